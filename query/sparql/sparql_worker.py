@@ -385,24 +385,43 @@ def _serve(requests: IO[bytes], answers: IO[bytes]) -> None:
         _bounded(head)
         found, text = _answer(stores, head, body)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        packed = json.dumps(found | {"bytes": len(text)}).encode()
-        answers.write(len(packed).to_bytes(4, "big") + packed)
-        answers.write(text)
-        answers.flush()
+        _send(answers, found | {"bytes": len(text)}, text)
         if found.get("error") == "memory":
             return
 
 
+def _send(answers: IO[bytes], head: Head, text: bytes = b"") -> None:
+    packed = json.dumps(head).encode()
+    answers.write(len(packed).to_bytes(4, "big") + packed)
+    answers.write(text)
+    answers.flush()
+
+
+def _taken() -> int:
+    """Bytes of addresses that this process has by now; 0 where the machine does not say, and does not limit them."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[0]) * resource.getpagesize()
+    except OSError:
+        return 0
+
+
 def main() -> None:
-    """Answer until the parent closes the pipe, or is gone."""
+    """Say that it is there, and answer until the parent closes the pipe, or is gone."""
     lifeline = int(sys.argv[1])
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent's, who ends it.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    start = {"takes": _taken(), "most": None if hard == resource.RLIM_INFINITY else hard}
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 2)  # Nobody reads what the engine says from here on.
+    os.close(silent)
     free = os.dup(0)
     os.close(free)
     resource.setrlimit(resource.RLIMIT_NOFILE, (free, free))
+    _send(sys.stdout.buffer, start)
     _serve(sys.stdin.buffer, sys.stdout.buffer)
 
 

@@ -25,12 +25,15 @@ if TYPE_CHECKING:
 
 MOST_WORKERS: Final = 2
 """At a time, for one handle: as many queries are evaluated at once."""
+START_SECONDS: Final = 60.0
+"""How long a worker may take to start; it mostly is there within 0.1 s."""
 LOAD_SECONDS: Final = 120.0
 """How long a dataset may take to be hydrated."""
 GRACE_SECONDS: Final = 2.0
 """After its limit a worker is ended from outside, if it has not ended itself."""
 CHUNK_BYTES: Final = 4 * 1024 * 1024
 _PROGRAM: Final = Path(__file__).with_name("sparql_worker.py")
+_MIB: Final = 1024**2
 
 
 class Limits(NamedTuple):
@@ -67,6 +70,13 @@ class _Gone(Exception):
     """The worker has ended; the argument is its return code."""
 
 
+class _Start(NamedTuple):
+    """What a worker said when it was there: the bytes of addresses that it took, and the machine's limit of them."""
+
+    takes: int
+    most: int | None
+
+
 class _Worker:
     """One process, the pipes to it, and the keys of what it holds."""
 
@@ -76,7 +86,9 @@ class _Worker:
             raise errors.InputError("SPARQL needs the package pyoxigraph", 'Install "worlddb[statements]"')
         folder = str(Path(origin.origin).parents[1])
         # Whoever holds the writing end of the lifeline keeps the worker alive: this process alone.
-        self._process, self._lifeline = _started(folder)
+        self._process, self._lifeline = _begun(folder)
+        self._start: _Start | None = None
+        self._said = b""
         self.keys: set[str] = set()
 
     def ask(self, head: Head, body: bytes, seconds: float, memory: int) -> Raw:
@@ -84,7 +96,17 @@ class _Worker:
 
         Raises:
             _Gone: the worker ended before it had answered.
+            QueryLimit: the worker takes more memory than that before it is asked anything.
+            UnavailableError: it could not start.
         """
+        start = self._start = self._start or self._started()
+        if memory < start.takes:
+            raise errors.QueryLimit(
+                f"A worker takes {-(-start.takes // _MIB):,} MiB of memory before any query, "
+                f"and {memory // _MIB:,} MiB are allowed",
+                "Allow it more: max_memory_bytes is 2 GiB by default",
+                limit="memory",
+            )
         packed = json.dumps(head | {"bytes": len(body), "seconds": seconds, "memory": memory}).encode()
         process = self._process
         assert process.stdin is not None
@@ -93,10 +115,40 @@ class _Worker:
             process.stdin.write(body)
             process.stdin.flush()
             deadline = monotonic() + seconds + GRACE_SECONDS
-            found = json.loads(self._read(int.from_bytes(self._read(4, deadline), "big"), deadline))
+            found = self._head(deadline)
             return Raw(found, self._read(found["bytes"], deadline + LOAD_SECONDS))
         except (OSError, ValueError):
             raise _Gone(self.end()) from None
+
+    def allowed(self, memory: int) -> int:
+        """The bytes of memory that a query has of those that it is allowed: no more than the machine gives."""
+        most = None if self._start is None else self._start.most
+        return memory if most is None else min(memory, most)
+
+    def _started(self) -> _Start:
+        """Wait for the process to say that it is there.
+
+        Raises:
+            UnavailableError: it ended before, or took too long.
+        """
+        try:
+            found = self._head(monotonic() + START_SECONDS)
+        except (_Gone, OSError, ValueError) as error:
+            code = error.args[0] if isinstance(error, _Gone) else self.end()
+            if code == -signal.SIGALRM:
+                raise _not_started(f"it was not there within {START_SECONDS:g} s") from None
+            # The last line is the error; what stands behind its name could tell a client about the machine.
+            lines = self._said.decode("utf-8", "replace").splitlines()
+            kinds = [line.partition(":")[0] for line in lines if line and not line.startswith(" ")]
+            why = f", {kinds[-1]:.80}" if kinds else ""
+            raise _not_started(f"it ended with {code}{why}") from None
+        assert self._process.stderr is not None
+        self._process.stderr.close()
+        return _Start(found["takes"], found["most"])
+
+    def _head(self, deadline: float) -> Head:
+        found: Head = json.loads(self._read(int.from_bytes(self._read(4, deadline), "big"), deadline))
+        return found
 
     def _read(self, size: int, deadline: float) -> bytes:
         out = self._process.stdout
@@ -130,17 +182,39 @@ class _Worker:
             process.kill()
         ended = process.wait()
         self._lifeline.close()
+        if process.stderr is not None and not process.stderr.closed:
+            self._said = process.stderr.read()
+            process.stderr.close()
         return ended if code is None else code
 
 
-def _started(folder: str) -> tuple[subprocess.Popen[bytes], Any]:
+def _begun(folder: str) -> tuple[subprocess.Popen[bytes], Any]:
+    """Begin a process; what it says of itself and what keeps it alive.
+
+    Raises:
+        UnavailableError: the machine gives no further process, or no room for one.
+    """
+    try:
+        return _spawned(folder)
+    except OSError as error:
+        raise _not_started(error.strerror or str(error)) from None
+
+
+def _not_started(why: str) -> errors.UnavailableError:
+    return errors.UnavailableError(
+        f"The worker for SPARQL could not start: {why}",
+        "See that this machine has room for one more process (ulimit -u, -n and -v, the memory of its container)",
+    )
+
+
+def _spawned(folder: str) -> tuple[subprocess.Popen[bytes], Any]:
     inside, outside = os.pipe()
     try:
         process = subprocess.Popen(
             [sys.executable, "-I", str(_PROGRAM), str(inside), folder],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             pass_fds=[inside],
         )
     except BaseException:
@@ -294,6 +368,9 @@ class Desk:
         except _Gone as gone:
             self.alive = False
             raise self._ended(gone.args[0], seconds) from None
+        except errors.UnavailableError:
+            self.alive = False
+            raise
         error = found.head.get("error")
         if error is not None:
             self.alive = error != "memory"
@@ -301,7 +378,7 @@ class Desk:
         return found
 
     def _ended(self, code: int, seconds: float) -> errors.WorldDBError:
-        if code in (-signal.SIGALRM, -signal.SIGKILL):
+        if code == -signal.SIGALRM:
             return errors.QueryLimit(
                 f"The query was ended after {seconds:g} s", "Ask for less, or allow it more time", limit="time"
             )
@@ -309,6 +386,11 @@ class Desk:
             return self._failed("memory", "")
         if code == -signal.SIGSEGV:
             return errors.QueryLimit("The query is nested too deep", "Write it flatter", limit="depth")
+        if code == -signal.SIGKILL:
+            return errors.UnavailableError(
+                "The worker for SPARQL was killed from outside, as a machine without memory does",
+                "Ask again, or for less; see what else takes the memory of this machine",
+            )
         return errors.UnavailableError(f"The worker for SPARQL ended with {code}", "Ask again")
 
     def _failed(self, error: str, message: str) -> errors.WorldDBError:
@@ -323,7 +405,7 @@ class Desk:
                 limit=message,
             )
         if error == "memory":
-            allowed = limits.memory_bytes // 1024**2
+            allowed = self._worker.allowed(limits.memory_bytes) // _MIB
             return errors.QueryLimit(
                 f"The query needs more than {allowed:,} MiB of memory", "Ask for less, or allow it more", limit="memory"
             )

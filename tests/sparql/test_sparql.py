@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from time import process_time
@@ -16,6 +18,7 @@ import pytest
 
 import worlddb
 from worlddb.log.statements.terms import Literal, Triple
+from worlddb.query.sparql import sparql_workers
 from worlddb.query.sparql.sparql_tokens import read_sparql
 from worlddb.query.sparql.sparql_workers import workers
 
@@ -181,6 +184,95 @@ def test_a_worker_ends_with_its_parent_even_in_the_middle_of_a_query(tmp_path: P
             if ended:
                 break
         assert ended
+
+
+@pytest.fixture
+def no_worker() -> Iterator[None]:
+    """The next query begins a worker, and none of this test's is left to another."""
+    workers().end()
+    yield
+    workers().end()
+
+
+@pytest.mark.parametrize("number", [errno.EAGAIN, errno.ENOMEM, errno.EMFILE])
+def test_a_worker_that_the_machine_has_no_room_for_is_no_fault_of_the_query(
+    db: worlddb.Database, no_worker: None, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """It was an error without a code, which the server answers with 500."""
+
+    def refused(*args: object, **how: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(subprocess, "Popen", refused)
+        for _ in range(4):  # More than there are workers: none of these is counted as one.
+            with pytest.raises(worlddb.UnavailableError, match=f"could not start: {os.strerror(number)}") as caught:
+                db.view().sparql("ASK {}")
+            assert "one more process" in caught.value.remedy
+    assert not db.view().sparql("ASK { ?a ?b ?c }")
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        ("raise MemoryError", "it ended with 1, MemoryError"),
+        ("import sys; sys.exit(127)", r"it ended with 127\. See"),
+        ("raise ImportError('/home/ana/ox.so: failed to map segment')", r"it ended with 1, ImportError\. See"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", r"it ended with -9\. See"),
+        ("print('no frame', flush=True)", "could not start"),
+        ("import time; time.sleep(60)", "it was not there within 0.2 s"),
+    ],
+)
+def test_a_worker_that_ends_before_it_is_there_is_not_a_query_that_needs_too_much(
+    db: worlddb.Database, no_worker: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str, why: str
+) -> None:
+    """It was reported as a query that "needs more than 2,048 MiB of memory"."""
+    (tmp_path / "worker.py").write_text(program, "utf-8")
+    with monkeypatch.context() as patch:
+        patch.setattr(sparql_workers, "_PROGRAM", tmp_path / "worker.py")
+        if "sleep" in program:
+            patch.setattr(sparql_workers, "START_SECONDS", 0.2)
+        with pytest.raises(worlddb.UnavailableError, match=why) as caught:
+            db.view().sparql(NAMES)
+    assert caught.value.remedy and workers().processes == []
+    assert names(db.view())[0] == "Elsewhere"
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc")
+def test_a_limit_below_what_a_worker_takes_is_said_to_be_that(db: worlddb.Database, no_worker: None) -> None:
+    with pytest.raises(worlddb.QueryLimit, match=r"A worker takes \d+ MiB of memory .* 1 MiB are allowed") as caught:
+        db.view().sparql("ASK {}", max_memory_bytes=1024**2)
+    assert caught.value.details["limit"] == "memory" and "max_memory_bytes" in caught.value.remedy
+    before = workers().processes
+    assert names(db.view())[0] == "Elsewhere"
+    assert workers().processes == before  # The worker had nothing to do with it, and goes on.
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere the kernel limits no address space")
+def test_the_limit_of_the_machine_is_named_where_it_is_the_smaller_one(
+    db: worlddb.Database, no_worker: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As under ``ulimit -v``: the worker says which limit it was begun with."""
+    begun = sparql_workers._PROGRAM
+    limit = "import resource as r\nr.setrlimit(r.RLIMIT_AS, (700 * 2**20, 700 * 2**20))\n"
+    # Its own imports come behind the limit, as they would in a shell that has it.
+    (tmp_path / "worker.py").write_text(limit + begun.read_text("utf-8"), "utf-8")
+    values = " ".join(f"<urn:{number}>" for number in range(60))
+    wide = " ".join(f"VALUES ?v{number} {{ {values} }}" for number in range(5))
+    with monkeypatch.context() as patch:
+        patch.setattr(sparql_workers, "_PROGRAM", tmp_path / "worker.py")
+        with pytest.raises(worlddb.QueryLimit, match="needs more than 700 MiB"):
+            db.view().sparql(f"SELECT DISTINCT * {{ {wide} }} ORDER BY ?v0", timeout_seconds=60, max_bytes=2**39)
+
+
+def test_a_worker_that_is_killed_is_not_a_query_that_took_too_long(db: worlddb.Database, no_worker: None) -> None:
+    """The kernel kills what takes the last memory; it was reported as "ended after 60 s"."""
+    db.view().sparql("ASK {}")
+    (worker,) = workers().processes
+    threading.Timer(0.3, os.kill, (worker, signal.SIGKILL)).start()
+    with pytest.raises(worlddb.UnavailableError, match="killed from outside"):
+        db.view().sparql(ENDLESS, timeout_seconds=60)
+    assert names(db.view())[0] == "Elsewhere"
 
 
 def _stat(process: int) -> str:
