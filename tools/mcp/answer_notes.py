@@ -93,6 +93,7 @@ def told_near(near: Near, linked: str) -> dict[str, Any]:
     }
 
 
+WITHOUT_VECTORS: Final = "The plan has no vectors: words and names alone were searched"
 _LINKED: Final = ("link supersedes or contradicts", "amend or retire what does not hold")
 """What to do about statements that compete, as the engine has it and in words of any tool."""
 

@@ -176,7 +176,14 @@ def recall_receipt(session: Session, given: tool_arguments.RecallReceipt, call: 
         raise InputError("; ".join(unknown) or several, "Name one scope, or none")
     inside, about = None if scopes is None else scopes[0], given.about
     answer = view.recall(
-        given.query, world=inside, k=given.limit, exact=True, receipt=True, about=about, type=given.type
+        given.query,
+        world=inside,
+        k=given.limit,
+        exact=True,
+        receipt=True,
+        about=about,
+        type=given.type,
+        lanes=session.lanes(),
     )
     assert answer.receipt is not None, "it was asked for"
     return tool_results.Receipted(
@@ -380,7 +387,7 @@ class _Asked:
         self._scopes = session.scope_refs(view, given)
         self._missing = [label for label in session.labels(given) if not session.scopes(view, label)]
         self._answers: list[Recall] = []
-        self._asked: dict[str, Any] = {}
+        self._asked: dict[str, Any] = {"lanes": session.lanes()}
         self._widens = False
         if isinstance(given, tool_arguments.Recall | tool_arguments.AsOf):
             self._asked["min_trust"] = given.min_trust
@@ -433,7 +440,9 @@ class _Asked:
     def notes(self) -> list[str]:
         """Notes on the answer for its reader."""
         absent = [self._session.told_unknown(self._view, label) for label in self._missing]
-        return absent + answer_notes.recall_notes(self._answers, in_one_world=self._session.world is not None)
+        planned = [] if "vector" in self._asked["lanes"] else [answer_notes.WITHOUT_VECTORS]
+        found = answer_notes.recall_notes(self._answers, in_one_world=self._session.world is not None)
+        return absent + found + planned
 
 
 def _recalled(

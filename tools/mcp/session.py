@@ -5,7 +5,7 @@ Also here: the call of a tool as the server knows it, and the cursors of long an
 
 import base64
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
@@ -167,8 +167,11 @@ class Session(Scopes):
         *,
         secret: bytes | None = None,
         user: str | None = None,
+        account: Callable[[], worlddb.Grant] | None = None,
     ) -> None:
         """``secret`` is shared by servers that must understand each other's cursors of one world.
+
+        ``account`` returns what the key of an account opens by then, under its plan.
 
         ``user`` is whose memory is meant where a call names no scope.
 
@@ -177,9 +180,18 @@ class Session(Scopes):
         """
         super().__init__(db, world)
         self.user = None if user is None else access_keys.checked_user(user)
+        self._account = account
         self._cursors = Cursors()
         if self.world is not None:
             self._cursors = Cursors(self.world, secret or worlddb.SystemEntropy().bytes(SECRET_BYTES))
+
+    def lanes(self, asked: Sequence[str] = worlddb.LANES) -> tuple[str, ...]:
+        """Return those lanes of a recall that the plan of the key has.
+
+        Raises:
+            PlanLimit: it has none of them.
+        """
+        return tuple(asked) if self._account is None else self._account().lanes(asked)
 
     # -- moments
 

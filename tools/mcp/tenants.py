@@ -359,8 +359,10 @@ class Tenants:
             assert tenant.grant.account is not None, "its key is one of an account"
             return tenant.grant.account
 
-        db = self._db.signed(grant.name, account=None if grant.account is None else account)
-        session = Session(db, grant.world, secret=grant.secret, user=grant.user or self._offer.user)
+        planned = None if grant.account is None else account
+        db = self._db.signed(grant.name, account=planned)
+        user = grant.user or self._offer.user
+        session = Session(db, grant.world, secret=grant.secret, user=user, account=planned)
         is_operator = grant.world is None and grant.may("admin")
         tools = tuple(
             tool

@@ -45,8 +45,9 @@ class Desk:
         self.grant = grant
         self.jobs = Jobs(workshop)
         account = grant.account
-        self.db = db.signed(grant.name, account=None if account is None else lambda: account)
-        self.session = Session(self.db, grant.world, secret=grant.secret, user=grant.user)
+        planned = None if account is None else lambda: account
+        self.db = db.signed(grant.name, account=planned)
+        self.session = Session(self.db, grant.world, secret=grant.secret, user=grant.user, account=planned)
 
     @property
     def commits(self) -> bool:

@@ -17,7 +17,6 @@ from worlddb.tools.server.world_routes import WORLD
 _CONTEXT_HITS: Final = 64
 _BYTES_A_TOKEN: Final = 3
 _STATED: Final = "What this world states itself is not searched inside it: ask /v1/recall, or its sparql"
-_WITHOUT_VECTORS: Final = "The plan has no vectors: words and names alone were searched"
 _OF_STREAMS: Final = ("wordings", "paths", "hit_paths", "path_depth", "describe")
 _OF_A_QUESTION: Final = ("text", "world", "scopes", "ingested", "valid", "seq", *_OF_STREAMS)
 """What of a long question is no argument of ``View.recall``."""
@@ -96,31 +95,16 @@ def _write(
     return receipt
 
 
-def _lanes(desk: Desk, asked: tuple[str, ...] = LANES) -> tuple[str, ...]:
-    """Return the lanes of a recall that the plan of the account has.
-
-    Raises:
-        PlanLimit: it has none of them.
-    """
-    account = desk.grant.account
-    if account is None or "vector" not in asked or account.has("vectors"):
-        return asked
-    left = tuple(lane for lane in asked if lane != "vector")
-    if not left:
-        account.require_feature("vectors")
-    return left
-
-
 def _recalled(desk: Desk, view: View, text: str, world: str | None, asked: dict[str, Any], recalls: int = 1) -> Reply:
     """Answer a question; ``recalls`` are so many that it may come to, which count together."""
     if desk.grant.account is not None:
         desk.grant.account.require_room("recall_k", recalls * asked["k"])
     ref = None if world is None else desk.ref(view, world)
-    lanes = _lanes(desk, asked.get("lanes", LANES))
+    lanes = desk.session.lanes(asked.get("lanes", LANES))
     found: Recall = view.recall(text, world=ref, **asked | {"lanes": lanes})
     notes = answer_notes.recall_notes([found], in_one_world=not desk.commits)
     if len(lanes) < len(asked.get("lanes", LANES)):
-        notes.append(_WITHOUT_VECTORS)
+        notes.append(answer_notes.WITHOUT_VECTORS)
     if ref is not None and not found.hits and view.statements(ref, limit=1):
         notes.append(_STATED)
     told = {
@@ -179,7 +163,7 @@ def context(desk: Desk, asked: Asked) -> Reply:
     query: types.ContextOf = asked.query
     view = desk.view(query)
     ref = desk.ref(view, asked.path["world"])
-    lanes = _lanes(desk)
+    lanes = desk.session.lanes()
     found, _ = statements_of(lambda k: view.recall(query.text, world=ref, k=k, lanes=lanes), _CONTEXT_HITS)
     text = agent_memory.prompt_text(
         found, view.pinned(ref), lambda said: -(-len(said.encode()) // _BYTES_A_TOKEN), query.max_tokens

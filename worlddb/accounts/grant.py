@@ -1,5 +1,6 @@
 """What a valid access key opens, and the limits that its account has."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -43,6 +44,17 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
     def has(self, feature: str) -> bool:
         """True if the plan has a feature."""
         return self.limits.features is None or feature in self.limits.features
+
+    def lanes(self, asked: Sequence[str]) -> tuple[str, ...]:
+        """Return those lanes of a recall that the plan has: without the feature ``vectors``, words and names alone.
+
+        Raises:
+            PlanLimit: it has none of them; ``details["kind"]`` is ``feature``.
+        """
+        found = tuple(lane for lane in asked if lane != "vector" or self.has("vectors"))
+        if asked and not found:
+            self.require_feature("vectors")
+        return found
 
     def require_right(self, right: KeyRight) -> None:
         """See that the key has a right.

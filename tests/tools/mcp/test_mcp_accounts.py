@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -12,6 +13,9 @@ import pytest
 import worlddb
 from tests.server.test_serve import PATIENCE_SECONDS, Server, serving
 from worlddb import Database
+from worlddb.tools.mcp import answer_notes, read_tools, tool_arguments
+from worlddb.tools.mcp.kumiho import kumiho_arguments, kumiho_tools
+from worlddb.tools.mcp.session import Call, Session
 
 HEADERS = {"Accept": "application/json, text/event-stream"}
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
@@ -112,6 +116,48 @@ def test_a_plan_bounds_what_tools_write_and_ask_and_a_change_of_it_ends_no_sessi
         assert slowed.status_code == 429 and int(slowed.headers["retry-after"]) >= 1
         db.accounts.define_plan("small")
         assert tools.call("memory_write", text="Five.", run_id="1")[0]
+
+
+def test_a_plan_without_vectors_recalls_by_words_and_names_over_mcp_too(tmp_path: Path) -> None:
+    """The tools did not look at the feature, so that a key had by MCP what REST refuses it."""
+    with worlddb.open(tmp_path / "store") as db:
+        db.accounts.define_plan("small", features=["mcp"])
+        db.accounts.create_account("acme", plan="small")
+        secret = db.accounts.create_key("words", account="acme", right="write").secret
+        with serving(tmp_path / "store") as server, Tools(server, secret) as tools:
+            for text in (
+                "The stove takes ten minutes to get hot.",
+                "Trains leave Oslo at noon.",
+                "Figs ripen in June.",
+            ):
+                assert tools.call("memory_write", text=text, run_id="1")[0]
+            db.embed()
+            asked, told = {"query": "how long until the oven is warm"}, answer_notes.WITHOUT_VECTORS
+            for tool, more in (("memory_recall", {}), ("memory_as_of", {"valid": "2090-01-01"})):
+                done, words = tools.call(tool, **asked, **more)
+                assert done and told in words and "stove" not in words
+            assert "ten minutes" in tools.call("memory_recall", query="stove")[1]
+            db.accounts.define_plan("small", features=["mcp", "vectors"])
+            _, meant = tools.call("memory_recall", **asked)  # The plan is read again, in the same session.
+            assert "stove" in meant and told not in meant
+
+
+def test_no_tool_that_recalls_goes_by_vectors_under_a_plan_that_has_none(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        db.create("Fact", "", content="The stove takes ten minutes to get hot.")
+        db.embed()
+        db.accounts.define_plan("small", features=["mcp"])
+        db.accounts.create_account("acme", plan="small")
+        grant = db.accounts.authenticate(db.accounts.create_key("words", account="acme").secret)
+        assert grant is not None
+        query = "how long until the oven is warm"
+        for session, meant in ((Session(db), True), (Session(db, account=lambda: grant), False)):
+            call = Call("1", "tool")
+            receipt = read_tools.recall_receipt(session, tool_arguments.RecallReceipt(query=query), call)
+            found = kumiho_tools.recall(session, kumiho_arguments.Recall(query=query), call)
+            items = kumiho_tools.search_items(session, kumiho_arguments.Search(query=query), call)
+            assert [bool(receipt.memories), bool(found.items), bool(items.items)] == [meant] * 3
+            assert found.search_mode == items.search_mode == ("hybrid" if meant else "fulltext")
 
 
 def test_usage_counts_calls_of_tools_and_which_of_them_write(served: tuple[Server, Database]) -> None:

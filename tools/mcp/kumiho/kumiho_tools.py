@@ -161,7 +161,8 @@ def recall(session: Session, given: kumiho.Recall, call: Call) -> kumiho.Found:
     """``memory_recall``."""
     view, best, mode = session.view(), dict[str, Hit](), ""
     for query in (given.query, *given.queries):
-        found = view.recall(query, k=given.limit, neighbours=_NEIGHBOURS if given.follow_edges else 0)
+        around = _NEIGHBOURS if given.follow_edges else 0
+        found = view.recall(query, k=given.limit, neighbours=around, lanes=session.lanes())
         mode = mode or found.search_mode
         for hit in found.hits:
             if hit.ref not in best or hit.score > best[hit.ref].score:
@@ -310,7 +311,7 @@ def search_items(session: Session, given: kumiho.Search, call: Call) -> kumiho.F
     """``search_items``."""
     view = session.view()
     inside = None if given.project is None else _project(view, given.project).ref
-    found = view.recall(given.query, k=given.limit, world=inside, type=given.kind)
+    found = view.recall(given.query, k=given.limit, world=inside, type=given.kind, lanes=session.lanes())
     items = [_told(view, hit, score=hit.score, reason=hit.reason) for hit in found.hits]
     return kumiho.Found(items=items, search_mode=found.search_mode)
 
