@@ -132,9 +132,12 @@ def _malformed(error: SyntaxError, kind: RdfFormat, name: str) -> errors.Malform
     if error.lineno is None:
         return errors.MalformedFile(f"{name or 'The text'} is no {kind.name}: {said}", "Correct it", file=name)
     where = f"line {error.lineno}, column {error.offset}"
+    is_relative = said.startswith("No scheme found")
     return errors.MalformedFile(
         f"{name + ', ' if name else ''}{where}: {said}",
-        "Correct it there; nothing was written",
+        "Write the IRI out, or give base, which it is relative to; nothing was written"
+        if is_relative
+        else "Correct it there; nothing was written",
         file=name,
         line=error.lineno,
         column=error.offset,

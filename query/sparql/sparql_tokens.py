@@ -42,6 +42,9 @@ _TOKEN = re.compile(
 """Each alternative takes time in proportion to what it matches, or is bounded: reading a text holds up all of this
 process. What begins with a quote and does not end is no text, up to the end of its line; the engine refuses it."""
 _CLOSED: Final = {"SERVICE": "asks another server", "LOAD": "reads a file or a page"}
+_QUERIES: Final = frozenset({"SELECT", "ASK", "CONSTRUCT", "DESCRIBE"})
+_BEGINS: Final = _QUERIES | {"INSERT", "DELETE", "WITH", "CREATE", "DROP", "CLEAR", "ADD", "MOVE", "COPY"}
+"""The words with which a query or an update begins, behind its prologue."""
 _BEFORE_GRAPH: Final = frozenset({"FROM", "NAMED", "GRAPH", "USING", "WITH", "INTO", "TO", "COPY", "MOVE", "ADD"})
 
 
@@ -114,6 +117,37 @@ def read_sparql(text: str) -> Sparql:
             )
     found = Sparql(text, tokens, PREFIXES | _prefixes(tokens), ())
     return found._replace(graphs=tuple(_graphs(found)))
+
+
+def explained(error: errors.InvalidSparql, text: str, *, is_update: bool) -> errors.InvalidSparql:
+    """The error of the engine, or one that says more plainly what is wrong with a text.
+
+    The engine names what could stand at the place, also where a prefix is not declared, or the text is of the other
+    kind. Only what it refused is looked at, so that nothing it takes is refused here.
+    """
+    tokens = tuple(_tokens(text))
+    first = next((each for each in tokens if each.kind == "word" and each.text.upper() in _BEGINS), None)
+    if first is not None and (first.text.upper() in _QUERIES) == is_update:
+        known = ("a query", "as one, by view.sparql") if is_update else ("an update", "as one, by sparql_update")
+        line, column = place_of(text, first.start)
+        return errors.InvalidSparql(
+            f"{first.text.upper()} at line {line}, column {column} begins {known[0]}",
+            f"Send it {known[1]}",
+            line=line,
+            column=column,
+        )
+    declared = PREFIXES | _prefixes(tokens)
+    for token in tokens:
+        prefix = token.text.partition(":")[0]
+        if token.kind == "name" and prefix not in declared:
+            line, column = place_of(text, token.start)
+            return errors.InvalidSparql(
+                f"Line {line}, column {column}: the prefix {prefix[:80]}: is not declared",
+                f"Begin with PREFIX {prefix[:80]}: <…>, or write the IRI out in < >",
+                line=line,
+                column=column,
+            )
+    return error
 
 
 def place_of(text: str, at: int) -> tuple[int, int]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb.log.model import errors
 from worlddb.log.model.clock import monotonic
+from worlddb.query.sparql import sparql_tokens
 from worlddb.query.sparql.sparql_tokens import PREFIXES
 
 if TYPE_CHECKING:
@@ -333,7 +334,10 @@ class Desk:
         limits = self._limits
         head = {"op": "query", "key": key, "results": results, "triples": triples, "prefixes": PREFIXES}
         bounds = {"most_rows": limits.rows, "most_bytes": limits.bytes}
-        return self._ask(head | bounds | {"dataset": dataset}, text.encode(), limits.seconds)
+        try:
+            return self._ask(head | bounds | {"dataset": dataset}, text.encode(), limits.seconds)
+        except errors.InvalidSparql as error:
+            raise sparql_tokens.explained(error, text, is_update=False) from None
 
     def update(
         self,
@@ -356,7 +360,10 @@ class Desk:
         limits = self._limits
         head: Head = {"op": "update", "key": key, "steps": steps, "prefixes": PREFIXES, "most_bytes": limits.bytes}
         head |= {"repeatable": repeatable, "before": [len(lines) for lines in before]}
-        found = self._ask(head, b"".join(before) + text.encode(), limits.seconds)
+        try:
+            found = self._ask(head, b"".join(before) + text.encode(), limits.seconds)
+        except errors.InvalidSparql as error:
+            raise sparql_tokens.explained(error, text, is_update=True) from None
         cut = found.head["removed"]
         return found.body[:cut], found.body[cut:]
 

@@ -122,8 +122,9 @@ def _looked_and_written(
 def _near(view: View, given: tool_arguments.Write, scopes: list[str]) -> list[Near]:
     """Return what a memory may repeat, replace or contradict in its scopes, the nearest first."""
     found: dict[str, Near] = {}
+    since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
     for scope in scopes:
-        for each in view.near(given.text, about=given.about, world=scope, since=given.valid_from):
+        for each in view.near(given.text, about=given.about, world=scope, since=since):
             found.setdefault(each.ref, each)
     return sorted(found.values(), key=lambda each: -each.likeness)[:MAX_NEAR]
 

@@ -7,7 +7,8 @@ from typing import Final
 
 import msgspec
 
-from worlddb.tools.mcp.session import Place
+from worlddb import InputError
+from worlddb.tools.mcp.session import Cursors, Place
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server import wire_values
 from worlddb.tools.server.client_desk import Desk
@@ -24,10 +25,23 @@ def follow(desk: Desk, asked: Asked) -> Reply:
     query: types.Follow = asked.query
     resumed = desk.session.resume(None)
     start = Place(resumed.view.seq + 1, 0, 0)
-    if query.after is not None:
-        place = resumed.cursors.place(query.after)
-        start = place._replace(offset=place.offset + 1)
+    # Who comes back after a cut says it in the header, whatever its address had at first.
+    after = asked.last_event_id or query.after
+    if after is not None:
+        start = _behind(resumed.cursors, after)
     return Reply(_Followed(desk, start).chunks(), media_type=EVENTS)
+
+
+def _behind(cursors: Cursors, after: str) -> Place:
+    """Return where a stream goes on behind the event of an id."""
+    try:
+        place = cursors.place(after)
+    except InputError:
+        raise InputError(
+            f"No event has the id {after!r:.80}",
+            "Give the id of an event of this stream, or none to follow from now on",
+        ) from None
+    return place._replace(offset=place.offset + 1)
 
 
 class _Followed:

@@ -32,6 +32,13 @@ _IF_NONE_MATCH: Final = {
     "description": "ETag of the answer that is known; 304 if it is still the same.",
     "schema": {"type": "string"},
 }
+_LAST_EVENT_ID: Final = {
+    "name": "Last-Event-ID",
+    "in": "header",
+    "required": False,
+    "description": "The id of the last event that came, as clients of such streams send it; it counts before `after`.",
+    "schema": {"type": "string"},
+}
 _DESCRIPTIONS: Final = {
     200: "The answer.",
     201: "It was written.",
@@ -113,7 +120,9 @@ def _parameters(route: Route) -> Iterator[dict[str, Any]]:
         yield _KEY
         if route.path.startswith("/v1/worlds/"):
             yield _IF_MATCH
-    elif route.method == "GET" and not route.stream:
+    elif route.stream:
+        yield _LAST_EVENT_ID
+    elif route.method == "GET":
         yield _IF_NONE_MATCH
 
 

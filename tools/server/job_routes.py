@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from worlddb import InputError, UnknownReference
+from worlddb import InputError, InvalidBundle, UnknownReference
 from worlddb.client import wire_records as wire
 from worlddb.tools.server import problems, wire_values
 from worlddb.tools.server import request_types as types
@@ -29,6 +29,10 @@ def erase(desk: Desk, asked: Asked) -> Reply:
     """Remove the texts of a world for good, or (``plan``) say what that would reach."""
     body: types.Erasing = asked.body
     ref = desk.ref(desk.session.view(), asked.path["world"])
+    if not (body.plan or body.reason.strip()):
+        raise InputError(
+            "No reason was given", 'Say in reason why it is erased, or send {"plan": true} to see what goes'
+        )
     how: Any = {name: getattr(body, name) for name in ("turns", "everywhere", "forbid", "derived", "members")}
 
     def work(job: Job, step: Step) -> dict[str, Any]:
@@ -94,6 +98,9 @@ def import_bundle(desk: Desk, asked: Asked) -> Reply:
             key = desk.session.idempotency_key(asked.idempotency_key)
             how: Any = {"into": into, "why": query.why, "allow_outside": query.allow_outside}
             receipt = desk.db.import_bundle(job.path, idempotency_key=key, **how)
+        except InvalidBundle as error:  # Where the server keeps it says nothing to who sent it.
+            said = error.message.replace(repr(str(job.path)), "The body").replace(str(job.path), "The body")
+            raise InvalidBundle(said, error.remedy, **error.details | {"file": ""}) from None
         finally:
             job.path.unlink(missing_ok=True)
         receipt.raise_if_refused()

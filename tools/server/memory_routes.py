@@ -5,7 +5,19 @@ from typing import Any, Final
 
 import msgspec
 
-from worlddb import LANES, IdempotencyConflict, InputError, Near, Recall, Receipt, Streams, View, World, agent_memory
+from worlddb import (
+    LANES,
+    IdempotencyConflict,
+    InputError,
+    Near,
+    Recall,
+    Receipt,
+    Streams,
+    View,
+    World,
+    agent_memory,
+    parse_time,
+)
 from worlddb.client import wire_records as wire
 from worlddb.memory_scopes import looked, statements_of
 from worlddb.tools.mcp import answer_notes
@@ -37,7 +49,8 @@ def remember(desk: Desk, asked: Asked) -> Reply:
 def _remembered(desk: Desk, body: types.NewMemory, home: str, key: str | None) -> Reply:
     look, view = desk.db.view(), desk.session.view()
     about = desk.refs(view, body.about)
-    near = view.near(body.text, about=about or None, world=home, since=body.valid_from)
+    since = None if body.valid_from is None else parse_time(body.valid_from, "valid_from")
+    near = view.near(body.text, about=about or None, world=home, since=since)
     said = next(filter(None, (_said(view, each, body) for each in near)), None)
     if said is not None:
         with suppress(IdempotencyConflict):  # The call that wrote it, sent again under its key.

@@ -63,7 +63,16 @@ _CODES: Final = {
 _CALLS: Final = (
     ("db.accounts.accounts()", "/v1/accounts"),
     ("db.accounts.keys()", "/v1/keys"),
+    ("Send it as one, by sparql_update", "Send it by POST, as the parameter update or as application/sparql-update"),
+    ("Send it as one, by view.sparql", "Send it as the parameter query or as application/sparql-query"),
     ("them with proposals()", "them with /v1/proposals"),
+    ("Look for it with recall or find", "Look for it with GET /v1/worlds?name=… or /v1/recall?text=…"),
+    ("Look at what there is with find", "Look at what there is with GET /v1/worlds"),
+    ("Look at its versions with history", "Look at its versions with GET /v1/worlds/{world}/history"),
+    ("Look at merge(..., plan=True)", 'Send {"plan": true} to see its conflicts, each with its id'),
+    ("Look at view.forks(...)", "Name the fork, as POST /v1/worlds/{world}/fork answered it"),
+    ("A bundle is made by `worlddb export`", "A bundle is the file of a job of POST /v1/bundles"),
+    ("; take in conversations and documents with `worlddb ingest`", ""),
 )
 """What remedies say to do in Python, and over HTTP."""
 _MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")

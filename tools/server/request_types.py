@@ -307,7 +307,7 @@ class Prove(AtCommit, frozen=True, kw_only=True):
 class Erasing(Body, frozen=True, kw_only=True):
     """What is erased with a world, and for which reason."""
 
-    reason: Annotated[str, Meta(min_length=1, max_length=2_000)]
+    reason: Annotated[str, Meta(max_length=2_000, description="Why; a plan needs none.")] = ""
     plan: Annotated[bool, Meta(description="Erase nothing: say what it would reach.")] = False
     turns: bool = False
     everywhere: bool = False

@@ -327,6 +327,7 @@ class Rest:
             headers.get("if-match"),
             key,
             media_type,
+            headers.get("last-event-id"),
         )
 
     def _query(self, route: Route, query_string: bytes) -> Any:
@@ -349,7 +350,8 @@ class Rest:
         try:
             return msgspec.convert(given, route.query)
         except msgspec.ValidationError as error:
-            raise refusal(422, f"A parameter is not what it should be: {error}", "See /openapi.json") from None
+            told = _takes(self._fields[route])
+            raise refusal(422, f"A parameter is not what it should be: {error}", told) from None
 
     def _parsed(self, route: Route, body: bytes, media_type: str) -> Any:
         if route.body is None or media_type in route.takes or (route.body is bytes and not route.takes):
@@ -359,10 +361,13 @@ class Rest:
             raise refusal(415, "The body is of a type that is not read here", f"Say Content-Type: {taken}")
         if not body and not route.needs_body:
             body = b"{}"
+        if not body:
+            raise refusal(400, "There is no body", f"Send an object of JSON. {_takes(_named(route.body))}")
         try:
             return self._decoders[route].decode(body)
         except msgspec.ValidationError as error:
-            raise refusal(422, f"The body is not what it should be: {error}", "See /openapi.json") from None
+            told = _takes(_named(route.body))
+            raise refusal(422, f"The body is not what it should be: {error}", told) from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise refusal(400, f"The body is not JSON: {error}", "Send an object as /openapi.json has it") from None
         except RecursionError:
@@ -511,6 +516,17 @@ def _token(exchange: _Exchange) -> str | None:
 def _fields(query: type[msgspec.Struct]) -> dict[str, frozenset[Any]]:
     """Return the parameters of a type, each with the kinds of values that it may have."""
     return {each.encode_name: frozenset(_kinds(each.type)) for each in msgspec.structs.fields(query)}
+
+
+def _named(body: Any) -> list[str]:
+    """Return the fields of a body, in order."""
+    return [each.encode_name for each in msgspec.structs.fields(body)]
+
+
+def _takes(names: Iterable[str]) -> str:
+    """Return the remedy for what is none of the fields of a request, or is not what its field has."""
+    listed = ", ".join(names)
+    return f"It has {listed}: see /openapi.json" if listed else "It has none: see /openapi.json"
 
 
 def _kinds(declared: Any) -> Iterator[Any]:

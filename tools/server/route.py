@@ -29,6 +29,7 @@ class Asked(NamedTuple):
     if_match: str | None = None
     idempotency_key: str | None = None
     media_type: str = ""
+    last_event_id: str | None = None
 
 
 class Reply(NamedTuple):

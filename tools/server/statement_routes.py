@@ -50,6 +50,17 @@ def list_statements(desk: Desk, asked: Asked) -> Reply:
     resumed = desk.resumed(query.cursor, query)
     view = resumed.view
     ref = desk.ref(view, asked.path["world"])
+    if asked.accepts != JSON:
+        if (
+            query.cursor is not None
+            or any(_pattern(query)[name] is not None for name in _PATTERN)
+            or query.graph != "any"
+        ):
+            raise InputError(
+                f"A pattern and a cursor are of {JSON}, and {asked.accepts} has all statements",
+                f"Leave them out, or CONSTRUCT what you want with {WORLD}/sparql",
+            )
+        return Reply(view.write_rdf(ref, asked.accepts), tag=view.hash(ref), media_type=asked.accepts)
     found = view.statements(ref, **_pattern(query), limit=resumed.offset + query.limit + 1)
     page, cursor = resumed.page(found, query.limit)
     told = {"statements": [_shown(desk, each) for each in page], "moment": desk.moment(view), "next_cursor": cursor}
@@ -116,7 +127,7 @@ def sparql(desk: Desk, asked: Asked) -> Reply:
     if query.update is not None:
         return _updated(desk, asked, query)
     if query.query is None:
-        raise InputError("There is no query", "Give it as the parameter query, or as the body")
+        raise InputError("There is no query", "Give it as the parameter query, or by POST as the body")
     if query.using_graphs or query.using_named_graphs:
         raise InputError("A query has no using-graph-uri", "Give default-graph-uri and named-graph-uri")
     view = desk.view(query)
@@ -162,6 +173,7 @@ def _with(query: types.SparqlAsked, name: str, body: bytes) -> types.SparqlAsked
         raise InputError("The query is not UTF-8", "Encode it as UTF-8") from None
 
 
+_SENT: Final = f"A form has query= or update=; for the text alone say Content-Type: {_QUERY} or {_UPDATE}"
 _LISTED: Final = ("default-graph-uri", "named-graph-uri", "using-graph-uri", "using-named-graph-uri")
 
 
@@ -177,7 +189,7 @@ def _form(body: bytes, query: types.SparqlAsked) -> types.SparqlAsked:
                     raise InputError("The form gives something twice", "Give it once")
         read = msgspec.convert(given, types.SparqlAsked, strict=False)
     except msgspec.ValidationError as error:
-        raise InputError(f"The form is not what it should be: {error}", "See /openapi.json") from None
+        raise InputError(f"The form is not what it should be: {error}", _SENT) from None
     except ValueError:
         raise InputError("The form cannot be read", "Encode it as URLs have it, in UTF-8") from None
     if query != types.SparqlAsked():
@@ -204,10 +216,11 @@ ROUTES = (
         _STATEMENTS,
         "list_statements",
         list_statements,
-        "List the statements of a world that match a pattern.",
+        "List the statements of a world that match a pattern; all of them in a format of RDF, if Accept names one.",
         wire.Statements,
         types.FindStatements,
         small=True,
+        produces=(JSON, *sent_statements.RDF_TYPES),
     ),
     Route(
         "POST",
@@ -227,7 +240,7 @@ ROUTES = (
         _STATEMENTS,
         "unstate",
         unstate,
-        "Take statements back: those of the body, or those of a pattern.",
+        "Take statements back: those of the body, or those of a pattern; all, where neither is given.",
         wire.Receipt,
         types.TakenBack,
         types.ListedStatements,

@@ -135,6 +135,8 @@ _PHRASES: Final = (
     ("Look it up by name with find", LOOK_FOR_IT),
     ("Check the path, or write to it first", NAME_A_STORE),
     ("Look at a later view; what was true at a time, by what is known now, is asked with valid=", ASK_WITH_VALID),
+    ("Send it as one, by sparql_update", "Send it with `worlddb sparql --update`"),
+    ("Send it as one, by view.sparql", "Send it without --update"),
     ("List them with proposals()", "List them with `worlddb proposals --status all`"),
     ("List them with `worlddb bookmark` or bookmarks()", "List them with `worlddb bookmark`"),
     ("The edges of a world are listed with it", "`worlddb show WORLD` lists the edges of a world"),

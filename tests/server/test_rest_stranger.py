@@ -1,0 +1,203 @@
+"""What somebody meets who has curl, a key and the page of the interface: each mistake is told with its remedy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.server.test_jobs_and_events import ended
+from tests.server.test_serve import serving
+from tests.support.rest import Caller, running
+
+PREFIX = "@prefix : <https://a.example/> ."
+TURTLE = f'{PREFIX} :luna :serves "tea" , "cake" ; :near [ :street "Main" ] .'
+RDF = {
+    "text/turtle": b'"tea"',
+    "application/trig": b'"tea"',
+    "application/n-triples": b'<https://a.example/luna> <https://a.example/serves> "tea" .',
+    "application/n-quads": b'<https://a.example/luna> <https://a.example/serves> "tea" .',
+    "application/ld+json": b'"@value":"tea"',
+    "application/rdf+xml": b">tea</",
+}
+
+
+@pytest.fixture(scope="module")
+def ana(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
+    with running(tmp_path_factory.mktemp("stranger")) as served:
+        caller = served.caller("ana")
+        sent = caller("POST", "/v1/worlds/cafes/statements", content=TURTLE, headers={"Content-Type": "text/turtle"})
+        assert sent.status_code == 201
+        yield caller
+
+
+def told(caller: Caller, method: str, path: str, status: int, **how: Any) -> tuple[str, str]:
+    """What was wrong with a request, and what to do next."""
+    answer = caller(method, path, **how)
+    assert answer.status_code == status, answer.text
+    return answer.json()["detail"], answer.json()["remedy"]
+
+
+@pytest.mark.parametrize("media_type", RDF)
+def test_what_came_in_turtle_goes_out_in_every_format(ana: Caller, media_type: str) -> None:
+    """It could be read as JSON alone, statement by statement, and 406 was the answer to who asked for Turtle."""
+    pytest.importorskip("pyoxigraph")
+    answer = ana("GET", "/v1/worlds/cafes/statements", headers={"Accept": media_type})
+    assert (answer.status_code, answer.headers["content-type"]) == (200, media_type), answer.text
+    assert RDF[media_type] in answer.content and answer.headers["etag"]
+    known = {"Accept": media_type, "If-None-Match": answer.headers["etag"]}
+    assert ana("GET", "/v1/worlds/cafes/statements", headers=known).status_code == 304
+    copy = f"copy-{media_type[-4:].strip('+')}"
+    sent = ana("POST", f"/v1/worlds/{copy}/statements", content=answer.content, headers={"Content-Type": media_type})
+    assert sent.status_code == 201 and len(ana.get(f"/v1/worlds/{copy}/statements")["statements"]) == 4
+
+
+def test_a_moment_holds_for_a_format_of_rdf_and_a_pattern_does_not(ana: Caller) -> None:
+    pytest.importorskip("pyoxigraph")
+    turtle = {"Accept": "text/turtle"}
+    path = "/v1/worlds/hours/statements"
+    window = {"valid_from": "2020-01-01", "valid_to": "2021-01-01"}
+    ana.send("POST", path, statements=[["<urn:luna>", "<urn:opens>", '"9"']], **window)
+    assert b"9" in ana("GET", f"{path}?valid=2020-06-01", headers=turtle).content
+    assert b"9" not in ana("GET", path, headers=turtle).content
+    for more in ("subject=%3Curn:luna%3E", "graph=default"):
+        detail, remedy = told(ana, "GET", f"{path}?{more}", 422, headers=turtle)
+        assert "text/turtle has all statements" in detail and "CONSTRUCT" in remedy
+    ana.send("POST", path, statements=[["<urn:luna>", "<urn:opens>", '"8"', "<urn:g>"]])
+    assert "trig" in " ".join(told(ana, "GET", path, 422, headers=turtle)).casefold()
+
+
+@pytest.mark.parametrize(
+    ("query", "detail", "remedy"),
+    [
+        ("SELECT * {\n ?s ex:p ?o }", "Line 2, column 5: the prefix ex: is not declared", "PREFIX ex: <…>"),
+        ("PREFIX a: <urn:a:> SELECT * { ?s :p ?o }", "column 34: the prefix : is not declared", "PREFIX : <…>"),
+        ("PREFIX a: <urn:a:> INSERT DATA { a:b a:c 1 }", "INSERT at line 1, column 20 begins an update", "by POST"),
+        ("SELECT * { ?s ?p }", "Line 1, column 19 breaks the grammar", "Correct the query there"),
+        ("SELECT * { ?s wdb:name 'ex:p' , \"a:b\" . # c:d\n }}", "breaks the grammar", "Correct the query there"),
+    ],
+)
+def test_a_query_is_told_what_is_wrong_with_it(ana: Caller, query: str, detail: str, remedy: str) -> None:
+    """The engine said of each "expected OPTIONAL" or "expected CONSTRUCT"."""
+    pytest.importorskip("pyoxigraph")
+    found = told(ana, "GET", "/v1/worlds/cafes/sparql", 400, params={"query": query})
+    assert detail in found[0] and remedy in found[1], found
+
+
+def test_an_update_is_told_that_it_is_a_query(ana: Caller) -> None:
+    pytest.importorskip("pyoxigraph")
+    sent: dict[str, Any] = {"content": "ASK {}", "headers": {"Content-Type": "application/sparql-update"}}
+    detail, remedy = told(ana, "POST", "/v1/worlds/cafes/sparql", 400, **sent)
+    assert "ASK at line 1, column 1 begins a query" in detail and "application/sparql-query" in remedy
+    sent = {"content": "INSERT DATA { <urn:a> ex:b 1 }", "headers": {"Content-Type": "application/sparql-update"}}
+    assert "the prefix ex: is not declared" in told(ana, "POST", "/v1/worlds/cafes/sparql", 400, **sent)[0]
+
+
+def test_a_query_as_curl_sends_it_by_data_is_told_how_to_send_it(ana: Caller) -> None:
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    _, remedy = told(ana, "POST", "/v1/worlds/cafes/sparql", 422, content="ASK{}", headers=form)
+    assert "query=" in remedy and "application/sparql-query" in remedy
+
+
+def test_a_relative_iri_is_told_of_base(ana: Caller) -> None:
+    pytest.importorskip("pyoxigraph")
+    sent: dict[str, Any] = {"content": '<a> <b> "c" .', "headers": {"Content-Type": "text/turtle"}}
+    assert "base" in told(ana, "POST", "/v1/worlds/cafes/statements", 422, **sent)[1]
+    assert ana("POST", "/v1/worlds/based/statements?base=https://a.example/", **sent).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "names"),
+    [
+        ("GET", "/v1/worlds/cafes/search?q=tea", None, ("text", "valid", "ingested")),
+        ("GET", "/v1/worlds/cafes?valid_at=2020-01-01", None, ("valid", "seq")),
+        ("GET", "/v1/jobs?limit=3", None, ("It has none",)),
+        ("POST", "/v1/worlds/cafes/members", {"name": "x", "kind": "T"}, ("type", "content", "valid_from")),
+        ("POST", "/v1/worlds/cafes/merge", {"decide": ["a"]}, ("decide", "on_conflict")),
+    ],
+)
+def test_who_guesses_a_name_is_told_the_names(
+    ana: Caller, method: str, path: str, body: Any, names: tuple[str, ...]
+) -> None:
+    _, remedy = told(ana, method, path, 422, json=body)
+    assert all(name in remedy for name in names) and "/openapi.json" in remedy
+
+
+def test_an_empty_body_is_told_what_belongs_into_it(ana: Caller) -> None:
+    """It was "The body is not JSON: Input data was truncated"."""
+    detail, remedy = told(ana, "POST", "/v1/worlds/cafes/erase", 400)
+    assert detail == "There is no body" and "reason" in remedy
+
+
+def test_a_plan_of_an_erasure_needs_no_reason_and_an_erasure_does(ana: Caller) -> None:
+    ref = ana.send("POST", "/v1/worlds", name="sol")["refs"][0]
+    plan = ended(ana, ana("POST", f"/v1/worlds/{ref}/erase", json={"plan": True}))
+    assert plan.result is not None and plan.result["worlds"] == [ref]
+    for blank in ({}, {"reason": ""}, {"reason": " "}):
+        detail, remedy = told(ana, "POST", f"/v1/worlds/{ref}/erase", 422, json=blank)
+        assert detail == "No reason was given" and "plan" in remedy
+    assert not ana.get(f"/v1/worlds/{ref}")["erased"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "remedy"),
+    [
+        ("GET", "/v1/worlds/nowhere", None, 404, "GET /v1/worlds?name="),
+        ("POST", "/v1/worlds/cafes/merge", {}, 422, "POST /v1/worlds/{world}/fork"),
+        ("POST", "/v1/worlds/tried/merge", {"decide": {"nope": "ours"}}, 422, '{"plan": true}'),
+    ],
+)
+def test_a_remedy_names_a_request_and_no_call_of_python(
+    ana: Caller, method: str, path: str, body: Any, status: int, remedy: str
+) -> None:
+    if "/tried/" in path and ana("GET", "/v1/worlds/tried").status_code == 404:
+        ana.send("POST", "/v1/worlds/cafes/fork", name="tried")
+    found = told(ana, method, path, status, json=body)[1]
+    assert remedy in found and "view." not in found and "plan=True" not in found
+
+
+def test_what_is_no_bundle_is_not_told_where_the_server_put_it(ana: Caller) -> None:
+    job = ended(ana, ana("POST", "/v1/bundles/import", content=TURTLE))
+    assert job.problem is not None and job.problem.code == "invalid_bundle"
+    assert job.problem.detail.startswith("The body is not a bundle") and "worlddb-jobs" not in job.problem.detail
+    assert "/v1/bundles" in job.problem.remedy and "`worlddb" not in job.problem.remedy
+
+
+def test_a_time_that_is_none_is_named_as_it_was_sent(ana: Caller) -> None:
+    """It was called ``since``, which nobody had sent."""
+    detail, _ = told(ana, "POST", "/v1/worlds/cafes/memories", 422, json={"text": "x", "valid_from": "soon"})
+    assert detail == "valid_from 'soon' is not a time"
+
+
+def test_a_stream_goes_on_behind_the_event_that_a_client_had_last(tmp_path: Path) -> None:
+    """As browsers and libraries do after a cut: the address stays, and the id stands in a header."""
+    with serving(tmp_path / "store") as server, server.client() as client:
+        for name in ("one", "two", "three"):
+            assert client.post("/v1/worlds", json={"name": name}).status_code == 201
+        wrong = client.get("/v1/events?after=12").json()
+        assert wrong["detail"] == "No event has the id '12'" and "of an event of this stream" in wrong["remedy"]
+        assert client.get("/v1/events", headers={"Last-Event-ID": "12"}).status_code == 422
+        ids: list[str] = []
+        with client.stream("GET", "/v1/events") as stream:
+            lines = stream.iter_lines()
+            next(lines)
+            client.post("/v1/worlds", json={"name": "four"})
+            client.post("/v1/worlds", json={"name": "five"})
+            created = 0
+            for line in lines:
+                ids += [line.removeprefix("id: ")] if line.startswith("id: ") else []
+                created += line == "event: created"
+                if created == 2 and not line:
+                    break
+        began = time.monotonic()
+        for how in ({"headers": {"Last-Event-ID": ids[0]}}, {"params": {"after": ids[0]}}):
+            with client.stream("GET", "/v1/events", **how) as stream:
+                first = next(line for line in stream.iter_lines() if line.startswith("id: "))
+            assert first == f"id: {ids[1]}"
+        assert time.monotonic() - began < 30
+        page = msgspec.json.decode(client.get("/openapi.json").content)
+        assert "Last-Event-ID" in [each["name"] for each in page["paths"]["/v1/events"]["get"]["parameters"]]
