@@ -1354,7 +1354,7 @@ class Database(WriteCalls):
     def _keep_up_behind(self) -> bool:
         """Embed and recluster on the background thread; false if another process is doing it."""
         done = self._embed_behind() if self._models.any else True
-        return not self._recluster().busy and done and self._consolidate_behind() and self._dream_behind()
+        return not self._recluster(is_behind=True).busy and done and self._consolidate_behind() and self._dream_behind()
 
     def _consolidate_behind(self) -> bool:
         """Consolidate on the background thread if that is wanted and due; false if another process is doing it."""
@@ -1393,7 +1393,9 @@ class Database(WriteCalls):
             self._reader.index_vectors()
         return done is not None
 
-    def _recluster(self, limit: int | None = None, tiebreaker: Tiebreaker | None = None) -> Reclustering:
+    def _recluster(
+        self, limit: int | None = None, tiebreaker: Tiebreaker | None = None, *, is_behind: bool = False
+    ) -> Reclustering:
         from worlddb.reconciler.background.reclustering import recluster
 
         stopped = (lambda: False) if self._background is None else self._background.stopped
@@ -1404,6 +1406,7 @@ class Database(WriteCalls):
             limit=limit,
             tiebreaker=tiebreaker or self._tiebreaker,
             stopped=stopped,
+            is_behind=is_behind,
         )
         self._looked_at = max(self._looked_at, done.through)
         return done

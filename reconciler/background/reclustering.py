@@ -193,6 +193,9 @@ AUTHOR: Final = "worlddb.recluster"
 MAX_NEW: Final = 256
 """About how many new worlds are looked at from one transaction."""
 
+MAX_NEW_BEHIND: Final = 48
+"""So many while others write: the thread behind rests between two steps, and one of :data:`MAX_NEW` takes seconds."""
+
 MAX_STAGED: Final = 1_000
 """How many proposals one commit stages."""
 
@@ -233,19 +236,22 @@ def recluster(
     limit: int | None = None,
     tiebreaker: Tiebreaker | None = None,
     stopped: Callable[[], bool] = lambda: False,
+    is_behind: bool = False,
 ) -> Reclustering:
     """Resolve again around commits that nobody has looked at yet, or that come after ``after``.
 
-    At most about ``limit`` worlds. The tiebreaker is called while the store is not locked, and its answer recorded.
+    At most about ``limit`` worlds. ``is_behind``: nobody waits for it, and it goes by small steps. The tiebreaker is
+    called while the store is not locked, and its answer recorded.
     """
     writer.env.refuse_replaced()
+    most = min(MAX_NEW, MAX_NEW_BEHIND) if is_behind else MAX_NEW
     with background_lease(writer.env.folder) as leased:
         looked_at = events = commits = 0
         proposals: list[str] = []
         marked, head = _progress(writer)
         through = max(after, marked)
         while leased and through < head and (limit is None or looked_at < limit) and not stopped():
-            looks, reached = _look(writer, meaning, through, head, every=tiebreaker is not None)
+            looks, reached = _look(writer, meaning, through, head, most, every=tiebreaker is not None)
             judged = (pair for look in looks for pair in _judged(look, meaning, tiebreaker))
             # The first look at a pair counts, wherever one transaction ends and the next begins.
             found: dict[frozenset[bytes], tuple[bytes, bytes, dict[str, Any]]] = {}
@@ -268,12 +274,12 @@ def _progress(writer: Writer) -> tuple[int, int]:
 
 
 def _look(
-    writer: Writer, meaning: vectors_of_texts.NearestTexts | None, after: int, head: int, *, every: bool
+    writer: Writer, meaning: vectors_of_texts.NearestTexts | None, after: int, head: int, most: int, *, every: bool
 ) -> tuple[list[ComparedWorld], int]:
     """The worlds around the next commits, compared, and the last of those commits."""
     with writer.env.read() as txn:
         ctx = reading(writer, txn)
-        fresh = changed_worlds(ctx, after, head, MAX_NEW)
+        fresh = changed_worlds(ctx, after, head, most)
         return list(_looks(ctx, writer, meaning, fresh.nodes, every=every)), fresh.through
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import pytest
 
 from tests.support.rest import Caller, Running, checked, running
-from worlddb import check_proof
+from worlddb import Database, View, check_proof
 from worlddb.client import wire_records as wire
 from worlddb.query.question.question import LANES
 from worlddb.tools.server import interface_page, request_types, serving
@@ -24,6 +25,22 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 @pytest.fixture(scope="module")
 def ana(served: Running) -> Caller:
     return served.caller("ana")
+
+
+def test_a_write_that_looks_nothing_up_makes_no_view(ana: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    ana.send("POST", "/v1/worlds", name="Vilnius")
+    views: list[int] = []
+    made = Database.view
+
+    def counted(db: Database, **how: Any) -> View:
+        views.append(1)
+        return made(db, **how)
+
+    monkeypatch.setattr(Database, "view", counted)
+    ana.send("POST", "/v1/worlds", name="Tartu", resolve="none")
+    assert not views
+    ana.send("POST", "/v1/worlds", name="Narva", world="Vilnius", resolve="none")
+    assert len(views) == 1
 
 
 def test_a_world_is_made_read_revised_retired_and_resumed(ana: Caller) -> None:

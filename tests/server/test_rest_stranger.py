@@ -194,7 +194,8 @@ def test_a_stream_goes_on_behind_the_event_that_a_client_had_last(tmp_path: Path
                 if created == 2 and not line:
                     break
         began = time.monotonic()
-        for how in ({"headers": {"Last-Event-ID": ids[0]}}, {"params": {"after": ids[0]}}):
+        ways: tuple[dict[str, Any], ...] = ({"headers": {"Last-Event-ID": ids[0]}}, {"params": {"after": ids[0]}})
+        for how in ways:
             with client.stream("GET", "/v1/events", **how) as stream:
                 first = next(line for line in stream.iter_lines() if line.startswith("id: "))
             assert first == f"id: {ids[1]}"

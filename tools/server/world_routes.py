@@ -65,8 +65,10 @@ def create_world(desk: Desk, asked: Asked) -> Reply:
 
 def _made(desk: Desk, asked: Asked, within: str | None) -> Reply:
     body: types.NewWorld = asked.body
-    view = desk.session.view()
-    home = desk.home() if within is None else desk.ref(view, within)
+    home, view = desk.home(), None
+    if within is not None or home is not None:  # Else nothing is looked up, and a view costs as much as a small read.
+        view = desk.session.view()
+        home = home if within is None else desk.ref(view, within)
     named: dict[str, Any] = {} if home is None else {"world": home}
     if body.key is not None and desk.home() is not None:
         named["key_within"] = desk.home()
@@ -93,7 +95,7 @@ def _made(desk: Desk, asked: Asked, within: str | None) -> Reply:
             **key,
         )
 
-    rests_on = precondition(desk, asked, view, home) if home is not None else None
+    rests_on = precondition(desk, asked, view, home) if view is not None and home is not None else None
     receipt = desk.written(write, key=asked.idempotency_key, rests_on=rests_on)
     return written(desk, receipt, 201 if receipt.events else 200, location=True)
 

@@ -308,6 +308,27 @@ def test_a_limit_ends_it_early_and_the_rest_is_done_the_next_time(monkeypatch: p
             db.recluster(limit=0)
 
 
+def test_behind_those_who_write_it_goes_by_small_steps_to_the_same_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step of 256 worlds held the interpreter for seconds, and the rest after it is five seconds at most."""
+    monkeypatch.setattr(reclustering, "MAX_NEW_BEHIND", 2)
+    asked: dict[bool, int] = {}
+    pairs: dict[bool, set[frozenset[str]]] = {}
+    for is_behind in (False, True):
+        with new_store() as db:
+            for name in ("Sarah Chen", "Sara Chen", "Ada Low", "Ada Lowe", "Ben Ray", "Dan Fox"):
+                db.create("Entity", name, resolve=False)
+            steps: list[int] = []
+            stopped = lambda steps=steps: bool(steps.append(1))  # noqa: E731
+            done = reclustering.recluster(db._writer, None, stopped=stopped, is_behind=is_behind)
+            asked[is_behind], view = len(steps), db.view()
+            assert done.pending == 0 and done.looked_at >= 6
+            found = [view.proposal(ref) for ref in done.proposals]
+            names = {world.ref: world.name for world in view.find()}
+            pairs[is_behind] = {frozenset((names[each.source], names[each.target])) for each in found}
+    assert asked[False] == 1 and asked[True] >= 3
+    assert pairs[True] == pairs[False] and len(pairs[True]) >= 1
+
+
 def test_proposals_beyond_one_commit_are_staged_in_several(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reclustering, "MAX_STAGED", 2)
     with new_store() as db:
