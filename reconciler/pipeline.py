@@ -76,6 +76,10 @@ class Room(Protocol):
         """Say that it was not used after all."""
 
 
+_MOST_COPIES: Final = 8
+"""Copies with erased texts that a receipt names."""
+
+
 class Taking:
     """What one transaction has taken of a plan's room, to be given back if it is not kept."""
 
@@ -237,15 +241,28 @@ def _execute_together(writer: Writer, tasks: Sequence[Task]) -> list[outcome.Rec
 def _told_of_bytes(
     writer: Writer, tasks: Sequence[Task], answers: Sequence[outcome.Receipt | Exception], due: bool
 ) -> list[outcome.Receipt | Exception]:
-    """Remove the bytes of erasures, and say in the receipts of those that were asked for if it cannot be done now."""
+    """Remove the bytes of erasures, and say in the receipts of those that were asked for where texts are still."""
     left = scrub.what_prevents(writer.env) if due else ""
-    note = outcome.Note("bytes_remain", (left,))
+    told = [outcome.Note("bytes_remain", (left,))] if left else []
     return [
-        replace(answer, notes=(*answer.notes, note))
-        if left and isinstance(answer, outcome.Receipt) and any(type(each) is cmd.Erase for each in task.commands)
+        replace(answer, notes=(*answer.notes, *told, *_told_of_copies(writer, answer)))
+        if isinstance(answer, outcome.Receipt) and any(type(each) is cmd.Erase for each in task.commands)
         else answer
         for task, answer in zip(tasks, answers, strict=True)
     ]
+
+
+def _told_of_copies(writer: Writer, receipt: outcome.Receipt) -> list[outcome.Note]:
+    """Name the first copies that the store made of texts before a commit erased these."""
+    if not receipt.events:
+        return []
+    with writer.env.read() as txn:
+        log = LmdbLog(txn)
+        erased = (event for event in log.events(receipt.seq).events if isinstance(event, Erased))
+        places = [place for event in erased for place, _ in event.blobs]
+        known = copies.as_they_are(copies.noted_copies(writer.env.folder, log)) if places else []
+    found = copies.holding(known, min(places), receipt.seq) if known else []
+    return [outcome.Note("copies_remain", tuple(found[:_MOST_COPIES]))] if found else []
 
 
 def _attempted(writer: Writer, task: Task) -> outcome.Receipt | Exception:

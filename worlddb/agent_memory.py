@@ -32,6 +32,7 @@ from worlddb.memory_scopes import (
     Label,
     ScopeKey,
     Scopes,
+    changed_by_saying,
     check_scope_name,
     check_statement_type,
     erase_found,
@@ -41,8 +42,10 @@ from worlddb.memory_scopes import (
     left_out,
     looked,
     notes_inside,
+    say_again,
     says_something,
     statements_of,
+    to_come,
     to_link,
     told_of_deadline,
 )
@@ -319,7 +322,7 @@ class Memory:
         compared = None if properties is None else dict(properties)
         marks = {"expires_at": expires_at, "ttl": ttl, "labels": labels, "pinned": pinned, "properties": compared}
         if isinstance(given, str):
-            if not given.strip():
+            if limits.is_blank(given):
                 raise errors.InputError("The text is blank", "Give one statement, understandable by itself")
             joined = {"contradicts": contradicts, "derived_from": derived_from, "supersedes": replaces}
             limits.checked_text(given, "the text", limits.MAX_CONTENT_BYTES, nul=False)
@@ -336,17 +339,17 @@ class Memory:
                 "A statement's arguments were given with messages", "Add the statement with a call of its own"
             )
         messages = _messages(given)
-        return self._told_hidden(
-            looked(lambda: self._converse(messages, since, source, why, marks)), expires_at, pinned
-        )
+        added = looked(lambda: self._converse(messages, since, source, why, marks))
+        return self._told_hidden(self._told_to_come(added, since, messages), expires_at, pinned)
 
-    def _told_to_come(self, added: Added, since: times.TimeLike | None) -> Added:
-        """Return what was written with a note if it holds from a later time on."""
+    def _told_to_come(
+        self, added: Added, since: times.TimeLike | None, messages: Sequence[chat_messages.ChatMessage] = ()
+    ) -> Added:
+        """Return what was written with a note if it, or some of the messages, holds from a later time on."""
         begins = None if since is None else times.parse_time(since, "since")
-        if begins is None or begins <= self.db.view().valid:
-            return added
-        note = f"It holds from {times.format_time(begins)} on, and is not found before"
-        return msgspec.structs.replace(added, notes=(*added.notes, note))
+        said = [begins if each.at is None else times.parse_time(each.at) for each in messages if _is_kept(each)]
+        notes = to_come(said if messages else [begins], self.db.view().valid)
+        return msgspec.structs.replace(added, notes=(*added.notes, *notes)) if notes else added
 
     def _told_hidden(self, added: Added, expires_at: times.TimeLike | None, pinned: bool) -> Added:
         """Return what was added with a note if its deadline has passed."""
@@ -376,7 +379,7 @@ class Memory:
         """
         self._check_present()
         said: Any = text
-        if not isinstance(said, str) or not said.strip():
+        if not isinstance(said, str) or limits.is_blank(said):
             raise errors.InputError(f"The text is {errors.shown(text)}", "Say what holds instead, or call forget")
         found = self._memory(id)
         if since is None and until is None and not replace_later and not found.closed and found.content == text:
@@ -670,12 +673,11 @@ class Memory:
             others = tuple(each for each in near if each.ref != said.ref)
             asked = ((each.edge_type(on_near, len(about)), each.ref, f"by on_near: {each.reason}") for each in others)
             with self.db.batch(seen=look) as tx:
-                tx.restate(said.ref, source=self._source(source), why=why)
-                mark_again(tx, said, **marks)
+                say_again(tx, said, self._source(source), why, **marks)
                 for kind, ref, reason in to_link(seeing[said.ref], said.ref, (link for link in asked if link[0])):
                     tx.link(said.ref, kind, ref, valid_from=begins, why=reason)
             done = self._done(tx.receipt, [said.ref], begun)
-            notes = (*done.notes, *left_out(said, begins))
+            notes = (*done.notes, *left_out(said, begins), *changed_by_saying(self.db, tx.receipt, said.ref))
             return msgspec.structs.replace(done, repeated=1, near=others, notes=notes)
         for found in near:
             kind = found.edge_type(on_near, len(about))
@@ -725,7 +727,7 @@ class Memory:
         why: str,
         marks: Mapping[str, Any],
     ) -> Added:
-        said = [each for each in messages if each.text and each.role not in chat_messages.INSTRUCTIONS]
+        said = [each for each in messages if _is_kept(each)]
         left = len(messages) - len(said)
         notes = [f"Left out, as instructions or without a text: {left} of {len(messages)} messages"] if left else []
         if not said:
@@ -753,8 +755,14 @@ class Memory:
                 if error.details.get("reason") != "key_taken" or attempt == MAX_SESSIONS_MOVED - 1:
                     raise
         written = {entry.refs[0] for entry in self.db.log(receipt.seq, receipt.seq) if entry.refs}
-        refs = [receipt.refs[position] for position in made]
-        again = len(known) + (sum(ref not in written for ref in refs) if receipt.events else len(refs))
+        # Two of one identity in a list are one message.
+        refs = list(dict.fromkeys(receipt.refs[position] for position in made))
+        again = (
+            len(known)
+            + len(made)
+            - len(refs)
+            + (sum(ref not in written for ref in refs) if receipt.events else len(refs))
+        )
         done = self._done(receipt, refs, begun)
         return msgspec.structs.replace(done, repeated=again, notes=(*notes, *done.notes))
 
@@ -994,6 +1002,11 @@ def _messages(given: Any) -> list[chat_messages.ChatMessage]:
     return chat_messages.messages_of(given)
 
 
+def _is_kept(said: chat_messages.ChatMessage) -> bool:
+    """Return whether a message has a text, and is no instruction to the model."""
+    return bool(said.text) and not said.is_instruction
+
+
 def _checked_source(given: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return a source that says nothing that the memory says itself."""
     if given is not None and not isinstance(given, Mapping):
@@ -1020,28 +1033,6 @@ def _counted(count: Count, text: str) -> float:
 
 def _listed(refs: Any) -> list[Any]:
     return [*refs] if isinstance(refs, list | tuple) else [refs]
-
-
-def mark_again(
-    tx: Any,
-    said: records.World,
-    expires_at: times.TimeLike | None,
-    ttl: timedelta | float | None,
-    labels: Sequence[str],
-    pinned: bool,
-    properties: Any,
-) -> None:
-    """Mark what is said again: it is hidden when it is now said to be, and not at all if nothing is said of that."""
-    if expires_at is not None or ttl is not None:
-        tx.expire(said.ref, expires_at=expires_at, ttl=ttl)
-    elif said.expires_at is not None:
-        tx.unexpire(said.ref)
-    if labels:
-        tx.label(said.ref, *labels)
-    if pinned:
-        tx.pin(said.ref)
-    if properties and properties != said.properties:
-        tx.revise(said.ref, properties=properties)
 
 
 def _key(kind: str, scope: Iterable[str], *parts: Any) -> str:

@@ -5,8 +5,9 @@ tells inside of one world.
 """
 
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import timedelta
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 
 import msgspec
@@ -15,7 +16,7 @@ from worlddb.database import MOST_LOOKS, Database
 from worlddb.log.model import limits
 from worlddb.log.model.errors import InputError, RefusedError, UnavailableError, UnknownReference
 from worlddb.log.model.times import TimeLike, format_time, parse_time
-from worlddb.plain_text import JOINERS
+from worlddb.plain_text import JOINERS, one_line
 from worlddb.projections.tables.names import blocks
 from worlddb.query.records.records import Hit, Recall, World
 from worlddb.query.view.view import View
@@ -73,7 +74,8 @@ def check_scope_name(name: str, what: str) -> None:
         InputError: it is so.
     """
     seen = name.strip().translate(_JOINERS)
-    if len(name) != len(name.strip()) or not seen or any(unicodedata.category(each) in _UNSEEN for each in seen):
+    is_unseen = any(unicodedata.category(each) in _UNSEEN or each in limits.FILLERS for each in seen)
+    if len(name) != len(name.strip()) or limits.is_blank(seen) or is_unseen:
         raise InputError(
             f"{what} {name!r:.80} is blank, has blanks around it or characters that cannot be seen",
             "Give it without them, and always the same for the same scope",
@@ -317,6 +319,85 @@ def left_out(found: World, valid_from: int | None) -> list[str]:
         return []
     since = format_time(found.valid.start)
     return [f"The start {format_time(valid_from)} was left out: {found.ref} holds from {since} on already"]
+
+
+def say_again(
+    tx: Any,
+    said: World,
+    source: dict[str, Any],
+    why: str,
+    *,
+    expires_at: TimeLike | None = None,
+    ttl: timedelta | float | None = None,
+    labels: Sequence[str] = (),
+    pinned: bool = False,
+    properties: Mapping[str, Any] | None = None,
+) -> None:
+    """Record in a batch that a memory was said again, and mark it as is said of it now.
+
+    It is hidden when it is now said to be, and not at all if nothing is said of that. Properties take the place of
+    those of the same names, by a version that begins where the one before did and keeps its sources.
+    """
+    merged = {**said.properties, **(properties or {})}
+    if {name: value for name, value in merged.items() if value is not None} != said.properties:
+        tx.revise(said.ref, properties=merged, valid_from=said.valid.start, source=said.source, why=why)
+        told = [said.source, source]
+        for each in said.restated:
+            if each.source not in told:
+                told.append(each.source)
+                tx.restate(said.ref, source=each.source, why=each.why)
+    tx.restate(said.ref, source=source, why=why)
+    if expires_at is not None or ttl is not None:
+        tx.expire(said.ref, expires_at=expires_at, ttl=ttl)
+    elif said.expires_at is not None:
+        tx.unexpire(said.ref)
+    if labels:
+        tx.label(said.ref, *labels)
+    if pinned:
+        tx.pin(said.ref)
+
+
+def changed_by_saying(db: Database, receipt: Receipt, ref: str) -> list[str]:
+    """Return notes on what else is new of a memory since a commit said it again: deadline, pin, labels, properties."""
+    how: Any = {"include_expired": True, "include_deprecated": True}
+    before, after = (
+        db.view(seq=seq, valid=receipt.ingest_time).get(ref, **how) for seq in (receipt.seq - 1, receipt.seq)
+    )
+    if before is None or after is None:
+        return []
+    notes = _deadline_changed(before, after, receipt.ingest_time)
+    notes += [f"{ref} is pinned now"] if after.pinned and not before.pinned else []
+    labels = [one_line(each) for each in after.labels if each not in before.labels]
+    notes += [f"{ref} has new labels: {', '.join(labels)}"] if labels else []
+    names = sorted({**before.properties, **after.properties})
+    changed = [one_line(name) for name in names if before.properties.get(name) != after.properties.get(name)]
+    return notes + ([f"{ref} has other properties now: {', '.join(changed)}"] if changed else [])
+
+
+def _deadline_changed(before: World, after: World, now: int) -> list[str]:
+    """Return a note if a memory is to be hidden at another time than before; one that has passed has a note already."""
+    if before.expires_at == after.expires_at or (after.expires_at is not None and after.expires_at <= now):
+        return []
+    was = "at no time" if before.expires_at is None else f"from {format_time(before.expires_at)} on"
+    if after.expires_at is None:
+        return [f"{after.ref} was to be hidden {was}, and is not any more: that deadline was lifted"]
+    at = format_time(after.expires_at)
+    if after.pinned:
+        return [f"{after.ref} has the deadline {at} now, which hides nothing while it is pinned"]
+    return [f"{after.ref} is hidden from {at} on now, and was to be {was}: lift the deadline if that is not meant"]
+
+
+def to_come(begins: Iterable[int | None], now: int) -> list[str]:
+    """Return a note if some of what was written holds from a later time on."""
+    times = [*begins]
+    later = [each for each in times if each is not None and each > now]
+    if not later:
+        return []
+    since = format_time(min(later))
+    if len(later) == 1:
+        what = "It holds" if len(times) == 1 else f"1 of {len(times)} messages holds"
+        return [f"{what} from {since} on, and is not found before"]
+    return [f"{len(later)} of {len(times)} messages hold from {since} on, or later, and are not found before"]
 
 
 def hidden_still(found: World, valid: int) -> list[str]:

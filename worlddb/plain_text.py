@@ -4,11 +4,12 @@ import re
 from collections import Counter
 from typing import Final
 
-from worlddb.log.model import errors
+from worlddb.log.model import errors, limits
 
 JOINERS: Final = frozenset("\u200c\u200d")
 """Characters that shape those around them, in Persian and in emoji."""
 concealed = errors.concealed
+is_blank = limits.is_blank
 
 
 def escaped(text: str, kept: frozenset[str] = JOINERS) -> str:

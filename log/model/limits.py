@@ -6,6 +6,8 @@ that have one form there and in JSON.
 """
 
 import math
+import re
+import unicodedata
 from collections.abc import Iterable
 from itertools import islice
 from typing import Any, Final, TypeVar
@@ -133,6 +135,20 @@ def checked_list(values: Iterable[Given], what: str) -> list[Given]:
     if len(listed) > MAX_LISTED:
         raise LimitExceeded(f"{what} has more than {MAX_LISTED} values", "Give fewer")
     return listed
+
+
+FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800")
+"""Letters and signs that are drawn as nothing: fillers of Hangul, and braille without a dot."""
+_UNSEEN: Final = ("Cc", "Cf", "Cs", "Zl", "Zp", "Zs")
+_ON_OTHERS: Final = re.compile("[\u034f\u17b4\u17b5\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+"""Marks that say how the character before is drawn, and are drawn as nothing by themselves."""
+
+
+def is_blank(text: str) -> bool:
+    """True if nothing of a text can be seen: it has blanks, controls, joiners and fillers alone, or nothing at all."""
+    return all(
+        unicodedata.category(each) in _UNSEEN or each in FILLERS or _ON_OTHERS.match(each) is not None for each in text
+    )
 
 
 def checked_text(text: object, what: str, max_bytes: int, *, empty: bool = True, nul: bool = True) -> str:

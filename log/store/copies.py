@@ -151,6 +151,11 @@ def _add(lacking: Iterable[Copy], txn: lmdb.Transaction) -> None:
         log.note_copy(number, codec.encode((copy.kind, copy.path, copy.seq, copy.head)))
 
 
+def holding(copies: Iterable[Copy], first: int, seq: int) -> list[str]:
+    """Name the copies that hold texts from commit ``first`` on, and were made before commit ``seq`` erased these."""
+    return [f"{copy.kind} at {copy.path}" for copy in copies if copy.seq >= first and copy.head < seq]
+
+
 def _without(copies: Iterable[Copy], known: Iterable[Copy]) -> list[Copy]:
     """Each of some copies once, but for those that are known."""
     passed = set(known)

@@ -247,12 +247,17 @@ class Filter:
             return False
         if not (given.source or given.properties.wanted):
             return True
-        # Fields of a source are compared as the log keeps them.
         details = self._snapshot.details(row.seq, row.details)
-        source = details.source
         if not given.properties.fit(build.properties(details)):
             return False
-        return all(name in source and source[name] == value for name, value in given.source.items())
+        return self._is_of_source(details.source) or any(
+            self._is_of_source(self._snapshot.details(again.seq, again.details).source)
+            for again in self._snapshot.said_again(node, seen.number)
+        )
+
+    def _is_of_source(self, source: Mapping[str, Any]) -> bool:
+        """Return whether a source has the fields that are asked for, compared as the log keeps them."""
+        return all(name in source and source[name] == value for name, value in self._given.source.items())
 
     def _called(self, spec: edge_rules.Spec, given: Any) -> Iterator[int]:
         """The worlds of a name, else the one of a reference."""

@@ -9,7 +9,7 @@ import msgspec
 from worlddb.log.model import blobs, codec, errors, hashing, times
 from worlddb.log.model.codec import chain_hash, events_hash
 from worlddb.log.model.events import NONE, Erased, ErasedElsewhere
-from worlddb.log.store.copies import Copy, as_they_are
+from worlddb.log.store.copies import Copy, as_they_are, holding
 from worlddb.log.store.erasure_evidence import LaterErasure
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply.apply import erasure_of as row_of
@@ -143,7 +143,7 @@ def receipt_of(snapshot: Snapshot, store_id: bytes, seq: int, copies: Sequence[C
         author=header.author,
         ingested_at=header.ingest_time,
         worlds=worlds,
-        not_reached=(*_holding(as_they_are(copies), first, seq), ELSEWHERE),
+        not_reached=(*holding(as_they_are(copies), first, seq), ELSEWHERE),
         kept=tuple(snapshot.tables.node(node).lineage.hex() for node in kept[:KEPT_LISTED]),
         kept_count=len(kept),
         authors=tuple(sorted({log.header(place).author for place in holds})),
@@ -175,11 +175,6 @@ def _said(snapshot: Snapshot, node: int, seq: int) -> bool:
 def _says(snapshot: Snapshot, node: int) -> bool:
     rows = (row for _, row in snapshot.tables.version_rows(node))
     return any(snapshot.log.blob(row.seq, row.position) is not None for row in rows)
-
-
-def _holding(copies: Sequence[Copy], first: int, seq: int) -> list[str]:
-    """The copies that hold texts from commit ``first`` on, and were made before commit ``seq`` erased these."""
-    return [f"{copy.kind} at {copy.path}" for copy in copies if copy.seq >= first and copy.head < seq]
 
 
 def _seal(log: LmdbLog, receipt: ErasureReceipt) -> str:
@@ -266,7 +261,7 @@ def _list_problems(
         if getattr(receipt, field) not in ((), 0, getattr(recorded, field)):
             yield f"it has no seal, and another value for {field}"
     first = min(text.seq for world in recorded.worlds for text in world.texts)
-    ever = {*_holding(copies, first, receipt.seq), ELSEWHERE}
+    ever = {*holding(copies, first, receipt.seq), ELSEWHERE}
     for name in receipt.not_reached:
         if name not in ever:
             yield f"it has no seal, and names a copy that this store knows nothing of: {name[:200]!r}"

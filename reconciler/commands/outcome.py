@@ -74,6 +74,8 @@ NOTES = {
     " erase them too if they have to go",
     "members_left": "{first} was erased, and the texts of what it contains stay: {others}; erase these too, or with"
     " members=True, if they have to go",
+    "copies_remain": "copies that the store made before have the texts still: {}. Make these anew, or delete them;"
+    " db.erasure_receipt lists all of them under not_reached",
     "bytes_remain": "the texts are gone from all answers, and their bytes are still in the store's files: {}. Opening"
     " the store, or writing to it, finishes that; verify says when it is done",
     "name_forbidden": "{} had no content, so its name is what may not be written again, of whomever it is",
@@ -120,7 +122,7 @@ NAMING = frozenset(
     (
         *("types_registered", "types_differ", "beliefs_set", "beliefs_differ"),
         *("not_embedded", "not_extracted", "not_compared", "not_changed"),
-        *("bytes_remain", "buffers_cleared", *_GUARDED),
+        *("bytes_remain", "copies_remain", "buffers_cleared", *_GUARDED),
     )
 )
 """The notes whose ``refs`` are names, or a reason, also beside a reference."""

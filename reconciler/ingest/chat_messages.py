@@ -164,7 +164,7 @@ def _message(given: Any, place: str) -> ChatMessage:
         raise errors.InputError(f"{place}.tool_calls is {errors.shown(calls)}", "Give a list of calls")
     calls = [*calls, *([plain["function_call"]] if plain.get("function_call") else [])]
     parts += [call for each in calls if (call := _called(each, f"{place}.tool_calls")) not in parts]
-    text = "\n".join(part.strip() for part in parts if part.strip())
+    text = "\n".join(part.strip() for part in parts if not limits.is_blank(part))
     if (whom := plain.get("recipient")) is not None and whom not in _TO_ALL and text:
         text = f"[calls {whom}({text})]"
     found = next((plain[name] for name in _IDS if isinstance(plain.get(name), str | int)), "")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import worlddb
+from tests.tools.mcp.test_mcp_tools import call
 from worlddb import Database, ManualClock, Memory
 from worlddb.tools.agents import remember
 from worlddb.tools.cli.main import main
@@ -179,3 +180,119 @@ def test_a_deprecated_scope_stays_the_users_and_what_is_rewritten_and_deprecated
     mem.db.deprecate(said.id)
     (note,) = mem.correct(said, "Ana likes no green tea.").notes
     assert "is deprecated" in note and contents(mem.recall("tea")) == ["Ana likes black tea."]
+
+
+def test_saying_again_with_properties_keeps_the_start_and_all_sources(mem: Memory, db: Database) -> None:
+    """It began anew with what was said last alone, and no recall found it by where it came from."""
+    rex: dict[str, Any] = {"about": "Rex"}
+    first = mem.add("Rex is a dog.", since="2020-01-01", source={"file": "vet.md"}, properties={"a": 1, "b": 2}, **rex)
+    made = mem.add("Dogs need a walk.", derived_from=first.id)
+    assert mem.add("Rex is a dog.", source={"file": "more.md"}, **rex).notes == ()
+    again = mem.add("Rex is a dog.", properties={"a": 5, "k": 1}, source={"file": "new.md"}, **rex)
+    assert (again.id, again.repeated) == (first.id, 1)
+    assert again.notes == (f"{first.id} has other properties now: a, k",)
+    for file in ("vet.md", "more.md", "new.md"):
+        (hit,) = mem.recall("Rex", source={"file": file}).hits
+        assert (hit.ref, hit.source["file"]) == (first.id, "vet.md")
+        assert hit.properties == {"a": 5, "b": 2, "k": 1}
+        assert hit.valid.start == worlddb.parse_time("2020-01-01")
+    assert mem.recall("Rex", source={"file": "other.md"}).hits == ()
+    assert contents(mem.as_of("2021-01-01").recall("Rex").hits) == ["Rex is a dog."]
+    found = db.view().get(made.id)
+    assert found is not None and found.stale == (), "what it says is the same"
+    head = db.head().seq
+    assert mem.add("Rex is a dog.", properties={"a": 5}, **rex).notes == ()
+    assert [entry.event for entry in db.log(head + 1)] == ["restated"], "they are known"
+    assert db.redecide().differing == () and db.verify(deep=True).ok
+
+
+def test_every_surface_says_what_saying_again_wrote_besides(mem: Memory, db: Database) -> None:
+    """A fact that was said for good was hidden by it, and the answer was that nothing else was written."""
+    day = "2025-06-02T12:00:00Z"
+    for at, text in enumerate(("Bo is a cat.", "Bo likes milk.", "Bo sleeps late.")):
+        told = mem.add(text, about="Bo")
+        (scope,) = (world.ref for world in db.view().find(type="Scope"))
+        if at == 0:
+            again: Any = mem.add(text, about="Bo", ttl=24 * 3_600).notes
+        elif at == 1:
+            again = remember(db, text, about="Bo", expires_at=day, world=scope)["notes"]
+        else:
+            again = call_write(db, text, about=["Bo"], expires_at=day, labels=["pet"])["notes"]
+        found = db.view().get(told.id)
+        assert found is not None and found.expires_at is not None
+        hidden = f"is hidden from {worlddb.format_time(found.expires_at)} on now, and was to be at no time"
+        assert f"{told.id} {hidden}: lift the deadline if that is not meant" in again
+    assert f"{told.id} has new labels: pet" in again
+    lifted = call_write(db, text, about=["Bo"], properties={"n": 1})
+    assert lifted["notes"] == [
+        f"{told.id} says so already: it has one more source now, and more was written of it",
+        f"{told.id} was to be hidden from {day} on, and is not any more: that deadline was lifted",
+        f"{told.id} has other properties now: n",
+    ]
+    nothing = call_write(db, text, about=["Bo"])
+    assert nothing["notes"] == [f"{told.id} says so already: it has one more source now, and nothing else was written"]
+    pinned = mem.add(text, about="Bo", pinned=True, expires_at=day).notes
+    assert pinned == (
+        f"{told.id} has the deadline {day} now, which hides nothing while it is pinned",
+        f"{told.id} is pinned now",
+    )
+
+
+def test_the_same_write_again_under_its_key_is_one_with_properties_too(db: Database) -> None:
+    call_write(db, "Bo is a cat.", properties={"a": 1}, labels=["x"])
+    given: dict[str, Any] = {"properties": {"b": 2}, "idempotency_key": "k", "expires_at": "2025-06-09"}
+    first, head = call_write(db, "Bo is a cat.", **given), db.head()
+    again = call_write(db, "Bo is a cat.", **given)
+    assert again == first and db.head() == head
+    found = db.view().get(first["id"])
+    assert found is not None and found.properties == {"a": 1, "b": 2}
+
+
+def test_the_command_line_says_that_saying_again_hides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = ["remember", str(tmp_path / "s"), "Bo is a cat.", "--user", "ana"]
+    assert main(said) == 0
+    assert main([*said, "--ttl", "3600"]) == 0
+    assert "and was to be at no time: lift the deadline" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["\u200b", "\u200b\u200d", "\u2060", "\u00ad", "\u3164", " \u2800\ufe0f", "\x01"])
+def test_a_text_of_which_nothing_is_seen_is_none(mem: Memory, db: Database, text: str) -> None:
+    head = db.head()
+    for write in (
+        lambda: mem.add(text),
+        lambda: mem.add({"role": "user", "content": text}),
+        lambda: remember(db, text),
+        lambda: call_write(db, text),
+        lambda: worlddb.memory(db, user=f"ana{text}"),
+    ):
+        with pytest.raises(worlddb.InputError):
+            write()
+    assert db.head() == head
+    assert mem.add("\u2764\ufe0f").ids and mem.add("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645").ids
+
+
+def test_messages_of_a_later_time_are_said_to_be(mem: Memory, db: Database) -> None:
+    now = {"role": "user", "content": "zqnow"}
+    one = {"role": "user", "content": "zqone", "timestamp": "2026-01-01T00:00:00Z"}
+    two = one | {"content": "zqtwo", "timestamp": "2026-02-01T00:00:00Z"}
+    since = "2026-01-01T00:00:00Z on"
+    assert mem.add(one).notes[-1] == f"It holds from {since}, and is not found before"
+    assert mem.add([now, two]).notes[-1] == f"1 of 2 messages holds from {two['timestamp']} on, and is not found before"
+    system = {"role": "system", "content": "Be brief."}
+    told = mem.add([system, one, two]).notes[-1]
+    assert told == f"2 of 2 messages hold from {since}, or later, and are not found before"
+    assert mem.add({"role": "user", "content": "zqthree"}, since="2026-03-01").notes
+    assert contents(mem.recall("zqone zqtwo zqnow zqthree").hits) == ["ana: zqnow"]
+
+
+def test_two_messages_of_one_time_and_text_are_one(mem: Memory, db: Database) -> None:
+    said = {"role": "user", "content": "Ok.", "timestamp": "2025-05-01T10:00:00Z"}
+    added = mem.add([said, said | {"content": "Yes."}, said])
+    assert len(added.ids) == 2 == len({*added.ids}) and added.repeated == 1
+    assert len(db.view().find(type="Turn")) == 2
+    assert mem.add([said, said]).repeated == 2
+
+
+def call_write(db: Database, text: str, **given: Any) -> dict[str, Any]:
+    told: dict[str, Any] = call(Session(db), "memory_write", text=text, user_id="ana", **given)
+    return told

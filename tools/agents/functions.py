@@ -31,16 +31,18 @@ from worlddb import (
 )
 from worlddb.memory_scopes import (
     HOLDERS,
+    changed_by_saying,
     check_statement_type,
     hidden_already,
     hidden_still,
     left_out,
     looked,
     notes_inside,
+    say_again,
     statements_of,
     to_link,
 )
-from worlddb.plain_text import shown
+from worlddb.plain_text import is_blank, shown
 from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
 
 MAX_HITS: Final = 50
@@ -141,7 +143,7 @@ def remember(
         RefusedError: a rule of the engine forbids it; nothing was written.
         InputError: an argument is not what it should be, or what it ``replaces`` is not true any more.
     """
-    if not checked_text(text, "text", MAX_CONTENT_BYTES).strip():
+    if is_blank(checked_text(text, "text", MAX_CONTENT_BYTES)):
         raise InputError("text is blank", "Give one statement, understandable by itself")
     check_statement_type(type)
     if replace_later and (replaces is None or until is not None):
@@ -282,13 +284,13 @@ def _said_again(
     asked = ((edge_type, other.ref, f"by on_near: {other.reason}") for other, edge_type in others if edge_type)
     links = {ref: (edge_type, reason) for edge_type, ref, reason in to_link(view, said, asked)}
     with db.batch(seen=look) as tx:
-        tx.restate(said, source=source, why=why)
-        tx.unexpire(said) if expires_at is None else tx.expire(said, expires_at=expires_at)
+        if (found := look.get(said)) is not None:
+            say_again(tx, found, source or {}, why, expires_at=expires_at)
         for ref, (edge_type, reason) in links.items():
             tx.link(said, edge_type, ref, valid_from=since, why=reason)
     held = view.get(said)
     notes = [] if since is None or held is None else left_out(held, parse_time(since, "since"))
-    notes += hidden_already(expires_at, view.valid)
+    notes += [*changed_by_saying(db, tx.receipt, said), *hidden_already(expires_at, view.valid)]
     told = [answer_notes.told_near(other, links.get(other.ref, ("", ""))[0]) for other, _ in others]
     return {
         "id": said,

@@ -5,7 +5,7 @@ Also here: the call of a tool as the server knows it, and the cursors of long an
 
 import base64
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
@@ -302,15 +302,54 @@ class Session(Scopes):
         return [world.ref for worlds in found for world in worlds]
 
     def memories_in(
-        self, view: worlddb.View, scopes: list[str] | None, *, include_retired: bool = False
+        self, view: worlddb.View, scopes: list[str] | None, *, include_retired: bool = False, hidden: bool = False
     ) -> Iterator[worlddb.World]:
-        """Yield the memories in some scopes, or all visible ones, each once and in log order."""
+        """Yield the memories in some scopes, or all visible ones, each once and in log order.
+
+        With ``hidden`` also those that a deadline hides, or that are deprecated.
+        """
         seen: set[str] = set()
         for scope in [None] if scopes is None else scopes:
-            for world in _found(view, scope, include_retired=include_retired):
+            for world in _found(view, scope, include_retired=include_retired, hidden=hidden):
                 if world.ref not in seen and not self.is_scope(view, world) and not _is_inferred(world):
                     seen.add(world.ref)
                     yield world
+
+    def later_in(self, view: worlddb.View, scopes: Iterable[str], known: Container[str]) -> Iterator[worlddb.World]:
+        """Yield what holds later in one of some scopes, at any depth, without what is known.
+
+        One that came to lie in several comes as often.
+
+        What is to come is not inside a served world yet, so that it is looked for in the whole store. Nothing but what
+        is in these scopes is.
+        """
+        whole, pending = self.db.view(seq=view.seq, valid=view.valid), [*scopes]
+        seen, ahead = set(pending), worlddb.Valid(view.valid, worlddb.FOREVER)
+        for container in pending:
+            for edge in whole.edges(container, type="contains", direction="out", include_superseded=True):
+                pending += [] if edge.target in seen else [edge.target]
+                seen.add(edge.target)
+                if edge.target in known:
+                    continue
+                held = whole.history(edge.target, overlaps=ahead)
+                spans = [span for each in held for span in each.spans or (each.valid,)]
+                joined = edge.spans or (edge.valid,)
+                begins = {max(view.valid, one.start, other.start) for one in joined for other in spans}
+                if any(self._lies_in(self.db.view(seq=view.seq, valid=at), edge.target, scopes) for at in begins):
+                    world = whole.get(edge.target, include_superseded=True)
+                    if world is not None and not self.is_scope(whole, world) and not _is_inferred(world):
+                        yield world
+
+    @staticmethod
+    def _lies_in(view: worlddb.View, ref: str, scopes: Iterable[str]) -> bool:
+        """Return whether a memory holds in a view, and lies in one of some scopes, at any depth."""
+        if view.get(ref, include_expired=True, include_deprecated=True) is None:
+            return False
+        wanted, around, seen = {*scopes}, {ref}, set[str]()
+        while around and not around & wanted:
+            seen |= around
+            around = {up for each in around for up in view.containers(each)} - seen
+        return bool(around)
 
     def labels(self, given: tool_arguments.Scoped, *, writes: bool = False) -> list[Label]:
         """Return the labels of the scopes that the arguments of a tool name, else that of the user by default.
@@ -406,14 +445,15 @@ def _is_inferred(world: worlddb.World) -> bool:
     return world.type == "Enrichment" and "made_of" in world.properties
 
 
-def _found(view: worlddb.View, scope: str | None, *, include_retired: bool) -> Iterator[worlddb.World]:
+def _found(view: worlddb.View, scope: str | None, *, include_retired: bool, hidden: bool) -> Iterator[worlddb.World]:
     """Yield what a scope contains, read in growing parts.
 
     A page costs nothing for what follows it.
     """
     yielded, wanted = 0, tool_arguments.MAX_PAGE + 1
     while True:
-        found = view.find(world=scope, include_superseded=include_retired, limit=wanted)
+        shown: dict[str, Any] = {"include_expired": hidden, "include_deprecated": hidden}
+        found = view.find(world=scope, include_superseded=include_retired, limit=wanted, **shown)
         yield from found[yielded:]
         if len(found) < wanted:
             return

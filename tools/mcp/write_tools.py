@@ -36,9 +36,11 @@ from worlddb.memory_scopes import (
     left_out,
     looked,
     notes_inside,
+    say_again,
     to_link,
     told_of_deadline,
 )
+from worlddb.plain_text import is_blank
 from worlddb.tools.mcp import answer_notes, mcp_wording, read_tools, tool_arguments, tool_results
 from worlddb.tools.mcp.session import Call, Session
 
@@ -143,10 +145,9 @@ def _restated(
 ) -> tool_results.Saved | None:
     """Add a source to a memory that is written again; ``None`` if the call, by its key, is that which wrote it."""
     links = to_link(view, ref, _links(given, [each for each in near if each.ref != ref]))
-    revises = bool(given.properties) and given.properties != session.get(view, ref).properties
     again: _Again | None
     try:
-        again = _Again(ref, _said_again(session, view, given, call, ref, links, revises), links)
+        again = _Again(ref, _said_again(session, view, given, call, session.get(view, ref), links), links)
     except IdempotencyConflict as error:
         again = _again_under_key(session, view, given, call, error.details["seq"])
     return None if again is None else _told_again(session, view, given, again, near)
@@ -165,13 +166,13 @@ def _again_under_key(session: Session, view: View, given: tool_arguments.Write, 
 
     What it linked and rewrote then is so by now, and the memory may say something else, or have ended.
     """
-    entries = list(session.db.log(seq, seq))
-    ref = next((entry.refs[0] for entry in entries if entry.event == "restated"), None)
-    if ref is None:
+    entry = next((entry for entry in session.db.log(seq, seq) if entry.event == "restated"), None)
+    if entry is None:
         return None
-    links, revises = _links_of(session, seq, set()), any(entry.event == "revised" for entry in entries)
+    ref, links = entry.refs[0], _links_of(session, seq, set())
+    before = session.db.view(seq=seq - 1, valid=entry.ingested_at, world=session.world)
     try:
-        return _Again(ref, _said_again(session, view, given, call, ref, links, revises), links)
+        return _Again(ref, _said_again(session, view, given, call, session.get(before, ref), links), links)
     except IdempotencyConflict:
         return None
 
@@ -183,8 +184,12 @@ def _told_again(
     ref, receipt, links = again
     receipt.raise_if_refused()
     done = _done(session, receipt, ref)
-    besides = "it is linked to what is near" if links else "nothing else was written"
-    done.notes.append(f"{ref} says so already: it has one more source now, and {besides}")
+    changed = memory_scopes.changed_by_saying(session.db, receipt, ref)
+    besides = ["it is linked to what is near"] if links else []
+    besides += ["more was written of it"] if changed else []
+    told = " and ".join(besides) or "nothing else was written"
+    done.notes.append(f"{ref} says so already: it has one more source now, and {told}")
+    done.notes.extend(changed)
     begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
     with suppress(UnknownReference):
         done.notes.extend(left_out(session.get(view, ref), begins))
@@ -198,23 +203,15 @@ def _said_again(
     view: View,
     given: tool_arguments.Write,
     call: Call,
-    ref: str,
+    said: World,
     links: list[Link],
-    revises: bool,
 ) -> Receipt:
     """Record that a memory was said again, and link it to what is near, in one commit."""
+    marks: dict[str, Any] = {"expires_at": given.expires_at, "labels": given.labels, "properties": given.properties}
     with session.db.batch(idempotency_key=session.idempotency_key(given.idempotency_key), seen=view) as tx:
-        tx.restate(ref, source=call.source, why=given.why)
-        if given.expires_at is None:
-            tx.unexpire(ref)
-        else:
-            tx.expire(ref, expires_at=given.expires_at)
-        if given.labels:
-            tx.label(ref, *given.labels)
-        if revises:
-            tx.revise(ref, properties=given.properties)
+        say_again(tx, said, call.source, given.why, **marks)
         for edge_type, other, why in links:
-            tx.link(ref, edge_type, other, valid_from=given.valid_from, why=why)
+            tx.link(said.ref, edge_type, other, valid_from=given.valid_from, why=why)
     receipt: Receipt = tx.receipt
     return receipt
 
@@ -728,7 +725,7 @@ def _confirmed(session: Session, given: tool_arguments.PurgeScope, scopes: list[
     """Ask whoever uses the client, if the model named no scope; false if nobody can be asked, or the answer is no."""
     if given.confirm or call.ask is None or not call.ask.can("elicitation/create"):
         return False
-    memories = sum(1 for _ in session.memories_in(session.view(), [scope.ref for scope in scopes]))
+    memories = len(_in_force(session, session.view(), [scope.ref for scope in scopes]))
     asked = f"Retire {mcp_wording.named(scopes[0].name)} and the {memories} memories in it? Nothing is erased."
     answer = call.ask({"confirm": tool_arguments.yes_or_no(asked)})["confirm"]
     return bool(answer.get("action") == "accept" and (answer.get("content") or {}).get("yes") is True)
@@ -967,14 +964,37 @@ def decide(session: Session, given: tool_arguments.Decide, call: Call) -> tool_r
 
 
 def _retired(session: Session, call: Call, scopes: list[World], why: str, *, itself: bool) -> tool_results.Done:
-    """Retire what still holds in all scopes of one id, in one commit; with ``itself`` the scopes too."""
-    own = [scope.ref for scope in scopes]
-    refs = [world.ref for world in session.memories_in(session.view(), own)]
-    call.tell(f"{len(refs)} memories are retired")
+    """Retire what holds, or is to, in all scopes of one id, in one commit; with ``itself`` the scopes too."""
+    own, view = [scope.ref for scope in scopes], session.view()
+    found = _in_force(session, view, own)
+    call.tell(f"{len(found)} memories are retired")
     with session.db.batch(progress=call.step) as tx:
-        for ref in [*refs, *own] if itself else refs:
+        # What is contained in others of these comes behind them, and is not to be told as what holds on.
+        for ref in [*reversed(found), *(own if itself else ())]:
             tx.retire(ref, why=why)
-    return _done(session, tx.receipt, own[0], retired=len(refs))
+    later = (ref for ref, world in found.items() if world.valid.start > view.valid)
+    whole = session.db.view(seq=view.seq, valid=view.valid)
+    planned = {ref for ref in later if all(each.valid.start > view.valid for each in whole.history(ref))}
+    hidden = [ref for ref, world in found.items() if ref not in planned and _is_hidden(world, view)]
+    receipt = tx.receipt
+    kept = (note for note in receipt.notes if note.code != "never_valid" or not planned.issuperset(note.refs))
+    done = _done(session, msgspec.structs.replace(receipt, notes=tuple(kept)), own[0], retired=len(found))
+    of = f"of the {len(found)}"
+    done.notes += [f"Ended before they began: {len(planned)} {of}, which hold at no time now"] if planned else []
+    done.notes += [f"Ended while hidden, by a deadline or as deprecated: {len(hidden)} {of}"] if hidden else []
+    return done
+
+
+def _in_force(session: Session, view: View, scopes: list[str]) -> dict[str, World]:
+    """Return the memories in some scopes that hold, or will, by reference; also those that are hidden."""
+    found = {world.ref: world for world in session.memories_in(view, scopes, hidden=True)}
+    later = [*session.later_in(view, scopes, found)]
+    return {**found, **{world.ref: world for world in later}}
+
+
+def _is_hidden(world: World, view: View) -> bool:
+    is_over = world.expires_at is not None and world.expires_at <= view.valid and not world.pinned
+    return world.deprecated or is_over
 
 
 def _scopes(session: Session, view: View, given: tool_arguments.RetireAll) -> list[World]:
@@ -986,7 +1006,7 @@ def _scopes(session: Session, view: View, given: tool_arguments.RetireAll) -> li
 
 
 def _check_text(text: str) -> None:
-    if not text.strip():
+    if is_blank(text):
         raise InputError("text is blank", "Give one statement, understandable by itself")
 
 

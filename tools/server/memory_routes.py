@@ -19,7 +19,8 @@ from worlddb import (
     parse_time,
 )
 from worlddb.client import wire_records as wire
-from worlddb.memory_scopes import looked, statements_of
+from worlddb.memory_scopes import changed_by_saying, hidden_already, looked, say_again, statements_of
+from worlddb.plain_text import is_blank
 from worlddb.tools.mcp import answer_notes
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server.client_desk import Desk
@@ -40,7 +41,7 @@ def remember(desk: Desk, asked: Asked) -> Reply:
     What it says already, word for word, of the same subjects, is said again: one more source and no memory.
     """
     body: types.NewMemory = asked.body
-    if not body.text.strip():
+    if is_blank(body.text):
         raise InputError("text is blank", "Give one statement, understandable by itself")
     home, key = desk.claimed(asked.path["world"]), desk.session.idempotency_key(asked.idempotency_key)
     return looked(lambda: _remembered(desk, body, home, key))
@@ -57,11 +58,15 @@ def _remembered(desk: Desk, body: types.NewMemory, home: str, key: str | None) -
             receipt = _say_again(desk, look, said, body, key)
             others = [each for each in near if each.ref != said.ref]
             told = desk.receipt(receipt) | {"refs": [said.ref]}
-            return Reply({"receipt": told, "near": desk.shown(others), "restated": True})
+            notes = changed_by_saying(desk.db, receipt, said.ref) + hidden_already(body.expires_at, look.valid)
+            return Reply({"receipt": told, "near": desk.shown(others), "restated": True, "notes": notes})
     receipt = _write(desk, None if key is not None and desk.db.was_written(key) else look, body, home, about, key)
     told = desk.receipt(receipt)
     told["refs"] = told["refs"][:1]
-    return Reply({"receipt": told, "near": desk.shown(near), "restated": False}, 201 if receipt.events else 200)
+    notes = hidden_already(body.expires_at, look.valid)
+    return Reply(
+        {"receipt": told, "near": desk.shown(near), "restated": False, "notes": notes}, 201 if receipt.events else 200
+    )
 
 
 def _said(view: View, near: Near, body: types.NewMemory) -> World | None:
@@ -72,9 +77,8 @@ def _said(view: View, near: Near, body: types.NewMemory) -> World | None:
 
 def _say_again(desk: Desk, look: View, said: World, body: types.NewMemory, key: str | None) -> Receipt:
     with desk.db.batch(idempotency_key=key, seen=look) as tx:
-        tx.restate(said.ref, source=body.source, why=body.why)
-        properties = body.properties or None
-        agent_memory.mark_again(tx, said, body.expires_at, None, body.labels, body.pinned, properties)
+        marks: dict[str, Any] = {"expires_at": body.expires_at, "labels": body.labels, "pinned": body.pinned}
+        say_again(tx, said, body.source, body.why, **marks, properties=body.properties)
     tx.receipt.raise_if_refused()
     receipt: Receipt = tx.receipt
     return receipt

@@ -304,12 +304,14 @@ class Receipt(_Record, frozen=True, kw_only=True):
 class Remembered(_Record, frozen=True, kw_only=True):
     """The receipt of a memory, and the statements that it may repeat, replace or contradict.
 
-    ``restated``: it was there word for word, and has one more source.
+    ``restated``: it was there word for word, and has one more source. ``notes`` say what else that changed of it, and
+    what a deadline hides at once.
     """
 
     receipt: Receipt
     near: tuple[Near, ...]
     restated: bool = False
+    notes: tuple[str, ...] = ()
 
 
 class Worlds(_Record, frozen=True, kw_only=True):

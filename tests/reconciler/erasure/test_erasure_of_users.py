@@ -397,3 +397,26 @@ def test_what_another_process_begins_for_a_user_while_they_are_forgotten_is_eras
         assert mem.recall("zebra").hits == () and len(db.erasure_receipt(db.head().seq).worlds) == 4
         assert not [each for each in db.view().find(include_superseded=True) if "Ana's" in each.content]
         assert db.finish_erasures(wait_seconds=5) and traces(db.path, ["zebra", "tortoise"]) == []
+
+
+def test_a_receipt_names_the_copies_that_were_not_reached(tmp_path: Path) -> None:
+    """They were listed by `erasure_receipt` alone, which nobody calls who is told that all is gone."""
+    with worlddb.open(tmp_path / "store", author="a", embedder=None) as db:
+        mem, other = worlddb.memory(db, user="ana"), worlddb.memory(db, user="bob")
+        other.add("Bob likes tea.")
+        db.backup(tmp_path / "before")
+        mem.add("Ana likes tea.")
+        db.backup(tmp_path / "copy")
+        done = mem.forget_user(reason="asked")
+        (note,) = (each for each in done.notes if each.code == "copies_remain")
+        assert note.refs == (f"backup at {tmp_path / 'copy'}",)
+        assert str(tmp_path / "copy") in str(note) and "db.erasure_receipt" in str(note)
+        assert set(note.refs) < set(db.erasure_receipt(done).not_reached)
+        db.backup(tmp_path / "copy")
+        gone = mem.add("Ana likes milk.").id
+        assert "copies_remain" not in [each.code for each in db.erase(gone, reason="asked").notes]
+        told = db.forget_user("bob", reason="asked")
+        assert {ref for each in told.notes if each.code == "copies_remain" for ref in each.refs} == {
+            f"backup at {tmp_path / each}" for each in ("before", "copy")
+        }
+        assert db.verify(deep=True).ok

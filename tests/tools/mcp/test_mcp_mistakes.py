@@ -550,3 +550,37 @@ def test_a_call_that_added_a_source_is_answered_so_when_it_is_made_again_under_i
         assert write(desk, "Ada likes tea.", **given) == ref and db.head() == head
     with pytest.raises(worlddb.IdempotencyConflict):
         write(desk, "Ada likes tea.", **{**given, "properties": {"level": 3}})
+
+
+@pytest.mark.parametrize("confined", [False, True])
+@pytest.mark.parametrize("purges", [False, True])
+def test_all_of_a_scope_ends_with_what_is_to_come_or_is_hidden(
+    db: worlddb.Database, confined: bool, purges: bool
+) -> None:
+    """They held on, without a word: a wedding came to hold, and a hidden note was found again."""
+    desk = Session(db, db.create("Topic", "mine").ref if confined else None)
+    other = call(desk, "memory_write", text="Bob's plan.", user_id="bob", valid_from="2027-06-01")["id"]
+    plan = write(desk, "Wedding", valid_from="2027-06-01")
+    hidden, now = write(desk, "Hidden", expires_at="2026-01-01"), write(desk, "Now.")
+    gone = write(desk, "Over.")
+    call(desk, "memory_retire", id=gone)
+    paused = write(desk, "Paused.")
+    db.retire(paused, valid_to="2027-05-01")
+    session = db.create("Session", "s", world=db.view().containers(now)[0], valid_from="0001-01-01").ref
+    turn = db.create("Turn", "", content="In a session.", world=session, valid_from="2027-06-02").ref
+    moved = write(desk, "Moved on.")
+    db.move(moved, to=db.view(valid="2027-07-01").containers(other)[0])
+    given = {"kind": "user", "scope_id": "ada"} | ({"confirm": "user:ada"} if purges else {})
+    done = call(desk, "memory_purge_scope" if purges else "memory_retire_all", **given)
+    assert done["retired"] == 6
+    assert done["notes"] == [
+        "Ended before they began: 2 of the 6, which hold at no time now",
+        "Ended while hidden, by a deadline or as deprecated: 1 of the 6",
+    ]
+    call(desk, "memory_mark", id=hidden, expires_at="never")
+    for at in (None, "2027-07-01"):
+        then = db.view(valid=at)
+        assert [each for each in (plan, hidden, now, gone, paused, turn) if then.get(each) is not None] == []
+    assert db.view().get(moved) is not None and db.view(valid="2027-07-01").get(other) is not None
+    if not purges:
+        assert call(desk, "memory_retire_all", **given)["outcome"] == "unchanged"

@@ -147,7 +147,7 @@ class _Done:
             out.hint("Opening the store, or writing to it, finishes this; verify says when it is done.")
 
 
-_PRINTED_BELOW: Final = ("name_forbidden", "shared_kept", "members_left", "bytes_remain")
+_PRINTED_BELOW: Final = ("name_forbidden", "shared_kept", "members_left", "bytes_remain", "copies_remain")
 """Notes that say what the plan lists with names, and what is said at the end."""
 
 
