@@ -134,7 +134,7 @@ OF_ONE_VALUE: Final = _words(
     " version capital winner score temperature limit"
 )
 """Words for what has one value at a time."""
-_SORTING: Final = _words("favourite favorite best worst main first last")
+SORTING: Final = _words("favourite favorite best worst main first last")
 """Words that pick one of a kind: the kind is what is spoken of."""
 _RANKS: Final = _words("first second third fourth fifth last next only best worst main favourite favorite most least")
 """Words that single out one of a kind, beside superlatives."""
@@ -199,11 +199,56 @@ _LEADING: Final = 120
 """Within so many characters a statement names whom it begins with."""
 _WISHES: Final = _words("wants want wanted hopes hope plans plan wishes wish dreams would")
 
+_UNSURE: Final = _words(
+    "might maybe perhaps probably possibly likely presumably if unless whether"
+    " provided assuming suppose imagine says say said saying thinks think thought believes"
+    " believe believed claims claim claimed hears hear heard tells tell told suggests suggested suspects suspect"
+    " suspected assumes assume assumed guesses guess guessed reckons reckon doubts doubt wonders wonder pretends"
+    " reportedly allegedly apparently supposedly rumoured rumored according considers considering dreams dreamt"
+    " dreamed hopes hope hoping wishes"
+)
+"""Words by which something is said as possible, under a condition, or as what somebody says or thinks."""
+_MOODS: Final = {
+    "will": _words("will shall ll"),
+    "ought": _words("must should ought"),
+    "may": _words("may could would"),
+    "can": _words("can able"),
+    "while": _words("when whenever while until till temporarily meanwhile"),
+    "wish": _words("wants want wanted plans plan planning intends intend aims wishing"),
+}
+"""By its name, the words of a mood that is none of the plain present."""
+_MODALS: Final = _words("will shall must should can may might could would")
+_RECURRING: Final = _words(
+    "mondays tuesdays wednesdays thursdays fridays saturdays sundays weekends weekdays mornings afternoons evenings"
+    " nights summers winters holidays sometimes occasionally seldom rarely partly part-time off-and-on"
+)
+"""Words that say that something is so at times that come again."""
+_EACH: Final = _words("every each some most alternate")
+_SEASONS: Final = _words("spring summer autumn winter night weekend")
+_DURING: Final = _words("in at during over")
+_STATES_BEFORE: Final = _words(
+    "was were lived resided worked studied weighed owned belonged liked loved preferred stayed served taught"
+    " played smoked drove used ate spoke wore knew kept led stood cost slept earned managed dated"
+)
+"""The past of verbs that tell a state: it says nothing of the present, as "married" and "moved" do."""
+_BEFORE: Final = _words("used-to formerly previously originally childhood youth as-a-child back-then")
+"""Words that say that something was so before."""
+_OF_NOBODY: Final = analysis.STOP_WORDS - {"i", "will"}
+"""Words that name nobody though a statement begins with them."""
+
 _OLDEST: Final = 120
 """Years: "Elena is 35" tells an age."""
 
 _PHRASES: Final = {
     "as well": "as-well",
+    "as a child": "as-a-child",
+    "as a kid": "as-a-child",
+    "as a boy": "as-a-child",
+    "as a girl": "as-a-child",
+    "back then": "back-then",
+    "off and on": "off-and-on",
+    "on and off": "off-and-on",
+    "part time": "part-time",
     "in addition": "in-addition",
     "no longer": "no-longer",
     "switched off": "disabled",
@@ -285,6 +330,16 @@ class Frame(NamedTuple):
     """The words by which that is one of its kind: first, oldest, only."""
     some: frozenset[str] = frozenset()
     """The stems of what it speaks of as of any of its kind: "a taxi"."""
+    owned: frozenset[str] = frozenset()
+    """The words of what belongs to the subject as they are said, but for those of change and rank: sister, rent."""
+    names: frozenset[str] = frozenset()
+    """The stems of the proper names in what it says."""
+    mood: str = ""
+    """Empty of what is said plainly; ``unsure`` of what is possible, conditional or reported; else may, will, …"""
+    recurs: bool = False
+    """It tells of times that come again: on Sundays, sometimes."""
+    former: bool = False
+    """It says what state was, and nothing of the present."""
 
 
 @lru_cache(maxsize=_KEPT)
@@ -358,6 +413,24 @@ def words_of(name: str) -> frozenset[str]:
     return frozenset(word for word in _TOKEN.findall(_plain(folded(name))) if word[0] not in "'’") - _DETERMINERS
 
 
+def names_agree(one: Set[str], other: Set[str]) -> bool:
+    """True if two sets of words may name one subject: if one of them has all words of the other.
+
+    "Ana" may be "Ana Silva", and "Ana Souza" is not; what begins with "in" or "it" names nobody by that.
+    """
+    first, second = one - _OF_NOBODY, other - _OF_NOBODY
+    return bool(first) and bool(second) and (first <= second or second <= first)
+
+
+def names_another(earlier: str, later: str) -> bool:
+    """True if two statements begin with different names, whatever both refer to."""
+    one, other = (
+        leading_subject(text) - _OF_NOBODY - _attribute_words().keys() - _LIGHT_WORDS - frozenset(_SINGLE_VERBS.split())
+        for text in (earlier, later)
+    )
+    return bool(one) and bool(other) and not names_agree(one, other)
+
+
 @lru_cache(maxsize=_KEPT)
 def leading_subject(text: str) -> frozenset[str]:
     """The words of the name or noun phrase with which a statement begins; empty if it begins otherwise."""
@@ -376,6 +449,9 @@ def leading_subject(text: str) -> frozenset[str]:
             if place and (small.endswith(("s", "ed")) or small in _attribute_words() or small in _PAST):
                 break
             found.append(small)
+        else:
+            # No word ends the phrase: it is told by its first one.
+            found = found[:1]
         return frozenset(found)
     named: list[str] = []
     for word in titled[:6]:
@@ -400,7 +476,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     if not tokens or not subject:
         return None
     naming = subject | {f"{word}s" for word in subject} | (_FIRST if "i" in subject else _PRONOUNS - _FIRST)
-    rest, head = _after_subject(tokens, naming)
+    rest, head, owned = _after_subject(tokens, naming)
     verb, passive = _verb(rest)
     bare = [
         _SAME_WORD.get(word, word) for word in _numbers_joined(tokens) if word not in naming and word[0] not in "'’"
@@ -439,14 +515,82 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         _way(rest, verb),
         *_one_of_its_kind(tokens, naming),
         stems(_SAME_WORD.get(word, word) for word in _indefinite(tokens)),
+        owned,
+        _proper_names(plain, naming),
+        "unsure" if plain.endswith("?") else _mood(tokens, naming),
+        _recurs(tokens),
+        _is_former(rest, passive),
     )
+
+
+def _proper_names(plain: str, naming: Set[str]) -> frozenset[str]:
+    """The stems of the words that begin with a capital letter, but for the first and those that name the subject."""
+    found = (each[0].casefold() for each in _TITLED.finditer(plain) if each.start() and each[0][0].isupper())
+    return stems(_SAME_WORD.get(word, word) for word in found if word not in naming and word not in _TIMES)
+
+
+def _mood(tokens: list[str], naming: Set[str]) -> str:
+    """How something is said: empty if plainly, as a fact."""
+    said = {
+        word
+        for place, word in enumerate(tokens)
+        if word not in naming and not (word == "may" and _is_month(tokens, place))
+    }
+    if not _UNSURE.isdisjoint(said):
+        return "unsure"
+    if "going" in said and tokens[tokens.index("going") + 1 :][:1] == ["to"]:
+        return "will"
+    return next((mood for mood, words in _MOODS.items() if not words.isdisjoint(said)), "")
+
+
+def _is_month(tokens: list[str], place: int) -> bool:
+    """True if "may" at a place is a month: on 5 May, in May, May 2025."""
+    beside = [*tokens[max(place - 1, 0) : place], *tokens[place + 1 : place + 2]]
+    before = tokens[place - 1] if place else ""
+    return any(word[0].isdecimal() for word in beside) or before in _BEFORE_MONTHS or place + 1 == len(tokens)
+
+
+_BEFORE_MONTHS: Final = _words("in on by of until till since from last next this to before after early late")
+
+
+def _recurs(tokens: list[str]) -> bool:
+    """True if a statement tells of times that come again."""
+    if not _RECURRING.isdisjoint(tokens):
+        return True
+    for place, word in enumerate(tokens):
+        behind = tokens[place + 1 : place + 3]
+        if word in _EACH and not (_TIMES | _LIGHT_TIMES).isdisjoint(behind[:1]):
+            return True
+        if word in _DURING and not _SEASONS.isdisjoint(behind):
+            return True
+    return False
+
+
+_LIGHT_TIMES: Final = _words("year years month months week weeks day days time other second third")
+
+
+def _is_former(rest: list[str], passive: bool) -> bool:
+    """True if a statement tells a state that was, or says that it tells of before."""
+    if not _BEFORE.isdisjoint(rest):
+        return True
+    if rest[:1] in (["has"], ["have"]):
+        # Who has lived there since spring lives there.
+        return False
+    if rest[:1] == ["had"]:
+        # Who had her baby tells what happened; who had lived, or had 16 of them, what was.
+        return rest[1:2] == ["been"] or any(word in _STATES_BEFORE or word[0].isdecimal() for word in rest[1:2])
+    verb = next((word for word in rest[:4] if word in _STATES_BEFORE or word not in _AUX | {"once"}), "")
+    is_done = passive and not any(word.endswith("ing") for word in rest[1:4])
+    return verb in _STATES_BEFORE and not is_done and _CHANGE.isdisjoint(rest)
 
 
 def _one_of_its_kind(tokens: list[str], naming: Set[str]) -> tuple[frozenset[str], frozenset[str]]:
     """What a statement speaks of before "is" or "was" if a word singles it out, and such words; else nothing."""
     place = next((at for at, word in enumerate(tokens) if word in _COPULA), 0)
     phrase = tokens[:place]
-    ranks = frozenset(word for word in phrase if word in _RANKS or (_MOST.match(word) and word not in _NO_RANKS))
+    ranks = frozenset(
+        _SPELT.get(word, word) for word in phrase if word in _RANKS or (_MOST.match(word) and word not in _NO_RANKS)
+    )
     if not ranks:
         return frozenset(), ranks
     named = (word for word in phrase if word not in naming and word not in analysis.STOP_WORDS and word[0] not in "'’")
@@ -472,18 +616,20 @@ def forget() -> None:
     _stem.cache_clear()
 
 
-def _after_subject(tokens: list[str], naming: frozenset[str] | set[str]) -> tuple[list[str], frozenset[str]]:
-    """What follows the subject, and what belongs to it if the statement is about that."""
+def _after_subject(
+    tokens: list[str], naming: frozenset[str] | set[str]
+) -> tuple[list[str], frozenset[str], frozenset[str]]:
+    """What follows the subject, and what belongs to it if the statement is about that: its stems, and its words."""
     place = next((at for at, word in enumerate(tokens) if word in naming), None)
     if place is None:
-        return tokens, frozenset()
+        return tokens, frozenset(), frozenset()
     first = tokens[place]
     while place < len(tokens) and tokens[place] in naming:
         first = tokens[place]
         place += 1
     owns = first in ("my", "our") or (place < len(tokens) and tokens[place][0] in "'’")
     if not owns:
-        return tokens[place:], frozenset()
+        return tokens[place:], frozenset(), frozenset()
     place += place < len(tokens) and tokens[place][0] in "'’"
     head: list[str] = []
     while place < len(tokens) and tokens[place] not in _AUX and tokens[place] not in _PREPOSITIONS and len(head) < 3:
@@ -491,8 +637,15 @@ def _after_subject(tokens: list[str], naming: frozenset[str] | set[str]) -> tupl
             break
         head.append(tokens[place])
         place += 1
-    kind = [word for word in head if word not in _SORTING] or head
-    return tokens[place:], stems(_SAME_WORD.get(word, word) for word in kind)
+    kind = [word for word in head if word not in SORTING] or head
+    owned = frozenset(_SPELT.get(word, word) for word in kind if word not in _CHANGE and word not in _RENEWED)
+    return tokens[place:], stems(word if word in _KIN else _SAME_WORD.get(word, word) for word in kind), owned
+
+
+_KIN: Final = _words("brother brothers sister sisters")
+"""Words for those who belong to somebody that are not one and the same, though either is a sibling."""
+_SPELT: Final = {"favorite": "favourite", "color": "colour", "house": "home", "flat": "home", "apartment": "home"}
+_RENEWED: Final = _words("new current present latest old former")
 
 
 def _verb(rest: list[str]) -> tuple[str, bool]:
@@ -549,6 +702,8 @@ def is_past(word: str) -> bool:
 
 def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool) -> frozenset[str]:
     known = _attribute_words()
+    if rest[:1] and rest[0] in _MODALS:
+        rest = rest[1:]
     found = {attribute for word in tokens for attribute in known.get(word, ())}
     if "years-old" in tokens or "age" in tokens or (rest and "turned" in rest[:2]):
         found.add("age")

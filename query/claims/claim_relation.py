@@ -44,6 +44,8 @@ _STATES: Final = frozenset({"", "work", "becam", "remain", "serv"})
 
 _PRESENT: Final = frozenset({"", "again", "now", "nowadays", "currently", "today", "since", "these days"})
 """Words of change that may be said of what is as it was."""
+_OF_NO_VALUE: Final = frozenset({"unsure", "may", "while"})
+"""Moods in which nothing is said that takes the place of something; who may or could do a thing may have leave to."""
 _SWITCHED: Final = frozenset({"switch", "migrat"})
 """Stems of verbs that say that something else is used."""
 
@@ -75,6 +77,8 @@ def relate(earlier: Frame, later: Frame) -> Compared | None:
     found = _related(earlier, later)
     if found is not None and found.relation in COMPETING and _holds_beside(earlier, later):
         return _told(found.likeness, later, "beside what was said before", "compatible")
+    if found is not None and found.relation in COMPETING and not _says_how_it_is(earlier, later):
+        return _told(found.likeness, later, "told of another time, or not as a fact", "compatible")
     if found is None or found.relation != "replacement" or not _is_of_one(earlier, later):
         return found
     return found._replace(is_of_one=True)
@@ -96,6 +100,38 @@ def _holds_beside(earlier: Frame, later: Frame) -> bool:
     if earlier.wish and later.wish and is_other and "wish for answers" not in earlier.attributes & later.attributes:
         return True
     return _names_no_value(earlier, later) or _says_more_of_home(earlier, later)
+
+
+def _says_how_it_is(earlier: Frame, later: Frame) -> bool:
+    """False if the later statement tells what was, or what may be, where the earlier one says plainly what is."""
+    if later.former and not earlier.former and not earlier.past and not _once(earlier, later):
+        return bool(earlier.content) and earlier.content <= later.content and earlier.numbers == later.numbers
+    return later.mood != "unsure" or earlier.mood != ""
+
+
+def _of_one_mood(earlier: Frame, later: Frame) -> bool:
+    """True if both are said as plainly; of a date, what will be is as plain as what is."""
+    if "schedule" in earlier.attributes & later.attributes and {earlier.mood, later.mood} <= {"", "will"}:
+        return True
+    return earlier.mood == later.mood
+
+
+def _of_one_sort(earlier: Frame, later: Frame) -> bool:
+    """True if the values of two statements are of one sort: a name is replaced by a name, not by "ill" or "on holiday".
+
+    What is the value of a thing that has one (a password, what somebody likes best) may be of any sort, as what a word
+    of change or another number tells.
+    """
+    if later.change or earlier.negated != later.negated or earlier.one or _changed_numbers(earlier, later):
+        return True
+    if not earlier.owned.isdisjoint(frames.OF_ONE_VALUE | frames.SORTING):
+        return True
+    own, other = earlier.content - later.content, later.content - earlier.content
+    if own & earlier.names:
+        return bool(other & later.names)
+    # "Ana's dog is brown" and "is ill": no word stands for an attribute that both would be of.
+    is_told = bool(frames.attributes_of(own) & frames.attributes_of(other))
+    return is_told or not (earlier.head and own and other) or bool(other & later.names)
 
 
 def _of_other_kinds(earlier: Frame, later: Frame) -> bool:
@@ -135,8 +171,16 @@ def _is_of_one(earlier: Frame, later: Frame) -> bool:
     Words in common do not make an attribute. Where no word stands for one, it is what belongs to the subject ("Ana's
     rent"), or all that is said but for a number or a denial. What differs in more than one place, or in its day, may be
     the value of another thing ("the bank's password is …"): nothing is ended by that unless a word tells of a change.
+    Nor is anything by what is said in another mood, of times that come again, of what belongs to the subject under
+    another name, or by a value of another sort.
     """
     own, other = earlier.content - later.content, later.content - earlier.content
+    if earlier.former or not {earlier.mood, later.mood}.isdisjoint(_OF_NO_VALUE) or not _of_one_mood(earlier, later):
+        return False
+    if later.recurs and not earlier.recurs:
+        return False
+    if earlier.owned != later.owned or not _of_one_sort(earlier, later):
+        return False
     if earlier.one and earlier.one == later.one:
         return True
     if not later.change:
@@ -205,9 +249,10 @@ def relation_of(earlier: str, later: str) -> Relation | None:
 
     What begins with "in" or "it" names nobody by that.
     """
-    subject = frames.leading_subject(later)
-    if not (subject & frames.leading_subject(earlier)) - (STOP_WORDS - {"i"}):
+    before, after = frames.leading_subject(earlier), frames.leading_subject(later)
+    if not frames.names_agree(before, after):
         return None
+    subject = before | after
     one, other = frames.frame(earlier, subject), frames.frame(later, subject)
     found = None if one is None or other is None else relate(one, other)
     if found is not None and found.relation == "replacement" and not found.is_of_one:
@@ -311,12 +356,16 @@ def _denies(earlier: Frame, later: Frame, overlap: float, common: list[str]) -> 
 
 
 def _says_of_its_own(earlier: Frame, later: Frame) -> bool:
-    """True if two statements have their verb in common and nothing else: who eats no meat may eat late."""
+    """True if two statements have no more in common than their verb, or the word for what may be several.
+
+    Who eats no meat may eat late, and who is allergic to nuts need not be to shellfish.
+    """
     both = earlier.content & later.content
+    several = (each for each in earlier.attributes & later.attributes if frames.KIND_OF.get(each) == frames.MANY)
+    kind = frozenset[str]().union(*map(frames.stems_of, several))
     return (
         bool(both)
-        and both <= {earlier.verb}
-        and both <= {later.verb}
+        and both <= kind | ({earlier.verb} & {later.verb})
         and both < earlier.content
         and both < later.content
     )

@@ -241,7 +241,8 @@ def _compared(
     if not said.strip():
         return None
     is_linked = targets is None or not subject.nodes.isdisjoint(targets)
-    if subject.nodes and not is_linked and targets:
+    if subject.names and not is_linked and targets:
+        # Whom the text is about may be no world yet: what refers to others is about them.
         return None
     if "i" in subject.words and not is_linked and all(place.source != inside for place in snapshot.placings(node)):
         # "I" is somebody else in another world.
@@ -276,10 +277,13 @@ def _likeness(
     given, folded = framed
     if claim_frame.folded(said) == folded:
         return claim_relation.REPEATED if is_linked or not subject.nodes else None
-    known = claim_frame.frame(said, subject.words)
+    first = claim_frame.leading_subject(said)
+    leads = claim_frame.names_agree(first, subject.words)
+    words = subject.words | first if leads else subject.words
+    known = claim_frame.frame(said, words)
+    given = given if words == subject.words else claim_frame.frame(folded, words)
     if known is None or given is None:
         return None
-    leads = bool(claim_frame.leading_subject(said) & subject.words)
     if not is_linked and not leads and not subject.words <= claim_frame.words_of(said):
         return None
     alike = claim_relation.relate(*((given, known) if is_later else (known, given)))
@@ -291,4 +295,5 @@ def _likeness(
     if not is_linked and not leads and alike.relation != "same":
         # It is named in the statement, which may be about somebody else.
         return None
-    return alike
+    # Two of one family may be told of under its name.
+    return alike._replace(is_of_one=alike.is_of_one and not claim_frame.names_another(said, folded))

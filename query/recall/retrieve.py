@@ -169,10 +169,12 @@ def _competing(snapshot: visible.VisibleSnapshot, said: dict[int, _Statement]) -
     """The pairs of statements that compete, the better hit first."""
     called: dict[int, frozenset[str]] = {}
     around: dict[int, frozenset[int]] = {}
-    words = {node: () if one.about else claim_frame.leading_subject(one.text) for node, one in said.items()}
+    words = {
+        node: frozenset[str]() if one.about else claim_frame.leading_subject(one.text) for node, one in said.items()
+    }
     for (node, one), (other_node, other) in combinations(said.items(), 2):
         shared = one.about & other.about
-        if not shared and (not words[node] or words[node] != words[other_node]):
+        if not shared and not claim_frame.names_agree(words[node], words[other_node]):
             continue
         for each in () if shared else (node, other_node):
             if each not in around:
@@ -184,7 +186,7 @@ def _competing(snapshot: visible.VisibleSnapshot, said: dict[int, _Statement]) -
             continue
         for each in shared - called.keys():
             called[each] = _called(snapshot, each)
-        subject = frozenset().union(*(called[each] for each in shared)) or frozenset(words[node])
+        subject = frozenset().union(*(called[each] for each in shared)) or words[node] | words[other_node]
         pair = ((node, one), (other_node, other))
         (later, new), (earlier, old) = pair if _is_newer(one.seen, other.seen) else pair[::-1]
         known, given = claim_frame.frame(old.text, subject), claim_frame.frame(new.text, subject)

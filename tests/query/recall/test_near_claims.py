@@ -415,3 +415,168 @@ def test_what_is_one_of_its_kind_or_happened_once_is_told_from_what_may_be_sever
     """A first job that was elsewhere was taken for a second one, and 1,400 euros for a year."""
     found = relation(earlier, later)
     assert found == expected if expected else found not in ("replacement", "contradiction")
+
+
+def ended(db: Database, earlier: str, later: str, about: str | None) -> bool:
+    """True if the later of two statements, which names its subject, would end the earlier one by itself."""
+    said = say(db, earlier)
+    return any(
+        near.ref == said and near.edge_type("supersede_same_subject", 1) for near in db.view().near(later, about=about)
+    )
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "Ana used to live in Porto.",
+        "Ana lived in Porto.",
+        "Ana lived in Porto as a child.",
+        "Ana once lived in Porto.",
+        "Ana formerly lived in Porto.",
+        "Ana had lived in Porto.",
+        "Ana was living in Porto.",
+        "Ana will live in Porto from June.",
+        "Ana is going to live in Porto.",
+        "Ana might live in Porto soon.",
+        "Ana may live in Porto.",
+        "Ana could live in Porto.",
+        "Ana would live in Porto.",
+        "Ana should live in Porto.",
+        "Perhaps Ana lives in Porto.",
+        "If she gets the job, Ana lives in Porto.",
+        "Ana lives in Porto if she gets the job.",
+        "Ana lives in Porto until May.",
+        "Ana hopes to live in Porto.",
+        "Ana plans to move to Porto.",
+        "Ana says Ben lives in Porto.",
+        "Ana thinks that Ben lives in Porto.",
+        "Ana reportedly lives in Porto.",
+        "Ana lives in Porto on weekends.",
+        "Ana lives in Porto on Sundays.",
+        "Ana sometimes lives in Porto.",
+        "Ana lives in Porto in summer.",
+        "Ana lives in Porto every other week.",
+        "Ana lives in fear.",
+        "Ana lives in style.",
+        "Does Ana live in Porto?",
+    ],
+)
+def test_a_home_is_not_ended_by_what_does_not_say_where_somebody_lives_now(db: Database, later: str) -> None:
+    assert not ended(db, "Ana lives in Lisbon.", later, "Ana")
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Ana's husband is Ben.", "Ana's husband is ill."),
+        ("Ana's wife is Kim.", "Ana's wife is asleep."),
+        ("Ana's doctor is Dr. Silva.", "Ana's doctor is on holiday."),
+        ("Ana's boss is Karen.", "Ana's boss is on leave."),
+        ("Ana's boss is Karen.", "Ana's boss was Steve."),
+        ("Ana's dog is brown.", "Ana's dog is ill."),
+        ("Ana's car is red.", "Ana's company car is blue."),
+        ("Ana's rent is 900 euros.", "Ana's rent was 800 euros."),
+        ("Ana's rent is 900 euros.", "Ana's rent might be 1000 euros."),
+        ("Ana is married.", "Ana was single."),
+        ("Ana is a doctor.", "Ana was a nurse."),
+        ("Ana works as a nurse.", "Ana works as a volunteer on Sundays."),
+        ("Ana's sister lives in Lisbon.", "Ana's brother lives in Porto."),
+        ("Ana's wife works at Acme.", "Ana's husband works at Globex."),
+        ("Ana might live in Porto.", "Ana might live in Faro."),
+        ("Ana says Ben lives in Porto.", "Ana says Carl lives in Faro."),
+        ("Ana was a nurse.", "Ana is a doctor."),
+    ],
+)
+def test_nothing_is_ended_by_a_value_of_another_sort_time_or_mood(db: Database, earlier: str, later: str) -> None:
+    assert not ended(db, earlier, later, "Ana")
+
+
+OTHERS = [
+    ("Ana Silva", "lives in Lisbon.", "Ana Souza", "lives in Porto."),
+    ("Ana Silva", "lives in Lisbon.", "Ben Silva", "lives in Porto."),
+    ("John Okafor", "works as a nurse.", "Jon Okafor", "works as a baker."),
+    ("Dr. Silva", "lives in Lisbon.", "Mr. Silva", "lives in Porto."),
+    ("Flat 1", "is broken.", "Flat 2", "is repaired."),
+    ("Ana Silva", "is allergic to nuts.", "Ana Souza", "is not allergic to nuts."),
+    ("My sister", "lives in Lisbon.", "My brother", "lives in Porto."),
+    ("She", "lives in Lisbon.", "She", "lives in Porto."),
+    ("The red car", "is broken.", "The blue car", "is repaired."),
+]
+
+
+@pytest.mark.parametrize(("one", "said", "other", "later"), OTHERS)
+def test_what_is_said_of_one_says_nothing_of_another_with_a_word_of_the_name_in_common(
+    db: Database, one: str, said: str, other: str, later: str
+) -> None:
+    """A word of the names in common made two persons one subject, and the home of one was ended by that of another."""
+    say(db, f"{one} {said}")
+    assert db.view().near(f"{other} {later}") == []
+    assert claim_relation.relation_of(f"{one} {said}", f"{other} {later}") is None
+    found = db.view().recall(f"{one} {said}")
+    say(db, f"{other} {later}", since="2025-05-01")
+    assert found.competing == () == db.view().recall(f"{one} {said}").competing
+
+
+@pytest.mark.parametrize("on_near", ["propose", "supersede_same_subject"])
+@pytest.mark.parametrize(("one", "said", "other", "later"), OTHERS[:6])
+def test_whom_a_memory_is_about_may_be_no_world_yet(
+    db: Database, one: str, said: str, other: str, later: str, on_near: str
+) -> None:
+    memory = worlddb.memory(db, user="u")
+    kept = memory.add(f"{one} {said}", about=one)
+    written = memory.add(f"{other} {later}", about=other, on_near=on_near)
+    assert len(written.near or ()) == 0 and written.id != kept.id
+    seen = db.view().get(kept.id)
+    assert seen is not None and seen.valid.end == worlddb.FOREVER
+
+
+def test_two_of_a_family_told_of_under_its_name_do_not_end_each_other(db: Database) -> None:
+    memory = worlddb.memory(db, user="u")
+    kept = memory.add("Ana Silva lives in Lisbon.", about="the family")
+    memory.add("Ben Silva lives in Porto.", about="the family", on_near="supersede_same_subject")
+    assert db.view().get(kept.id) is not None
+    memory.add("Ana Silva lives in Faro.", about="the family", on_near="supersede_same_subject")
+    assert db.view().get(kept.id) is None
+
+
+@pytest.mark.parametrize(
+    ("about", "earlier", "later"),
+    [
+        ("Ana", "Ana lives in Lisbon.", "Ana lives in Porto."),
+        ("Ana", "Ana lives in Lisbon.", "Ana now lives in Porto."),
+        ("Ana", "Ana lives in Lisbon.", "Ana moved to Porto."),
+        ("Ana", "Ana lives in Lisbon.", "Ana no longer lives in Lisbon."),
+        ("Ana", "Ana lives in Lisbon.", "Ana used to live in Lisbon."),
+        ("Ana", "Ana lives in Lisbon.", "Ana has lived in Porto since May."),
+        ("Ana", "Ana lives in Lisbon.", "She lives in Porto."),
+        (None, "Ana lives in Lisbon.", "Ana Silva lives in Porto."),
+        (None, "Ana Silva lives in Lisbon.", "Ana lives in Porto."),
+        (None, "My sister lives in Lisbon.", "My sister lives in Porto."),
+        (None, "The launch will be on 5 May.", "The launch will be on 9 May."),
+        (None, "The launch is on 5 May.", "The launch will be on 9 May."),
+        ("Ana", "Ana's favourite drink is Earl Grey.", "Ana's favourite drink is coffee."),
+        ("Ana", "Ana's favorite color is red.", "Ana's favourite colour is blue."),
+        ("Ana", "Ana's best friend is Kim.", "Ana's best friend is Lou."),
+        ("Ana", "Ana's boss is Karen.", "Ana's new boss is Steve."),
+        ("Ana", "Ana's husband is Ben.", "Ana's husband is Carl."),
+        ("Ana", "Ana's rent is 900 euros.", "Ana's rent is 1000 euros."),
+        ("Ana", "Ana works as a nurse.", "Ana works as a baker."),
+        ("Ana", "Ana works at Acme.", "Ana works at Globex."),
+        ("Ana", "Ana works at Acme.", "Ana now works as a freelancer."),
+        ("Ana", "Ana is single.", "Ana is married."),
+        ("Ana", "Ana is 34 years old.", "Ana is 35."),
+        ("Ana", "Ana is a nurse.", "Ana became a doctor."),
+    ],
+)
+def test_what_somebody_says_of_the_present_ends_what_it_replaces(
+    db: Database, about: str | None, earlier: str, later: str
+) -> None:
+    assert ended(db, earlier, later, about)
+
+
+def test_a_denial_of_another_thing_contradicts_nothing() -> None:
+    nuts = "Ana is allergic to nuts."
+    assert relation(nuts, "Ana is not allergic to shellfish.") == "compatible"
+    assert relation("Ana speaks Dutch.", "Ana does not speak Danish.") == "compatible"
+    assert relation(nuts, "Ana is not allergic to nuts.") == "contradiction"
+    assert relation(nuts, "Ben says Ana is not allergic to nuts.") == "compatible"
