@@ -205,29 +205,31 @@ _UNSURE: Final = _words(
     " believe believed claims claim claimed hears hear heard tells tell told suggests suggested suspects suspect"
     " suspected assumes assume assumed guesses guess guessed reckons reckon doubts doubt wonders wonder pretends"
     " reportedly allegedly apparently supposedly rumoured rumored according considers considering dreams dreamt"
-    " dreamed hopes hope hoping wishes"
+    " dreamed dream fiction hopes hope hoping wishes"
 )
 """Words by which something is said as possible, under a condition, or as what somebody says or thinks."""
 _MOODS: Final = {
-    "will": _words("will shall ll"),
+    "will": _words("will shall ll starts starting begins about-to"),
     "ought": _words("must should ought"),
     "may": _words("may could would"),
     "can": _words("can able"),
     "while": _words("when whenever while until till temporarily meanwhile"),
-    "wish": _words("wants want wanted plans plan planning intends intend aims wishing"),
+    "wish": _words(
+        "wants want wanted plans plan planning intends intend aims wishing applied offered refused declined rejected"
+    ),
 }
 """By its name, the words of a mood that is none of the plain present."""
 _MODALS: Final = _words("will shall must should can may might could would")
 _RECURRING: Final = _words(
     "mondays tuesdays wednesdays thursdays fridays saturdays sundays weekends weekdays mornings afternoons evenings"
-    " nights summers winters holidays sometimes occasionally seldom rarely partly part-time off-and-on"
+    " nights summers winters holidays sometimes occasionally seldom rarely partly part-time off-and-on on-the-side"
 )
 """Words that say that something is so at times that come again."""
 _EACH: Final = _words("every each some most alternate")
 _SEASONS: Final = _words("spring summer autumn winter night weekend")
 _DURING: Final = _words("in at during over")
 _STATES_BEFORE: Final = _words(
-    "was were lived resided worked studied weighed owned belonged liked loved preferred stayed served taught"
+    "was were did lived resided worked studied weighed owned belonged liked loved preferred stayed served taught"
     " played smoked drove used ate spoke wore knew kept led stood cost slept earned managed dated"
 )
 """The past of verbs that tell a state: it says nothing of the present, as "married" and "moved" do."""
@@ -246,6 +248,9 @@ _PHRASES: Final = {
     "as a boy": "as-a-child",
     "as a girl": "as-a-child",
     "back then": "back-then",
+    "about to": "about-to",
+    "on the side": "on-the-side",
+    "turned down": "refused",
     "off and on": "off-and-on",
     "on and off": "off-and-on",
     "part time": "part-time",

@@ -122,16 +122,31 @@ def _of_one_sort(earlier: Frame, later: Frame) -> bool:
     What is the value of a thing that has one (a password, what somebody likes best) may be of any sort, as what a word
     of change or another number tells.
     """
+    own, other = earlier.content - later.content, later.content - earlier.content
+    if any(map(_is_address, own)) and earlier.negated == later.negated:
+        return any(map(_is_address, other))
     if later.change or earlier.negated != later.negated or earlier.one or _changed_numbers(earlier, later):
         return True
     if not earlier.owned.isdisjoint(frames.OF_ONE_VALUE | frames.SORTING):
         return True
-    own, other = earlier.content - later.content, later.content - earlier.content
+    if "place" in later.attributes - earlier.attributes:
+        # Where her boss is at the moment is not who that is.
+        return False
     if own & earlier.names:
         return bool(other & later.names)
     # "Ana's dog is brown" and "is ill": no word stands for an attribute that both would be of.
     is_told = bool(frames.attributes_of(own) & frames.attributes_of(other))
     return is_told or not (earlier.head and own and other) or bool(other & later.names)
+
+
+def _is_address(word: str) -> bool:
+    return not {"@", ".", "/"}.isdisjoint(word)
+
+
+def tells_of_years_before(one: Frame, year: int) -> bool:
+    """True if a statement says what happened, and names years, all before another one: "moved there in 1999"."""
+    named = [float(value) for value, unit in one.numbers if _is_year(value, unit)]
+    return one.past and bool(named) and max(named) < year
 
 
 def _of_other_kinds(earlier: Frame, later: Frame) -> bool:

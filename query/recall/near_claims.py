@@ -41,6 +41,8 @@ MEANT_FROM: Final = 0.55
 """The cosine from which two statements without a word in common are near in meaning alone."""
 _REFERS_TO: Final = EDGE_TYPE_CODES["refers_to"]
 _TURN: Final = type_digest("Turn")
+_YEAR: Final = 31_556_952_000_000
+"""The microseconds of a year."""
 
 
 class Near(msgspec.Struct, frozen=True, kw_only=True):
@@ -249,7 +251,8 @@ def _compared(
         return None
     start = seen.validity.start
     is_later = since is not None and start > since
-    alike = _likeness(subject, said, framed, cosines.get(node, 0.0), is_linked=is_linked, is_later=is_later)
+    cosine, began = cosines.get(node, 0.0), 1970 + start // _YEAR
+    alike = _likeness(subject, said, framed, cosine, is_linked=is_linked, is_later=is_later, began=began)
     if alike is None:
         return None
     targets = referred_to(snapshot, node) if targets is None else targets
@@ -272,7 +275,7 @@ def _compared(
 
 
 def _likeness(
-    subject: _Subject, said: str, framed: _Framed, cosine: float, *, is_linked: bool, is_later: bool
+    subject: _Subject, said: str, framed: _Framed, cosine: float, *, is_linked: bool, is_later: bool, began: int
 ) -> Compared | None:
     given, folded = framed
     if claim_frame.folded(said) == folded:
@@ -295,5 +298,6 @@ def _likeness(
     if not is_linked and not leads and alike.relation != "same":
         # It is named in the statement, which may be about somebody else.
         return None
-    # Two of one family may be told of under its name.
-    return alike._replace(is_of_one=alike.is_of_one and not claim_frame.names_another(said, folded))
+    # Two of one family may be told of under its name, and what happened long before may be told now.
+    is_other = claim_frame.names_another(said, folded) or claim_relation.tells_of_years_before(given, began)
+    return alike._replace(is_of_one=alike.is_of_one and not is_other)
