@@ -128,11 +128,12 @@ def explained(error: errors.InvalidSparql, text: str, *, is_update: bool) -> err
     tokens = tuple(_tokens(text))
     first = next((each for each in tokens if each.kind == "word" and each.text.upper() in _BEGINS), None)
     if first is not None and (first.text.upper() in _QUERIES) == is_update:
-        known = ("a query", "as one, by view.sparql") if is_update else ("an update", "as one, by sparql_update")
+        query, update = "Send it as one, by view.sparql", "Send it as one, by sparql_update"
+        kind, remedy = ("a query", query) if is_update else ("an update", update)
         line, column = place_of(text, first.start)
         return errors.InvalidSparql(
-            f"{first.text.upper()} at line {line}, column {column} begins {known[0]}",
-            f"Send it {known[1]}",
+            f"{first.text.upper()} at line {line}, column {column} begins {kind}",
+            remedy,
             line=line,
             column=column,
         )
