@@ -418,7 +418,8 @@ def words_of(name: str) -> frozenset[str]:
     return frozenset(word for word in _TOKEN.findall(_plain(folded(name))) if word[0] not in "'’") - _DETERMINERS
 
 
-def names_agree(one: Set[str], other: Set[str]) -> bool:
+@lru_cache(maxsize=_KEPT)
+def names_agree(one: frozenset[str], other: frozenset[str]) -> bool:
     """True if two sets of words may name one subject: if one of them has all words of the other.
 
     "Ana" may be "Ana Silva", and "Ana Souza" is not; what begins with "in" or "it" names nobody by that.
@@ -617,6 +618,7 @@ def _indefinite(tokens: list[str]) -> list[str]:
 def forget() -> None:
     """Forget all texts, as an erasure asks for."""
     leading_subject.cache_clear()
+    names_agree.cache_clear()
     frame.cache_clear()
     _stem.cache_clear()
 

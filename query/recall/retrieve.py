@@ -174,7 +174,8 @@ def _competing(snapshot: visible.VisibleSnapshot, said: dict[int, _Statement]) -
     }
     for (node, one), (other_node, other) in combinations(said.items(), 2):
         shared = one.about & other.about
-        if not shared and not claim_frame.names_agree(words[node], words[other_node]):
+        mine, theirs = words[node], words[other_node]
+        if not shared and mine.isdisjoint(theirs):
             continue
         for each in () if shared else (node, other_node):
             if each not in around:
@@ -182,11 +183,11 @@ def _competing(snapshot: visible.VisibleSnapshot, said: dict[int, _Statement]) -
         if not shared and around[node].isdisjoint(around[other_node]):
             # A name, or "I", is somebody else where somebody else keeps notes.
             continue
-        if _since(one.seen) == _since(other.seen):
+        if _since(one.seen) == _since(other.seen) or not (shared or claim_frame.names_agree(mine, theirs)):
             continue
         for each in shared - called.keys():
             called[each] = _called(snapshot, each)
-        subject = frozenset().union(*(called[each] for each in shared)) or words[node] | words[other_node]
+        subject = frozenset().union(*(called[each] for each in shared)) or mine | theirs
         pair = ((node, one), (other_node, other))
         (later, new), (earlier, old) = pair if _is_newer(one.seen, other.seen) else pair[::-1]
         known, given = claim_frame.frame(old.text, subject), claim_frame.frame(new.text, subject)
