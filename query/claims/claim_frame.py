@@ -431,7 +431,11 @@ def names_agree(one: frozenset[str], other: frozenset[str]) -> bool:
 def names_another(earlier: str, later: str) -> bool:
     """True if two statements begin with different names, whatever both refer to."""
     one, other = (
-        leading_subject(text) - _OF_NOBODY - _attribute_words().keys() - _LIGHT_WORDS - frozenset(_SINGLE_VERBS.split())
+        leading_subject(text)
+        - _OF_NOBODY
+        - frozenset(_attribute_words())
+        - _LIGHT_WORDS
+        - frozenset(_SINGLE_VERBS.split())
         for text in (earlier, later)
     )
     return bool(one) and bool(other) and not names_agree(one, other)
