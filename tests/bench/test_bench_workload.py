@@ -120,3 +120,12 @@ def test_reads_asks_the_past_only_of_what_had_been_made_by_then(tmp_path: Path) 
         for seq in range(2, db.head().seq + 1):
             assert known_nodes(db.view(seq=seq), loader, 60) == sum(each <= seq for each in made)
         assert made[0] < made[-1] == db.head().seq
+
+
+def test_of_a_key_that_was_put_and_deleted_in_one_commit_what_became_of_it_arrives() -> None:
+    """What fills the last pages of a table's room is no row, and goes again."""
+    filler, kept = b"\x48" + bytes(10) + b"\xff" * 33, b"\x04" + bytes(12)
+    assert by_arrival([(filler, b"x"), (kept, b"one"), (kept, b"two"), (filler, None)]) == [
+        (filler, None),
+        (kept, b"two"),
+    ]
