@@ -134,11 +134,13 @@ def beside_known(
 
     A message is there already if it follows a known one in the list and in the session, or comes before the first one.
     """
-    if None not in keys or all(key is None for key in keys):
+    if None not in keys:
         return set()
+    known = [None if key is None else view.keyed(key) for key in keys]
+    if not any(known):
+        return set()  # The session, which may be long, is not read for what is new.
     turns = [*view.children(session.ref, include_superseded=True)]
     at = {turn.ref: place for place, turn in enumerate(turns)}
-    known = [None if key is None else view.keyed(key) for key in keys]
     found = set[int]()
     for order, step in ((range(len(said)), 1), (reversed(range(len(said))), -1)):
         beside: int | None = None
