@@ -139,10 +139,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if is_hypothesis_test(getattr(item, "obj", None)):
                 item.add_marker("soak")  # Every property is tried again, on more examples.
         return
-    soak = [item for item in items if item.get_closest_marker("soak")]
-    if soak:
-        config.hook.pytest_deselected(items=soak)
-        items[:] = [item for item in items if item not in soak]
+    left_out = [item.get_closest_marker("soak") is not None for item in items]
+    config.hook.pytest_deselected(items=[item for item, left in zip(items, left_out, strict=True) if left])
+    items[:] = [item for item, left in zip(items, left_out, strict=True) if not left]
 
 
 @pytest.hookimpl(wrapper=True)

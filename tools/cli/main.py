@@ -68,7 +68,7 @@ _HOMES: Final = (
     _Home("guard", lambda: import_module("worlddb.tools.cli.redaction.guard_command").COMMANDS),
     _Home("trust trusts", lambda: import_module("worlddb.tools.cli.identity.rule_commands").TRUST_COMMANDS),
     _Home("log stats", lambda: import_module("worlddb.tools.cli.history.log_commands").COMMANDS),
-    _Home("at", lambda: (import_module("worlddb.tools.cli.history.moment_commands").at(commands),)),
+    _Home("at", lambda: (import_module("worlddb.tools.cli.history.moment_commands").at(_wanted),)),
     _Home("bookmark", lambda: import_module("worlddb.tools.cli.history.moment_commands").COMMANDS),
     _Home("verify rebuild upgrade", lambda: import_module("worlddb.tools.cli.keep.verify_commands").COMMANDS),
     _Home("replay snapshot", lambda: import_module("worlddb.tools.cli.history.replay_commands").COMMANDS),

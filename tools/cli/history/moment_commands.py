@@ -53,10 +53,10 @@ def _document(made: Bookmark) -> dict[str, object]:
     return wire.record(made) | {"ingested": wire.time(made.ingested)}
 
 
-def at(commands: Callable[[], Sequence[Command]]) -> Command:
+def at(commands: Callable[[Sequence[str]], Sequence[Command]]) -> Command:
     """Return the command that runs another one as of a moment.
 
-    ``commands`` returns all commands.
+    ``commands`` returns those that a line needs.
     """
 
     def add(parser: Parser) -> None:
@@ -68,7 +68,7 @@ def at(commands: Callable[[], Sequence[Command]]) -> Command:
             raise arguments.UsageError(
                 "No command was given after the moment", "For example: worlddb at 2026-03-01 children"
             )
-        inner = arguments.parsed(arguments.parser_of(commands()), args.words)
+        inner = arguments.parsed(arguments.parser_of(commands(args.words)), args.words)
         if not hasattr(inner, "ingested"):
             raise arguments.UsageError(
                 f"`{args.words[0]}` cannot be asked about the past",
