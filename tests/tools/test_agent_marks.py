@@ -249,7 +249,7 @@ def test_the_same_write_again_under_its_key_is_one_with_properties_too(db: Datab
 
 
 def test_the_command_line_says_that_saying_again_hides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = ["remember", str(tmp_path / "s"), "Bo is a cat.", "--user", "ana"]
+    said = ["--store", str(tmp_path / "s"), "remember", "Bo is a cat.", "--user", "ana"]
     assert main(said) == 0
     assert main([*said, "--ttl", "3600"]) == 0
     assert "and was to be at no time: lift the deadline" in capsys.readouterr().out
