@@ -219,9 +219,23 @@ class Shared:
         if head is None or not head.seq:
             return
         self._seen = stored, head
+        self._lengthen()
         checksum = pages.checksum_of(self._descriptor, number, self._page_bytes)
         if checksum is not None:
             self._mark.put(high_water.Mark(head, number, self.file[1], checksum))
+
+    def _lengthen(self) -> None:
+        """Make the file as long as its pages count, under the writer's lock.
+
+        Pages that a commit took behind the end and gave back are counted, and were never written. Whoever opens the
+        store takes a file that is too short for one that was cut off, and looks through all of it.
+        """
+        counted_bytes = (self.env.info()["last_pgno"] + 1) * self._page_bytes
+        if os.fstat(self._descriptor).st_size >= counted_bytes:
+            return
+        with suppress(OSError), open(self._data, "r+b", buffering=0) as file:
+            if _number_of(os.fstat(file.fileno())) == self.file:
+                file.truncate(counted_bytes)
 
     def stamp(self) -> tuple[int, int] | None:
         """The generation and the number of the last transaction; ``None`` if another file is in the place of this."""

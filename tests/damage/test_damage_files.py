@@ -18,7 +18,7 @@ from tests.support.faults import forge
 from tests.support.faults.answers import answers
 from tests.support.faults.children import Acknowledged, call
 from tests.support.faults.jobs import open_truncated, overwrite_pages, write_without_files, write_without_room
-from worlddb.log.store import durable
+from worlddb.log.store import durable, pages
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.shared_environment import translated
 from worlddb.projections.indexes import tail
@@ -43,32 +43,46 @@ def test_a_data_file_cut_short_anywhere_is_a_typed_error_and_never_the_end_of_th
     assert all(outcome == "damaged_store" for length, outcome in found.items() if int(length) < size // 2)
 
 
-def test_a_file_without_the_unused_pages_at_its_end_is_whole(tmp_path: Path) -> None:
+def take_and_give_back(txn: lmdb.Transaction) -> None:
+    for size in (3_000_000, 4_000_000):
+        txn.put(b"\x01other", b"x" * size)
+        txn.put(b"\x01another", b"x" * size)
+        txn.delete(b"\x01other")
+        txn.delete(b"\x01another")
+
+
+def counted_beyond(store: Path, env: Environment) -> int:
+    """How many bytes the counted pages of a data file take beyond its end."""
+    return (env._shared.env.info()["last_pgno"] + 1) * env._shared._page_bytes - (store / "data.mdb").stat().st_size
+
+
+def test_a_file_without_the_unused_pages_at_its_end_is_whole_and_a_write_gives_it_its_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """LMDB does not write pages that a transaction took and gave back, so its page count may go beyond the file."""
     store = tmp_path / "store"
     with worlddb.open(store, author="x") as db:
         receipt = db.create("Fact", "kept")
     env = Environment(store, author="x", timeout_seconds=1)
-
-    def take_and_give_back(txn: lmdb.Transaction) -> None:
-        for size in (3_000_000, 4_000_000):
-            txn.put(b"\x01other", b"x" * size)
-            txn.put(b"\x01another", b"x" * size)
-            txn.delete(b"\x01other")
-            txn.delete(b"\x01another")
-
-    def is_short() -> bool:
-        return (store / "data.mdb").stat().st_size < (env._shared.env.info()["last_pgno"] + 1) * 4096
-
     for _ in range(10):
-        env.write(take_and_give_back)
-        if is_short():
+        with env._shared.env.begin(write=True) as txn:
+            take_and_give_back(txn)
+        if counted_beyond(store, env) > 0:
             break
-    assert is_short()
+    assert counted_beyond(store, env) > 0
     env.close()
     with worlddb.open(store, author="x") as db:
         assert db.view().get(receipt) is not None
         assert db.verify(deep=True).ok
+        db.create("Fact", "another")
+        assert counted_beyond(store, db._env) <= 0
+        # To look through all pages at every opening takes the longer the larger the store is.
+        for _ in range(10):
+            db._env.write(take_and_give_back)
+            assert counted_beyond(store, db._env) <= 0
+    monkeypatch.setattr(pages, "damaged_pages", lambda *_: pytest.fail("all pages were looked through"))
+    with worlddb.open(store, author="x") as db:
+        assert db.view().get(receipt) is not None
 
 
 def test_a_page_that_was_overwritten_is_found_wherever_it_lies_and_never_the_end_of_the_process(
