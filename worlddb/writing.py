@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from itertools import islice
@@ -67,6 +68,9 @@ def by_reference(
             if value is None or type(value) in (bytes, int):
                 continue
             several = value if type(value) is tuple else (value,)
+            for each in several:
+                if type(each) is str and ids.is_prefix(each):
+                    _refuse_ambiguous(each, find)
             if not any(type(each) is str and not ids.is_reference(each) for each in several):
                 continue
             is_by_kref = all(type(each) is not str or ids.is_kref(each) for each in several)
@@ -84,12 +88,19 @@ def by_reference(
     return commands if found is None else found
 
 
+def _refuse_ambiguous(prefix: str, find: Callable[[str], str]) -> None:
+    """Refuse a prefix of a reference that is the name of another world too; raises as ``find`` does of several."""
+    with suppress(errors.UnknownReference):
+        find(prefix)
+
+
 class WriteCalls(ABC):
     """Every command as a method, for an open store and for a batch.
 
     References may be receipts, records, hex ids, unique prefixes of 4 digits and more, or the exact name or an alias of
     one world, as :meth:`View.reference_of` finds it: none that the same batch begins. A text that may be a reference is
-    taken for one. Erasures take references only, and so does what is written under an idempotency key.
+    taken for one, and is refused if it is a prefix of one and a name. Erasures take references only, and so does what
+    is written under an idempotency key.
 
     Times are timezone-aware ``datetime``, ISO 8601 text, dates (first instant in UTC) or integer microseconds.
     """

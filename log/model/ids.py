@@ -39,6 +39,11 @@ def is_reference(text: str) -> bool:
     return _REFERENCE.fullmatch(text.strip().lower()) is not None
 
 
+def is_prefix(text: str) -> bool:
+    """Whether a text has the form of a prefix of a reference, and not of a whole one."""
+    return is_reference(text) and len(text.strip()) not in _FULL_DIGITS
+
+
 KREF_SCHEME: Final = "kref://"
 
 

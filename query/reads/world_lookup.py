@@ -9,7 +9,7 @@ and edges of registered types that ask for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -321,11 +321,12 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
     What could be a reference is looked up as one first, and a kref of an item is one. Names are compared as
     :func:`normalised` has them; worlds that are valid in the view come before those that are not, a world before its
     forks, and the outermost world that is seen after all others. With ``unify``, several worlds of one identity are the
-    first of them.
+    first of them. What is a prefix of one world's reference and the name of another stands for neither.
 
     Raises:
         UnknownReference: nothing that is seen is called so.
-        AmbiguousReference: several worlds are; they are listed, with their references in ``details["candidates"]``.
+        AmbiguousReference: several worlds are; they are listed, with their references in ``details["candidates"]``,
+            those that are called so first.
         InputError: it is neither a reference nor a name.
     """
     given = ids.as_ref(ref)
@@ -334,8 +335,9 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
 
         return kref_node(snapshot, spec, kref.item_of(given))
     try:
-        return table_reads.find_node(snapshot.tables, given, snapshot.place.moment.seq)
-    except errors.AmbiguousReference:
+        node = table_reads.find_node(snapshot.tables, given, snapshot.place.moment.seq)
+    except errors.AmbiguousReference as several:
+        _refuse_named(snapshot, spec, given, unify, several.details["candidates"])
         raise
     except errors.InputError as error:
         if not isinstance(given, str) or name_digest(given) == NO_NAME:
@@ -343,8 +345,11 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
         if not snapshot.place.moment.seq:
             raise errors.UnknownReference("Nothing had been committed yet", table_reads.NOTHING_YET) from None
         no_reference = error
-    found = _called(snapshot, spec, given, unify, include_superseded=False)
-    found = found or _called(snapshot, spec, given, unify, include_superseded=True)
+    else:
+        if isinstance(given, str):
+            _refuse_named(snapshot, spec, given, unify, [snapshot.tables.node(node).lineage.hex()])
+        return node
+    found = _called(snapshot, spec, given, unify)
     if len(found) > 1:
         raise _ambiguous(given, found)
     if found:
@@ -358,12 +363,33 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
     )
 
 
-def _called(
-    snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, unify: bool, *, include_superseded: bool
-) -> list[records.World]:
+def _called(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, unify: bool) -> list[records.World]:
+    """The worlds of a name that come before all others of it."""
     wanted = Wanted(name, None, snapshot.place.top)
-    found = find(snapshot, spec, wanted, include_superseded=include_superseded, period=None, unify=unify)
-    return list(islice(_no_forks(snapshot, found), _SHOWN + 1))
+    for superseded in (False, True):
+        worlds = find(snapshot, spec, wanted, include_superseded=superseded, period=None, unify=unify)
+        found = list(islice(_no_forks(snapshot, worlds), _SHOWN + 1))
+        if found:
+            return found
+    return []
+
+
+def _refuse_named(
+    snapshot: VisibleSnapshot, spec: edge_rules.Spec, prefix: str, unify: bool, begun: Sequence[str]
+) -> None:
+    """Refuse a prefix of some references, if it is the name of another world too.
+
+    Raises:
+        AmbiguousReference: it is.
+    """
+    named = [world for world in _called(snapshot, spec, prefix, unify) if world.ref not in begun]
+    if named:
+        several = ", ".join(f"{each.ref} ({each.type})" for each in named)
+        raise errors.AmbiguousReference(
+            f"{prefix!r} is the name of {several} and the beginning of the reference {begun[0]}",
+            "Give the whole reference of the one that you mean",
+            candidates=[*(each.ref for each in named), *begun],
+        )
 
 
 def _no_forks(snapshot: VisibleSnapshot, found: Iterator[records.World]) -> Iterator[records.World]:

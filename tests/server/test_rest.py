@@ -72,8 +72,29 @@ def test_the_first_write_to_a_world_makes_it(ana: Caller) -> None:
     assert ana.get(f"/v1/worlds/{told.receipt.ref}")["content"] == "The oven is hot."
     once, again = (ana("PUT", "/v1/worlds/cellar").json()["ref"] for _ in range(2))
     assert once == again
-    answer = ana("POST", "/v1/worlds/deadbeef00/members", json={"name": "x"})
+    answer = ana("POST", f"/v1/worlds/{'deadbeef' * 4}/members", json={"name": "x"})
     assert (answer.status_code, answer.json()["code"]) == (404, "unknown_reference")
+
+
+def test_a_name_is_taken_letter_by_letter_and_no_prefix_of_a_reference_for_one(ana: Caller) -> None:
+    secret = ana.send("POST", "/v1/worlds/bo/memories", text="Bo has a rash.")["receipt"]["refs"][0]
+    user = secret[:4]
+    assert ana("GET", f"/v1/worlds/{user}").status_code == 404
+    for name, text in ((user, "I owe money."), ("BO", "I am another."), (secret[:6], "I am a third.")):
+        ana.send("POST", f"/v1/worlds/{name}/memories", text=text)
+        members = ana.get(f"/v1/worlds/{name}/members")["worlds"]
+        assert [each["content"] for each in members] == [text]
+        assert ana.get(f"/v1/worlds/{name}")["name"] == name
+    assert [each["content"] for each in ana.get("/v1/worlds/bo/members")["worlds"]] == ["Bo has a rash."]
+    ana.send("DELETE", f"/v1/worlds/{user}")
+    assert not ana.get(f"/v1/worlds/{secret}")["ended"]
+    answer = ana("GET", "/v1/worlds/bO").json()
+    assert answer["code"] == "unknown_reference" and "letter by letter" in answer["detail"]
+
+
+def test_what_is_refused_for_what_it_is_about_makes_no_world(ana: Caller) -> None:
+    answer = ana("POST", "/v1/worlds/eva/memories", json={"text": "Eva met Zed.", "about": ["Zed"]})
+    assert answer.status_code == 404 and ana("GET", "/v1/worlds/eva").status_code == 404
 
 
 def test_every_lane_can_be_asked_for() -> None:

@@ -4,9 +4,10 @@ import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, Protocol
+from unicodedata import normalize
 
 import worlddb
-from worlddb import InputError, Receipt, UnknownReference, View, World
+from worlddb import AmbiguousReference, InputError, Receipt, UnknownReference, View, World
 from worlddb.memory_scopes import notes_inside
 from worlddb.tools.mcp.access_keys import Grant
 from worlddb.tools.mcp.session import ResumedView, Session
@@ -15,7 +16,8 @@ from worlddb.tools.server.jobs import Jobs, Workshop
 
 CLAIMED_TYPE: Final = "World"
 """The type of a world that its first write makes."""
-_LIKE_A_REFERENCE: Final = re.compile(r"[0-9a-fA-F-]{4,}")
+_REFERENCE: Final = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
+"""A reference of a world, or of an edge."""
 
 
 class Moment(Protocol):
@@ -75,12 +77,28 @@ class Desk:
         return self.session.resume(cursor)
 
     def world(self, view: View, name: str) -> World:
-        """Return a world by reference, prefix or name, whether it holds now, has ended or is still to come.
+        """Return a world by its reference, kref or name, whether it holds now, has ended or is still to come.
+
+        Names in requests come from programs, for which 1109 is a user and ``bo`` another one than ``BO``: so they are
+        compared letter by letter, and no prefix of a reference is one.
 
         Raises:
             UnknownReference, AmbiguousReference: nothing that is seen here has it; several have.
         """
-        return self.session.get(view, name)
+        try:
+            found = [self.session.get(view, name)]
+        except AmbiguousReference as several:
+            found = [self.session.get(view, ref) for ref in several.details["candidates"]]
+            if len([each for each in found if _is_called(each, name)]) > 1:
+                raise
+        exactly = [each for each in found if _is_called(each, name)]
+        if exactly or _is_reference(name):
+            return (exactly or found)[0]
+        raise UnknownReference(
+            f"No world has the reference or, letter by letter, the name {name[:80]!r}",
+            "Give a whole reference, or the name as it is written: GET /v1/worlds?name= finds it in other letters too",
+            ref=name[:80],
+        )
 
     def ref(self, view: View, name: str) -> str:
         """Return the full reference of a world that is seen here; raises as :meth:`world`."""
@@ -141,7 +159,7 @@ class Desk:
         try:
             return self.ref(view, name)
         except UnknownReference:
-            if _LIKE_A_REFERENCE.fullmatch(name) or name.startswith("kref:"):
+            if _is_reference(name):
                 raise
         key, home = f"world {name}", self.home()
         within: dict[str, Any] = {} if home is None else {"key_within": home, "world": home}
@@ -183,6 +201,20 @@ class Desk:
                 for loss in lost
             ],
         }
+
+
+def _is_reference(text: str) -> bool:
+    """Whether a text is a whole reference or a kref, whatever it stands for."""
+    return _REFERENCE.fullmatch(text) is not None or text.startswith("kref:")
+
+
+def _is_called(world: World, name: str) -> bool:
+    """Whether a world has a name or an alias of these letters."""
+    return _letters(name) in map(_letters, (world.name, *world.aliases))
+
+
+def _letters(text: str) -> str:
+    return normalize("NFC", text.strip())
 
 
 def _sees(look: Callable[[str], object], ref: str) -> bool:

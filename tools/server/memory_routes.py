@@ -43,6 +43,7 @@ def remember(desk: Desk, asked: Asked) -> Reply:
     body: types.NewMemory = asked.body
     if is_blank(body.text):
         raise InputError("text is blank", "Give one statement, understandable by itself")
+    desk.refs(desk.session.view(), body.about)  # Before a world is made for what is refused.
     home, key = desk.claimed(asked.path["world"]), desk.session.idempotency_key(asked.idempotency_key)
     return looked(lambda: _remembered(desk, body, home, key))
 

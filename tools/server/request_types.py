@@ -13,7 +13,7 @@ MAX_QUERY_SECONDS: Final = 30
 
 Text = Annotated[str, Meta(max_length=200_000)]
 Short = Annotated[str, Meta(max_length=2_000)]
-Ref = Annotated[str, Meta(min_length=1, max_length=2_000, description="A reference, a prefix of one, or a name.")]
+Ref = Annotated[str, Meta(min_length=1, max_length=2_000, description="A whole reference, or a name letter by letter.")]
 When = Annotated[str, Meta(min_length=1, max_length=64, description="ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z.")]
 Span = tuple[When, When]
 Count = Annotated[int, Meta(ge=1, le=MAX_PAGE, description="How many at most.")]

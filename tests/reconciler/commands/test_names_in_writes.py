@@ -88,3 +88,27 @@ def test_a_log_that_holds_a_nul_is_read_and_replayed(
     assert db.replay(tmp_path / "again").root == db.view().hash()
     decided = db.redecide()
     assert not decided.differing and not decided.undecidable
+
+
+def test_a_prefix_of_one_world_that_is_the_name_of_another_stands_for_neither(db: worlddb.Database) -> None:
+    """Who wrote for the user 1109 wrote into the memory whose reference begins so, and erased that."""
+    secret = db.create("Fact", "", content="Ana owes money.", resolve=False).ref
+    prefix = secret[:5]
+    assert db.view().reference_of(prefix) == secret and db.create("Note", "n", world=prefix).ref
+    user = db.create("User", prefix.upper()).ref
+    head = db.head()
+    for refuses in (
+        lambda: db.view().reference_of(prefix),
+        lambda: db.view().get(prefix),
+        lambda: db.create("Note", "m", world=prefix),
+        lambda: db.create("Note", "m", world=prefix, idempotency_key="k"),
+        lambda: db.retire(prefix),
+        lambda: db.erase(prefix, reason="r"),
+    ):
+        with pytest.raises(worlddb.AmbiguousReference, match="is the name of") as told:
+            refuses()
+        assert told.value.details["candidates"] == [user, secret]
+    assert db.head() == head
+    assert db.retire(secret).ref == secret and db.view().get(secret[:6]) is None
+    with pytest.raises(worlddb.AmbiguousReference):
+        db.view().get(prefix)
