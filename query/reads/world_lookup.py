@@ -337,7 +337,8 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
     try:
         node = table_reads.find_node(snapshot.tables, given, snapshot.place.moment.seq)
     except errors.AmbiguousReference as several:
-        _refuse_named(snapshot, spec, given, unify, several.details["candidates"])
+        if isinstance(given, str):
+            _refuse_named(snapshot, spec, given, unify, several.details["candidates"])
         raise
     except errors.InputError as error:
         if not isinstance(given, str) or name_digest(given) == NO_NAME:
