@@ -7,6 +7,8 @@ and loads more than it needs.
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -28,6 +30,7 @@ BATCH: Final = 1_024
 
 _WEIGHTS: Final = ("weights", "l2_supercat_256.safetensors")
 _TOKENIZER: Final = ("tokenizers", "l2_supercat_tokenizer_config.json")
+_KINDS: Final = {"F16": "<f2", "F32": "<f4"}
 _FIRST_MERGED: Final = 259
 """The vocabulary begins with 3 signs and 256 bytes; after them come merged tokens, the most frequent first."""
 _ZIPF_OFFSET: Final = 10.0
@@ -44,7 +47,7 @@ class StaticEmbedder:
         self.model = MODEL
         self.dimension = DIMENSION
         self._lock = Lock()
-        self._loaded: tuple[Any, Vectors] | None = None
+        self._loaded: tuple[Any, _Rows] | None = None
 
     def mean(self) -> Vectors:
         """The mean token under Zipf's law.
@@ -60,7 +63,8 @@ class StaticEmbedder:
         weights /= weights.sum()
         mean = np.zeros(DIMENSION)
         for first in range(0, len(rows), _ADDED_AT_ONCE):  # All of them in float64 are 64 MB.
-            mean += weights[first : first + _ADDED_AT_ONCE] @ rows[first : first + _ADDED_AT_ONCE]
+            some = np.arange(first, min(first + _ADDED_AT_ONCE, len(rows)))
+            mean += weights[some] @ rows.of(some)
         return mean.astype(np.float32)
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Vectors:
@@ -79,14 +83,41 @@ class StaticEmbedder:
             batch = [text[:MAX_CHARACTERS] for text in texts[first : first + BATCH]]
             for place, found in enumerate(tokenizer.encode_batch_fast(batch, add_special_tokens=False), first):
                 if found.ids:
-                    vectors[place] = rows[found.ids].mean(axis=0)
+                    vectors[place] = rows.of(found.ids).mean(axis=0)
         return vectors
 
-    def _model(self) -> tuple[Any, Vectors]:
+    def _model(self) -> tuple[Any, _Rows]:
         with self._lock:
             if self._loaded is None:
                 self._loaded = _load()
             return self._loaded
+
+
+class _Rows:
+    """The weights, mapped from their file; a row is made float32 when it is first asked for.
+
+    A question has a dozen tokens of 32,000. Threads that widen the same row write the same bytes.
+    """
+
+    def __init__(self, stored: Any) -> None:
+        import numpy as np
+
+        self._stored = stored
+        self._wide = np.empty(stored.shape, dtype=np.float32)
+        self._is_wide = np.zeros(len(stored), dtype=np.bool_)
+
+    def __len__(self) -> int:
+        return len(self._is_wide)
+
+    def of(self, tokens: Any) -> Vectors:
+        """The rows of some tokens, in their order."""
+        import numpy as np
+
+        places = np.asarray(tokens)
+        if not self._is_wide[places].all():
+            self._wide[places] = self._stored[places]
+            self._is_wide[places] = True
+        return self._wide[places]
 
 
 _BEYOND_LATIN: Final = re.compile("[\u0370-\u1dff\u2e80-\ud7ff\uf900-\ufdff\U00010000-\U0001efff\U00020000-\U000323af]")
@@ -101,9 +132,7 @@ def _is_foreign(text: str) -> bool:
     return 2 * beyond > letters
 
 
-def _load() -> tuple[Any, Vectors]:
-    import numpy as np
-
+def _load() -> tuple[Any, _Rows]:
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise ModelUnavailable(
@@ -112,10 +141,9 @@ def _load() -> tuple[Any, Vectors]:
         )
     folder = Path(spec.submodule_search_locations[0])
     try:
-        from safetensors.numpy import load_file
         from tokenizers import Tokenizer
 
-        (rows,) = load_file(folder.joinpath(*_WEIGHTS)).values()
+        rows = _mapped(folder.joinpath(*_WEIGHTS))
         tokenizer = Tokenizer.from_file(str(folder.joinpath(*_TOKENIZER)))
         tokenizer.no_padding()
         tokenizer.no_truncation()
@@ -127,4 +155,21 @@ def _load() -> tuple[Any, Vectors]:
         raise ModelUnavailable(
             f"The default embedding model in {folder} has the shape {rows.shape}", f"Install {PACKAGE} again"
         )
-    return tokenizer, np.asarray(rows, dtype=np.float32)
+    return tokenizer, _Rows(rows)
+
+
+def _mapped(path: Path) -> Any:
+    """Map the one tensor of a safetensors file: the length of its head in 8 bytes, the head as JSON, the numbers."""
+    import numpy as np
+
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if length > path.stat().st_size:
+            raise ValueError(f"{path} says that its head has {length} bytes, which is more than the file has")
+        head = json.loads(file.read(length))
+    (tensor,) = (value for name, value in head.items() if name != "__metadata__")
+    first, last = tensor["data_offsets"]
+    kind = np.dtype(_KINDS[tensor["dtype"]])
+    if last - first != kind.itemsize * math.prod(tensor["shape"]) or 8 + length + last != path.stat().st_size:
+        raise ValueError(f"{path} has another length than its head says")
+    return np.memmap(path, dtype=kind, mode="r", offset=8 + length + first, shape=tuple(tensor["shape"]))

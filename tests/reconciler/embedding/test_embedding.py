@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
 
 import worlddb
 from worlddb import Database
@@ -224,6 +227,43 @@ def test_the_default_model_that_cannot_be_read_is_a_typed_error(
         db.create("Fact", "one", content="abc")
         with pytest.raises(worlddb.ModelUnavailable, match="cannot be read"):
             db.embed()
+
+
+@pytest.mark.parametrize("cut", [0, 4, 60, 5_000])
+def test_weights_that_are_torn_are_a_typed_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int) -> None:
+    """They are mapped, and reading past the end of a mapped file would end the process."""
+    weights = _default_files() / "weights" / "l2_supercat_256.safetensors"
+    torn = tmp_path / "torn.safetensors"
+    torn.write_bytes(weights.read_bytes()[:cut])
+    monkeypatch.setattr("worlddb.reconciler.embedding.static_embedder._WEIGHTS", (str(torn),))
+    with pytest.raises(worlddb.ModelUnavailable, match="cannot be read"):
+        worlddb.StaticEmbedder().embed(["a text"], query=False)
+
+
+def test_the_default_models_vectors_are_the_means_of_the_rows_that_the_file_has() -> None:
+    files = _default_files()
+    (rows,) = load_file(files / "weights" / "l2_supercat_256.safetensors").values()
+    wide = rows.astype(np.float32)
+    tokenizer = Tokenizer.from_file(str(files / "tokenizers" / "l2_supercat_tokenizer_config.json"))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    texts = ["a", "Ana lives in Porto", "ana lives in porto, in Porto", "Straße 12, 東京 \U0001f600", "word " * 700]
+    model = worlddb.StaticEmbedder()
+    for asked in (texts, texts[::-1]):
+        means = [wide[tokenizer.encode(text, add_special_tokens=False).ids].mean(axis=0) for text in asked]
+        assert model.embed(asked, query=False).tobytes() == np.asarray(means).tobytes()
+
+
+def test_the_mean_of_the_default_model_is_the_same_after_texts_as_before_them() -> None:
+    before, after = worlddb.StaticEmbedder(), worlddb.StaticEmbedder()
+    after.embed(["Ana lives in Porto"], query=False)
+    assert before.mean().tobytes() == after.mean().tobytes()
+
+
+def _default_files() -> Path:
+    spec = find_spec("wordllama")
+    assert spec is not None and spec.submodule_search_locations
+    return Path(spec.submodule_search_locations[0])
 
 
 def test_the_default_model_puts_texts_of_one_meaning_close_together() -> None:
