@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from worlddb.log.model.errors import InvalidInterval, InvalidTime
 
@@ -40,6 +40,25 @@ _TEXT_REMEDY: Final = (
     " 2025-02-01T10:00+01:00)"
 )
 _WORDS_REMEDY: Final = f"{_TEXT_REMEDY}; times in words are understood in the text of a question only"
+
+
+class _Late:
+    """A pattern that is compiled when it is first looked for."""
+
+    def __init__(self, source: str, flags: re.RegexFlag) -> None:
+        self._source, self._flags = source, flags
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(re.compile(self._source, self._flags), name)
+        setattr(self, name, found)
+        return found
+
+
+def late(source: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
+    """Return a pattern as ``re.compile`` does, compiled at its first use: a read needs a few of all of them."""
+    return cast("re.Pattern[str]", _Late(source, flags))
+
+
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.A)
 _YEAR_OR_MONTH: Final = re.compile(r"\d{4}(?:-\d{2})?", re.A)
 _WORD: Final = re.compile(r"[^\W\d_]{3}")
@@ -361,17 +380,17 @@ _ON: Final = r"(?:(?P<on>(?<=\bon\s))|)"
 _SURE: Final = r"(?(word)(?(on)|(?(ordinal)|(?(year)|(?!))))|)"
 """Such a month is one in "on 10 may", in "10th may", and in "10 may 2023"."""
 DAY_FORMS: Final = (
-    re.compile(
+    late(
         rf"\b{_ON}(?P<day>\d{{1,2}})(?P<ordinal>(?:st|nd|rd|th)(?:\s+of)?|\s+of)?\s+{_SHORT_MONTH}"
         rf"(?:,?\s+(?P<year>\d{{4}})|\b){_SURE}",
         re.I,
     ),
-    re.compile(
+    late(
         rf"\b{_ON}{_SHORT_MONTH}\s+(?P<day>\d{{1,2}})(?P<ordinal>st|nd|rd|th)?\b(?!\s*[:%]|,\d{{3}}(?!\d)|\.\d)"
         rf"(?:,?\s*(?P<year>\d{{4}})\b)?{_SURE}",
         re.I,
     ),
-    re.compile(r"\b(?P<year>\d{4})[-/](?P<month>\d{1,2})[-/](?P<day>\d{1,2})(?!\d)" + _CLOCK, re.I),
+    late(r"\b(?P<year>\d{4})[-/](?P<month>\d{1,2})[-/](?P<day>\d{1,2})(?!\d)" + _CLOCK, re.I),
 )
 """A day as "21 November, 2023", as "November 21st" and as "2023-11-21". A time of ISO 8601 behind the
 last belongs to it. ``day``, ``month`` and ``year`` are groups; the year may be missing."""

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Set
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
+from worlddb.log.model.times import late
 from worlddb.projections.indexes import analysis
 
 
@@ -284,15 +285,15 @@ _PHRASES: Final = {
     "has to": "must",
     "have to": "must",
 }
-_PHRASE: Final = re.compile(rf"\b(?:{'|'.join(_PHRASES)})\b")
+_PHRASE: Final = late(rf"\b(?:{'|'.join(_PHRASES)})\b")
 _NOT: Final = re.compile(r"n't\b")
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ADDRESS: Final = (
     r"\w[\w.+-]*@[\w-]+(?:\.[\w-]+)+|https?://[^\s<>\"]*[^\s<>\".,;:!?)]|[^\W\d_][\w-]+(?:\.[\w-]+)*\.[a-z]{2,}\b"
 )
 """Addresses of mail, pages and machines, and names of files: each is one word, whatever words are in it."""
-_TOKEN: Final = re.compile(rf"{_ADDRESS}|\d+(?:\.\d+)*|['’]s?(?=\s)|[^\W_]+(?:-[^\W_]+)*")
-_TITLED: Final = re.compile(r"\d+|[^\W_]+(?:[-.][^\W_]+)*|['’]s?(?=\s)")
+_TOKEN: Final = late(rf"{_ADDRESS}|\d+(?:\.\d+)*|['’]s?(?=\s)|[^\W_]+(?:-[^\W_]+)*")
+_TITLED: Final = late(r"\d+|[^\W_]+(?:[-.][^\W_]+)*|['’]s?(?=\s)")
 
 
 class Frame(NamedTuple):

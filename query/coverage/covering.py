@@ -7,7 +7,7 @@
 import re
 from typing import Final, NamedTuple
 
-from worlddb.query.question.english_times import late
+from worlddb.log.model.times import late
 
 
 class Covering(NamedTuple):

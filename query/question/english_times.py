@@ -5,27 +5,9 @@ stands, a form of what stays unresolved anywhere; the names of their groups say 
 """
 
 import re
-from typing import Any, Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
-from worlddb.log.model.times import DAYS, MONTH_NAME, MONTHS
-
-
-class _Late:
-    """A pattern that is compiled when it is first looked for."""
-
-    def __init__(self, source: str, flags: re.RegexFlag) -> None:
-        self._source, self._flags = source, flags
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(re.compile(self._source, self._flags), name)
-        setattr(self, name, found)
-        return found
-
-
-def late(source: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
-    """Return a pattern as ``re.compile`` does, compiled at its first use: a question needs a few of all of them."""
-    return cast("re.Pattern[str]", _Late(source, flags))
-
+from worlddb.log.model.times import DAYS, MONTH_NAME, MONTHS, late
 
 SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 """The month in which each begins in the northern hemisphere, as meteorologists have it; each has three months."""

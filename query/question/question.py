@@ -11,10 +11,9 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import errors, limits
-from worlddb.log.model.times import DAYS, MONTHS
+from worlddb.log.model.times import DAYS, MONTHS, late
 from worlddb.projections.indexes.analysis import is_remark
 from worlddb.projections.tables.apply.trust_levels import LEVELS
-from worlddb.query.question.english_times import late
 from worlddb.query.question.question_dates import Span, Time, Times, parse_times
 from worlddb.query.snapshot.valid_period import Choice
 

@@ -10,6 +10,7 @@ from math import exp
 from operator import itemgetter, mul
 from typing import Final, NamedTuple
 
+from worlddb.log.model.times import late
 from worlddb.query.question.question import AnswerForm
 
 RRF_CONSTANT: Final = 60
@@ -120,7 +121,7 @@ _YEARS: Final = (
     r"(?:\d{1,3}|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
     r"|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-\w+)?)"
 )
-_AGE: Final = re.compile(
+_AGE: Final = late(
     rf"\bturn(?:ed|ing|s)? (?:the big )?{_YEARS}\b(?! ?[%$€£])|\b{_YEARS}[ -]years?[ -]old\b"
     rf"|\b(?:(?:i|he|she|who)(?:['’][ms]| am| is| was)|aged?(?: of)?|just) {_YEARS}\b"
     r"(?! ?[%/:.,]?\d| ?%| ?-| (?:percent|minutes|hours|days|weeks|months|miles|km|kg|pounds|dollars|euros|feet|of)\b)"
@@ -130,9 +131,9 @@ _AGE: Final = re.compile(
     re.I,
 )
 """How an age is said; a number alone seldom is one."""
-_MONEY: Final = re.compile(r"[$€£¥]\s?\d|\b\d[\d,.]*\s?(?:dollars?|euros?|pounds|bucks|usd|eur|gbp|grand|k)\b", re.I)
+_MONEY: Final = late(r"[$€£¥]\s?\d|\b\d[\d,.]*\s?(?:dollars?|euros?|pounds|bucks|usd|eur|gbp|grand|k)\b", re.I)
 _DIGIT: Final = re.compile(r"\d")
-_DATE: Final = re.compile(r"\b(?:\d{1,2}(?:st|nd|rd|th)|(?:19|20)\d\d)\b", re.I)
+_DATE: Final = late(r"\b(?:\d{1,2}(?:st|nd|rd|th)|(?:19|20)\d\d)\b", re.I)
 _NUMBER_WORDS: Final = """
     one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand
     half once twice dozen first second third
@@ -169,7 +170,7 @@ def by_form(text: str, place: int, wanted: AnswerForm, later: float = LATER_WEIG
     return {reason: part for reason, part in parts.items() if part}
 
 
-_PREFERS: Final = re.compile(
+_PREFERS: Final = late(
     r"\bI(?:['’]d|\s+would|\s+do)?\s+(?:(?:really|also|usually|generally|always|much|still|just|tend\s+to|\w+ly)\s+)*"
     r"(?:prefer|rather|favou?r|love|enjoy|hate|dislike|avoid|like(?!\s+(?:to|you)\b))\b"
     r"|\bI\s+(?:don['’]t|do\s+not|can['’]t|cannot)\s+(?:\w+ly\s+)?(?:like|stand|eat|drink|want|bear)\b"

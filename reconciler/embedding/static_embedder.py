@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +16,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from worlddb.log.model.errors import ModelUnavailable
+from worlddb.log.model.times import late
 
 if TYPE_CHECKING:
     from worlddb.reconciler.embedding.embedder import Vectors
@@ -103,7 +103,7 @@ class _Rows:
         import numpy as np
 
         self._stored = stored
-        self._wide = np.empty(stored.shape, dtype=np.float32)
+        self._wide: Vectors = np.empty(stored.shape, dtype=np.float32)
         self._is_wide = np.zeros(len(stored), dtype=np.bool_)
 
     def __len__(self) -> int:
@@ -117,10 +117,11 @@ class _Rows:
         if not self._is_wide[places].all():
             self._wide[places] = self._stored[places]
             self._is_wide[places] = True
-        return self._wide[places]
+        rows: Vectors = self._wide[places]
+        return rows
 
 
-_BEYOND_LATIN: Final = re.compile("[\u0370-\u1dff\u2e80-\ud7ff\uf900-\ufdff\U00010000-\U0001efff\U00020000-\U000323af]")
+_BEYOND_LATIN: Final = late("[\u0370-\u1dff\u2e80-\ud7ff\uf900-\ufdff\U00010000-\U0001efff\U00020000-\U000323af]")
 
 
 def _is_foreign(text: str) -> bool:
