@@ -63,7 +63,7 @@ class StaticEmbedder:
         weights /= weights.sum()
         mean = np.zeros(DIMENSION)
         for first in range(0, len(rows), _ADDED_AT_ONCE):  # All of them in float64 are 64 MB.
-            some = np.arange(first, min(first + _ADDED_AT_ONCE, len(rows)))
+            some = slice(first, first + _ADDED_AT_ONCE)
             mean += weights[some] @ rows.of(some)
         return mean.astype(np.float32)
 
@@ -105,19 +105,18 @@ class _Rows:
         self._stored = stored
         self._wide: Vectors = np.empty(stored.shape, dtype=np.float32)
         self._is_wide = np.zeros(len(stored), dtype=np.bool_)
+        self._all_wide = False
 
     def __len__(self) -> int:
         return len(self._is_wide)
 
     def of(self, tokens: Any) -> Vectors:
         """The rows of some tokens, in their order."""
-        import numpy as np
-
-        places = np.asarray(tokens)
-        if not self._is_wide[places].all():
-            self._wide[places] = self._stored[places]
-            self._is_wide[places] = True
-        rows: Vectors = self._wide[places]
+        if not self._all_wide and not self._is_wide[tokens].all():
+            self._wide[tokens] = self._stored[tokens]
+            self._is_wide[tokens] = True
+            self._all_wide = bool(self._is_wide.all())
+        rows: Vectors = self._wide[tokens]
         return rows
 
 
