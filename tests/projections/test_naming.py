@@ -66,11 +66,13 @@ def test_a_name_of_several_is_an_error_that_lists_them_and_one_of_nobody_says_so
             db.erase("Mercury", reason="r")
 
 
-def test_a_reference_comes_before_a_name_that_looks_like_one() -> None:
+def test_a_name_that_looks_like_the_beginning_of_a_reference_asks_which() -> None:
     with new_store() as db:
         one = db.create("Note", "", content="an old one").ref
         other = db.create("Note", one[:6]).ref
-        assert db.view().reference_of(one[:6]) == one
+        with pytest.raises(worlddb.AmbiguousReference) as refused:
+            db.view().reference_of(one[:6])
+        assert set(refused.value.details["candidates"]) == {one, other}
         free = next(f"{number:04x}" for number in range(16**4) if f"{number:04x}" not in (one[:4], other[:4]))
         db.alias(other, free)
         assert db.view().reference_of(free) == other
