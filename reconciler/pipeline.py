@@ -446,7 +446,7 @@ def _decide(
             commands,
             str(task.idempotency_key),
             secret,
-            text_guard.as_kept(tables, task.read),
+            text_guard.as_kept(tables, task.read, commands),
         )
     draft = _open_draft(writer, log, tables)
     tables.known_worlds = writer.memory.take(draft.head.chain)

@@ -20,7 +20,7 @@ from worlddb.plain_text import JOINERS, one_line
 from worlddb.projections.tables.names import blocks
 from worlddb.query.records.records import Hit, Recall, World
 from worlddb.query.view.view import View
-from worlddb.reconciler.commands.outcome import Note, Receipt
+from worlddb.reconciler.commands.outcome import GUARDED, Note, Receipt
 
 _MORE: Final = 8
 """Hits more than twice as many that are asked for where some only name."""
@@ -466,6 +466,9 @@ def notes_inside(notes: Iterable[Note], view: View, sees: Callable[[str], bool])
     """
     found: list[Note] = []
     for note in notes:
+        if note.code in GUARDED:
+            found.append(note)
+            continue
         if note.code not in _OF_ONE_AND_OTHERS:
             kept = tuple(ref for ref in note.refs if sees(ref))
             whole = kept == note.refs

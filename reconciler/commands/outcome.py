@@ -117,12 +117,13 @@ NOTES = {
 }
 
 
-_GUARDED = ("credential_found", "personal_data_found", "redacted")
+GUARDED = ("credential_found", "personal_data_found", "redacted")
+"""The notes of what was found in texts: they name places in what the caller gave, so everybody may see them."""
 NAMING = frozenset(
     (
         *("types_registered", "types_differ", "beliefs_set", "beliefs_differ"),
         *("not_embedded", "not_extracted", "not_compared", "not_changed"),
-        *("bytes_remain", "copies_remain", "buffers_cleared", *_GUARDED),
+        *("bytes_remain", "copies_remain", "buffers_cleared", *GUARDED),
     )
 )
 """The notes whose ``refs`` are names, or a reason, also beside a reference."""

@@ -4,11 +4,15 @@ Personal data is taken out of a command before it is decided, so that nothing is
 in all that the request would write, once it is decided and before it is appended: so none comes in by a bundle or an
 extractor either. What holds for a text is said of worlds (:mod:`worlddb.projections.tables.apply.settings`), and is
 looked up only for texts that hold something. Texts are named by their places, and never repeated.
+
+Personal data is taken out of texts, never out of ids: two users whose addresses both became ``[email]`` would be one.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Final
+from urllib.parse import unquote
 
 import msgspec
 
@@ -31,15 +35,36 @@ _TYPED: Final = (cmd.Create, cmd.Revise, cmd.Register, cmd.Tune, cmd.Trust)
 """Commands of which the type is a caller's word; personal data is not taken out of it."""
 _TAKES_BACK: Final = (cmd.Unalias, cmd.Unlabel, cmd.Untag, cmd.Contract)
 """Commands whose names stand in the store already, and are taken back."""
-_AS_NAMED: Final = (cmd.Trust, cmd.UseSpace, cmd.DropSpace, cmd.KeepReceipt, *_TAKES_BACK)
+_AS_NAMED: Final = (
+    *(cmd.Trust, cmd.UseSpace, cmd.DropSpace, cmd.KeepReceipt, cmd.SetAccount, cmd.MakeKey),
+    *_TAKES_BACK,
+)
 """Commands whose names say what they are about, or are proved: without them they would be about something else."""
 SAYS_BESIDE: Final = frozenset((cmd.Register, cmd.Tune, cmd.SetBeliefs, cmd.SetProfile, cmd.Import))
 """Commands that are always looked through: what they say is in an event, and what they bring is personal data too."""
 _ABOUT: Final = ("home", "ref", "source_ref", "edge", "to", "into", "world")
 """The fields that say for which world a text is written; the first that is given counts."""
+_SCOPES: Final = frozenset(("scope", "user"))
+"""Types of worlds, whatever their case, that are found again by their names alone."""
+_CALLED_BY_KEY: Final = frozenset(("entity", "session", "conversation", "namespace", "item"))
+"""Types of worlds whose name is an id if it is a part of their key; else it may be a title, or what a text says."""
+_ID_FIELDS: Final = frozenset(
+    (
+        *("id", "ids", "uid", "uuid", "ref", "kref", "user", "agent", "session", "app", "run", "thread", "channel"),
+        *("namespace", "scope", "tenant", "account"),
+    )
+)
+_ID_ENDS: Final = ("_id", "_ids", "_key", "_ref", "Id", "Ids")
+"""How the name of a field ends that holds an id."""
+_SOURCE_FIELDS: Final = frozenset(("key", "message"))
+"""Fields of a source that name where something came from, if they are one word."""
 
 Read = Mapping[str, tuple[str, Sequence[credentials.Finding]]]
 """What a redactor made of texts, by these."""
+
+
+Reads = Callable[[str, str, Any], bool]
+"""Whether what a field holds is read, by the place of the field, its name and its value."""
 
 
 class GuardedMeanwhile(ErasedMeanwhile):
@@ -61,7 +86,8 @@ def read_before(
     with env.read() as txn:
         if not settings.is_anything_guarded(rows.Tables(txn)):
             return None
-    said = {text for command in commands for _, text in _texts_of(command)}
+    known = ids_of(commands)
+    said = {text for command in commands for _, text in _personal_texts(command, known)}
     return {text: _checked(redactor, text) for text in sorted(said)}
 
 
@@ -86,6 +112,7 @@ class TextGuard:
         self._read = read
         self._modes: dict[int, settings.Guards] = {}
         self._told: dict[str, list[str]] = {}
+        self._ids = ids_of(ctx.request)
 
     # -- personal data
 
@@ -97,12 +124,12 @@ class TextGuard:
         if mode == "off":
             return command
         code = "redacted" if mode == "enforce" else "personal_data_found"
-        for place, text in _texts_of(command):
+        for place, text in _personal_texts(command, self._ids):
             kinds = Counter(each.kind for each in self._redacted(text)[1])
             self._tell(code, position, place, (f"{kind} ×{n}" if n > 1 else kind for kind, n in kinds.items()))
         if mode == "warn":
             return command
-        return redacted(command, lambda text: self._redacted(text)[0])
+        return redacted(command, lambda text: self._redacted(text)[0], self._ids)
 
     def _redacted(self, text: str) -> tuple[str, Sequence[credentials.Finding]]:
         if self._read is None:
@@ -123,30 +150,41 @@ class TextGuard:
         for found in credentials.find_credentials(self._ctx.draft.author):
             self._judge(0, "author", found, schema.ROOT_NODE)
         for position, command in enumerate(commands):
-            for place, text in (*_texts_of(command, _TAKES_BACK), *_type_of(command)):
+            for place, text in (*_texts_of(command), *_type_of(command)):
                 for found in credentials.find_credentials(text):
                     self._judge(position, place, found, self._home_after(position, command))
         if self._ctx.arriving is not None:
             into = self._home(self._ctx.arriving.command)
-            for place, text in self._arriving():
+            for place, text in self._arriving(_anything):
                 for found in credentials.find_credentials(text):
                     self._judge(0, place, found, into)
-                if self._guards(self._ctx.arriving.command).personal == "enforce" and personal_data.find_personal_data(
-                    text
-                ):
-                    self._refuse_personal(place)
+            if self._guards(self._ctx.arriving.command).personal == "enforce":
+                for place, text in self._arriving(_is_prose):
+                    if personal_data.find_personal_data(text):
+                        self._refuse_personal(place)
         self.note()
 
-    def _arriving(self) -> Iterator[tuple[str, str]]:
-        """The texts of a bundle, with their places in it."""
-        for number, blob in enumerate(self._ctx.draft.blobs.said_since(1, 0), 1):
+    def _arriving(self, is_read: Reads) -> Iterator[tuple[str, str]]:
+        """The texts of a bundle, with their places in it; ids only if they are to be read."""
+        said = [blob for _, blob in self._brought()]
+        users = {each.name.partition(":")[2] for each in said if isinstance(each, blobs.Body) and _is_scope(each.type)}
+        for number, blob in self._brought():
             if isinstance(blob, blobs.Body):
-                yield from (
-                    (f"{what} of text {number} of the bundle", getattr(blob, what)) for what in ("name", "content")
-                )
+                content = blob.content
+                if is_read is _is_prose:
+                    content = content[len(_speaker(blob.type, content, users)) :]
+                if is_read is _anything or not (_is_scope(blob.type) or blob.name in users):
+                    yield f"name of text {number} of the bundle", blob.name
+                yield f"content of text {number} of the bundle", content
             elif isinstance(blob, blobs.Details):
-                said = {"aliases": blob.aliases, "why": blob.why, "source": blob.source, "properties": blob.properties}
-                yield from ((f"{place} of text {number} of the bundle", text) for place, text in _within(said))
+                fields = {"aliases": blob.aliases, "why": blob.why, "source": blob.source}
+                fields["properties"] = blob.properties
+                for field, value in fields.items():
+                    within = _within(value, field, is_read)
+                    yield from ((f"{place} of text {number} of the bundle", text) for place, text in within)
+
+    def _brought(self) -> Iterator[tuple[int, Any]]:
+        yield from enumerate(self._ctx.draft.blobs.said_since(1, 0), 1)
 
     def _judge(self, position: int, place: str, found: credentials.Finding, home: int) -> None:
         mode = self._guards_at(home).credentials
@@ -228,26 +266,97 @@ class TextGuard:
         self._told.clear()
 
 
-def redacted(command: cmd.Command, take_out: Callable[[str], str]) -> cmd.Command:
-    """A command with all of its texts as a redactor leaves them; the names of what it is about stay."""
+def _anything(place: str, name: str, value: Any) -> bool:
+    return True
+
+
+def _is_prose(place: str, name: str, value: Any) -> bool:
+    """Whether a field of a source or of properties may hold a text: it is not named as one that holds an id."""
+    is_plain = isinstance(value, str) or (isinstance(value, list | tuple) and all(isinstance(e, str) for e in value))
+    if not is_plain:
+        return True
+    if name.casefold() in _ID_FIELDS or name.endswith(_ID_ENDS):
+        return False
+    is_word = isinstance(value, str) and len(value.split()) == 1
+    return not (is_word and place.startswith("source") and name.casefold() in _SOURCE_FIELDS)
+
+
+def _is_scope(type: str) -> bool:
+    return type.casefold() in _SCOPES
+
+
+def _is_called_by_id(command: cmd.Command) -> bool:
+    """Whether the name of a world is what it is found by, as that of a user, a session or a namespace is."""
+    if not isinstance(command, cmd.Create):
+        return False
+    if _is_scope(command.type):
+        return True
+    key = command.key.text if isinstance(command.key, cmd.BoundKey) else command.key
+    if not isinstance(key, str) or not command.name:
+        return False
+    if key.startswith(ids.KREF_SCHEME):
+        return command.name in unquote(key)
+    return key == command.name or (command.type.casefold() in _CALLED_BY_KEY and command.name in _parts(key))
+
+
+def _parts(key: str) -> set[str]:
+    """The texts that a key is made of, if it is JSON."""
+    try:
+        waiting = [msgspec.json.decode(key)]
+    except msgspec.DecodeError:
+        return set()
+    found = set[str]()
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, list):
+            waiting += each
+        elif isinstance(each, dict):
+            waiting += each.values()
+        elif isinstance(each, str):
+            found.add(each)
+    return found
+
+
+def ids_of(commands: Sequence[Any]) -> frozenset[str]:
+    """The names in a request that are ids."""
+    return frozenset(command.name for command in commands if _is_called_by_id(command))
+
+
+def _speaker(type: str, content: str, known: AbstractSet[str]) -> str:
+    """The name in front of what a message says, if it is one of some ids."""
+    name, colon, _ = content.partition(": ")
+    return name + colon if colon and type.casefold() == "turn" and name in known else ""
+
+
+def redacted(command: cmd.Command, take_out: Callable[[str], str], known: AbstractSet[str]) -> cmd.Command:
+    """A command with all of its texts as a redactor leaves them; ids, and the names of what it is about, stay.
+
+    ``known`` are the names in its request that are ids.
+    """
     changed: dict[str, Any] = {}
-    for field in _fields_of(command):
-        before = getattr(command, field)
-        after = _mapped(before, take_out)
-        if after != before:
+    for field, kept, before in _prose_of(command, known):
+        if isinstance(before, str):
+            after: Any = kept + take_out(before)
+        elif _states(command, field):
+            after = tuple(each if each.startswith("<") else take_out(each) for each in before)
+        else:
+            after = _mapped(before, take_out, field)
+        if after != getattr(command, field):
             changed[field] = after
     return msgspec.structs.replace(command, **changed) if changed else command
 
 
-def as_kept(tables: rows.Tables, read: Read | None) -> Callable[[cmd.Command], cmd.Command] | None:
+def as_kept(
+    tables: rows.Tables, read: Read | None, commands: Sequence[cmd.Command]
+) -> Callable[[cmd.Command], cmd.Command] | None:
     """How a command is kept where personal data is taken out of it; ``None`` if nobody ever asked for that."""
     if not settings.is_anything_guarded(tables):
         return None
-    known = {} if read is None else read
-    return lambda command: redacted(command, lambda text: (known.get(text) or personal_data.redact(text))[0])
+    told, known = {} if read is None else read, ids_of(commands)
+    return lambda command: redacted(command, lambda text: (told.get(text) or personal_data.redact(text))[0], known)
 
 
-def _mapped(value: Any, take_out: Callable[[str], str]) -> Any:
+def _mapped(value: Any, take_out: Callable[[str], str], place: str) -> Any:
     if isinstance(value, str):
         return take_out(value)
     if isinstance(value, dict):
@@ -256,22 +365,48 @@ def _mapped(value: Any, take_out: Callable[[str], str]) -> Any:
             key = take_out(name) if isinstance(name, str) else name
             while key in made:
                 key += "'"
-            made[key] = _mapped(each, take_out)
+            is_id = isinstance(name, str) and not _is_prose(place, name, each)
+            made[key] = each if is_id else _mapped(each, take_out, place)
         return made
     if isinstance(value, list | tuple):
-        return type(value)(_mapped(each, take_out) for each in value)
+        return type(value)(_mapped(each, take_out, place) for each in value)
     return value
 
 
-def _fields_of(command: cmd.Command, left_alone: tuple[type[cmd.Command], ...] = _AS_NAMED) -> Sequence[str]:
+def _fields_of(command: cmd.Command, left_alone: tuple[type[cmd.Command], ...]) -> Sequence[str]:
     left = ("why",) if isinstance(command, left_alone) else _FIELDS
     return [field for field in left if getattr(command, field, None)]
 
 
-def _texts_of(command: cmd.Command, left_alone: tuple[type[cmd.Command], ...] = _AS_NAMED) -> Iterator[tuple[str, str]]:
-    """The texts of a command that it brings, with their places; of some commands only the reason."""
-    for field in _fields_of(command, left_alone):
+def _texts_of(command: cmd.Command) -> Iterator[tuple[str, str]]:
+    """All texts that a command brings, ids too, with their places; of what takes something back only the reason."""
+    for field in _fields_of(command, _TAKES_BACK):
         yield from _within(getattr(command, field), field)
+
+
+def _prose_of(command: cmd.Command, known: AbstractSet[str]) -> Iterator[tuple[str, str, Any]]:
+    """The fields of a command that may hold personal data: their names, what of each stays as it is, and the rest."""
+    is_id = _is_called_by_id(command)
+    for field in _fields_of(command, _AS_NAMED):
+        value, kept = getattr(command, field), ""
+        if is_id and field == "name":
+            continue
+        if field == "content" and isinstance(command, cmd.Create):
+            kept = _speaker(command.type, value, known)
+            value = value[len(kept) :]
+        yield field, kept, value
+
+
+def _personal_texts(command: cmd.Command, known: AbstractSet[str]) -> Iterator[tuple[str, str]]:
+    """The texts of a command that may hold personal data, with their places."""
+    for field, _, value in _prose_of(command, known):
+        literals = [each for each in value if not each.startswith("<")] if _states(command, field) else value
+        yield from _within(literals, field, _is_prose)
+
+
+def _states(command: cmd.Command, field: str) -> bool:
+    """Whether a field holds terms of statements, of which those in angle brackets name something: they are ids."""
+    return field == "aliases" and isinstance(command, cmd.State | cmd.Unstate)
 
 
 def _type_of(command: cmd.Command) -> Iterator[tuple[str, str]]:
@@ -286,7 +421,7 @@ def _type_of(command: cmd.Command) -> Iterator[tuple[str, str]]:
         yield from _within([command.profile, *command.node_types, *command.relations], "vocabulary")
 
 
-def _within(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+def _within(value: Any, place: str = "", is_read: Reads = _anything) -> Iterator[tuple[str, str]]:
     """Every text in a value, the names of fields too, with its place; one that holds a secret is no place."""
     if isinstance(value, str):
         yield place, value
@@ -295,8 +430,9 @@ def _within(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
             plain = isinstance(name, str) and len(name) <= 64 and not credentials.find_credentials(name)
             shown = name if plain and not personal_data.find_personal_data(name) else f"field {number}"
             inner = f"{place}.{shown}" if place else str(shown)
-            yield from _within(name, f"{inner} (its name)")
-            yield from _within(each, inner)
+            yield from _within(name, f"{inner} (its name)", is_read)
+            if not isinstance(name, str) or is_read(place, name, each):
+                yield from _within(each, inner, is_read)
     elif isinstance(value, list | tuple):
         for number, each in enumerate(value):
-            yield from _within(each, f"{place}[{number}]")
+            yield from _within(each, f"{place}[{number}]", is_read)

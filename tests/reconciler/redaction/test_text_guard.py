@@ -363,3 +363,76 @@ def test_the_mark_of_a_credential_in_a_nonce_has_no_text_read(tmp_path: Path, mo
         assert tx.receipt and not read
         assert db.create("Note", "Q~")
         assert "Q~" in read, "a text that holds the mark is read"
+
+
+def test_two_users_of_guarded_texts_stay_two(db: Database) -> None:
+    """Both were called ``user:[email]``, and nobody was found again by what they are called."""
+    db.guard(personal="enforce")
+    ana = worlddb.memory(db, user=MAIL, agent="bot@example.org", session="call +351 912 345 678")
+    bob = worlddb.memory(db, user="bob@example.org", session="call +351 912 345 679")
+    told = ana.add(f"Ana lives in Lisbon, {SAID}.", about=MAIL)
+    assert any("taken out" in note and "content" in note for note in told.notes)
+    bob.add("Bob lives in Porto.")
+    ana.add([{"role": "user", "content": f"My dog is called Rex, {SAID}", "id": "<1@mail.example.org>"}])
+    bob.add([{"role": "user", "content": "My dog is called Tim", "id": "<2@mail.example.org>"}])
+    names = {type: {each.name for each in db.view().find(type=type)} for type in ("Scope", "Session", "Entity")}
+    assert names["Scope"] == {f"user:{MAIL}", "user:bob@example.org"}
+    assert names["Session"] == {"call +351 912 345 678", "call +351 912 345 679"}
+    assert names["Entity"] == {MAIL, "bob@example.org"}
+    said = {hit.content for hit in bob.recall("dog").hits}
+    assert "bob@example.org: My dog is called Tim" in said and not any("Rex" in each for each in said)
+    turns = {each.content: each.source for each in db.view().find(type="Turn")}
+    source = turns[f"{MAIL}: My dog is called Rex, write to [email]"]
+    assert source["agent"] == "bot@example.org" and source["session"] == "call +351 912 345 678"
+    assert source["message"] == "<1@mail.example.org>"
+    assert any(hit.content.startswith("Ana lives in Lisbon, write to [email]") for hit in ana.recall("Lisbon").hits)
+    assert not in_files(db.path, SAID)
+
+
+def test_ids_stay_as_they_were_given_and_texts_do_not(db: Database) -> None:
+    db.guard(personal="enforce")
+    source = {"thread_id": MAIL, "key": MAIL, "from": {"user": MAIL, "said": SAID}, "ids": [MAIL], "session": SAID}
+    made = db.create(
+        "Note", MAIL, key=MAIL, content=SAID, source=source, properties={"userId": MAIL, "user": [MAIL], "of": SAID}
+    )
+    (found,) = db.view().find(name=MAIL)
+    assert (found.ref, found.content) == (made.ref, "write to [email]")
+    assert found.source == source | {"from": {"user": MAIL, "said": "write to [email]"}}
+    assert found.properties == {"userId": MAIL, "user": [MAIL], "of": "write to [email]"}
+    assert db.view().keyed(MAIL) is not None
+    db.create("Person", MAIL)
+    assert [each.type for each in db.view().find(name="[email]")] == ["Person"], "a name that is no id is a text"
+    named = "<https://example.org/ana@example.org>"
+    db.state("team", [(named, "<https://example.org/says>", f'"{SAID}"')])
+    assert [str(each) for each in db.view().statements("team")] == [
+        f'{named} <https://example.org/says> "write to [email]" .'
+    ]
+    assert db.accounts.create_key("ana@example.org", user=MAIL).key.user == MAIL
+    refused = db.create("Scope", f"user:{TOKEN}")
+    assert refused.outcome.code == "credential_rejected"
+
+
+def test_speakers_who_are_called_by_addresses_stay_apart(db: Database) -> None:
+    db.guard(personal="enforce")
+    said = [Turn(speaker=each, text=f"I am {each}") for each in (MAIL, "bob@example.org")]
+    db.ingest(said, conversation="a@example.org, b@example.org", idempotency_key="k")
+    assert {each.name for each in db.view().find(type="Entity")} == {MAIL, "bob@example.org"}
+    assert [each.content for each in db.view().find(type="Turn")] == [
+        f"{MAIL}: I am [email]",
+        "bob@example.org: I am [email]",
+    ]
+    assert db.view().find(type="Conversation")[0].name == "a@example.org, b@example.org"
+    head = db.head()
+    db.ingest(said, conversation="a@example.org, b@example.org", idempotency_key="k")
+    assert db.head() == head, "a retry is known"
+
+
+def test_a_bundle_of_a_guarded_user_comes_in_where_personal_data_is_kept_out(tmp_path: Path, db: Database) -> None:
+    with worlddb.open(tmp_path / "other", embedder=None) as other:
+        other.guard(personal="enforce")
+        memory = worlddb.memory(other, user=MAIL)
+        memory.add([{"role": "user", "content": SAID}])
+        other.export(other.view().find(type="Scope")[0].ref, tmp_path / "bundle")
+    db.guard(personal="enforce")
+    assert db.import_bundle(tmp_path / "bundle")
+    assert [each.name for each in db.view().find(type="Scope")] == [f"user:{MAIL}"]
