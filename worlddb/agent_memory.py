@@ -32,22 +32,23 @@ from worlddb.memory_scopes import (
     Label,
     ScopeKey,
     Scopes,
-    changed_by_saying,
     check_scope_name,
     check_statement_type,
     erase_found,
     hidden_already,
     hidden_still,
     joined_when_begun,
-    left_out,
     looked,
     notes_inside,
     say_again,
     says_something,
+    seen_later,
     statements_of,
     to_come,
     to_link,
+    told_again,
     told_of_deadline,
+    told_of_new,
 )
 from worlddb.plain_text import one_line
 from worlddb.query.coverage import scope_widening
@@ -328,11 +329,11 @@ class Memory:
             limits.checked_text(given, "the text", limits.MAX_CONTENT_BYTES, nul=False)
             names = [limits.checked_text(name, "about", limits.MAX_NAME_BYTES, nul=False) for name in _listed(about)]
             told = given, names, joined, type, name, since, until, source, why, on_near, marks
-            added = self._told_to_come(looked(lambda: self._state(*told)), since)
+            added = looked(lambda: self._state(*told))
             if until is not None and _listed(replaces):
                 note = f"What it replaces does not come back at {times.format_time(times.parse_time(until, 'until'))}"
                 added = msgspec.structs.replace(added, notes=(*added.notes, f"{note}: add what holds from then on"))
-            return self._told_hidden(added, expires_at, pinned)
+            return added
         given_besides = (about, name, until, contradicts, derived_from, replaces)
         if any(given_besides) or type != "Fact":
             raise errors.InputError(
@@ -665,9 +666,9 @@ class Memory:
             (views, key), begins = self._standing(look), None if since is None else times.parse_time(since, "since")
             begun = "" if views else self._nothing_yet()
             mentioned = self._scopes.called(look, key, [" ".join(one.split()) for one in about]).values()
-        near, seeing = self._near(views, text, about, begins)
+        near, seeing = self._near(views, text, about, begins, until)
         told = {ref for refs in ends.values() for ref in refs}
-        repeated = next((each.ref for each in near if each.is_repeated), None) if until is None and not told else None
+        repeated = None if told else next((each.ref for each in near if each.is_repeated), None)
         said = None if repeated is None else seeing[repeated].get(repeated)
         if said is not None and (said.type, said.name) == (type, name):
             others = tuple(each for each in near if each.ref != said.ref)
@@ -677,8 +678,8 @@ class Memory:
                 for kind, ref, reason in to_link(seeing[said.ref], said.ref, (link for link in asked if link[0])):
                     tx.link(said.ref, kind, ref, valid_from=begins, why=reason)
             done = self._done(tx.receipt, [said.ref], begun)
-            notes = (*done.notes, *left_out(said, begins), *changed_by_saying(self.db, tx.receipt, said.ref))
-            return msgspec.structs.replace(done, repeated=1, near=others, notes=notes)
+            again = told_again(self.db, tx.receipt, said, begins, marks["expires_at"], pinned=marks["pinned"])
+            return msgspec.structs.replace(done, repeated=1, near=others, notes=(*done.notes, *again))
         for found in near:
             kind = found.edge_type(on_near, len(about))
             if kind and found.ref not in told:
@@ -705,16 +706,22 @@ class Memory:
         refs = [tx.receipt.refs[made.position]]
         self._go_on(tx.receipt, key, refs, begins, views if tx.receipt.seq == look.seq + 1 else ())
         done = self._done(tx.receipt, refs, begun)
-        return msgspec.structs.replace(done, near=tuple(near))
+        new = told_of_new(begins, tx.receipt.ingest_time, marks["expires_at"], pinned=marks["pinned"])
+        return msgspec.structs.replace(done, near=tuple(near), notes=(*done.notes, *new))
 
     def _near(
-        self, views: Iterable[View], text: str, about: Iterable[str], begins: int | None
+        self,
+        views: Iterable[View],
+        text: str,
+        about: Iterable[str],
+        begins: int | None,
+        until: times.TimeLike | None,
     ) -> tuple[list[near_claims.Near], dict[str, View]]:
         """Return what a statement is near in some of the user's worlds, the nearest first, and where each is seen."""
         named, seeing = [self._own_name(each) for each in about], dict[str, View]()
         near = []
-        for view in (self._then(view, begins) for view in views):
-            for each in view.near(text, about=named or None, since=begins):
+        for view in (seen_later(self.db, view, begins) for view in views):
+            for each in view.near(text, about=named or None, since=begins, until=until):
                 near += [] if each.ref in seeing else [each]
                 seeing.setdefault(each.ref, view)
         return sorted(near, key=lambda each: -each.likeness), seeing
@@ -928,12 +935,6 @@ class Memory:
             return [self._whole_view(scope.ref) for scope in self._scopes.scopes(view, self._label)]
         return []
 
-    def _then(self, view: View, valid: int | None) -> View:
-        """Return the view with the same knowledge of a later time, if it is later."""
-        return (
-            view if valid is None or valid <= view.valid else self.db.view(seq=view.seq, valid=valid, world=view.world)
-        )
-
     def _standing(self, look: View) -> tuple[list[View], ScopeKey | tuple[str, ...]]:
         """Return the views of the user's worlds, and the key of the one to write to, by a look at the present."""
         if self._label is None:
@@ -953,7 +954,7 @@ class Memory:
         seen: dict[str, tuple[View, records.World]] = {}
         for look in self._views():
             # What is still to come is not in the user's world yet, so it is read as it is going to be.
-            for view in (look, self._then(look, FAR)):
+            for view in (look, seen_later(self.db, look, FAR)):
                 try:
                     found = view.get(given, include_superseded=True)
                 except errors.UnknownReference as error:

@@ -950,10 +950,11 @@ class Database(WriteCalls):
         about: Any = None,
         world: Any = None,
         since: times.TimeLike | None = None,
+        until: times.TimeLike | None = None,
         limit: int = MAX_NEAR,
     ) -> list[Near]:
         """The valid statements that a text may repeat, replace or contradict: :meth:`View.near` of now."""
-        return self.view().near(text, about=about, world=world, since=since, limit=limit)
+        return self.view().near(text, about=about, world=world, since=since, until=until, limit=limit)
 
     def full_ref(self, ref: Any) -> str:
         """The full hex id of the world that a reference or prefix stands for."""

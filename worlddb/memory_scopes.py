@@ -313,6 +313,34 @@ def to_link(view: View, ref: str, links: Iterable[Link]) -> list[Link]:
     return found
 
 
+def seen_later(db: Database, view: View, valid: int | None) -> View:
+    """Return a view with the same knowledge of a later time, if it is later: what is planned by then holds in it."""
+    return view if valid is None or valid <= view.valid else db.view(seq=view.seq, valid=valid, world=view.world)
+
+
+def told_of_new(begins: int | None, now: int, expires_at: TimeLike | None, *, pinned: bool = False) -> list[str]:
+    """Return notes on a statement that was written, if it is not found yet, or hidden already."""
+    return to_come([begins], now) + ([] if pinned else hidden_already(expires_at, now))
+
+
+def told_again(
+    db: Database,
+    receipt: Receipt,
+    said: World,
+    begins: int | None,
+    expires_at: TimeLike | None,
+    *,
+    pinned: bool = False,
+) -> list[str]:
+    """Return notes on a statement that a commit said again: what else is new of it, what was left out, if it is found.
+
+    It holds from when it held before, so a plan that is said again is as far ahead as it was.
+    """
+    now = receipt.ingest_time
+    changed = [*changed_by_saying(db, receipt, said.ref), *left_out(said, begins)]
+    return changed + told_of_new(said.valid.start, now, expires_at, pinned=pinned)
+
+
 def left_out(found: World, valid_from: int | None) -> list[str]:
     """Return a note if a statement that is said again was to hold from another time on than it does."""
     if valid_from is None or valid_from == found.valid.start:
@@ -360,9 +388,9 @@ def say_again(
 def changed_by_saying(db: Database, receipt: Receipt, ref: str) -> list[str]:
     """Return notes on what else is new of a memory since a commit said it again: deadline, pin, labels, properties."""
     how: Any = {"include_expired": True, "include_deprecated": True}
-    before, after = (
-        db.view(seq=seq, valid=receipt.ingest_time).get(ref, **how) for seq in (receipt.seq - 1, receipt.seq)
-    )
+    held = db.view(seq=receipt.seq, valid=receipt.ingest_time).get(ref, include_superseded=True)
+    at = receipt.ingest_time if held is None else max(receipt.ingest_time, held.valid.start)
+    before, after = (db.view(seq=seq, valid=at).get(ref, **how) for seq in (receipt.seq - 1, receipt.seq))
     if before is None or after is None:
         return []
     notes = _deadline_changed(before, after, receipt.ingest_time)

@@ -52,8 +52,8 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
     ``compatible``: of the same attribute, and both may hold. ``likeness`` is from 0 to 1. ``about`` are the
     references of the worlds that the statement refers to. ``is_later``: it began after the new one does.
     ``is_repeated``: the new one says it word for word, but for blanks, of the same subjects, and it lies directly
-    in the world that was looked in, held by then, and has no end. ``is_of_one``: the new one has another value of the
-    one attribute of which the earlier one has a value, and the earlier one says nothing else.
+    in the world that was looked in, held by then, and ends when the new one does. ``is_of_one``: the new one has
+    another value of the one attribute of which the earlier one has a value, and the earlier one says nothing else.
     """
 
     ref: str
@@ -114,6 +114,7 @@ def near(
     about: Any = None,
     world: Any = None,
     since: int | None = None,
+    until: int | None = None,
     limit: int = MAX_NEAR,
 ) -> list[Near]:
     """The valid statements near a text, the nearest first, ties in log order.
@@ -134,7 +135,8 @@ def near(
         targets = _referred_to(snapshot, [node for node in shown if node not in linked])
         found = []
         for node, seen in shown.items():
-            one = _compared(snapshot, gate.inside, subject, framed, node, seen, since, cosines, targets.get(node))
+            span = since, times.FOREVER if until is None else until
+            one = _compared(snapshot, gate.inside, subject, framed, node, seen, span, cosines, targets.get(node))
             if one is not None:
                 found.append((-one.likeness, node, one))
         return [one for _, _, one in sorted(found, key=lambda each: each[:2])][:limit]
@@ -229,14 +231,14 @@ def _compared(
     framed: _Framed,
     node: int,
     seen: SeenVersion,
-    since: int | None,
+    span: tuple[int | None, int],
     cosines: dict[int, float],
     targets: Sequence[int] | None,
 ) -> Near | None:
     """A statement that is near a text; ``None`` if it is not, or is about somebody else.
 
-    ``targets`` are the worlds that it refers to; ``None`` if the subject is among them, and others are looked up when
-    it is near.
+    ``span`` is since when and until when the text is to hold. ``targets`` are the worlds that it refers to; ``None`` if
+    the subject is among them, and others are looked up when it is near.
     """
     body = snapshot.body(seen.row)
     said = "" if body is None else body.content
@@ -249,7 +251,7 @@ def _compared(
     if "i" in subject.words and not is_linked and all(place.source != inside for place in snapshot.placings(node)):
         # "I" is somebody else in another world.
         return None
-    start = seen.validity.start
+    start, (since, until) = seen.validity.start, span
     is_later = since is not None and start > since
     cosine, began = cosines.get(node, 0.0), 1970 + start // _YEAR
     alike = _likeness(subject, said, framed, cosine, is_linked=is_linked, is_later=is_later, began=began)
@@ -267,7 +269,7 @@ def _compared(
         is_later=is_later,
         is_of_one=alike.is_of_one,
         is_repeated=not is_later
-        and seen.validity.end == times.FOREVER
+        and seen.validity.end == until
         and claim_frame.folded(said) == framed[1]
         and subject.is_that_of(targets)
         and any(place.source == inside for place in snapshot.placings(node)),

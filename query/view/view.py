@@ -1170,6 +1170,7 @@ class View:
         about: Any = None,
         world: Any = None,
         since: times.TimeLike | None = None,
+        until: times.TimeLike | None = None,
         limit: int = near_claims.MAX_NEAR,
     ) -> list[near_claims.Near]:
         """The valid statements that a new one may repeat, replace or contradict, the nearest first.
@@ -1181,13 +1182,15 @@ class View:
             about: whom the statement is about, one or several, by name or reference; else whom it begins with.
             world: only what that world contains.
             since: since when the new one is true, by which it is told which of two is the later; else the new one.
+            until: until when the new one is true, if it ends: what it repeats ends then, too.
             limit: how many are given at most, up to 64.
 
         Raises:
             InputError: an argument is not what it should be.
         """
         when = None if since is None else times.parse_time(since, "since")
-        return near_claims.near(self._window, text, about=about, world=world, since=when, limit=limit)
+        end = None if until is None else times.parse_time(until, "until")
+        return near_claims.near(self._window, text, about=about, world=world, since=when, until=end, limit=limit)
 
     def query(
         self,

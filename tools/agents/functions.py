@@ -31,16 +31,16 @@ from worlddb import (
 )
 from worlddb.memory_scopes import (
     HOLDERS,
-    changed_by_saying,
     check_statement_type,
-    hidden_already,
     hidden_still,
-    left_out,
     looked,
     notes_inside,
     say_again,
+    seen_later,
     statements_of,
     to_link,
+    told_again,
+    told_of_new,
 )
 from worlddb.plain_text import is_blank, shown
 from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
@@ -205,10 +205,12 @@ def _remembered(
     if replaces is not None:
         replaced, since, until = _replaceable(db, replaces, world, since)
     told = {replaced, *(ref for refs in ends.values() for ref in refs)}
-    near = [found for found in _near(db, text, names, since, world, on_near) if found[0].ref not in told]
-    again = [each.ref for each, _ in near if each.is_repeated and _is_called(db, each.ref, type, name, world)]
-    if again and until is None and told == {None}:
-        return _said_again(db, look, again[0], near, since, world, source, why, expires_at)
+    begins = None if since is None else parse_time(since, "since")
+    then = seen_later(db, db.view(world=world), begins)
+    near = [found for found in _near(then, text, names, begins, until, on_near) if found[0].ref not in told]
+    again = [each.ref for each, _ in near if each.is_repeated and _is_called(then, each.ref, type, name)]
+    if again and told == {None}:
+        return _said_again(db, look, then, again[0], near, begins, source, why, expires_at)
     if replaced is not None:
         ends["supersedes"] = [replaced]
     links = [(kind, ref, why) for kind, refs in ends.items() for ref in refs]
@@ -225,7 +227,7 @@ def _remembered(
     _keep_up(db)
     shown = [answer_notes.told_near(other, edge_type) for other, edge_type in near]
     proposals = [each for each in tx.receipt.proposals if home is None or _is_shown(db, each, home)]
-    notes = hidden_already(expires_at, db.view().valid)
+    notes = told_of_new(begins, tx.receipt.ingest_time, expires_at)
     done = {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals, "near": shown, "restated": False}
     return {**done, "notes": notes} if notes else done
 
@@ -271,26 +273,24 @@ def _names(about: str | Sequence[str]) -> list[str]:
 def _said_again(
     db: Database,
     look: View,
+    view: View,
     said: str,
     near: list[tuple[Near, str]],
-    since: str | None,
-    world: Any,
+    since: int | None,
     source: dict[str, Any] | None,
     why: str,
     expires_at: str | None,
 ) -> dict[str, Any]:
     """Record that a statement was said again, and link it to what is near as far as it was asked for."""
-    view, others = db.view(world=world), [(other, edge_type) for other, edge_type in near if other.ref != said]
+    found, others = view.get(said), [(other, edge_type) for other, edge_type in near if other.ref != said]
     asked = ((edge_type, other.ref, f"by on_near: {other.reason}") for other, edge_type in others if edge_type)
     links = {ref: (edge_type, reason) for edge_type, ref, reason in to_link(view, said, asked)}
     with db.batch(seen=look) as tx:
-        if (found := look.get(said)) is not None:
+        if found is not None:
             say_again(tx, found, source or {}, why, expires_at=expires_at)
         for ref, (edge_type, reason) in links.items():
             tx.link(said, edge_type, ref, valid_from=since, why=reason)
-    held = view.get(said)
-    notes = [] if since is None or held is None else left_out(held, parse_time(since, "since"))
-    notes += [*changed_by_saying(db, tx.receipt, said), *hidden_already(expires_at, view.valid)]
+    notes = [] if found is None else told_again(db, tx.receipt, found, since, expires_at)
     told = [answer_notes.told_near(other, links.get(other.ref, ("", ""))[0]) for other, _ in others]
     return {
         "id": said,
@@ -318,19 +318,19 @@ def _entry_key(about: str, home: str | None) -> str:
     return msgspec.json.encode([_KEYED, about] if home is None else [_KEYED, home, about]).decode()
 
 
-def _is_called(db: Database, ref: str, type: str, name: str, world: Any) -> bool:
+def _is_called(view: View, ref: str, type: str, name: str) -> bool:
     """Return whether something is a statement of a type and a name."""
-    found = db.view(world=world).get(ref)
+    found = view.get(ref)
     return found is not None and (found.type, found.name) == (type, name)
 
 
 def _near(
-    db: Database, text: str, names: list[str], since: str | None, world: Any, on_near: str
+    view: View, text: str, names: list[str], since: int | None, until: str | None, on_near: str
 ) -> list[tuple[Near, str]]:
     """Return what is near a statement, each with the type of the edge to link, which is empty for most."""
     if on_near not in ON_NEAR:
         raise InputError(f"on_near is {shown(on_near)}", f"Give one of: {', '.join(ON_NEAR)}")
-    found = db.view(world=world).near(text, about=names or None, since=since)
+    found = view.near(text, about=names or None, since=since, until=until)
     return [(each, each.edge_type(on_near, len(names))) for each in found]
 
 

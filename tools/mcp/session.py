@@ -14,7 +14,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
 import worlddb
-from worlddb.memory_scopes import ENTRY, FAR, HOLDERS, KINDS, SCOPE, Label, Scopes
+from worlddb.memory_scopes import ENTRY, FAR, HOLDERS, KINDS, SCOPE, Label, Scopes, seen_later
 from worlddb.tools.mcp import access_keys, mcp_wording, tool_arguments
 
 Step = Callable[[int, int], None]
@@ -227,7 +227,7 @@ class Session(Scopes):
 
     def later(self, view: worlddb.View, valid: int) -> worlddb.View:
         """Return a view with the same knowledge, at a valid time if that is later."""
-        return view if valid <= view.valid else self.db.view(seq=view.seq, valid=valid, world=self.world)
+        return seen_later(self.db, view, valid)
 
     def around(self, view: worlddb.View, ref: str) -> worlddb.View:
         """Return the view that shows a memory and its future successor.

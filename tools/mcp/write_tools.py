@@ -33,7 +33,6 @@ from worlddb.memory_scopes import (
     ScopeKey,
     check_scope_name,
     check_statement_type,
-    left_out,
     looked,
     notes_inside,
     say_again,
@@ -73,8 +72,8 @@ def _looked_and_written(
     joined = _joined(session, view, given)
     known = [session.scopes(view, label, include_retired=True) for label in labels]
     keys = [session.key_after(view, label, scopes) for label, scopes in zip(labels, known, strict=True)]
-    near = _near(view, given, [scope.ref for scopes in known for scope in scopes if not scope.closed])
-    repeated = None if any(joined.values()) or len(labels) != 1 else _repeated(view, given, near)
+    near = _near(session, view, given, [scope.ref for scopes in known for scope in scopes if not scope.closed])
+    repeated = None if any(joined.values()) or len(labels) != 1 else _repeated(session, view, given, near)
     if repeated is not None:
         restated = _restated(session, view, given, call, repeated, near)
         if restated is not None:
@@ -97,7 +96,7 @@ def _looked_and_written(
         is_purged, links = before != keys, linked
     if receipt.seq <= view.seq:
         then = session.db.view(seq=receipt.seq - 1, valid=receipt.ingest_time, world=session.world)
-        near = _near(then, given, [scope.ref for label in labels for scope in session.scopes(then, label)])
+        near = _near(session, then, given, [scope.ref for label in labels for scope in session.scopes(then, label)])
     memory = receipt.refs[len(labels)]
     if not is_purged and receipt.seq > view.seq:
         # Another process may have ended a scope between the look and the write.
@@ -113,28 +112,35 @@ def _looked_and_written(
             " nothing was written now. Use a new key to write it again"
         )
     else:
-        done.notes.extend(_not_yet(session, done.id, given.valid_from))
-        done.notes.extend(memory_scopes.hidden_already(given.expires_at, receipt.ingest_time))
+        begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
+        done.notes.extend(memory_scopes.told_of_new(begins, receipt.ingest_time, given.expires_at))
         begun = [label for label, scopes in zip(labels, known, strict=True) if not scopes]
         done.notes.extend(filter(None, (session.told_new(view, label) for label in begun)))
     told = _told([] if is_purged else near, joined, links)
     return tool_results.Saved(**msgspec.structs.asdict(done), near=told)
 
 
-def _near(view: View, given: tool_arguments.Write, scopes: list[str]) -> list[Near]:
+def _when_it_holds(session: Session, view: View, given: tool_arguments.Write) -> View:
+    """Return the view in which a memory holds that is to be written: a plan is compared with what holds by then."""
+    since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
+    return memory_scopes.seen_later(session.db, view, since)
+
+
+def _near(session: Session, view: View, given: tool_arguments.Write, scopes: list[str]) -> list[Near]:
     """Return what a memory may repeat, replace or contradict in its scopes, the nearest first."""
     found: dict[str, Near] = {}
-    since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
+    since, then = given.valid_from, _when_it_holds(session, view, given)
     for scope in scopes:
-        for each in view.near(given.text, about=given.about, world=scope, since=since):
+        for each in then.near(given.text, about=given.about, world=scope, since=since):
             found.setdefault(each.ref, each)
     return sorted(found.values(), key=lambda each: -each.likeness)[:MAX_NEAR]
 
 
-def _repeated(view: View, given: tool_arguments.Write, near: list[Near]) -> str | None:
+def _repeated(session: Session, view: View, given: tool_arguments.Write, near: list[Near]) -> str | None:
     """Return the memory that says the same word for word in the one scope that is written to, if there is one."""
+    then = _when_it_holds(session, view, given)
     for each in near:
-        found = view.get(each.ref) if each.is_repeated else None
+        found = then.get(each.ref) if each.is_repeated else None
         if found is not None and (found.type, found.name) == (given.type, given.name):
             return each.ref
     return None
@@ -144,7 +150,9 @@ def _restated(
     session: Session, view: View, given: tool_arguments.Write, call: Call, ref: str, near: list[Near]
 ) -> tool_results.Saved | None:
     """Add a source to a memory that is written again; ``None`` if the call, by its key, is that which wrote it."""
-    links = to_link(view, ref, _links(given, [each for each in near if each.ref != ref]))
+    links = to_link(
+        _when_it_holds(session, view, given), ref, _links(given, [each for each in near if each.ref != ref])
+    )
     again: _Again | None
     try:
         again = _Again(ref, _said_again(session, view, given, call, session.get(view, ref), links), links)
@@ -189,11 +197,10 @@ def _told_again(
     besides += ["more was written of it"] if changed else []
     told = " and ".join(besides) or "nothing else was written"
     done.notes.append(f"{ref} says so already: it has one more source now, and {told}")
-    done.notes.extend(changed)
     begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
     with suppress(UnknownReference):
-        done.notes.extend(left_out(session.get(view, ref), begins))
-    done.notes.extend(memory_scopes.hidden_already(given.expires_at, receipt.ingest_time))
+        said = session.get(view, ref)
+        done.notes.extend(memory_scopes.told_again(session.db, receipt, said, begins, given.expires_at))
     others = [each for each in near if each.ref != ref]
     return tool_results.Saved(**msgspec.structs.asdict(done), near=_told(others, {}, links))
 
@@ -645,10 +652,7 @@ def _not_yet(session: Session, ref: str | None, valid_from: str | None) -> list[
     if ref is None or valid_from is None:
         return []
     view = session.view()
-    found = session.get(view, ref)
-    if found.valid.start <= view.valid:
-        return []
-    return [f"It holds from {format_time(found.valid.start)} on; until then only memory_as_of finds it"]
+    return memory_scopes.to_come([session.get(view, ref).valid.start], view.valid)
 
 
 def _closed(session: Session, old: World) -> str:

@@ -19,7 +19,7 @@ from worlddb import (
     parse_time,
 )
 from worlddb.client import wire_records as wire
-from worlddb.memory_scopes import changed_by_saying, hidden_already, looked, say_again, statements_of
+from worlddb.memory_scopes import looked, say_again, seen_later, statements_of, told_again, told_of_new
 from worlddb.plain_text import is_blank
 from worlddb.tools.mcp import answer_notes
 from worlddb.tools.server import request_types as types
@@ -52,19 +52,20 @@ def _remembered(desk: Desk, body: types.NewMemory, home: str, key: str | None) -
     look, view = desk.db.view(), desk.session.view()
     about = desk.refs(view, body.about)
     since = None if body.valid_from is None else parse_time(body.valid_from, "valid_from")
-    near = view.near(body.text, about=about or None, world=home, since=since)
-    said = next(filter(None, (_said(view, each, body) for each in near)), None)
+    then = seen_later(desk.db, view, since)
+    near = then.near(body.text, about=about or None, world=home, since=since, until=body.valid_to)
+    said = next(filter(None, (_said(then, each, body) for each in near)), None)
     if said is not None:
         with suppress(IdempotencyConflict):  # The call that wrote it, sent again under its key.
             receipt = _say_again(desk, look, said, body, key)
             others = [each for each in near if each.ref != said.ref]
             told = desk.receipt(receipt) | {"refs": [said.ref]}
-            notes = changed_by_saying(desk.db, receipt, said.ref) + hidden_already(body.expires_at, look.valid)
+            notes = told_again(desk.db, receipt, said, since, body.expires_at, pinned=body.pinned)
             return Reply({"receipt": told, "near": desk.shown(others), "restated": True, "notes": notes})
     receipt = _write(desk, None if key is not None and desk.db.was_written(key) else look, body, home, about, key)
     told = desk.receipt(receipt)
     told["refs"] = told["refs"][:1]
-    notes = hidden_already(body.expires_at, look.valid)
+    notes = told_of_new(since, receipt.ingest_time, body.expires_at, pinned=body.pinned)
     return Reply(
         {"receipt": told, "near": desk.shown(near), "restated": False, "notes": notes}, 201 if receipt.events else 200
     )
@@ -72,7 +73,7 @@ def _remembered(desk: Desk, body: types.NewMemory, home: str, key: str | None) -
 
 def _said(view: View, near: Near, body: types.NewMemory) -> World | None:
     """Return what is near if a statement repeats it, and is to be no memory of its own."""
-    found = view.get(near.ref) if near.is_repeated and body.key is None and body.valid_to is None else None
+    found = view.get(near.ref) if near.is_repeated and body.key is None else None
     return found if found is not None and (found.type, found.name) == (body.type, body.name) else None
 
 

@@ -1,0 +1,107 @@
+"""A statement means the same by every door: the library, the functions, the command line, MCP and REST."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+import worlddb
+from tests.support import rest
+from tests.support.running import Here
+from tests.tools.mcp.test_mcp_tools import call
+from worlddb import Database, ManualClock
+from worlddb.tools.agents import remember
+from worlddb.tools.mcp.session import Session
+
+NOON: Final = worlddb.parse_time("2026-03-01T12:00:00Z")
+DOORS: Final = ("library", "functions", "command line", "mcp", "rest")
+
+
+class Told(NamedTuple):
+    """What a door said of a statement: its id, if it was said again, and the notes without how it is addressed."""
+
+    id: str
+    again: bool
+    notes: list[str]
+
+
+Say = Callable[..., Told]
+
+
+class House:
+    """A store, and each door to it."""
+
+    def __init__(self, running: rest.Running, run: Here) -> None:
+        self.db: Database = running.db
+        self._run, self._rest = run, running.caller("program")
+        self._mem = worlddb.memory(self.db, user="ana")
+        self._session = Session(self.db)
+        self._home = self.db.create("Scope", "mine", valid_from="0001-01-01").ref
+        self.ana = self.db.create("Entity", "Ana", world=self._home, valid_from="0001-01-01").ref
+        self._mem.add("Begun.")
+
+    def say(self, door: str, text: str, since: str | None, until: str | None = None) -> Told:
+        """Write a statement by a door."""
+        if door == "library":
+            added = self._mem.add(text, about="Ana", since=since, until=until)
+            return Told(added.id, bool(added.repeated), [*added.notes])
+        if door == "functions":
+            told = remember(self.db, text, about="Ana", since=since, until=until, world=self._home)
+            return Told(told["id"], told["restated"], told.get("notes", []))
+        if door == "command line":
+            times = [*(["--since", since] if since else []), *(["--until", until] if until else [])]
+            told = self._run.json("remember", text, "--user", "ana", "--about", "Ana", *times)
+            return Told(told["ref"], bool(told["repeated"]), told["notes"])
+        if door == "mcp":
+            assert until is None
+            told = call(self._session, "memory_write", text=text, user_id="ana", about=["Ana"], valid_from=since)
+            notes = [note for note in told["notes"] if "says so already" not in note]
+            return Told(told["id"], len(notes) < len(told["notes"]), notes)
+        span = {"valid_from": since} | ({} if until is None else {"valid_to": until})
+        told = self._rest.send("POST", f"/v1/worlds/{self._home}/memories", text=text, about=[self.ana], **span)
+        return Told(told["receipt"]["refs"][0], told["restated"], told["notes"])
+
+
+@pytest.fixture
+def house(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[House]:
+    with rest.running(tmp_path, clock=ManualClock(NOON), embedder=None) as running:
+        yield House(running, Here(capsys, tmp_path / "store"))
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_plan_is_told_to_be_one_and_is_recognised_when_it_is_said_again(house: House, door: str) -> None:
+    """Only the library saw plans; elsewhere each time that one was said it was a new memory."""
+    plan = f"Ana moves to Porto on 1 October ({door})."
+    note = "It holds from 2126-10-01T00:00:00Z on, and is not found before"
+    first = house.say(door, plan, "2126-10-01")
+    assert (first.again, first.notes) == (False, [note])
+    second = house.say(door, plan, "2126-10-01")
+    assert second == Told(first.id, True, [note])
+    kept = house.db.view().get(first.id, include_superseded=True)
+    assert kept is not None and len(kept.restated) == 1
+    later = house.say(door, plan, "2126-11-01")
+    assert (later.id, later.again) == (first.id, True)
+    left = f"The start 2126-11-01T00:00:00Z was left out: {first.id} holds from 2126-10-01T00:00:00Z on already"
+    assert later.notes == [left, note]
+    assert not house.say(door, plan, "2126-09-01").again, "which is another time than was planned"
+
+
+@pytest.mark.parametrize("door", [each for each in DOORS if each != "mcp"])
+def test_what_ends_is_said_again_if_it_ends_then(house: House, door: str) -> None:
+    stay = f"Ana stays in Faro ({door})."
+    first = house.say(door, stay, "2126-06-01", "2126-06-15")
+    assert house.say(door, stay, "2126-06-01", "2126-06-15")[:2] == (first.id, True)
+    for span in (("2126-06-01", None), ("2126-06-01", "2126-06-20")):
+        assert not house.say(door, stay, *span).again
+
+
+def test_marks_of_a_plan_that_is_said_again_are_told(house: House) -> None:
+    for labels, note in ((["trip"], None), (["trip", "far"], "has new labels: far")):
+        given: dict[str, Any] = {"text": "Ana flies to Rome.", "user_id": "ana", "about": ["Ana"]}
+        told = call(Session(house.db), "memory_write", valid_from="2126-10-01", labels=labels, **given)
+        assert note is None or any(note in each for each in told["notes"])
+    assert "not found before" in json.dumps(told["notes"])
