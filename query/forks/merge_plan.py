@@ -7,7 +7,7 @@ conflict: a value, which somebody decides. What was erased on either side takes 
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -28,7 +28,7 @@ class MergeConflict(msgspec.Struct, frozen=True, kw_only=True):
 
     ``id`` stands for it in ``decide``. ``world`` is the world on the side that is merged into, ``what`` is ``text``,
     ``deadline``, ``tag``, ``edge``, ``statement`` or ``removed``; ``where`` says which tag, edge or statement.
-    ``base``, ``ours`` and ``theirs`` say what each has, in words.
+    ``base``, ``ours`` and ``theirs`` say in words what each has; of a text only the fields that are not alike.
     """
 
     id: str
@@ -90,6 +90,9 @@ class _Edge(NamedTuple):
     frame: fr.EdgeFrame
     why: str
     properties: dict[str, Any]
+
+
+_Sides: TypeAlias = "tuple[Said | None, Said | None, Said | None]"
 
 
 class _World(NamedTuple):
@@ -452,16 +455,17 @@ class Planner:
     def _text(self, world: bytes, base: _World, ours: _World, theirs: _World) -> None:
         bounds = sorted({bound for each in (base, ours, theirs) for span, _ in each.text for bound in span})
         changed: list[tuple[times.Interval, Said | None, Said | None]] = []
-        clash = False
+        apart: list[tuple[times.Interval, _Sides]] = []
         for span in map(times.Interval, bounds, bounds[1:]):
             was, here, now = (each.at(span.start) for each in (base, ours, theirs))
             one, mine, its = (None if each is None else each.compared for each in (was, here, now))
             if its not in (one, mine):
-                clash |= mine != one
                 changed.append((span, now, here))
+                if mine != one:
+                    apart.append((span, (was, here, now)))
         if not changed:
             return
-        if clash and self._conflict(world, "text", "", *(_told(each) for each in (base, ours, theirs))) != "theirs":
+        if apart and self._conflict(world, "text", "", *_told(apart)) != "theirs":
             return
         for span, now, is_empty in _runs(changed):
             if now is None:
@@ -696,10 +700,35 @@ def _texts_of(edge: _Edge) -> Iterator[str]:
     yield from (value for value in edge.properties.values() if isinstance(value, str))
 
 
-def _told(world: _World) -> str:
-    return "; ".join(
-        f"{said.type} {said.name}: {said.content} ({times.span_in_words(span)})" for span, said in world.text
-    )
+def _fields(said: Said | None) -> dict[str, str]:
+    """What is said, field by field, the text last."""
+    if said is None:
+        return {}
+    found = {"type": said.type, "name": said.name}
+    for name, value in said.properties.items():
+        shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        found[f"property {name}" if name in ("type", "name", "content") else name] = shown
+    return {**found, "content": said.content}
+
+
+def _told(apart: list[tuple[times.Interval, _Sides]]) -> tuple[str, str, str]:
+    """What each of the three sides says in some spans, in the fields in which they are not alike."""
+    spans = [(span, tuple(map(_fields, sides))) for span, sides in apart]
+    found = dict.fromkeys(name for _, sides in spans for fields in sides for name in fields)
+    names = sorted(found, key=lambda name: name == "content")
+    differing = [name for name in names if any(len({fields.get(name) for fields in sides}) > 1 for _, sides in spans)]
+
+    def side(number: int) -> str:
+        runs: list[tuple[times.Interval, str]] = []
+        for span, sides in spans:
+            told = ", ".join(f"{name}: {sides[number].get(name, 'none')}" for name in differing)
+            told = told if sides[number] else "nothing"
+            is_same = bool(runs) and runs[-1][0].end == span.start and runs[-1][1] == told
+            begun = runs.pop()[0].start if is_same else span.start
+            runs.append((times.Interval(begun, span.end), told))
+        return "; ".join(f"{told} ({times.span_in_words(span)})" for span, told in runs)
+
+    return side(0), side(1), side(2)
 
 
 def _deadline(deadline: tuple[int, int] | None) -> str:

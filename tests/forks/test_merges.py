@@ -8,6 +8,7 @@ from typing import Literal
 import pytest
 
 import worlddb
+from tests.support.running import Here
 from worlddb import Database, InputError, World
 
 
@@ -54,6 +55,49 @@ def test_a_conflict_is_open_until_it_is_decided_and_then_nothing_is_left(db: Dat
     assert "ours" in [each.content for each in db.view().history(_refs(db, world)["a"])]
     again = db.merge(fork)
     assert (again.changes, again.conflicts, again.receipt) == ((), (), None)
+
+
+def test_a_conflict_says_what_the_sides_have_where_they_are_not_alike(
+    db: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = str(db.create("Trip", "Lisbon").ref)
+    long = "It has been booked for three nights, with breakfast, by the one who pays. " * 4
+    hotel = db.create("Plan", "hotel", content=f"{long}100", properties={"stars": 3, "town": "Belém"}, world=world).ref
+    fork = str(db.fork(world, "cheaper").ref)
+    db.revise(_refs(db, fork)["hotel"], content=f"{long}50", properties={"stars": 2, "town": "Belém"})
+    db.revise(hotel, content=f"{long}120", properties={"town": "Belém", "name": "Sol"})
+    (found,) = db.merge(fork).undecided
+    since = worlddb.format_time(_seen(db, str(hotel)).valid.start)
+    sides = [found.base, found.ours, found.theirs]
+    texts = [
+        f"stars: {stars}, property name: {name}, content: {long}{price}"
+        for stars, name, price in (("3", "none", 100), ("none", "Sol", 120), ("2", "none", 50))
+    ]
+    assert sides == [f"{text} (from {since})" for text in texts]
+
+    run = Here(capsys, tmp_path / "store")
+    told = run("merge", "cheaper")
+    assert told.code == 1 and f"conflict {found.id}  text of hotel" in told.out
+    assert all(
+        f"{side:6}  {text[:40]}" in told.out for side, text in zip(("base", "ours", "theirs"), texts, strict=True)
+    )
+    refused = run("merge", "Lisbon")
+    assert f"its forks are {fork[:12]}" in refused.err and "`worlddb show WORLD`" in refused.err
+    assert f"Lisbon ({fork[:12]}), cheaper" in run("show", "Lisbon").out
+    assert run.json("show", "cheaper")["forked_from"]["of"] == world
+
+
+def test_what_one_side_alone_changed_is_no_part_of_a_conflict(db: Database) -> None:
+    world = _world(db, "a")
+    here = _refs(db, world)["a"]
+    begun = _seen(db, here).valid.start
+    fork = str(db.fork(world).ref)
+    db.revise(_refs(db, fork)["a"], content="theirs", valid_from=begun)
+    db.revise(here, content="ours", valid_from="2200-01-01")
+    (found,) = db.merge(fork).undecided
+    assert (found.base, found.ours, found.theirs) == tuple(
+        f"content: {text} (from 2200-01-01T00:00:00Z)" for text in ("a at first", "ours", "theirs")
+    )
 
 
 def test_a_later_merge_brings_only_what_is_new_and_asks_nothing_twice(db: Database) -> None:

@@ -564,7 +564,10 @@ class Statements(_Record, frozen=True, kw_only=True):
 
 
 class MergeConflict(_Record, frozen=True, kw_only=True):
-    """What both sides of a fork changed, and not alike; ``id`` stands for it in ``decide``."""
+    """What both sides of a fork changed, and not alike; ``id`` stands for it in ``decide``.
+
+    ``base``, ``ours`` and ``theirs`` say in words what each has; of a text only the fields that are not alike.
+    """
 
     id: str
     world: str

@@ -106,7 +106,10 @@ def planned(
         node = tables.node_of(ids.Lineage(fork))
         row = None if node is None else fork_rows.top_of(tables, node, seq)
         if node is None or row is None:
-            raise errors.InputError(f"{fork.hex()[:12]} is not a fork", "Look at view.forks(...)")
+            forks = [] if node is None else fork_rows.copies_of(tables, node, seq)
+            tops = [tables.node(each.node).lineage.hex()[:12] for each in forks if each.how == fork_rows.TOP]
+            told = f"; its forks are {', '.join(tops[-_NAMED:])}" if tops else ""
+            raise errors.InputError(f"{fork.hex()[:12]} is not a fork{told}", "Look at view.forks(...)")
         merges = fork_rows.merges_of(tables, node, seq)
         since = merges[-1].as_of if merges else row.seq
         into = tables.node(row.origin).lineage
@@ -150,6 +153,8 @@ def _pairs(tables: Tables, seq: int) -> Iterator[tuple[bytes, bytes]]:
             yield tables.node(copy).lineage, tables.node(schema.FORK.unpack(value)[0]).lineage
 
 
+_NAMED: Final = 5
+"""How many forks of a world an error names, the newest."""
 MOST_PLANS: Final = 8
 """How often a merge is planned again because others wrote meanwhile."""
 

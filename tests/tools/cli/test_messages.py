@@ -57,6 +57,7 @@ WRONG = """
     cosign none --sign none | check-proof none --head none | check-proof bad.json --head bad.json | verify --head none
     verify --head bad.json | diff store none | diff none store | diff store bad.json | diff store store --html none/x
     diff store store --world Nope | accept ffff | reject Nope | undo zz | retire Nope
+    merge Office | merge Nope | fork Nope
     revise Nope --content x | reassert Nope | move Nope --to Office | link Nope supersedes Office
     link Office dislikes Sarah | link Office contains Office | unlink ffffffff | unlink Nope | erase Nope --reason x
     erase Office | erase Office --reason x | create | create Note x --world Nope | create Note x --source nope

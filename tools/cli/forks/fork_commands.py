@@ -2,10 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from worlddb import InputError, Merge
 from worlddb.tools.cli.base import DONE, NO, Command, Namespace, Output, Page, Parser, arguments, stores, wire
+
+_SHOWN: Final = 240
+"""How many characters of each side of a conflict a person sees, and how many at most before the sides differ."""
+_BEFORE: Final = 40
 
 
 def _fork_arguments(parser: Parser) -> None:
@@ -55,15 +59,21 @@ def _merge(args: Namespace, out: Output) -> int:
         done: Merge = db.merge(fork, plan=args.plan, decide=decide, on_conflict=otherwise, why=args.why)
         if done.receipt is not None:
             done.receipt.raise_if_refused()
+        view = db.view()
+        names = {each.world: stores.name_of(view, each.world) for each in done.undecided}
         document = wire.record(done) | {"receipt": None if done.receipt is None else wire.receipt(done.receipt)}
 
     def write(page: Page) -> None:
         for change in done.changes:
             page.line((wire.short(change.world), "ref"), f"  {change.what}  {wire.one_line(change.detail, 60)}")
         for conflict in done.undecided:
-            page.line((f"conflict {conflict.id}", "bad"), f"  {conflict.what} of {wire.short(conflict.world)}")
-            for side in ("base", "ours", "theirs"):
-                page.line(f"  {side}: {wire.one_line(getattr(conflict, side), 90)}")
+            named = f"{names[conflict.world]} ({wire.short(conflict.world)})"
+            where = f", {wire.one_line(conflict.where, 90)}" if conflict.where else ""
+            page.line((f"conflict {conflict.id}", "bad"), f"  {conflict.what} of {named}{where}")
+            sides = _apart(conflict.base, conflict.ours, conflict.theirs)
+            page.fields(
+                ((name, [side]) for name, side in zip(("base", "ours", "theirs"), sides, strict=True)), indent=2
+            )
         for world in done.erased:
             page.line((wire.short(world), "ref"), "  takes no part: its text was erased, or may not be written")
         if done.receipt is not None:
@@ -75,6 +85,15 @@ def _merge(args: Namespace, out: Output) -> int:
 
     out.answer(document, write)
     return NO if done.undecided and not args.plan else DONE
+
+
+def _apart(*sides: str) -> tuple[str, ...]:
+    """What the sides of a conflict say, each on a line, cut to where they begin to differ."""
+    lines = [" ".join(side.split()) for side in sides]
+    columns = enumerate(zip(*lines, strict=False))
+    alike = next((at for at, each in columns if len(set(each)) > 1), min(map(len, lines)))
+    begin = 0 if max(map(len, lines)) <= _SHOWN else lines[0].rfind(" ", 0, max(0, alike - _BEFORE)) + 1
+    return tuple(("… " if begin else "") + wire.one_line(line[begin:], _SHOWN) for line in lines)
 
 
 def _decided(path: str) -> dict[str, Any]:

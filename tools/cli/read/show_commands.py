@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, Final
 
-from worlddb import FOREVER, Database, Edge, Erasure, Mark, UnknownReference, Valid, Version, View, World
+from worlddb import FOREVER, Database, Edge, Erasure, Fork, Mark, UnknownReference, Valid, Version, View, World
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
 from worlddb.tools.cli.history.timeline_command import write_timeline
 
@@ -58,6 +58,7 @@ def _show(args: Namespace, out: Output) -> int:
         members = list(islice(view.children(world.ref, **selection), _SHOWN_MEMBERS + 1))
         same = [ref for ref in view.equivalence_class(world.ref) if ref != world.ref]
         world_hash = view.hash(world.ref)
+        forks, origin = view.forks(world.ref), view.forked_from(world.ref)
         document = {
             **wire.record(world),
             "conflicts": [_brief(view, ref) for ref in world.conflicts],
@@ -65,6 +66,8 @@ def _show(args: Namespace, out: Output) -> int:
             "containers": [_brief(view, ref) for ref in containers],
             "memberships": [wire.record(edge) for edge in placed],
             "edges": [wire.record(edge) for edge in edges],
+            "forks": [wire.record(fork) for fork in forks],
+            "forked_from": None if origin is None else wire.record(origin),
             "hash": world_hash,
             "view": wire.view(view),
         }
@@ -74,7 +77,8 @@ def _show(args: Namespace, out: Output) -> int:
         def write(page: Page) -> None:
             state = " (erased)" if world.erased else " (not valid at this time)" if world.closed else ""
             page.line((wire.one_line(stores.label(world)), "name"), (f"  {world.type}{state}".rstrip(), "dim"))
-            page.fields(_fields(view, world, world_hash, placed, same), indent=2)
+            fields = _fields(view, world, world_hash, placed, same)
+            page.fields(chain(fields, _fork_fields(view, forks, origin)), indent=2)
             for ref in world.conflicts:
                 other = view.get(ref, include_superseded=True)
                 text = wire.one_line(other.content or other.name) if other else ""
@@ -184,6 +188,18 @@ def _fields(
     properties = {name: value for name, value in world.properties.items() if not artifacts or name != "artifacts"}
     if properties:
         yield "properties", [wire.provenance(properties)]
+
+
+def _fork_fields(view: View, forks: Sequence[Fork], origin: Fork | None) -> Iterator[tuple[str, list[Span]]]:
+    if origin is not None:
+        merged = f", merged by commit {origin.merged}" if origin.merged else ""
+        as_of = f"  as of commit {origin.as_of}, since commit {origin.seq}{merged}"
+        yield "goes on from", [_pointed(view, origin.of), (as_of, "dim")]
+    for fork in forks[-_SHOWN_EDGES:]:
+        merged = f", merged by commit {fork.merged}" if fork.merged else ""
+        world = view.get(fork.ref, include_superseded=True)
+        called = "".join(f", {alias}" for alias in (world.aliases if world else ()))
+        yield "fork", [_pointed(view, fork.ref), called, (f"  since commit {fork.seq}{merged}", "dim")]
 
 
 def _is_of_times(world: World, edge: Edge) -> bool:
