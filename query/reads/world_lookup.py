@@ -46,6 +46,15 @@ def class_of(snapshot: VisibleSnapshot, start: int, seq: int, spec: edge_rules.S
     return sorted(seen)
 
 
+def identities_of(snapshot: VisibleSnapshot, spec: edge_rules.Spec, nodes: Iterable[int]) -> frozenset[int]:
+    """Some worlds, and all that are one with any of them as the snapshot knows it."""
+    found: set[int] = set()
+    for node in nodes:
+        if node not in found:
+            found.update(class_of(snapshot, node, snapshot.place.moment.seq, spec))
+    return frozenset(found)
+
+
 def stale_inside(snapshot: VisibleSnapshot, spec: edge_rules.Spec, world: int) -> Iterator[records.World]:
     """The worlds inside one that rest on what holds no more, at the snapshot's moment and in log order."""
     tables, moment = snapshot.tables, snapshot.place.moment

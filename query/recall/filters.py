@@ -180,8 +180,11 @@ class Filter:
         self._snapshot = snapshot
         self._given = given
         self._types = {type_digest(name) for name in given.types}
-        self._about = [frozenset(self._called(spec, name)) for name in given.about]
-        self._speakers = [frozenset(self._called(spec, name)) for name in given.speaker]
+        # Whoever is one with somebody is meant by the names of both.
+        self._about, self._speakers = (
+            [world_lookup.identities_of(snapshot, spec, self._called(spec, name)) for name in names]
+            for names in (given.about, given.speaker)
+        )
         self._labels = tuple(map(name_digest, given.labels))
         self._authors: dict[int, bool] = {}
 

@@ -164,7 +164,7 @@ def _names(about: Any) -> list[Any]:
 def _subject(
     window: Window, snapshot: visible.VisibleSnapshot, inside: int, text: str, names: Sequence[Any]
 ) -> _Subject:
-    """Whom a text is about: those that are named, or else whom it begins with."""
+    """Whom a text is about: those that are named, with whoever is one with them, or else whom it begins with."""
     words: set[str] = set()
     found: list[frozenset[int]] = []
     for name in names:
@@ -184,6 +184,10 @@ def _subject(
             continue
         found.append(frozenset([node]))
         words |= _called(snapshot, node)
+    for place, nodes in enumerate(found):
+        found[place] = world_lookup.identities_of(snapshot, window.spec, nodes)
+        for other in sorted(found[place] - nodes):
+            words |= _called(snapshot, other)
     return _Subject(frozenset(words) if names else claim_frame.leading_subject(text), tuple(found))
 
 

@@ -90,6 +90,41 @@ def test_a_confined_view_knows_only_those_inside() -> None:
         assert not any(found.hits for found in asked)
 
 
+@pytest.mark.parametrize("unify", [False, True])
+def test_who_is_one_with_somebody_is_meant_by_either_name(unify: bool) -> None:
+    """A filter by one name of two that an accepted proposal made one left out half of what is known."""
+    with new_store() as db:
+        assert db.ingest([{"speaker": "Rob", "text": "I sail."}, {"speaker": "Peter Hale", "text": "I climb."}])
+        rob, peter = (db.view().find(name=name)[0].ref for name in ("Rob", "Peter Hale"))
+        for subject, town in ((rob, "Lisbon"), (peter, "Faro")):
+            fact = db.create("Note", "", content=f"Rob lives in {town}.")
+            db.link(fact, "refers_to", subject)
+        db.alias(peter, "Bob")
+        proposal = db.link(rob, "same_as", peter)
+
+        def found(**asked: Any) -> set[str]:
+            return {
+                hit.content
+                for hit in db.view(unify=unify).recall("Who sails, climbs, lives?", k=20, **asked)
+                if hit.content
+            }
+
+        apart = [
+            found(speaker="Rob"),
+            found(speaker="Bob"),
+            found(about=rob, type="Note"),
+            found(about=peter, type="Note"),
+        ]
+        assert [len(each) for each in apart] == [1, 1, 1, 1]
+        db.accept(proposal)
+        assert found(speaker="Rob") == found(speaker=peter) == found(speaker="Bob") == apart[0] | apart[1]
+        assert found(about="Rob", type="Note") == found(about="Bob", type="Note") == apart[2] | apart[3]
+        near = db.view(unify=unify).near("Peter Hale lives in Porto.", about="Peter Hale")
+        assert {each.text for each in near} == apart[2] | apart[3]
+        db.undo(proposal)
+        assert found(about="Rob", type="Note") == apart[2]
+
+
 def say_plans(db: worlddb.Database) -> None:
     """A plan of which another version was published than what holds, one of which that ended, and one with none."""
     for name, said in (("ship", ("Ship on Friday.", "Ship on Monday.")), ("ferry", ("The ship is painted red.", ""))):
