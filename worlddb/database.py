@@ -524,6 +524,7 @@ class Database(WriteCalls):
         within: Any = None,
         using_graphs: Sequence[str] | None = None,
         using_named_graphs: Sequence[str] | None = None,
+        lanes: Sequence[str] | None = None,
         timeout_seconds: float | None = None,
         max_bytes: int | None = None,
         max_memory_bytes: int | None = None,
@@ -536,6 +537,7 @@ class Database(WriteCalls):
         what they saw. ``within`` is a world outside of which it sees nothing. If others write meanwhile it is evaluated
         again, and so it is, as of then, where a commit was made under ``idempotency_key``. SERVICE and LOAD are closed.
         ``using_graphs`` and ``using_named_graphs``, IRIs, are what USING and USING NAMED say, as in its protocol.
+        ``lanes`` are as there, too.
 
         Raises:
             InvalidSparql, QueryLimit: it breaks the grammar, asks for what is closed, or says USING or WITH beside
@@ -550,6 +552,7 @@ class Database(WriteCalls):
 
         allowed = sparql_query.checked_limits(timeout_seconds, None, max_bytes, max_memory_bytes)
         dataset = sparql_query.checked_dataset(using_graphs, using_named_graphs, "using_graphs", "using_named_graphs")
+        named: Any = {"dataset": dataset, "lanes": sparql_query.checked_lanes(lanes)}
         workers, key = sparql_workers.workers(), idempotency_key
         for _ in range(MOST_LOOKS):
             before = None if key is None else retries.moment_of(self._reader, key, ends=True)
@@ -557,7 +560,7 @@ class Database(WriteCalls):
             view = self.view(seq=seq, valid=valid, world=within)
             ref = view.reference_of(world)
             change = updating.change_of(
-                view._asked(), workers, update, ref, allowed, dataset=dataset, repeatable=key is not None
+                view._asked(), workers, update, ref, allowed, repeatable=key is not None, **named
             )
             drawn = self._drawing(key)
             commands = self._unstated(ref, change.removed, view.valid, drawn)

@@ -550,6 +550,18 @@ class StoreReader:
                 return VectorQuery(space.number, space.row.dimension, vector, space.name, space.model)
         return why
 
+    def unasked(self, spaces: Sequence[OpenSpace]) -> str:
+        """Say why no model here can be asked for a vector in any of the spaces; ``""`` if one can."""
+        why = NOTHING_EMBEDDED
+        for space in spaces:
+            try:
+                self._models.to_ask(space)
+            except (errors.InputError, errors.ModelUnavailable) as error:
+                why = str(error)
+            else:
+                return ""
+        return why
+
     def vector_given(self, values: Sequence[float], spaces: Sequence[OpenSpace]) -> VectorQuery | str:
         """The caller's vector as one of the first of ``spaces``, or the reason why there is none."""
         for space in spaces[:1]:

@@ -1362,6 +1362,7 @@ class Batch(WriteCalls):
         within: Any = None,
         using_graphs: Sequence[str] | None = None,
         using_named_graphs: Sequence[str] | None = None,
+        lanes: Sequence[str] | None = None,
         timeout_seconds: float | None = None,
         max_bytes: int | None = None,
         max_memory_bytes: int | None = None,
@@ -1382,6 +1383,7 @@ class Batch(WriteCalls):
 
         allowed = sparql_query.checked_limits(timeout_seconds, None, max_bytes, max_memory_bytes)
         dataset = sparql_query.checked_dataset(using_graphs, using_named_graphs, "using_graphs", "using_named_graphs")
+        named: Any = {"dataset": dataset, "lanes": sparql_query.checked_lanes(lanes)}
         if isinstance(self._ref(world), int):
             raise errors.InputError("The batch makes this world itself", "State what it says with state()")
         seen = self._looked_at()
@@ -1389,7 +1391,7 @@ class Batch(WriteCalls):
         ref = view.reference_of(world)
         before = updating.said_before(self._commands, lambda each: self._is_world(each, ref), view.valid)
         asked, workers = view._asked(), sparql_workers.workers()
-        change = updating.change_of(asked, workers, update, ref, allowed, dataset=dataset, before=before)
+        change = updating.change_of(asked, workers, update, ref, allowed, before=before, **named)
         look = self._look or inputs.Look(seen.seq, seen.valid, only_these=True)
         self._look = look._replace(whole=True)
         drawn = self._drawing(None)

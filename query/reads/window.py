@@ -79,6 +79,9 @@ class Reader(SnapshotSource, Protocol):
     def vector_query(self, text: str, spaces: Sequence[OpenSpace]) -> VectorQuery | str:
         """The text as a vector of the first space whose model is here, or why there is none."""
 
+    def unasked(self, spaces: Sequence[OpenSpace]) -> str:
+        """Why there can be no vector of a text in any of the spaces, without asking a model; ``""`` if there can."""
+
     def vector_given(self, values: Sequence[float], spaces: Sequence[OpenSpace]) -> VectorQuery | str:
         """A caller's vector in the first of some spaces, or in words why there is none.
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 
 from worlddb.log.model import errors
 from worlddb.log.statements import terms
 from worlddb.log.statements.terms import WORLD_URN
+from worlddb.query.question.question import LANES, VECTOR
 from worlddb.query.reads.window import Window
 from worlddb.query.reads.world_lookup import named_node
 from worlddb.query.snapshot.visible import VisibleSnapshot
@@ -73,13 +74,15 @@ class Behind(NamedTuple):
 class Named(NamedTuple):
     """A part of a dataset with a name that tells what it has from all others, and a way to read it.
 
-    ``behind`` is what a worker may hold in its place, and how to bring that up to it.
+    ``behind`` is what a worker may hold in its place, and how to bring that up to it. ``missed`` is why a search does
+    not go by meaning as it was asked to: what is known beforehand is in the name, what reading it adds is not.
     """
 
     name: str
     graph: str | None
     read: Callable[[], Part]
     behind: Behind | None = None
+    missed: list[str] | None = None
 
 
 _Place = tuple[bytes, Any, int]
@@ -88,8 +91,10 @@ _stands: OrderedDict[tuple[_Place, str], Stand] = OrderedDict()
 _lock = threading.Lock()
 
 
-def parts(asked: Asked, query: Sparql, world: Any) -> list[Named]:
+def parts(asked: Asked, query: Sparql, world: Any, lanes: Collection[str] = LANES) -> list[Named]:
     """What a query is asked of: the dataset of a world, or of all that the view sees, and the graphs that it names.
+
+    Searches go by ``lanes``, and no model is asked where nothing that it could find would be in the answer.
 
     Raises:
         UnknownReference: a world is named that the view does not see.
@@ -104,8 +109,7 @@ def parts(asked: Asked, query: Sparql, world: Any) -> list[Named]:
         graph, _, said = iri.partition("?")
         there = asked.at(*moment_of(iri)) if said else asked
         if graph in (MEMORY, SEARCH):
-            read = _memory(there.memory, iri) if graph == MEMORY else _search(there.window, iri)
-            found.append(Named(f"{iri} {there.stamp}", iri, read))
+            found.append(_memory(there, iri) if graph == MEMORY else _search(there, iri, _needed(query, lanes)))
             continue
         with there.window.snapshot() as snapshot:
             node = named_node(snapshot, there.window.spec, graph.removeprefix(WORLD_URN), unify=there.window.unify)
@@ -138,18 +142,30 @@ def moment_of(iri: str) -> tuple[str | None, str | None]:
     return given.get("ingested"), given.get("valid")
 
 
-def _memory(memory: Memory, iri: str) -> Callable[[], Part]:
-    return lambda: Part(memory_lines(memory), iri)
+def _memory(there: Asked, iri: str) -> Named:
+    return Named(f"{iri} {there.stamp}", iri, lambda: Part(memory_lines(there.memory), iri))
 
 
-def _search(window: Window, iri: str) -> Callable[[], Part]:
+def _needed(query: Sparql, lanes: Collection[str]) -> frozenset[str]:
+    """Those lanes of which a query needs what they find."""
+    return frozenset(lanes) if VECTOR not in lanes or query.needs_meaning() else frozenset(lanes) - {VECTOR}
+
+
+def _search(there: Asked, iri: str, lanes: frozenset[str]) -> Named:
     # Recall is loaded by who searches.
     from worlddb.query.sparql.search_graph import search_lines
 
+    window, missed = there.window, list[str]()
     text = dict(parse_qsl(iri.partition("?")[2])).get("text", "").strip()
     if not text:
         raise errors.InputError(f"{iri[:200]} searches for nothing", f"Write <{SEARCH}?text=WORDS+OF+IT>")
-    return lambda: Part(search_lines(window, text), iri)
+    if VECTOR in lanes:
+        with window.snapshot() as snapshot:
+            spaces = snapshot.answering_spaces(exact=True)
+        missed += filter(None, [window.reader.unasked(spaces)])
+        lanes -= {VECTOR} if missed else set()
+    name = f"{iri} {' '.join(sorted(lanes))} {there.stamp}"
+    return Named(name, iri, lambda: Part(list(search_lines(window, text, lanes, missed)), iri), None, missed)
 
 
 def _statements(asked: Asked, snapshot: VisibleSnapshot, node: int, graph: str | None) -> Named:

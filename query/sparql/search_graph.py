@@ -5,12 +5,13 @@ Nothing is cut off before the join: whatever else a pattern asks of what was fou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Final, TypeVar
 
 from worlddb.log.model import limits
 from worlddb.log.statements.terms import NAMESPACE, WORLD_URN, XSD
-from worlddb.query.lanes.vector_lane import ExactVectorLane
+from worlddb.query.lanes.vector_lane import ExactVectorLane, VectorQuery
+from worlddb.query.question.question import TEXT, VECTOR
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import scoring
 from worlddb.query.recall.candidates import Gate
@@ -21,8 +22,11 @@ _FIRST: Final = 1_024
 _Hit = TypeVar("_Hit")
 
 
-def search_lines(window: Window, text: str) -> Iterator[bytes]:
+def search_lines(window: Window, text: str, lanes: Collection[str], missed: list[str]) -> Iterator[bytes]:
     """The graph of a search as lines of N-Triples, best first, by precisely what the window sees (laws 7 and 9).
+
+    It goes by ``lanes``: words, meaning, or both. Where no model gave the text as a vector, why not is put into
+    ``missed``.
 
     ``wdb:score`` is the sum of the reciprocal ranks in both lanes (Cormack, Clarke and Büttcher 2009), ``wdb:words``
     the score by words (BM25), ``wdb:likeness`` the cosine with the nearest vector of the world. A world with neither a
@@ -32,15 +36,18 @@ def search_lines(window: Window, text: str) -> Iterator[bytes]:
         InputError: the text is too long.
     """
     limits.checked_number(len(text), "the length of what is searched", 1, MOST_CHARACTERS)
-    with window.snapshot() as snapshot:
-        spaces = snapshot.answering_spaces(exact=True)
-    query = window.reader.vector_query(text, spaces) if spaces else ""
+    query: VectorQuery | str = ""
+    if VECTOR in lanes:
+        with window.snapshot() as snapshot:
+            spaces = snapshot.answering_spaces(exact=True)
+        query = window.reader.vector_query(text, spaces)
+        missed += [query] if isinstance(query, str) else []
     with window.snapshot() as snapshot:
         choice = Choice()
         gate = Gate(snapshot, snapshot.place.top, choice)
         lane, through = window.exact_lane(snapshot, choice), snapshot.place.moment.seq
         words: dict[int, float] = {}
-        for hit in _all(lambda limit: lane.search(text, limit=limit, through=through)):
+        for hit in _all(lambda limit: lane.search(text, limit=limit, through=through)) if TEXT in lanes else ():
             if gate.seen(hit.node) is not None:
                 words.setdefault(hit.node, hit.score)
         meaning: dict[int, float] = {}

@@ -28,12 +28,14 @@ class SparqlAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     Iterated, it gives the rows of a SELECT as dictionaries of terms, or the triples of a CONSTRUCT or DESCRIBE, if no
     other format than the default was asked for. ``bool()`` of an ASK is its answer, of others whether they have any.
+    ``unavailable`` says, under the lane ``vector``, why a search in it could not go by meaning.
     """
 
     form: str
     variables: tuple[str, ...]
     media_type: str
     body: bytes
+    unavailable: dict[str, str]
 
     def __iter__(self) -> Iterator[Any]:
         if self.form == "graph":
@@ -87,11 +89,14 @@ def formats_of(format: str | None) -> tuple[str, str]:
     return "json", format_of(format).suffixes[0]
 
 
-def answer_of(head: dict[str, Any], body: bytes) -> SparqlAnswer:
+def answer_of(head: dict[str, Any], body: bytes, unavailable: dict[str, str]) -> SparqlAnswer:
     """The answer that a worker gave."""
     kind = head["format"]
     media_type = format_of(kind).media_type if head["form"] == "graph" else RESULT_TYPES[kind]
-    return SparqlAnswer(form=head["form"], variables=tuple(head.get("variables", ())), media_type=media_type, body=body)
+    variables = tuple(head.get("variables", ()))
+    return SparqlAnswer(
+        form=head["form"], variables=variables, media_type=media_type, body=body, unavailable=unavailable
+    )
 
 
 def _term(value: dict[str, Any]) -> terms.Term:

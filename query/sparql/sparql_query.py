@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from worlddb.log.model import errors, limits
 from worlddb.log.statements import terms
+from worlddb.query.question.question import LANES, TEXT, VECTOR
 from worlddb.query.sparql import datasets, sparql_answer
 from worlddb.query.sparql.sparql_tokens import read_sparql
 from worlddb.query.sparql.sparql_workers import Dataset, Desk, Limits, Workers
@@ -55,6 +56,21 @@ def checked_dataset(default: Sequence[str] | None, named: Sequence[str] | None, 
     return Dataset(*([terms.Iri(each).value for each in given] for given in listed))
 
 
+def checked_lanes(given: Sequence[str] | None) -> Sequence[str]:
+    """The lanes that searches in a query go by, from what was given; all where nothing was.
+
+    Raises:
+        InputError: one is no lane, or none of them searches.
+    """
+    given = LANES if given is None else given
+    for lane in given:
+        if lane not in LANES:
+            raise errors.InputError(f"There is no lane {errors.shown(lane)}", f"Name some of: {TEXT}, {VECTOR}")
+    if not {TEXT, VECTOR} & set(given):
+        raise errors.InputError("No lane was named that searches", f"Name some of: {TEXT}, {VECTOR}")
+    return given
+
+
 def evaluate(
     seen: datasets.Asked,
     workers: Workers,
@@ -64,8 +80,9 @@ def evaluate(
     *,
     format: str | None,
     dataset: Dataset | None = None,
+    lanes: Collection[str] = LANES,
 ) -> sparql_answer.SparqlAnswer:
-    """Answer a query of a world's statements, or of all that a view sees (``None``).
+    """Answer a query of a world's statements, or of all that a view sees (``None``); searches in it go by ``lanes``.
 
     Raises:
         InvalidSparql, QueryLimit: the query breaks the grammar, asks for what is closed, or was ended at a limit.
@@ -75,12 +92,12 @@ def evaluate(
     asked = read_sparql(text)
     if dataset is not None:
         asked = asked._replace(graphs=(*asked.graphs, *dataset.default, *dataset.named))
-    parts = datasets.parts(seen, asked, world)
-    key = key_of(parts)
+    parts = datasets.parts(seen, asked, world, lanes)
     with workers.desk(allowed, *keys_of(parts)) as desk:
-        hold(desk, key, parts)
+        key = hold(desk, parts)
         found = desk.query(key, text, rows, triples, dataset)
-    return sparql_answer.answer_of(found.head, found.body)
+    missed = [why for part in parts for why in part.missed or ()]
+    return sparql_answer.answer_of(found.head, found.body, {VECTOR: missed[0]} if missed else {})
 
 
 def key_of(parts: Iterable[datasets.Named]) -> str:
@@ -98,13 +115,25 @@ def keys_of(parts: Sequence[datasets.Named]) -> list[str]:
     return [key_of(parts)] + ([] if behind is None else [_key_of([behind.name])])
 
 
-def hold(desk: Desk, key: str, parts: Sequence[datasets.Named]) -> None:
-    """Have a worker hold a dataset: it is brought up to it by what changed if it can be, else it is read."""
+def hold(desk: Desk, parts: Sequence[datasets.Named]) -> str:
+    """Have a worker hold a dataset: it is brought up to it by what changed if it can be, else it is read.
+
+    Returns what it is held under. Where a search could not ask its model for now, nobody else looks for it there.
+    """
+    key, *others = keys_of(parts)
     if key in desk.keys:
-        return
-    known = [each for each in keys_of(parts)[1:] if each in desk.keys]
+        return key
+    known = [each for each in others if each in desk.keys]
     behind = parts[0].behind if known else None
     if behind is not None:
         desk.follow(known[0], key, *behind.change())
-    else:
-        desk.hydrate(key, (part.read() for part in parts))
+        return key
+    before = _missed(parts)
+    read = [part.read() for part in parts]
+    key += " for now" if _missed(parts) > before else ""
+    desk.hydrate(key, read)
+    return key
+
+
+def _missed(parts: Iterable[datasets.Named]) -> int:
+    return sum(len(part.missed or ()) for part in parts)

@@ -45,6 +45,10 @@ _CLOSED: Final = {"SERVICE": "asks another server", "LOAD": "reads a file or a p
 _QUERIES: Final = frozenset({"SELECT", "ASK", "CONSTRUCT", "DESCRIBE"})
 _BEGINS: Final = _QUERIES | {"INSERT", "DELETE", "WITH", "CREATE", "DROP", "CLEAR", "ADD", "MOVE", "COPY"}
 """The words with which a query or an update begins, behind its prologue."""
+_WORDS: Final = NAMESPACE + "words"
+_BY_MEANING: Final = frozenset({NAMESPACE + "score", NAMESPACE + "likeness"})
+_WHOLE: Final = frozenset({"DESCRIBE", "COPY", "MOVE", "ADD"})
+_TERMS: Final = frozenset({"variable", "iri", "name", "blank", "text", "language", "number"})
 _BEFORE_GRAPH: Final = frozenset({"FROM", "NAMED", "GRAPH", "USING", "WITH", "INTO", "TO", "COPY", "MOVE", "ADD"})
 
 
@@ -86,6 +90,18 @@ class Sparql(NamedTuple):
     def memories(self) -> list[str]:
         """The graphs that are the whole memory, or a search of it, each at a moment or not, each once, in order."""
         return list(dict.fromkeys(each for each in self.graphs if each.partition("?")[0] in (MEMORY, SEARCH)))
+
+    def needs_meaning(self) -> bool:
+        """Whether what a search finds by meaning could be in the answer.
+
+        It could not where ``wdb:words`` alone is asked of searches, and nothing stands for whatever else they have: no
+        predicate or graph that is a variable, no path, no whole graph. Where that is unclear, it could.
+        """
+        iris = {self.iri(token) for token in self.tokens}
+        if _WORDS not in iris or iris & _BY_MEANING or self.words() & _WHOLE:
+            return True
+        inside = [Token("other", "", 0, 0), *_in_groups(_tokens(self.text, numbers=True)), Token("other", "", 0, 0)]
+        return any(map(_stands_for_all, inside, inside[1:], inside[2:]))
 
 
 def read_sparql(text: str) -> Sparql:
@@ -156,11 +172,31 @@ def place_of(text: str, at: int) -> tuple[int, int]:
     return text.count("\n", 0, at) + 1, at - (text.rfind("\n", 0, at) + 1) + 1
 
 
-def _tokens(text: str) -> Iterator[Token]:
+def _tokens(text: str, *, numbers: bool = False) -> Iterator[Token]:
     for found in _TOKEN.finditer(text):
         kind = found.lastgroup or ""
-        if kind not in ("space", "number"):
+        if kind != "space" and (numbers or kind != "number"):
             yield Token(kind, found.group(), found.start(), found.end())
+
+
+def _in_groups(tokens: Iterator[Token]) -> Iterator[Token]:
+    depth = 0
+    for token in tokens:
+        depth += (token.text == "{") - (token.text == "}")
+        if depth:
+            yield token
+
+
+def _stands_for_all(before: Token, token: Token, after: Token) -> bool:
+    """Whether a token may be a predicate, a path, a graph or a quoted triple that is not known from the text."""
+    if token.kind == "variable":
+        if before.kind == "word" and before.text.upper() == "GRAPH":
+            return True
+        follows = before.kind in _TERMS or before.text[-1:] in ("]", ")", ";", "[")
+        begins = after.kind in _TERMS or after.text[:1] in ("[", "(", "<", "+", "-") or after.text in ("true", "false")
+        return follows and begins
+    # ``!`` begins a path of all predicates but some, ``*`` and ``?`` end one of any length, and ``<<`` a triple.
+    return token.kind == "other" and (bool(set("!*?+") & set(token.text)) or token.text == after.text == "<")
 
 
 def _prefixes(tokens: tuple[Token, ...]) -> dict[str, str]:

@@ -1239,6 +1239,7 @@ class View:
         world: Any = None,
         default_graphs: Sequence[str] | None = None,
         named_graphs: Sequence[str] | None = None,
+        lanes: Sequence[str] = LANES,
         format: str | None = None,
         timeout_seconds: float | None = None,
         max_rows: int | None = None,
@@ -1253,7 +1254,7 @@ class View:
         with ``?ingested=TIME&valid=TIME`` is as it was at another moment. SERVICE is closed. ``format`` (``json``,
         ``xml``, ``csv``, ``tsv``, ``turtle`` …, or a media type) chooses that of the answer's ``body``.
         ``default_graphs`` and ``named_graphs``, IRIs, take the place of what FROM and FROM NAMED say (SPARQL 1.1
-        Protocol, 2.1.4).
+        Protocol, 2.1.4). Searches in it go by ``lanes``, of which ``text`` (words) and ``vector`` (meaning) search.
 
         A worker process evaluates it and is ended after ``timeout_seconds`` (10) or beyond ``max_memory_bytes``
         (2 GiB); an answer of more than ``max_rows`` (100,000) or ``max_bytes`` (64 MiB) is an error, too.
@@ -1267,8 +1268,9 @@ class View:
 
         allowed = sparql_query.checked_limits(timeout_seconds, max_rows, max_bytes, max_memory_bytes)
         dataset = sparql_query.checked_dataset(default_graphs, named_graphs)
+        named: Any = {"dataset": dataset, "lanes": sparql_query.checked_lanes(_lanes(lanes))}
         asked, workers = self._asked(), sparql_workers.workers()
-        return sparql_query.evaluate(asked, workers, query, world, allowed, format=format, dataset=dataset)
+        return sparql_query.evaluate(asked, workers, query, world, allowed, format=format, **named)
 
     def _asked(self) -> Asked:
         """The view as queries in SPARQL ask it."""

@@ -50,7 +50,7 @@ def test_a_plan_without_vectors_recalls_by_words_and_names_and_says_so(tmp_path:
     with running(tmp_path) as served:
         owner = served.caller("owner")
         served.db.accounts.define_plan("words", features=["sparql"])
-        served.db.accounts.define_plan("all", features=["vectors"])
+        served.db.accounts.define_plan("all", features=["sparql", "vectors"])
         owner.send("POST", "/v1/worlds/kitchen/memories", text="The stove takes ten minutes to get hot.")
         served.db.embed()
         told = "The plan has no vectors: words and names alone were searched"
@@ -69,4 +69,11 @@ def test_a_plan_without_vectors_recalls_by_words_and_names_and_says_so(tmp_path:
             assert told not in words["notes"]
             assert alone.status_code == (403 if plan == "words" else 200)
             assert "stove" in robot("GET", "/v1/worlds/kitchen/context", params={"text": "stove"}).text
+            told_by_header = told if plan == "words" else None
+            for name, noted in (("score", told_by_header), ("words", None)):
+                text = f"SELECT ?p FROM <https://worlddb.dev/ns#search?text=hot> {{ ?x wdb:{name} ?p }}"
+                answer = robot("GET", "/v1/sparql", params={"query": text})
+                assert answer.headers.get("worlddb-note") == noted and len(answer.json()["results"]["bindings"]) == 1
+            text = "ASK FROM <https://worlddb.dev/ns#search?text=warm> { ?x wdb:likeness ?n }"
+            assert robot("GET", "/v1/sparql", params={"query": text}).json()["boolean"] is (plan == "all")
         assert told not in owner.get("/v1/recall", text="stove")["notes"]

@@ -1,6 +1,6 @@
 """Notes on answers, and the succession of statements; also used by agent frameworks."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from worlddb import FOREVER, Near, Recall, Valid, View, World, format_time, parse_time
@@ -111,6 +111,12 @@ def recall_notes(answers: Sequence[Recall], *, in_one_world: bool) -> list[str]:
         note = answer.note.replace(*_LINKED)
         notes += [note] if note and (is_weak or not answer.weak) else []
     return list(dict.fromkeys(notes))
+
+
+def search_note(unavailable: Mapping[str, str], *, in_one_world: bool) -> str:
+    """Return the note on searches in a query that went by words alone, as :func:`recall_notes` has those of recalls."""
+    why = "" if in_one_world else "".join(f": {each}" for each in unavailable.values())
+    return f"A search in the query went by words alone, not by meaning{why}" if unavailable else ""
 
 
 def _of_vectors(answer: Recall, in_one_world: bool) -> Iterator[str]:

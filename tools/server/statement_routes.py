@@ -8,7 +8,8 @@ import msgspec
 import worlddb
 from worlddb import InputError, Statement, UnknownReference
 from worlddb.client import wire_records as wire
-from worlddb.statements import sent_statements
+from worlddb.statements import sent_statements, updating
+from worlddb.tools.mcp import answer_notes
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server.client_desk import Desk
 from worlddb.tools.server.problems import refusal
@@ -21,6 +22,7 @@ _PATTERN: Final = ("subject", "predicate", "object")
 _QUERY: Final = "application/sparql-query"
 _UPDATE: Final = "application/sparql-update"
 _FORM: Final = "application/x-www-form-urlencoded"
+_NOTE: Final = "WorldDB-Note"
 _ANSWERS: Final = (*sent_statements.ROW_TYPES, *sent_statements.RDF_TYPES, JSON)
 
 
@@ -138,8 +140,17 @@ def sparql(desk: Desk, asked: Asked) -> Reply:
     bounds: dict[str, Any] = {"timeout_seconds": query.timeout_seconds, "max_rows": query.max_rows}
     if query.default_graphs or query.named_graphs:
         bounds |= {"default_graphs": query.default_graphs, "named_graphs": query.named_graphs}
-    answer = view.sparql(query.query, world=ref, format=format, **bounds)
-    return Reply(answer.body, media_type=answer.media_type)
+    lanes = desk.session.lanes()
+    answer = view.sparql(query.query, world=ref, format=format, lanes=lanes, **bounds)
+    note = answer_notes.search_note(answer.unavailable, in_one_world=not desk.commits)
+    return Reply(answer.body, media_type=answer.media_type, headers=_noted(lanes, query.query, note))
+
+
+def _noted(lanes: tuple[str, ...], text: str, note: str = "") -> dict[str, str]:
+    """Return the header of a note on how what was asked was searched; a body of RDF or rows has no room for one."""
+    if "vector" not in lanes and updating.searches_by_meaning(text):
+        note = answer_notes.WITHOUT_VECTORS
+    return {_NOTE: note.encode("ascii", "replace").decode()} if note else {}
 
 
 def _updated(desk: Desk, asked: Asked, query: types.SparqlAsked) -> Reply:
@@ -156,12 +167,13 @@ def _updated(desk: Desk, asked: Asked, query: types.SparqlAsked) -> Reply:
     if ref is None:
         raise InputError("An update changes one world", f"Send it to {WORLD}/sparql")
     key = desk.session.idempotency_key(asked.idempotency_key)
-    named: dict[str, Any] = {"within": desk.grant.world, "idempotency_key": key}
+    lanes, text = desk.session.lanes(), str(query.update)
+    named: dict[str, Any] = {"within": desk.grant.world, "idempotency_key": key, "lanes": lanes}
     if query.using_graphs or query.using_named_graphs:
         named |= {"using_graphs": query.using_graphs, "using_named_graphs": query.using_named_graphs}
-    receipt = desk.db.sparql_update(str(query.update), world=ref, **named)
+    receipt = desk.db.sparql_update(text, world=ref, **named)
     receipt.raise_if_refused()
-    return written(desk, receipt)
+    return written(desk, receipt)._replace(headers=_noted(lanes, text))
 
 
 def _with(query: types.SparqlAsked, name: str, body: bytes) -> types.SparqlAsked:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from worlddb.log.model import errors
 from worlddb.log.statements.terms import WORLD_URN
+from worlddb.query.question.question import LANES
 from worlddb.query.sparql import datasets, rdf_formats, sparql_query, update_steps
 from worlddb.query.sparql.rdf_formats import Row
 from worlddb.query.sparql.sparql_tokens import MEMORY, SEARCH, read_sparql
@@ -31,11 +32,12 @@ def change_of(
     dataset: Dataset | None = None,
     repeatable: bool = False,
     before: tuple[bytes, bytes] = (b"", b""),
+    lanes: Collection[str] = LANES,
 ) -> Change:
     """What an update does to the dataset of a world as a view sees it; ``repeatable`` the same at every evaluation.
 
     With ``dataset``, its operations look at those graphs alone. ``before`` are lines of what was taken away and added
-    since the view, which it finds so (:func:`said_before`).
+    since the view, which it finds so (:func:`said_before`). Searches in it go by ``lanes``.
 
     Raises:
         InvalidSparql, QueryLimit: it breaks the grammar, asks for what is closed, or was ended at a limit.
@@ -44,13 +46,18 @@ def change_of(
     read = update_steps.without_later_prologues(read_sparql(update))
     if dataset is not None:
         read = read_sparql(update_steps.using(read, dataset.default, dataset.named))
-    parts = datasets.parts(asked, read, world)
-    key = sparql_query.key_of(parts)
+    parts = datasets.parts(asked, read, world, lanes)
     with workers.desk(allowed, *sparql_query.keys_of(parts)) as desk:
-        sparql_query.hold(desk, key, parts)
+        key = sparql_query.hold(desk, parts)
         steps = update_steps.steps(read)
         removed, added = desk.update(key, read.text, steps, repeatable=repeatable, before=before)
     return Change(_rows(removed), _rows(added))
+
+
+def searches_by_meaning(text: str) -> bool:
+    """Whether a query or an update has a search of which it needs more than words, so that its lanes matter."""
+    read = read_sparql(text)
+    return any(each.partition("?")[0] == SEARCH for each in read.memories()) and read.needs_meaning()
 
 
 def _rows(lines: bytes) -> list[Row]:

@@ -38,6 +38,8 @@ def _sparql(args: Namespace, out: Output) -> int:
         world = None if args.world is None else stores.world_of(view, args.world)
         asked: dict[str, Any] = {"world": world, "timeout_seconds": args.timeout}
         answer = view.sparql(args.text, format="json" if args.json else args.format, **asked)
+    for why in answer.unavailable.values():
+        out.warn(f"A search went by words alone: {why}")
     text = answer.body.decode()
     document = msgspec.json.decode(answer.body) if args.json else {}
     # JSON-LD is a list where there are several subjects.
