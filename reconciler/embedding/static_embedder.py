@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from worlddb.log.model.errors import ModelUnavailable
 from worlddb.log.model.times import late
@@ -35,6 +37,11 @@ _FIRST_MERGED: Final = 259
 """The vocabulary begins with 3 signs and 256 bytes; after them come merged tokens, the most frequent first."""
 _ZIPF_OFFSET: Final = 10.0
 _ADDED_AT_ONCE: Final = 512
+_FEW_BATCHES: Final = 8
+_FEW_CHARACTERS: Final = 4_096
+"""For so many batches and characters altogether, loading all merges takes longer than picking those of each."""
+_FEW_TOKENS: Final = 16_384
+"""Of so many tokens altogether, making all rows float32 once takes longer than each at every use."""
 
 
 class StaticEmbedder:
@@ -47,7 +54,7 @@ class StaticEmbedder:
         self.model = MODEL
         self.dimension = DIMENSION
         self._lock = Lock()
-        self._loaded: tuple[Any, _Rows] | None = None
+        self._loaded: tuple[_Tokenizers, _Rows] | None = None
 
     def mean(self) -> Vectors:
         """The mean token under Zipf's law.
@@ -57,14 +64,14 @@ class StaticEmbedder:
         """
         import numpy as np
 
-        _, rows = self._model()
+        rows = self._model()[1].stored
         places = np.arange(len(rows), dtype=np.float64) - _FIRST_MERGED
         weights = np.where(places >= 0, 1.0 / (np.maximum(places, 0.0) + 1.0 + _ZIPF_OFFSET), 0.0)
         weights /= weights.sum()
         mean = np.zeros(DIMENSION)
         for first in range(0, len(rows), _ADDED_AT_ONCE):  # All of them in float64 are 64 MB.
             some = slice(first, first + _ADDED_AT_ONCE)
-            mean += weights[some] @ rows.of(some)
+            mean += weights[some] @ rows[some]
         return mean.astype(np.float32)
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Vectors:
@@ -75,18 +82,19 @@ class StaticEmbedder:
         """
         import numpy as np
 
-        tokenizer, rows = self._model()
+        tokenizers, rows = self._model()
         if query:
             texts = ["" if _is_foreign(text[:MAX_CHARACTERS]) else text for text in texts]
         vectors = np.zeros((len(texts), DIMENSION), dtype=np.float32)
         for first in range(0, len(texts), BATCH):
             batch = [text[:MAX_CHARACTERS] for text in texts[first : first + BATCH]]
+            tokenizer = tokenizers.of(batch)
             for place, found in enumerate(tokenizer.encode_batch_fast(batch, add_special_tokens=False), first):
                 if found.ids:
                     vectors[place] = rows.of(found.ids).mean(axis=0)
         return vectors
 
-    def _model(self) -> tuple[Any, _Rows]:
+    def _model(self) -> tuple[_Tokenizers, _Rows]:
         with self._lock:
             if self._loaded is None:
                 self._loaded = _load()
@@ -94,30 +102,75 @@ class StaticEmbedder:
 
 
 class _Rows:
-    """The weights, mapped from their file; a row is made float32 when it is first asked for.
-
-    A question has a dozen tokens of 32,000. Threads that widen the same row write the same bytes.
-    """
+    """The weights, mapped from their file and made float32: the rows that are asked for, and all once many were."""
 
     def __init__(self, stored: Any) -> None:
+        self.stored = stored
+        self._asked = 0
+        self._wide: Vectors | None = None
+
+    def of(self, tokens: Sequence[int]) -> Vectors:
+        """The rows of some tokens, in their order."""
         import numpy as np
 
-        self._stored = stored
-        self._wide: Vectors = np.empty(stored.shape, dtype=np.float32)
-        self._is_wide = np.zeros(len(stored), dtype=np.bool_)
-        self._all_wide = False
+        if self._wide is None:
+            self._asked += len(tokens)
+            if self._asked <= _FEW_TOKENS:
+                return np.asarray(self.stored[tokens], dtype=np.float32)
+            self._wide = np.asarray(self.stored, dtype=np.float32)
+        return self._wide[tokens]
 
-    def __len__(self) -> int:
-        return len(self._is_wide)
 
-    def of(self, tokens: Any) -> Vectors:
-        """The rows of some tokens, in their order."""
-        if not self._all_wide and not self._is_wide[tokens].all():
-            self._wide[tokens] = self._stored[tokens]
-            self._is_wide[tokens] = True
-            self._all_wide = bool(self._is_wide.all())
-        rows: Vectors = self._wide[tokens]
-        return rows
+class _Tokenizers:
+    """The tokenizer: of the tokens that some texts may have, and of all once it was asked for many characters.
+
+    A merge makes a part of the text, so one that would make anything else need not be known.
+    """
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self._settings = settings
+        model = settings["model"]
+        self._places: Mapping[str, int] = model["vocab"]
+        self._merges: Sequence[str] = model["merges"]
+        self._longest = max(map(len, self._places))
+        self._first = {token: place for token, place in self._places.items() if place < _FIRST_MERGED}
+        self._signs = [each["content"] for each in settings["added_tokens"]]
+        self._bare = self._with(self._first, [])
+        self._whole: Any = None
+        self._batches = self._characters = 0
+        self._lock = Lock()
+
+    def of(self, texts: Sequence[str]) -> Any:
+        """A tokenizer that finds in these texts what the whole one finds."""
+        with self._lock:
+            if self._whole is None:
+                self._batches += 1
+                self._characters += sum(map(len, texts))
+                few = self._batches <= _FEW_BATCHES and self._characters <= _FEW_CHARACTERS
+                if few and not any(sign in text for sign in self._signs for text in texts):
+                    return self._of_few(texts)
+                self._whole = self._with(self._places, self._merges)
+                self._settings, self._places, self._merges = {}, {}, ()
+            return self._whole
+
+    def _of_few(self, texts: Sequence[str]) -> Any:
+        parts = set[str]()
+        for text in texts:
+            written = self._bare.normalizer.normalize_str(text)
+            for first in range(len(written)):
+                parts.update(written[first:last] for last in range(first + 1, first + self._longest + 1))
+        tokens = {part: self._places[part] for part in parts if part in self._places}
+        halves = {f"{token[:place]} {token[place:]}" for token in tokens for place in range(1, len(token))}
+        return self._with(self._first | tokens, list(filter(halves.__contains__, self._merges)))
+
+    def _with(self, tokens: Mapping[str, int], merges: Sequence[str]) -> Any:
+        from tokenizers import Tokenizer
+
+        model = self._settings["model"] | {"vocab": tokens, "merges": merges}
+        found = Tokenizer.from_buffer(msgspec.json.encode(self._settings | {"model": model}))
+        found.no_padding()
+        found.no_truncation()
+        return found
 
 
 _BEYOND_LATIN: Final = late("[\u0370-\u1dff\u2e80-\ud7ff\uf900-\ufdff\U00010000-\U0001efff\U00020000-\U000323af]")
@@ -132,7 +185,7 @@ def _is_foreign(text: str) -> bool:
     return 2 * beyond > letters
 
 
-def _load() -> tuple[Any, _Rows]:
+def _load() -> tuple[_Tokenizers, _Rows]:
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise ModelUnavailable(
@@ -141,13 +194,9 @@ def _load() -> tuple[Any, _Rows]:
         )
     folder = Path(spec.submodule_search_locations[0])
     try:
-        from tokenizers import Tokenizer
-
         rows = _mapped(folder.joinpath(*_WEIGHTS))
-        tokenizer = Tokenizer.from_file(str(folder.joinpath(*_TOKENIZER)))
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
-    except Exception as error:  # Both libraries raise classes of their own for a file that is missing or torn.
+        tokenizers = _Tokenizers(msgspec.json.decode(folder.joinpath(*_TOKENIZER).read_bytes()))
+    except Exception as error:  # The libraries raise classes of their own for a file that is missing or torn.
         raise ModelUnavailable(
             f"The default embedding model in {folder} cannot be read: {error}", f"Install {PACKAGE} again"
         ) from error
@@ -155,7 +204,7 @@ def _load() -> tuple[Any, _Rows]:
         raise ModelUnavailable(
             f"The default embedding model in {folder} has the shape {rows.shape}", f"Install {PACKAGE} again"
         )
-    return tokenizer, _Rows(rows)
+    return tokenizers, _Rows(rows)
 
 
 def _mapped(path: Path) -> Any:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Sequence
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
@@ -22,6 +26,7 @@ from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.reads.asof import find_space
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.embedding.embedder import unit_vectors
+from worlddb.reconciler.embedding.static_embedder import _Tokenizers
 
 
 class Letters:
@@ -248,10 +253,27 @@ def test_the_default_models_vectors_are_the_means_of_the_rows_that_the_file_has(
     tokenizer.no_padding()
     tokenizer.no_truncation()
     texts = ["a", "Ana lives in Porto", "ana lives in porto, in Porto", "Straße 12, 東京 \U0001f600", "word " * 700]
+    texts += ["", " \t\n  x", "\u2581a \x00", "end</s>of <unk>", "".join(map(chr, range(32, 900)))]
     model = worlddb.StaticEmbedder()
-    for asked in (texts, texts[::-1]):
-        means = [wide[tokenizer.encode(text, add_special_tokens=False).ids].mean(axis=0) for text in asked]
+    alone = [[text] for text in texts if text]
+    for asked in (*alone, texts, texts[::-1], *alone):
+        ids = [tokenizer.encode(text, add_special_tokens=False).ids for text in asked]
+        means = [wide[found].mean(axis=0) if found else np.zeros(256, dtype=np.float32) for found in ids]
         assert model.embed(asked, query=False).tobytes() == np.asarray(means).tobytes()
+
+
+@given(text=st.text(max_size=80) | st.text(alphabet="ab erth\u2581\n\u00e9.0", max_size=80))
+def test_the_few_merges_that_are_loaded_for_a_text_find_the_tokens_that_all_find(text: str) -> None:
+    whole, picked = _tokenizers()
+    few = picked._of_few([text])
+    assert few.encode(text, add_special_tokens=False).ids == whole.encode(text, add_special_tokens=False).ids
+
+
+@cache
+def _tokenizers() -> tuple[Tokenizer, _Tokenizers]:
+    path = _default_files() / "tokenizers" / "l2_supercat_tokenizer_config.json"
+    settings = json.loads(path.read_bytes())
+    return Tokenizer.from_file(str(path)), _Tokenizers(settings)
 
 
 def test_the_mean_of_the_default_model_is_the_same_after_texts_as_before_them() -> None:
