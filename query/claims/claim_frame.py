@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Set
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from worlddb.log.model.times import late
@@ -112,6 +113,7 @@ _LIGHT: Final = (
 _NEGATIVE: Final = _words("not no never nobody none nothing neither nor cannot without hardly")
 _ENDING: Final = _words("stopped stop quit ceased gave-up no-longer any-more anymore broke-off lost removed cancelled")
 """Words that say that something is so no more."""
+_ALMOST: Final = _words("almost nearly")
 _ANY_MORE: Final = frozenset({"any-more", "anymore"})
 """Those that deny nothing beside a denial: who does not play any more plays no more."""
 _CHANGE: Final = _words(
@@ -215,6 +217,7 @@ _MOODS: Final = {
     "may": _words("may could would"),
     "can": _words("can able"),
     "while": _words("when whenever while until till temporarily meanwhile"),
+    "used": _words("accustomed"),
     "wish": _words(
         "wants want wanted plans plan planning intends intend aims wishing applied offered refused declined rejected"
     ),
@@ -264,6 +267,15 @@ _PHRASES: Final = {
     "any more": "any-more",
     "not any more": "any-more",
     "used to": "used-to",
+    "is used to": "is accustomed",
+    "are used to": "are accustomed",
+    "got used to": "accustomed",
+    "gets used to": "accustomed",
+    "getting used to": "accustomed",
+    "broke up a": "parted a",
+    "broke up the": "parted the",
+    "thinking of": "considering",
+    "thinking about": "considering",
     "took over": "took-over",
     "gave up": "gave-up",
     "given up": "gave-up",
@@ -285,7 +297,26 @@ _PHRASES: Final = {
     "has to": "must",
     "have to": "must",
 }
-_PHRASE: Final = late(rf"\b(?:{'|'.join(_PHRASES)})\b")
+_PHRASE: Final = late(rf"\b(?:{'|'.join(sorted(_PHRASES, key=len, reverse=True))})\b")
+_HALTED: Final = late(
+    r"\bstop(?:s|ped)? "
+    r"(?=(?:(?:at|by|near|outside|off|over|in|on) |for (?:lunch|dinner|breakfast|water|coffee|fuel|a ))"
+    rf"(?!(?:the )?(?:\d|last|this|next|order|time|while|early|late|{'|'.join(sorted(_TIMES))})\b))"
+)
+"""Who stops at a shop, or in Paris for lunch, goes on with whatever it was."""
+_FOR_A_WHILE: Final = late(
+    r"\b(?:left|leaves|quit|stopped)\b[^,;.]*\b(?:at (?:\d|noon|midnight|dawn)|early(?! in| this| last)"
+    r"|for (?:an?|the|two|three) (?:moment|minute|hour|few|day|weekend|night|week|break|while|holiday|lunch|meeting))"
+)
+"""Who leaves at five, or for a week, comes back."""
+_AT_A_TIME: Final = late(
+    r"\b(?:at|after|before|during|in the|by|until|till) (?:\d+ ?)?"
+    r"(?:am|pm|o'clock|night|midnight|noon|(?:morn|even)ings?|afternoons?)\b"
+)
+"""What is so no more at one time of the day may be so at others."""
+_CLAUSE_ENDS: Final = late(
+    r"[,;:()]|\b(?:and|but|when|while|because|since|after|before|so|which|who|though|although|until|if)\b"
+)
 _NOT: Final = re.compile(r"n't\b")
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ADDRESS: Final = (
@@ -346,6 +377,10 @@ class Frame(NamedTuple):
     """It tells of times that come again: on Sundays, sometimes."""
     former: bool = False
     """It says what state was, and nothing of the present."""
+    denied: frozenset[str] = frozenset()
+    """The stems, and the numbers, of what it says is not so, or no more; empty if no word of it says so."""
+    in_part: bool = False
+    """It says that of some time of the day."""
 
 
 @lru_cache(maxsize=_KEPT)
@@ -411,7 +446,8 @@ def _plain(text: str) -> str:
         plain = _NOT.sub(" not", plain)
     if "," in plain:
         plain = _THOUSANDS.sub("", plain)
-    return _PHRASE.sub(lambda found: _PHRASES[found[0]], plain)
+    plain = _PHRASE.sub(lambda found: _PHRASES[found[0]], plain)
+    return _HALTED.sub("paused ", plain) if "stop" in plain else plain
 
 
 def words_of(name: str) -> frozenset[str]:
@@ -483,7 +519,8 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     subject = subject or leading_subject(text)
     plain = folded(text)
     key = plain.rstrip(".!").casefold()
-    tokens = _TOKEN.findall(_plain(plain))
+    unfolded = _plain(plain)
+    tokens = _TOKEN.findall(unfolded)
     if not tokens or not subject:
         return None
     naming = subject | {f"{word}s" for word in subject} | (_FIRST if "i" in subject else _PRONOUNS - _FIRST)
@@ -503,7 +540,8 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         if word not in _LIGHT_WORDS and word not in _TIMES and word not in _CHANGE and not word[0].isdecimal()
         and word not in _NUMBER_WORDS and word not in _ONLY
     ]  # fmt: skip
-    change = next((_SAME_WORD.get(word, word) for word in tokens if word in _CHANGE), "")
+    goes_on = _goes_on(tokens)
+    change = next((_SAME_WORD.get(word, word) for word in tokens if word in _CHANGE and word not in goes_on), "")
     return Frame(
         key,
         subject,
@@ -528,10 +566,39 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         stems(_SAME_WORD.get(word, word) for word in _indefinite(tokens)),
         owned,
         _proper_names(plain, naming),
-        "unsure" if plain.endswith("?") else _mood(tokens, naming),
+        "unsure" if plain.endswith("?") or _FOR_A_WHILE.search(unfolded) else _mood(tokens, naming),
         _recurs(tokens),
         _is_former(rest, passive),
+        frozenset() if goes_on else _denied(unfolded, naming),
+        _AT_A_TIME.search(unfolded) is not None,
     )
+
+
+def _goes_on(tokens: list[str]) -> frozenset[str]:
+    """The words for an end that are denied themselves: who never stopped smoking smokes."""
+    return frozenset(
+        word
+        for place, word in enumerate(tokens)
+        if word in _ENDING - _ANY_MORE and not _NEGATIVE.isdisjoint(tokens[max(place - 2, 0) : place])
+    )
+
+
+def _denied(plain: str, naming: Set[str]) -> frozenset[str]:
+    """The stems of what a denial or an end is of, up to the end of its clause, and the numbers that are no dates."""
+    for clause in _CLAUSE_ENDS.split(plain):
+        tokens = _TOKEN.findall(clause)
+        place = next((at for at, word in enumerate(tokens) if word in _NEGATIVE or word in _ENDING), None)
+        if place is None:
+            continue
+        said = [word for word in _numbers_joined(tokens[place + 1 :]) if word not in naming and word[0] not in "'’"]
+        dated = {word for word, behind in pairwise([*said, ""]) if behind in _TIMES | _LIGHT_TIMES}
+        found = {_OPPOSITE.get(each, each) for word in said if (each := _SAME_WORD.get(word, word))}
+        found -= dated | analysis.STOP_WORDS | _NEGATIVE | _LIGHT_WORDS | _TIMES | _CHANGE | _ONLY
+        return stems(word for word in found if not (word.isdecimal() and len(word) == _DIGITS_OF_A_YEAR))
+    return frozenset()
+
+
+_DIGITS_OF_A_YEAR: Final = 4
 
 
 def _proper_names(plain: str, naming: Set[str]) -> frozenset[str]:
@@ -548,6 +615,8 @@ def _mood(tokens: list[str], naming: Set[str]) -> str:
         if word not in naming and not (word == "may" and _is_month(tokens, place))
     }
     if not _UNSURE.isdisjoint(said):
+        return "unsure"
+    if any(word in _ALMOST and behind in _ENDING | {"left"} for word, behind in pairwise(tokens)):
         return "unsure"
     if "going" in said and tokens[tokens.index("going") + 1 :][:1] == ["to"]:
         return "will"
@@ -650,14 +719,15 @@ def _after_subject(
         head.append(tokens[place])
         place += 1
     kind = [word for word in head if word not in SORTING] or head
-    owned = frozenset(_SPELT.get(word, word) for word in kind if word not in _CHANGE and word not in _RENEWED)
+    owned = frozenset(_SPELT.get(word, word) for word in kind if word not in _CHANGE and word not in RENEWED)
     return tokens[place:], stems(word if word in _KIN else _SAME_WORD.get(word, word) for word in kind), owned
 
 
 _KIN: Final = _words("brother brothers sister sisters")
 """Words for those who belong to somebody that are not one and the same, though either is a sibling."""
 _SPELT: Final = {"favorite": "favourite", "color": "colour", "house": "home", "flat": "home", "apartment": "home"}
-_RENEWED: Final = _words("new current present latest old former")
+RENEWED: Final = _words("new current present latest old former")
+"""Words that tell a thing from the one before it, and not from another."""
 
 
 def _verb(rest: list[str]) -> tuple[str, bool]:

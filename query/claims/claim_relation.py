@@ -44,8 +44,10 @@ _STATES: Final = frozenset({"", "work", "becam", "remain", "serv"})
 
 _PRESENT: Final = frozenset({"", "again", "now", "nowadays", "currently", "today", "since", "these days"})
 """Words of change that may be said of what is as it was."""
-_OF_NO_VALUE: Final = frozenset({"unsure", "may", "while"})
+_OF_NO_VALUE: Final = frozenset({"unsure", "may", "while", "used"})
 """Moods in which nothing is said that takes the place of something; who may or could do a thing may have leave to."""
+_LEAST_COMMON: Final = 5
+"""How many letters two stems of one word begin with at least."""
 _SWITCHED: Final = frozenset({"switch", "migrat"})
 """Stems of verbs that say that something else is used."""
 
@@ -75,6 +77,8 @@ def of_one_kind(cosine: float) -> Compared:
 def relate(earlier: Frame, later: Frame) -> Compared | None:
     """How a later statement relates to an earlier one about the same subject; ``None`` if they are not near."""
     found = _related(earlier, later)
+    if found is not None and found.relation in COMPETING and _denies_another(earlier, later):
+        return _told(found.likeness, later, "something else is denied than what was said", "compatible")
     if found is not None and found.relation in COMPETING and _holds_beside(earlier, later):
         return _told(found.likeness, later, "beside what was said before", "compatible")
     if found is not None and found.relation in COMPETING and not _says_how_it_is(earlier, later):
@@ -102,11 +106,38 @@ def _holds_beside(earlier: Frame, later: Frame) -> bool:
     return _names_no_value(earlier, later) or _says_more_of_home(earlier, later)
 
 
+def _denies_another(earlier: Frame, later: Frame) -> bool:
+    """True if the later statement denies something narrower, or else, than what the earlier one says.
+
+    Who no longer works late works; who quit smoking at Google may be at Google still.
+    """
+    if not later.negated or earlier.negated:
+        return False
+    if later.former or "old" in later.light - earlier.light:
+        return True
+    if not later.denied:
+        return False
+    if later.recurs and not (earlier.recurs and later.times <= earlier.times):
+        return True
+    if later.in_part and not earlier.in_part:
+        return True
+    spoken = frozenset[str]().union(*map(frames.stems_of, earlier.attributes & later.attributes))
+    numbers = {value.partition(".")[0] for value in _values(earlier)}
+    known = earlier.content | earlier.head | earlier.light | spoken | numbers
+    return any(not any(_of_one_word(each, other) for other in known) for each in later.denied)
+
+
+def _of_one_word(one: str, other: str) -> bool:
+    """True if two stems may be of one word, as those of "subscribes" and "subscription" are."""
+    least = max(_LEAST_COMMON, min(len(one), len(other)) - 2)
+    return one == other or (len(other) >= least and one[:least] == other[:least])
+
+
 def _says_how_it_is(earlier: Frame, later: Frame) -> bool:
     """False if the later statement tells what was, or what may be, where the earlier one says plainly what is."""
     if later.former and not earlier.former and not earlier.past and not _once(earlier, later):
         return bool(earlier.content) and earlier.content <= later.content and earlier.numbers == later.numbers
-    return later.mood != "unsure" or earlier.mood != ""
+    return later.mood not in ("unsure", "used", "wish") or earlier.mood != ""
 
 
 def _of_one_mood(earlier: Frame, later: Frame) -> bool:
@@ -325,7 +356,10 @@ def _weight(earlier: Frame, later: Frame, *, common: bool) -> float:
 def _heads_agree(earlier: Frame, later: Frame) -> bool:
     """False if they are about different things that belong to the subject: an office, a wife."""
     if earlier.head and later.head:
-        return bool(earlier.head & later.head)
+        both, general = earlier.head & later.head, frames.stems(frames.OF_ONE_VALUE | frames.RENEWED)
+        # A phone's number is not that of a flight.
+        are_told_apart = earlier.head - general and later.head - general and both <= general
+        return bool(both) and not are_told_apart
     head, other = (earlier.head, later) if earlier.head else (later.head, earlier)
     if not head:
         return True
