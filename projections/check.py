@@ -3,6 +3,7 @@
 A snapshot counts if it has the digest that the data file of its store has noted for it. What has not is not used.
 """
 
+import shlex
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
@@ -67,8 +68,18 @@ def verify_store(
     if anchor is not None:
         verdict, disagreements = verify.anchor_findings(env.read, origin, anchor)
         findings.extend(disagreements)
+    findings = [_with_command(env.folder, finding) for finding in findings]
     findings.sort(key=lambda finding: finding.seq)
     return totals, findings, verdict
+
+
+def _with_command(folder: Path, finding: verify.Finding) -> verify.Finding:
+    """A finding that says how to finish an erasure, if it is that one was not finished."""
+    if finding.problem != verify.UNFINISHED:
+        return finding
+    command = f"worlddb --store {shlex.quote(str(folder))} stats"
+    told = f"To finish it, close what else has the store open, see that the disk has room, and run `{command}`"
+    return finding._replace(problem=f"{finding.problem}. {told}")
 
 
 def tree_findings(env: environment.Environment, last: int) -> list[verify.Finding]:

@@ -303,6 +303,10 @@ def _stray(log: LmdbLog, key: bytes, last: int, counts: Sequence[int]) -> str:
     return log.problem_of_mark(key)
 
 
+UNFINISHED: Final = "its erasure is not finished: the bytes that it erased may still lie in the store's files"
+"""What is found of an erasure that was broken off; nothing is damaged."""
+
+
 def _erasure_findings(log: LmdbLog, last: int, erasures: Erasures) -> list[Finding]:
     """Find faults about erasures, by all records of them: up to ``last``, since, and elsewhere."""
     findings: list[Finding] = []
@@ -321,7 +325,7 @@ def _erasure_findings(log: LmdbLog, last: int, erasures: Erasures) -> list[Findi
     if not log.has_format():
         findings.append(Finding(0, "the mark of the format is missing"))
     if due is not None:
-        findings.append(Finding(due, "the bytes that it erased may still lie in the store's files: open it to finish"))
+        findings.append(Finding(due, UNFINISHED))
     return findings
 
 

@@ -309,7 +309,7 @@ def chain(env: environment.Environment, progress: runner.Progress | None = None)
         told = f"the log says that it ends at {head}, but its last commit is {last}"
         findings.append(verify.Finding(min(head, last) + 1, told))
     if due is not None:
-        findings = [finding for finding in findings if "open it to finish" not in finding.problem]
+        findings = [finding for finding in findings if finding.problem != verify.UNFINISHED]
         yield _unfinished(env.folder, due)
     yield from _damaged(env.folder, sorted([*findings, *gaps]))
     if not findings and not gaps:
@@ -359,7 +359,7 @@ def _unfinished(folder: Path, seq: int) -> installation.Symptom:
         f"{folder}, commit {seq}",
         "An erasure was not finished: the bytes that it erased may still lie in the files",
         "Somebody was promised that they are gone",
-        "Open the store once, with room on the disk; that finishes it",
+        "Close what else has the store open, see that the disk has room, and open it once: that finishes it",
         installation.on(folder, "stats"),
     )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import signal
 import threading
 import time
@@ -17,8 +19,10 @@ from tests.support.faults.jobs import race, write_and_find
 from tests.support.faults.points import SCRUB_STEPS
 from tests.support.faults.remote import Remote
 from tests.support.faults.traces import traces
+from tests.support.running import Here
 from worlddb import UnavailableError
 from worlddb.projections.indexes.text_index import locked
+from worlddb.tools.cli.main import main
 
 
 def test_a_process_that_had_the_store_open_reads_and_writes_on_after_an_erasure(tmp_path: Path) -> None:
@@ -203,10 +207,27 @@ def test_opening_finishes_an_erasure_and_verify_names_one_that_is_not_finished(t
         assert traces(store, ["okapi"])
         found = db.verify()
         assert not found.ok and found.first_bad_seq == 3 and "may still lie" in found.findings[0].problem
+        (command,) = re.findall("`worlddb (.+)`", found.findings[0].problem)
+        assert main(shlex.split(command)) == 0
         with worlddb.open(store) as another:
             assert another.verify().ok
         assert traces(store, ["okapi"]) == []
         assert db.verify(deep=True).ok
+
+
+def test_verify_calls_an_unfinished_erasure_no_damage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = tmp_path / "the store"
+    with worlddb.open(store) as db:
+        world = db.create("Note", "name", content="the okapi is shy")
+        (store / ".scrub").write_text("in the way")
+        assert db.erase(world, reason="request 1")
+        run = Here(capsys, store)
+        told = run("verify")
+        assert told.code == 1 and "not finished" in told.out and f"--store '{store}' stats" in told.out
+        assert "damaged  " not in told.out and "Restore" not in told.out + told.err
+        (store / ".scrub").unlink()
+        assert run("stats").code == 0
+        assert run("verify").code == 0
 
 
 def test_an_erasure_that_finds_the_index_or_the_disk_in_its_way_is_made_good_later(tmp_path: Path) -> None:

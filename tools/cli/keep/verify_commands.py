@@ -16,6 +16,9 @@ _VERDICTS: Final = {
 }
 """Verdicts on a log and a head that do not fit, apart from damage of a single commit."""
 
+_UNFINISHED: Final = "erasure is not finished"
+"""How a finding says that an erasure was broken off, with the command that finishes it: damage it is none."""
+
 
 def _verify_arguments(parser: Parser) -> None:
     parser.add_argument(
@@ -67,6 +70,11 @@ def _verify(args: Namespace, out: Output) -> int:
                 page.line(f"The log begins with what the head {args.head} stands for{signed}.")
             for remark in found.remarks:
                 page.line(("note: ", "dim"), remark)
+            return
+        if all(_UNFINISHED in finding.problem for finding in found.findings) and found.head not in _VERDICTS:
+            page.line(("not finished", "warn"), f"  an erasure; nothing is damaged ({counts})")
+            for finding in found.findings:
+                page.line(f"commit {finding.seq}: {finding.problem}", indent=2)
             return
         bad = _first_bad(found)
         if bad:

@@ -144,7 +144,9 @@ class _Done:
         if not self.finished:
             why = next((each.refs[0] for each in self._receipt.notes if each.code == "bytes_remain"), "others write")
             page.line((f"the bytes are not out of the files yet: {why}", "bad"))
-            out.hint("Opening the store, or writing to it, finishes this; verify says when it is done.")
+            store = shlex.quote(str(self._db.path))
+            out.hint(f"To finish it, close what else has the store open, and run `worlddb --store {store} stats`.")
+            out.hint("Any other opening of the store, or write to it, does the same; verify says when it is done.")
 
 
 _PRINTED_BELOW: Final = ("name_forbidden", "shared_kept", "members_left", "bytes_remain", "copies_remain")
