@@ -69,6 +69,8 @@ OWN: Final = ("channel", "agent", "session", "role", "message")
 """Fields of a source that the memory says itself."""
 MAX_SESSIONS_MOVED: Final = 8
 """How often the session of one name may have been moved to somebody else."""
+_MOST_NAMED: Final = 5
+"""Corrected messages that a note names."""
 _OWN_SESSION: Final = "own"
 """The buffer of a user for whom no session was named."""
 _HOW_MANY: Final = ("limit", "top_k", "n", "max_results")
@@ -744,9 +746,10 @@ class Memory:
         speakers = {role: name for role, name in speakers.items() if name}
         session = self.session or extraction.DEFAULT_SESSION
         look = self.db.view()
-        known, homes = self._held(session, said)
+        known, homes, corrected = self._held(session, said)
         if len(known) == len(said) and any(identity(each) is None for each in said):
             notes.append("The session ends with these messages, or began so: give ids or times to say the same again")
+        notes += _told_corrected(corrected)
         begun, fallback = self._begun(), None if at is None else times.parse_time(at, "since")
         first = min((times.parse_time(each.at) for each in said if each.at is not None), default=fallback)
         said = [each for place, each in enumerate(said) if place not in known]
@@ -773,9 +776,12 @@ class Memory:
         done = self._done(receipt, refs, begun)
         return msgspec.structs.replace(done, repeated=again, notes=(*notes, *done.notes))
 
-    def _held(self, session: str, said: Sequence[chat_messages.ChatMessage]) -> tuple[set[int], list[str]]:
-        """Return the places of messages that the session holds in the user's worlds, or held once, and the sessions."""
-        known, homes, views = set[int](), list[str](), self._views()
+    def _held(self, session: str, said: Sequence[chat_messages.ChatMessage]) -> tuple[set[int], list[str], list[str]]:
+        """Return the places of messages that the session holds in the user's worlds, or held once, and the sessions.
+
+        Last come those of its turns that were corrected since they were given.
+        """
+        known, homes, corrected, views = set[int](), list[str](), list[str](), self._views()
         scope = self._scope_key() if views else ()
         keys = [None if own is None else _key("message", scope, session, *own) for own in map(identity, said)]
         for view in views:
@@ -786,7 +792,8 @@ class Memory:
                 known |= repeated_messages.beside_known(view, home, said, keys)
                 known |= repeated_messages.came_along(view, home, said)
                 homes.append(home.ref)
-        return known, homes
+                corrected += repeated_messages.corrected_among(view, home, said, keys, known)
+        return known, homes, corrected
 
     def _write_turns(
         self,
@@ -1006,6 +1013,17 @@ def _messages(given: Any) -> list[chat_messages.ChatMessage]:
 def _is_kept(said: chat_messages.ChatMessage) -> bool:
     """Return whether a message has a text, and is no instruction to the model."""
     return bool(said.text) and not said.is_instruction
+
+
+def _told_corrected(refs: Sequence[str]) -> list[str]:
+    """Return a note if messages are given again that somebody corrected since."""
+    if not refs:
+        return []
+    more = f" and {len(refs) - _MOST_NAMED} more" if len(refs) > _MOST_NAMED else ""
+    what = (
+        "1 message was corrected since, and stays so" if len(refs) == 1 else f"{len(refs)} were corrected, and stay so"
+    )
+    return [f"{what}: {', '.join(refs[:_MOST_NAMED])}{more}"]
 
 
 def _checked_source(given: Mapping[str, Any] | None) -> dict[str, Any]:

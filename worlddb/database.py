@@ -809,15 +809,15 @@ class Database(WriteCalls):
         belongs to the session that it names.
 
         Every record is keyed by format, conversation, session and position (from ``start``), a turn with a ``key`` by
-        that instead of its position, and by the world ``into``
-        if one is given, so the same input into the same world changes nothing, a longer one adds its tail, and changed
-        text is a revision. In another world a conversation of the same name is another one.
+        that instead of its position, and by the world ``into`` if one is given, so the same input into the same world
+        changes nothing, a longer one adds its tail, and changed text is a revision. In another world it is another one.
 
         ``extractor`` may add candidates; it is called before the store is locked. One that asks a model is called after
         the turns are committed, and what it finds is a second commit, which the receipt is of; if the model fails, the
         turns stay committed, and the receipt has a note. ``resolve`` says which tiers of the
         resolver run for speakers and candidates, as in :meth:`create`: all of them by default, so that texts are
-        compared by meaning as far as there are vectors. What was erased stays out, unless ``revive`` lets it come back.
+        compared by meaning as far as there are vectors. What was erased stays out, unless ``revive`` lets it come back;
+        what was corrected stays so while the input says what it said (``stays_corrected``).
 
         With ``embed`` the call also does the work that is otherwise due later: once the turns are committed, texts get
         their vectors, and :meth:`recluster` proposes identities, by meaning too. The proposals have commits of their

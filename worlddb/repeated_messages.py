@@ -6,6 +6,7 @@ A message with an id or a time is known by that. Others are known by the list th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final
 
 from worlddb.log.model import errors
@@ -111,20 +112,47 @@ def _overlap(view: View, turns: Sequence[records.World], asked: Sequence[Said]) 
 
 
 def corrected_since(view: View, said: Sequence[chat_messages.ChatMessage], keys: Sequence[str | None]) -> set[int]:
-    """Return the places of messages with an id that a session holds, says otherwise by now, and was given so last.
+    """Return the places of messages that a session knows by an id or a time, says otherwise by now, and was given so.
 
     Somebody corrected what the message says: that it is given again undoes nothing. With another text than it was last
     given with it was edited where it comes from, and says that.
     """
-    found = set[int]()
-    for place, (each, key) in enumerate(zip(said, keys, strict=True)):
-        turn = view.keyed(key) if each.id and key is not None else None
-        if turn is None or turn.erased or turn.number == 1 or turn.source.get("message") == each.id:
-            continue
-        given = [version for version in view.history(turn.ref) if version.source.get("message") == each.id]
-        if given and given[-1].content.partition(": ")[2] == each.text:
-            found.add(place)
-    return found
+    turns = (None if key is None else view.keyed(key) for key in keys)
+    told = zip(said, turns, strict=True)
+    return {place for place, (each, turn) in enumerate(told) if turn and _said_before(view, turn) == each.text}
+
+
+def corrected_among(
+    view: View,
+    session: records.World,
+    said: Sequence[chat_messages.ChatMessage],
+    keys: Sequence[str | None],
+    known: AbstractSet[int],
+) -> list[str]:
+    """Return the references of turns that were corrected, of messages that are given again.
+
+    ``known`` are the places of those that are told by their place, or are not to be written for another reason.
+    """
+    keyed = [None if key is None else view.keyed(key) for key in keys]
+    told = [(turn, each.text) for each, turn in zip(said, keyed, strict=True) if turn is not None]
+    found = [turn.ref for turn, text in told if _said_before(view, turn) == text]
+    if texts := {said[place].text for place in known if keyed[place] is None}:
+        turns = view.children(session.ref, include_superseded=True)
+        found += [turn.ref for turn in turns if turn.number > 1 and _said_before(view, turn) in texts]
+    return list(dict.fromkeys(found))
+
+
+def _said_before(view: View, turn: records.World) -> str | None:
+    """Return what a message said last in a turn that somebody let say something else since; only messages have a role.
+
+    ``None`` of all other turns.
+    """
+    if turn.number == 1 or turn.erased:
+        return None
+    *before, newest = view.history(turn.ref)
+    given = [version for version in before if version.source.get("role")]
+    text = given[-1].content.partition(": ")[2] if given else None
+    return None if newest.source.get("role") or newest.content.partition(": ")[2] == text else text
 
 
 def beside_known(

@@ -81,6 +81,7 @@ NOTES = {
     "name_forbidden": "{} had no content, so its name is what may not be written again, of whomever it is",
     "not_restored": "{} was erased and its text was left out; say revive=True if it may come back",
     "not_revived": "{} has ended and was left as it is; reassert it if it holds again",
+    "stays_corrected": "{} was corrected since it was taken in, and stays so; revise it if it was right before",
     "known_by_reference": "{} lie outside of the bundle: they are known by reference until their own bundle comes",
     "texts_arrived": "the texts of {}, of which only the identifiers had come before, have come",
     "reference_ended": "{} had ended here by an earlier import, while only their identifiers were known, and stay so",

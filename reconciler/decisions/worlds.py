@@ -19,7 +19,7 @@ from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.edge_types import relation_laws, supersession
 from worlddb.reconciler.edge_types.handler import WorldText
 from worlddb.reconciler.entity_resolution.namesakes import Resolution
-from worlddb.reconciler.transaction import context, draft, inputs, windows
+from worlddb.reconciler.transaction import context, draft, inputs, recorded_texts, windows
 
 MOST_READ: Final = 4_096
 """How many commits, of as many events each, are read through for what was said since a look."""
@@ -51,11 +51,14 @@ def _found_again(ctx: context.Context, command: cmd.Create, node: int, details: 
     """Decide a create whose key is known.
 
     Text that holds there already changes nothing, other text is a revision, an end stays an end, and erased text stays
-    erased unless ``revive`` asks for it.
+    erased unless ``revive`` asks for it. What a conversation said, and somebody corrected since, stays corrected.
     """
     row = ctx.tables.node(node)
     begins = ctx.now if command.valid_from is None else command.valid_from
     newest = ctx.body(node)
+    if ctx.takes_in and newest is not None and _is_corrected(ctx, command, node, newest):
+        ctx.note("stays_corrected", row.lineage)
+        return draft.Decision(row.lineage)
     body = None if newest is None else _told_at(ctx, node, begins, may_follow=command.valid_from is None)
     if body is not None and (body.type, body.name, body.content) == (command.type, command.name, command.content):
         if _may_note(ctx, command) and windows.hole_at(ctx.draft, node, begins) is not None:
@@ -85,6 +88,20 @@ def _found_again(ctx: context.Context, command: cmd.Create, node: int, details: 
     _say_what_stays(ctx, command, node, None)
     window = _window(ctx, revision, node)
     return _revised(ctx, revision, details, node, window, windows.pieces_in(ctx.draft, node, window), newest)
+
+
+def _is_corrected(ctx: context.Context, command: cmd.Create, node: int, newest: blobs.Body) -> bool:
+    """True if a conversation says again what it said last of a world, which somebody let say something else since."""
+    told = command.type, command.name, command.content
+    if ctx.tables.node(node).versions == 1 or (newest.type, newest.name, newest.content) == told:
+        return False
+    lineage = ctx.lineage(node)
+    for number, row in ctx.tables.version_rows(node):
+        if row.seq == ctx.draft.seq or recorded_texts.is_by(ctx.draft.log, row.seq, lineage, cmd.Create.CODE):
+            body = ctx.body(node, number)
+            is_newest = number == ctx.tables.node(node).versions
+            return not is_newest and body is not None and (body.type, body.name, body.content) == told
+    return False
 
 
 def _may_note(ctx: context.Context, command: cmd.Create) -> bool:

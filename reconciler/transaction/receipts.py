@@ -308,7 +308,7 @@ class _Repeated:
         return False
 
 
-_LEFT_OUT: Final = frozenset({"not_restored", "not_revived"})
+_LEFT_OUT: Final = frozenset({"not_restored", "not_revived", "stays_corrected"})
 """The notes of a commit that did not take a text: its receipt says so."""
 
 

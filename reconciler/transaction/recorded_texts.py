@@ -27,6 +27,13 @@ def details_at(log: LmdbLog, seq: int, position: int) -> blobs.Details | None:
     return found if isinstance(found, blobs.Details) else None
 
 
+def is_by(log: LmdbLog, seq: int, lineage: bytes, code: str) -> bool:
+    """True if a commit has a command of a kind that came to a world: then its version is by that."""
+    cause = _blob(log, seq, 0)
+    recorded = cause.commands if isinstance(cause, blobs.Cause) else []
+    return any(entry[0] == code and ref == lineage for entry, ref in zip(recorded, log.events(seq).refs, strict=False))
+
+
 def bodies_of(log: LmdbLog, tables: Tables, node: int) -> Iterator[blobs.Body]:
     """The bodies of a world that are still there, the newest first."""
     for _, row in tables.version_rows(node):

@@ -1021,6 +1021,29 @@ def test_a_correction_of_a_message_with_an_id_stays_when_the_chat_is_given_again
     assert "ana: I live in Lisbon" in texts(mem.recall("live", k=9)), "and so it does if that is taken back"
 
 
+@pytest.mark.parametrize("own", [(), ("id",), ("timestamp",), ("id", "timestamp")], ids=str)
+@pytest.mark.parametrize("from_its_beginning", [False, True])
+def test_a_chat_that_grew_undoes_no_correction_and_says_so(
+    mem: worlddb.Memory, own: tuple[str, ...], from_its_beginning: bool
+) -> None:
+    """What was known by its time alone went back to what the chat says, if it was corrected from its beginning on."""
+    said = ["My dog is called Rex.", "I live in Lisbon.", "The rent is high.", "It is a nice flat.", "Good night."]
+    chat = [
+        {"role": "user", "content": text, "id": f"m{place}", "timestamp": f"2026-01-01T10:0{place}:00Z"}
+        for place, text in enumerate(said)
+    ]
+    chat = [{name: each[name] for name in ("role", "content", *own)} for each in chat]
+    home = mem.add(chat[:3]).ids[1]
+    (found,) = (hit for hit in mem.recall("Lisbon", k=9).hits if hit.ref == home)
+    mem.correct(home, "ana: I live in Porto.", since=found.valid.start if from_its_beginning else None)
+    grown = mem.add(chat)
+    assert grown.repeated == 3 and f"1 message was corrected since, and stays so: {home}" in grown.notes
+    turns = [world.content for world in mem.db.view().find(type="Turn")]
+    assert len(turns) == 5 and "ana: I live in Porto." in turns and "ana: I live in Lisbon." not in turns
+    mem.correct(home, "ana: I live in Lisbon.")
+    assert not any("corrected" in note for note in mem.add(chat).notes), "it says what the chat says"
+
+
 def test_messages_without_a_time_among_timed_ones_are_not_written_again(mem: worlddb.Memory) -> None:
     timed = {"role": "user", "timestamp": "2026-01-01T10:00:00Z"}
     chat: list[dict[str, Any]] = [

@@ -95,6 +95,7 @@ _NOTES: Final = {
     "already_closed": "{} had ended before and stays as it was",
     "never_valid": "{} ended at or before its beginning, so it holds at no time. Write it again if it did hold",
     "not_restored": "{} was erased and stays erased: the mention of it is kept, and its name is not",
+    "stays_corrected": "{} was corrected since, and stays so",
     "nothing_reopened": "{} stays as it ended; write it again if it holds",
     "not_revived": "{} has ended and was left as it is",
     "retry_not_compared": "{} was written under this idempotency_key and erased since, so nobody can tell whether"

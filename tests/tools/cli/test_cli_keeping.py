@@ -67,6 +67,24 @@ def test_another_file_of_the_same_name_says_what_it_revises_unless_it_is_given_a
     assert run("ingest", one, other, "--conversation", "x").error == "input"
 
 
+@pytest.mark.parametrize("own", [{}, {"at": "2026-01-01T10:00:00Z"}], ids=str)
+def test_an_export_that_grew_undoes_no_correction_and_says_so(tmp_path, capsys, own):
+    """The turn was revised back to what the file says."""
+    run = Here(capsys, tmp_path / "store")
+    turns = [{"text": "The gate is red.", **own}, {"text": "Noted."}]
+    run("ingest", written(tmp_path / "chat.jsonl", turns))
+    gate = run.json("recall", "gate")["hits"][0]
+    since = () if not own else ("--valid-from", own["at"])
+    run.json("revise", gate["ref"], "--content", "The gate is blue.", *since)
+    grown = run("ingest", written(tmp_path / "chat.jsonl", [*turns, {"text": "Bye."}]))
+    assert "left 1 text as corrected since it was taken in" in grown.out and "revised" not in grown.out
+    assert run.json("ingest", tmp_path / "chat.jsonl")["notes"] == {"stays_corrected": 1}
+    assert run.json("recall", "gate")["hits"][0]["content"] == "The gate is blue."
+    edited = run.json("ingest", written(tmp_path / "chat.jsonl", [{**turns[0], "text": "The gate is green."}]))
+    assert (edited["revised"], edited["notes"]) == (1, {}), "it was edited where it comes from"
+    assert run.json("ingest", written(tmp_path / "chat.jsonl", turns))["revised"] == 1
+
+
 def test_an_import_after_an_erasure_says_what_it_left_out(tmp_path, capsys):
     run = Here(capsys, tmp_path / "new")
     talk = written(tmp_path / "chat.jsonl", [{"text": "Tea is at four."}, {"text": "The bridge is closed."}])

@@ -238,6 +238,8 @@ def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool)
         verb = "was" if done.revised == 1 else "were"
         page.line((f"revised {wire.counted(done.revised, 'turn')} that {verb} there with other words", "warn"))
         out.hint("If that was another conversation, it has to have another name: --conversation NAME")
+    if kept := done.notes.get("stays_corrected", 0):
+        page.line((f"left {wire.counted(kept, 'text')} as corrected since it was taken in", "warn"))
     chats = {
         "other_branches": "of branches that were edited away or answered anew",
         "instructions": "of instructions to a model",
