@@ -3,6 +3,8 @@
 import msgspec
 
 from worlddb.projections.tables.forks import fork_rows
+from worlddb.projections.tables.reads import asof
+from worlddb.query.snapshot.snapshot import containers_at
 from worlddb.query.snapshot.visible import VisibleSnapshot
 
 
@@ -23,6 +25,46 @@ class Fork(msgspec.Struct, frozen=True, kw_only=True):
     merged: int = 0
     through: int = 0
     inside: bool = False
+
+
+class Apart:
+    """Tells what lies in a world that is searched by way of forks alone: tried, and not known.
+
+    A fork counts as one beside what it goes on from: where that is not searched too, or holds no more, the fork has its
+    place.
+    """
+
+    def __init__(self, snapshot: VisibleSnapshot, inside: int) -> None:
+        self._snapshot, self._inside = snapshot, inside
+        self._scope = snapshot.scope(inside)
+        self._known: dict[int, bool] = {inside: False}
+
+    def __call__(self, node: int) -> bool:
+        """Whether every way from the world that is searched to a world leads through a fork."""
+        pending = [node]
+        while pending:
+            here = pending[-1]
+            if here not in self._known and self._is_fork(here):
+                self._known[here] = True
+            elif here not in self._known:
+                above = containers_at(self._snapshot.tables, here, self._snapshot.place.moment)
+                ways = list(filter(self._scope.sees, above))
+                unknown = next((each for each in ways if each not in self._known and each not in pending), None)
+                if unknown is not None:
+                    pending.append(unknown)
+                    continue
+                self._known[here] = bool(ways) and all(self._known.get(each, True) for each in ways)
+            pending.pop()
+        return self._known[node]
+
+    def _is_fork(self, node: int) -> bool:
+        tables, moment = self._snapshot.every_row, self._snapshot.place.moment
+        row = fork_rows.top_of(tables, node, moment.seq)
+        return (
+            row is not None
+            and self._scope.sees(row.origin)
+            and asof.version_at(self._snapshot.tables, row.origin, moment) is not None
+        )
 
 
 def forked_from(snapshot: VisibleSnapshot, node: int) -> Fork | None:

@@ -291,6 +291,7 @@ _SELDOM: Final = (
     "perhaps nothing here answers that: such hits seldom do, since they are of others than whom the question names, or"
     " have little of what it asks"
 )
+IN_FORKS: Final = "what lies in forks is left out; search in a fork to find what is in it"
 _LEFT: Final = "{:,} hits are left out that are less likely than {:g} to be what answers"
 _NOT_JUDGED: Final = (
     "no hit is left out by min_confidence: how likely hits are is known for words and meaning together by the default"

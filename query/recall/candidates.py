@@ -49,6 +49,8 @@ _FIRST_FETCH: Final = 64
 _ALL: Final = 2**63
 """Stands for having listed everything that is asked for."""
 _REFERS_TO: Final = EDGE_TYPE_CODES["refers_to"]
+_REPORT: Final = type_digest("DreamReport")
+"""Of the reports of Dream State, which say what was done, and nothing that anybody told."""
 
 
 class Proposed(Protocol):
@@ -87,7 +89,10 @@ class Gate:
         choice: valid_period.Choice,
         least_trust: int = 0,
         asked: Filter | None = None,
+        *,
+        memories: bool = False,
     ) -> None:
+        """With ``memories`` it leaves out what is none: what was tried in forks, and reports, unless asked for."""
         # Where nothing was ever said of trust, everything passes without a look at what it rests on.
         self._least_trust = least_trust if snapshot.says_trust else 0
         self._tables = snapshot.tables
@@ -103,7 +108,27 @@ class Gate:
         self._listed_to = 0
         self._filter = asked
         self._period = choice.period if not choice.earlier else None
-        self._is_choosy = asked is not None or bool(self._least_trust) or snapshot.hides_any
+        self.is_apart: Callable[[int], bool] | None = None
+        self.passed_forks = False
+        """True once something was left out that lies in a fork."""
+        if memories and snapshot.has_forks:
+            # Loaded where there are forks.
+            from worlddb.query.forks.fork_reads import Apart
+
+            self.is_apart = Apart(snapshot, inside)
+        self._leaves_reports = (
+            memories
+            and inside == self._top
+            and (asked is None or not asked.is_for(_REPORT))
+            and next(iter(snapshot.tables.typed(_REPORT)), None) is not None
+        )
+        self._is_choosy = (
+            asked is not None
+            or bool(self._least_trust)
+            or snapshot.hides_any
+            or self._leaves_reports
+            or self.is_apart is not None
+        )
         if asked is not None and (listed := asked.listed()) is not None:
             self._members = listed if inside == self._top else Nodes(frozenset(filter(self._scope.holds, listed)))
             self._listed_to = _ALL
@@ -153,7 +178,13 @@ class Gate:
         """True if a version is what is asked for, trusted as far as is asked for, and not hidden."""
         if self.snapshot.hides(node, self._period):
             return False
-        return (self._filter is None or self._filter.admits(node, seen)) and self.trusts(node, seen)
+        if self._leaves_reports and seen.row.type == _REPORT:
+            return False
+        if not ((self._filter is None or self._filter.admits(node, seen)) and self.trusts(node, seen)):
+            return False
+        apart = self.is_apart is not None and self.is_apart(node)
+        self.passed_forks = self.passed_forks or apart
+        return not apart
 
     def _holds(self, node: int) -> bool:
         members = self._members if self._listed_to else self.members

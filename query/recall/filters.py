@@ -220,6 +220,10 @@ class Filter:
     def _is_a_type(self, digest: bytes) -> bool:
         return next(iter(self._snapshot.tables.typed(digest)), None) is not None
 
+    def is_for(self, digest: bytes) -> bool:
+        """Whether a type is among those that are asked for."""
+        return digest in self._types
+
     def listed(self) -> Nodes | None:
         """The worlds that may be let through, if they are few enough to be listed."""
         found: frozenset[int] | None = None

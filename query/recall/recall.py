@@ -90,7 +90,7 @@ def compared(
     """
 
     def gate_in(snapshot: visible.VisibleSnapshot) -> candidates.Gate:
-        return candidates.Gate(snapshot, searched_world(window, snapshot, request), request.choice)
+        return candidates.Gate(snapshot, searched_world(window, snapshot, request), request.choice, memories=True)
 
     def by(
         window: Window, request: Request, looked_up: _LookedUp, text: text_lane.PresentTextLane | None
@@ -196,7 +196,8 @@ def _answer(
             hits=hits,
         ),
     )
-    return msgspec.structs.replace(recalled, note=answer.joined((in_short, recalled.note))) if in_short else recalled
+    told = tuple(filter(None, (in_short, answer.IN_FORKS if found.passed_forks else "")))
+    return msgspec.structs.replace(recalled, note=answer.joined((*told, recalled.note))) if told else recalled
 
 
 def _retrieved(
@@ -218,7 +219,7 @@ def _retrieved(
     found = retrieve(window, snapshot, wider, subject.about, indexes.lanes)
     filters = None if request.filters is None else Filter(snapshot, window.spec, request.filters)
     inside = searched_world(window, snapshot, request)
-    gate = candidates.Gate(snapshot, inside, request.choice, request.least_trust, filters)
+    gate = candidates.Gate(snapshot, inside, request.choice, request.least_trust, filters, memories=True)
     short = summaries_in(snapshot)
     shown: dict[int, ranking.Ranked] = {}
     summed_up: set[int] = set()
@@ -346,6 +347,7 @@ def _held_then(window: Window, snapshot: visible.VisibleSnapshot, request: Reque
         searched_world(window, snapshot, request),
         valid_period.Choice(include_superseded=True),
         request.least_trust,
+        memories=True,
     )
     return held_then(snapshot, earlier, found.shown(), named)
 

@@ -399,6 +399,7 @@ class Found(NamedTuple):
     """The hits, the lanes that they come from, and the groups of them, if groups are asked for.
 
     ``find`` looks up a candidate that was not good enough. ``rivals`` compete, the later one among the hits.
+    ``passed_forks``: something was left out since it lies in a fork.
     """
 
     ranked: list[ranking.Ranked]
@@ -406,6 +407,7 @@ class Found(NamedTuple):
     groups: list[Grouped] | None = None
     find: Callable[[int], ranking.Ranked | None] = _none
     rivals: tuple[Rivals, ...] = ()
+    passed_forks: bool = False
 
     def shown(self) -> Iterator[ranking.Ranked]:
         """The hits in the order in which they are shown."""
@@ -470,7 +472,7 @@ def _find(
     """
     fitting = None if request.filters is None else filters.Filter(snapshot, window.spec, request.filters)
     inside = searched_world(window, snapshot, request)
-    gate = candidates.Gate(snapshot, inside, request.choice, request.least_trust, fitting)
+    gate = candidates.Gate(snapshot, inside, request.choice, request.least_trust, fitting, memories=True)
     compares = request.group is None and request.choice == valid_period.Choice()
     # The same first hits are looked at whatever is wanted: the answer to fewer is the beginning of that to more.
     asked = request._replace(k=max(request.k, LOOKED_AT)) if compares else request
@@ -488,12 +490,18 @@ def _find(
     ranked, rivals = later_first(snapshot, ranked, by_trust=request.trust_weight > 0) if compares else (ranked, ())
     if request.choice.earlier and request.question.asks_for_change:
         before = candidates.Gate(
-            snapshot, inside, valid_period.Choice(include_superseded=True), request.least_trust, fitting
+            snapshot,
+            inside,
+            valid_period.Choice(include_superseded=True),
+            request.least_trust,
+            fitting,
+            memories=True,
         )
         ranked = with_superseded(snapshot, before, ranked, request.k)
     ranked = ranked if request.group is not None else ranked[: request.k]
     nodes = {hit.passed.node for hit in ranked} if rivals else ()
-    return found._replace(ranked=ranked, rivals=tuple(each for each in rivals if each.later in nodes))
+    rivals = tuple(each for each in rivals if each.later in nodes)
+    return found._replace(ranked=ranked, rivals=rivals, passed_forks=gate.passed_forks)
 
 
 def _standing(window: Window, gate: candidates.Gate, lanes: ranking.Lanes, request: Request) -> Sequence[int]:

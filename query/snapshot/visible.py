@@ -555,6 +555,11 @@ class VisibleSnapshot:
         """True if any world of the whole store ever had a mark of a kind."""
         return next(iter(self._snapshot.tables.marks.scan(kind)), None) is not None
 
+    @property
+    def has_forks(self) -> bool:
+        """Whether any world of the store was ever forked."""
+        return self.has_marks and next(iter(self._snapshot.tables.marks.scan(schema.FORKS)), None) is not None
+
     def deadline(self, node: int) -> int | None:
         """The deadline of a world that is seen, as known at the moment."""
         found = mark_rows.deadline_at(self._snapshot.tables, node, self.place.moment.seq) if self.has_marks else None

@@ -1098,7 +1098,24 @@ class View:
             unfit = unfit if any(hit.ref == lineage for hit in free.hits) else []
         else:
             unfit = []
+        if all(hit.ref != lineage for hit in wider.hits) and (reason := self._no_memory(lineage, options)):
+            unfit.append(reason)
         return answer.why_not(lineage, k, found, wider, unfit)
+
+    def _no_memory(self, ref: str, options: Mapping[str, Any]) -> str:
+        """What leaves a world out of a recall that is no memory; empty if nothing does."""
+        from worlddb.query.forks import fork_reads
+
+        world = self.get(ref)
+        if world is not None and world.type == "DreamReport":
+            return "" if options.get("type") else 'reports of Dream State are found by type="DreamReport"'
+        with self._snapshot() as snapshot:
+            if not snapshot.has_forks:
+                return ""
+            given = options.get("world")
+            inside = snapshot.place.top if given is None else self._named(snapshot, given)
+            is_apart = fork_reads.Apart(snapshot, inside)(self._named(snapshot, ref))
+        return "it lies in a fork, which is searched by its own name" if is_apart else ""
 
     def receipts_of(self, ref: Any) -> list[receipted_recall.KeptReceipt]:
         """The receipts of recalls that the log keeps and that name a world, oldest first.

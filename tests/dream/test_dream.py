@@ -140,6 +140,21 @@ def test_a_report_tells_what_was_done_by_references_and_is_joined_to_what_it_jud
     assert "Assessed:** 1 " in second.content
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_report_is_no_answer_to_a_question_unless_reports_are_asked_for(db: Database, exact: bool) -> None:
+    facts(db, "The mill was judged beautiful.", "The bridge was protected.", "The events were assessed.")
+    report = db.dream().report
+    question = "which events and memories were assessed, judged or protected, and what did it dream?"
+
+    def found(**asked: Any) -> list[str]:
+        return [hit.ref for hit in db.view().recall(question, k=20, exact=exact, **asked)]
+
+    assert report not in found() and len(found()) == 3
+    assert report not in found(include_superseded=True)
+    assert found(type="DreamReport") == [report] and report in found(type=["Fact", "DreamReport"])
+    assert "DreamReport" in db.view().why_not(report, question).reason
+
+
 def test_a_second_run_writes_nothing_and_a_dry_one_leaves_the_root_and_tells_the_same(db: Database) -> None:
     facts(db, *["The same thing, said over and over again."] * 4)
     before = db.head()

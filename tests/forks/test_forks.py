@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -196,3 +197,39 @@ def test_a_name_means_the_world_before_its_forks(db: Database, trip: str) -> Non
     db.retire(other)
     with pytest.raises(worlddb.AmbiguousReference):
         db.view().reference_of("Lisbon")
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_what_is_tried_in_a_fork_is_recalled_only_there(db: Database, trip: str, exact: bool) -> None:
+    """A recall showed what was only tried beside what is known, and all the rest of the fork a second time."""
+    note = str(db.create("Plan", "dinner", content="Dinner by the river.", world=trip).ref)
+    fork = str(db.fork(trip, "cheaper").ref)
+    tried = _inside(db, fork)["dinner"]
+    db.revise(tried, content="Dinner from a stall by the river.")
+    new = str(db.create("Plan", "picnic", content="A picnic by the river.", world=fork).ref)
+
+    def found(view: worlddb.View, **asked: Any) -> set[str]:
+        return {hit.ref for hit in view.recall("dinner or picnic by the river", k=50, exact=exact, **asked)}
+
+    view = db.view()
+    assert note in found(view) and found(view).isdisjoint({tried, new, fork})
+    assert found(view, type="Plan") == found(view.confined(trip), type="Plan")
+    assert found(view, world=fork) >= {tried, new} and note not in found(view, world=fork)
+    assert found(view, world=fork) == found(view.confined(fork))
+    assert "forks" in view.recall("river", exact=exact).note and not view.recall("river", world=fork).note
+    assert "fork" in view.why_not(tried, "dinner").reason
+    assert [near.ref for near in view.near("Dinner by the river.")] == [note]
+    elsewhere = str(db.create("Topic", "templates").ref)
+    copy = str(db.fork(trip, "a trip as that was", into=elsewhere).ref)
+    assert _inside(db, copy)["dinner"] in found(db.view(), world=elsewhere), "there it is what is known"
+    db.link(elsewhere, "contains", new)
+    assert new in found(db.view()), "it lies outside of the fork, too"
+    db.merge(fork)
+    assert found(db.view(), type="Plan").isdisjoint({tried})
+
+
+def test_a_fork_that_went_on_alone_is_what_is_known(db: Database, trip: str) -> None:
+    fork = str(db.fork(trip, "cheaper").ref)
+    inside = set(_inside(db, fork).values())
+    db.retire(trip)
+    assert inside & {hit.ref for hit in db.view().recall("trip plan hotel flight", k=50)}
