@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb.log.model import errors
+from worlddb.log.statements.terms import MAX_TERM_BYTES
 from worlddb.query.sparql.sparql_tokens import PREFIXES
 
 if TYPE_CHECKING:
@@ -43,6 +44,12 @@ FORMATS: Final = (
 
 Row = tuple[str, str, str, str | None]
 """A statement as text: subject, predicate, object and graph in N-Triples; ``None`` is the default graph."""
+
+_BUFFER_BYTES: Final = 16 * 1024 * 1024
+"""What the parser keeps of a statement that goes on; of RDF/XML it has no bound of its own."""
+_LONG: Final = (
+    f"A term may have {MAX_TERM_BYTES:,} bytes: keep long texts in worlds, as their content; nothing was written"
+)
 
 _BLANK = re.compile(r'"(?:[^"\\]|\\.)*"|_:([0-9A-Za-z_][^\s<>"()]*)')
 
@@ -77,6 +84,7 @@ def read_rows(
     Raises:
         InputError: nothing says the format.
         MalformedFile: the file breaks it; ``details`` has the line and the column, from 1.
+        LimitExceeded: a term is longer than any may be; no more than 16 MiB of it are read.
     """
     named = str(source) if isinstance(source, str | Path) else getattr(source, "name", "")
     if format is None and not isinstance(named, str | Path):
@@ -112,19 +120,77 @@ def _rows(
         shown = str(term)
         return shown if fresh is None or "_:" not in shown else _BLANK.sub(renamed, shown)
 
+    watched = _Watched(file, is_bounded=kind.name == "rdfxml")
+    last = ""
     try:
-        for quad in _engine().parse(file, _engine_format(kind), base_iri=base):
-            graph = str(quad.graph_name)
-            yield (
+        for quad in _engine().parse(watched, _engine_format(kind), base_iri=base):
+            watched.unsaid = 0
+            graph, subject, predicate, value = (
+                str(quad.graph_name),
                 text(quad.subject),
                 str(quad.predicate),
                 text(quad.object),
-                None if graph == "DEFAULT" else text(graph),
             )
+            last = f"{subject} {predicate}"
+            if len(value) > MAX_TERM_BYTES:
+                raise errors.LimitExceeded(
+                    f"{name or 'The text'}: a term of {last:.400} has {len(value.encode()):,} bytes", _LONG
+                )
+            yield subject, predicate, value, None if graph == "DEFAULT" else text(graph)
+    except (MemoryError, _TooLong) as error:
+        if isinstance(error, MemoryError) and "buffer" not in str(error):
+            raise
+        where, begun = watched.place() if kind.name != "jsonld" else ("", "")
+        # Of RDF/XML it is known what was read when the last statement was said, which may be some of this one.
+        is_after = bool(last) and (not begun or kind.name == "rdfxml")
+        told = f", in what comes after {last:.400}" if is_after else f": {begun:.200}…" if begun else ""
+        raise errors.LimitExceeded(
+            f"{name or 'The text'}{where}: a statement goes on for more than {_BUFFER_BYTES:,} bytes{told}", _LONG
+        ) from None
     except SyntaxError as error:
         raise _malformed(error, kind, name) from None
     except ValueError as error:
         raise errors.MalformedFile(f"{name or 'The text'} is no {kind.name}: {error}", "Correct it") from None
+
+
+class _TooLong(Exception):
+    """A statement of a format whose parser has no bound goes on for too long."""
+
+
+class _Watched:
+    """A stream, and how much of it was read: in all, and since the last statement was said."""
+
+    def __init__(self, file: IO[bytes], *, is_bounded: bool) -> None:
+        self._file, self._is_bounded = file, is_bounded
+        try:
+            self._begin = file.tell()
+        except (AttributeError, OSError):
+            self._begin = -1
+        self._all = self.unsaid = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Read on; at most the parser's buffer for one statement."""
+        data = self._file.read(size)
+        self._all += len(data)
+        self.unsaid += len(data)
+        if self._is_bounded and self.unsaid > _BUFFER_BYTES:
+            raise _TooLong
+        return data
+
+    def place(self) -> tuple[str, str]:
+        """The line on which what goes on for too long begins, and how that begins; nothing of a pipe."""
+        left = self._all - (self.unsaid if self._is_bounded else _BUFFER_BYTES)
+        try:
+            if self._begin < 0 or left < 0:
+                return "", ""
+            self._file.seek(self._begin)
+            lines = 1
+            while left:
+                data = self._file.read(min(left, 1 << 20))
+                lines, left = lines + data.count(b"\n"), left - len(data)
+            return f", line {lines}", " ".join(self._file.read(400).decode(errors="replace").split())
+        except (AttributeError, OSError):
+            return "", ""
 
 
 def _malformed(error: SyntaxError, kind: RdfFormat, name: str) -> errors.MalformedFile:

@@ -151,3 +151,51 @@ def test_random_updates_equal_those_of_a_bare_store(db: worlddb.Database, root_s
         assert len(list(told.sparql("SELECT * { ?s ?p ?o } LIMIT 100", world=town))) == sum(
             b" " in x and x.count(b"<") == 3 for x in expected
         )
+
+
+_LONG = {
+    "ntriples": '<urn:x:a> <urn:x:p> "tea" .\n# of tea\n<urn:x:b> <urn:x:p> "%s" .\n',
+    "turtle": '@prefix x: <urn:x:> .\nx:a x:p "tea" .\nx:b x:p """%s\n""" .\n',
+    "trig": '<urn:x:a> <urn:x:p> "tea" .\n\n<urn:x:g> { <urn:x:b> <urn:x:p> """%s""" }\n',
+    "jsonld": '[{"@id": "urn:x:a", "urn:x:p": "tea"}, {"@id": "urn:x:b", "urn:x:p": "%s"}]',
+    "rdfxml": '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:x="urn:x:"><r:Description'
+    ' r:about="urn:x:a"><x:p>tea</x:p></r:Description>\n\n<r:Description r:about="urn:x:b"><x:p>%s</x:p>'
+    "</r:Description></r:RDF>",
+}
+
+
+class _Pipe(io.BytesIO):
+    """A stream that can be read once."""
+
+    def seekable(self) -> bool:
+        return False
+
+    def tell(self) -> int:
+        raise OSError
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        raise OSError
+
+
+@pytest.mark.parametrize("format", _LONG)
+def test_a_text_that_is_too_long_is_refused_where_it_is_before_all_of_it_is_read(
+    db: worlddb.Database, tmp_path: Path, format: str
+) -> None:
+    """A parser's MemoryError ended the program; of RDF/XML all was read, five times its size in memory."""
+    town, head = db.create("Place", "Town").ref, db.head().seq + 1
+    file = tmp_path / "long.rdf"
+    file.write_text(_LONG[format] % ("x" * (40 << 20)), encoding="utf-8")
+    with pytest.raises(worlddb.LimitExceeded, match="long") as refused:
+        db.read_rdf(town, file, format)
+    told = str(refused.value)
+    assert "1,048,576 bytes" in told and "as their content" in told and len(told) < 800
+    assert format == "jsonld" or "line 3" in told
+    assert ("after <urn:x:a> <urn:x:p>" if format in ("jsonld", "rdfxml") else "xxx") in told
+    pipe = _Pipe(file.read_bytes())
+    with pytest.raises(worlddb.LimitExceeded, match="urn:x:a"):
+        db.read_rdf(town, pipe, format)
+    assert format == "jsonld" or len(pipe.read()) > 20 << 20
+    file.write_text(_LONG[format] % ("x" * (2 << 20)), encoding="utf-8")
+    with pytest.raises(worlddb.LimitExceeded, match="a term of <urn:x:b> <urn:x:p> has 2,097,15"):
+        db.read_rdf(town, file, format)
+    assert db.head().seq == head - 1
