@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+import worlddb
 from tests.support.programs import Program
 
 PATIENCE_SECONDS = 120
@@ -119,6 +120,30 @@ def test_what_is_no_good_request_changes_nothing(server: Server, sent: bytes, st
         assert answer == b"" or b"application/problem+json" in answer
         assert answer.split(b" ", 2)[1:2] in ([status], []), answer
         assert client.get("/v1/worlds").json()["worlds"] == before
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="what a process has loaded is read from /proc")
+def test_no_library_is_loaded_by_the_first_requests(tmp_path: Path) -> None:
+    """What a server loads at its first recall, all clients wait for: it is there when it says that it is ready."""
+    with worlddb.open(tmp_path / "store") as db:
+        db.create("Fact", "ferry", content="The ferry leaves at nine.")
+        db.embed()
+        before = db.head().seq
+    with serving(tmp_path / "store") as server, server.client() as client:
+        loaded = libraries(server.process.pid)
+        assert any("tokenizers" in each for each in loaded)
+        client.get("/v1/worlds/ferry").raise_for_status()
+        found = client.get("/v1/recall", params={"text": "when does the ship go?"}).raise_for_status().json()
+        assert "vector" in found["lanes"] and found["hits"][0]["name"] == "ferry"
+        assert libraries(server.process.pid) == loaded
+        # Nobody asked before, so nothing was counted, and nothing written.
+        assert client.get("/v1/head").json()["seq"] == before
+        assert [each["requests"] for each in client.get("/v1/usage?by=total").json()["usage"]] == [3]
+
+
+def libraries(process: int) -> set[str]:
+    lines = Path(f"/proc/{process}/maps").read_text().splitlines()
+    return {line.split()[-1] for line in lines if ".so" in line}
 
 
 def test_a_key_is_made_and_shown_once_and_the_server_drains(tmp_path: Path) -> None:

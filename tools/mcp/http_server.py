@@ -407,12 +407,16 @@ class QuietServer(uvicorn.Server):
 
     at_exit: Callable[[], None]
     """Called at the signal: it ends what would go on by itself."""
+    ready: Callable[[], None]
+    """Called when connections are accepted."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to accept connections."""
         await super().startup(sockets)
         for listener in sockets or ():
             listener.listen(QUEUED_CONNECTIONS)
+        if self.started:
+            self.ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Begin to end."""
@@ -450,7 +454,7 @@ def serve_http(
     """Serve over HTTP until SIGINT or SIGTERM.
 
     Without keys every client sees the world that is offered; with keys each sees the world of its key. ``ready`` is
-    called when requests are about to be accepted.
+    called when requests are accepted.
 
     Raises:
         UnknownReference, AmbiguousReference: there is no such world, or there are several.
@@ -497,8 +501,7 @@ def run(
         timeout_graceful_shutdown=FAREWELL_SECONDS,
     )
     server = QuietServer(config)
-    server.at_exit = at_exit
-    ready()
+    server.at_exit, server.ready = at_exit, ready
     server.run(sockets=[listener])
 
 

@@ -5,6 +5,7 @@ import logging
 import re
 from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from hashlib import blake2b
 from math import ceil
 from time import monotonic, thread_time
@@ -121,7 +122,7 @@ class Rest:
         self._log = log
         self.metrics = request_log.RequestMetrics()
         own = (
-            Route("GET", "/openapi.json", "interface", self._page, "Read this page.", None, right="", quick=True),
+            Route("GET", "/openapi.json", "interface", self._page, "Read this page.", None, right=""),
             Route(
                 "GET",
                 "/metrics",
@@ -165,6 +166,16 @@ class Rest:
         self._meter.flush()
         if self._log is not None:
             self._log.flush()
+
+    def rehearse(self) -> None:
+        """Answer every small read once, so that the first client does not wait for what they load."""
+        with suppress(WorldDBError):
+            found = self._db.view().find(limit=1)
+            path = {"world": found[0].ref if found else ""}
+            for route in self._table.routes:
+                if route.small or (route.quick and route.answer is not None):
+                    with suppress(WorldDBError, RequestError, msgspec.ValidationError):
+                        _timed(route, self._nobody, Asked(path, msgspec.convert({}, route.query)))
 
     # -- what the application answers itself
 

@@ -3,12 +3,14 @@
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from threading import Thread
 from time import monotonic
 from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from worlddb import Database
+from worlddb import Database, WorldDBError
 from worlddb.tools.mcp import http_guards, http_server, listening
 from worlddb.tools.mcp.tenants import Offer, Tenants
 from worlddb.tools.server import (
@@ -41,6 +43,16 @@ ROUTES: Final[tuple[Route, ...]] = (
     *event_stream.ROUTES,
 )
 """All that can be asked; who adds a capability adds its routes here."""
+
+
+REHEARSAL_SECONDS: Final = 5.0
+"""How long the server waits at most for what reads load: a large index that is behind may take longer."""
+_QUESTIONS: Final = (
+    "Where did she say last May that she lives, and why?",
+    "Which of the two came first: the one of 3 weeks ago, or that of 2021-05-02?",
+    "Should I recommend it again?",
+)
+"""Between them they need what recalls mostly need: libraries, a model, indexes, patterns."""
 
 
 class Application:
@@ -85,14 +97,30 @@ def guarded(rest: ASGIApp, at: listening.Address, access: http_server.AccessRule
     return http_guards.HostCheck(http_guards.SingleHeaders(timed, refuse), hosts, origins, refuse)
 
 
+def _rehearsed(db: Database, rest: Rest) -> None:
+    """Ask the store something, so that no client waits until what reads need is loaded."""
+    rest.rehearse()
+    for question in _QUESTIONS:
+        # What is wrong with the store is told to who asks.
+        with suppress(WorldDBError):
+            db.view().recall(question, k=1)
+
+
 def serve(db: Database, listener: socket.socket, access: http_server.AccessRules, ready: Callable[[], None]) -> None:
-    """Serve until SIGINT or SIGTERM, which lets running requests finish; ``ready`` is called when requests may come."""
+    """Serve until SIGINT or SIGTERM, which lets running requests finish; ``ready`` is called when requests may come.
+
+    What reads need is loaded before that.
+    """
     log = request_log.log_to(sys.stderr)
     sys.setswitchinterval(SWITCH_SECONDS)
     rest = Rest(Served(db, access.gate, ROUTES), log)
-    mcp = http_server.application(Tenants(db, Offer(), access.gate), listener, access)
-    app = Application(guarded(rest, listening.bound(listener), access), mcp, rest.metrics)
+    rehearsal = Thread(target=_rehearsed, args=(db, rest), name="worlddb-rehearsal")
+    rehearsal.start()
     try:
+        mcp = http_server.application(Tenants(db, Offer(), access.gate), listener, access)
+        app = Application(guarded(rest, listening.bound(listener), access), mcp, rest.metrics)
+        rehearsal.join(REHEARSAL_SECONDS)
         http_server.run(app, listener, access, ready, at_exit=rest.end_streams, refuse=problems.guard_response)
     finally:
+        rehearsal.join()
         rest.close()

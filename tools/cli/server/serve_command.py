@@ -1,6 +1,8 @@
 """``worlddb serve``: the store over HTTP, by REST and by MCP."""
 
 import sys
+from contextlib import suppress
+from threading import Thread
 from typing import Final
 
 import worlddb
@@ -43,6 +45,7 @@ def _serve(args: Namespace, out: Output) -> int:
     address = listening.address_of(f"{shown}:{args.port}")
     proxies = [listening.proxy_of(text) for text in args.trust_proxy]
     mcp_command.check_openness(args.no_keys, address)
+    Thread(target=_load, name="worlddb-loading").start()
     with mcp_command.extra("server"):
         from worlddb.tools.mcp.access_keys import Gate
         from worlddb.tools.mcp.http_server import AccessRules
@@ -66,6 +69,14 @@ def _serve(args: Namespace, out: Output) -> int:
         serving.serve(db, listener, access, ready)
     out.warn("worlddb serve: stopped")
     return DONE
+
+
+def _load() -> None:
+    """Load libraries that the first recall needs, beside those of the server."""
+    with suppress(ImportError):  # It is told to who needs it.
+        import numpy  # noqa: F401
+        import tantivy  # noqa: F401
+        import tokenizers  # noqa: F401
 
 
 def _tell(out: Output, url: str, secret: str | None, at: listening.Address) -> None:
