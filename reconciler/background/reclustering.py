@@ -45,6 +45,8 @@ MAX_LEVELS: Final = 8
 """So many containers above what is new its neighbours are looked for."""
 
 _NOBODY: Final = frozenset(map(canonical.type_digest, blocks.UNNAMED_TYPES)) | {canonical.NO_TYPE, SUMMARY_TYPE}
+_REPEATING: Final = {schema.CONTAINS: 1, "derived_from": 0}
+"""By which edges a summary is tied to what it repeats, and which end of them it is: the source is 0."""
 _ABOUT_ONE: Final = (ev.Created, ev.Revised, ev.Named, ev.Unnamed, ev.Embedded, ev.Filled)
 
 
@@ -84,15 +86,24 @@ def changed_worlds(ctx: context.Context, after: int, head: int, most: int) -> Ch
 
 
 def _news(ctx: context.Context, event: ev.Event) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The worlds that an event says something new about, and those that one must see to be told."""
+    """The worlds that an event says something new about, and those that one must see to be told.
+
+    A summary repeats what its world contains, and says nothing new of it.
+    """
     if isinstance(event, _ABOUT_ONE):
         about = _nodes(ctx, event.lineage)
-        return about, about
+        return ((), ()) if about and _is_summary(ctx.tables, about[0]) else (about, about)
     if isinstance(event, ev.Linked):
         about = _nodes(ctx, event.source, event.target, event.home)
+        if about and event.type in _REPEATING and _is_summary(ctx.tables, about[_REPEATING[event.type]]):
+            return (), ()
         # What joins a container is new to it; the container is not new for that.
         return (about[1:2] if event.type == schema.CONTAINS else about[:2]), about
     return (), ()
+
+
+def _is_summary(tables: rows.Tables, node: int) -> bool:
+    return tables.version(node, tables.node(node).versions).type == SUMMARY_TYPE
 
 
 def _nodes(ctx: context.Context, *lineages: bytes) -> tuple[int, ...]:
@@ -250,8 +261,9 @@ def recluster(
         proposals: list[str] = []
         marked, head = _progress(writer)
         through = max(after, marked)
+        looked: set[int] = set()
         while leased and through < head and (limit is None or looked_at < limit) and not stopped():
-            looks, reached = _look(writer, meaning, through, head, most, every=tiebreaker is not None)
+            looks, reached = _look(writer, meaning, through, head, most, looked, every=tiebreaker is not None)
             judged = (pair for look in looks for pair in _judged(look, meaning, tiebreaker))
             # The first look at a pair counts, wherever one transaction ends and the next begins.
             found: dict[frozenset[bytes], tuple[bytes, bytes, dict[str, Any]]] = {}
@@ -274,13 +286,25 @@ def _progress(writer: Writer) -> tuple[int, int]:
 
 
 def _look(
-    writer: Writer, meaning: vectors_of_texts.NearestTexts | None, after: int, head: int, most: int, *, every: bool
+    writer: Writer,
+    meaning: vectors_of_texts.NearestTexts | None,
+    after: int,
+    head: int,
+    most: int,
+    looked: set[int],
+    *,
+    every: bool,
 ) -> tuple[list[ComparedWorld], int]:
-    """The worlds around the next commits, compared, and the last of those commits."""
+    """The worlds around the next commits, compared, and the last of those commits.
+
+    ``looked``: those that were compared since the commit ``head``, in which another look finds nothing else.
+    """
     with writer.env.read() as txn:
         ctx = reading(writer, txn)
         fresh = changed_worlds(ctx, after, head, most)
-        return list(_looks(ctx, writer, meaning, fresh.nodes, every=every)), fresh.through
+        nodes = [node for node in fresh.nodes if node not in looked]
+        looked.update(nodes)
+        return list(_looks(ctx, writer, meaning, nodes, every=every)), fresh.through
 
 
 def reading(writer: Writer, txn: Any) -> context.Context:

@@ -104,6 +104,35 @@ def test_nothing_is_written_where_nothing_is_found_and_what_was_looked_at_is_not
         assert db.recluster().looked_at == 0
 
 
+def test_one_run_looks_at_each_world_once_however_many_commits_are_near_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loading 100,000 facts by ten commits into ten thousand topics had each fact looked at twelve times."""
+    monkeypatch.setattr(reclustering, "MAX_NEW", 1)
+    with new_store() as db:
+        topic = db.create("Topic", "birds", resolve=False)
+        for name in ("Ada Heron", "Ben", "Cem"):
+            db.create("Entity", name, world=topic, resolve=False)
+        db.alias(db.create("Entity", "Dr Okafor", world=topic, resolve=False), "Ada Herron")
+        found = db.recluster()
+        assert (found.looked_at, found.pending) == (5, 0)
+        assert pairs(db) == [("Dr Okafor", "Ada Heron")]
+
+
+def test_a_summary_brings_no_new_look_at_what_it_repeats_and_a_fact_beside_it_does() -> None:
+    clock = ManualClock()
+    with new_store(clock=clock) as db:
+        topic = db.create("Topic", "birds", resolve=False)
+        for name in ("Ada", "Ben", "Cem"):
+            db.create("Entity", name, content=f"{name} counts herons.", world=topic, resolve=False)
+        assert db.recluster().looked_at == 4
+        clock.value += 1_000_000
+        assert len(db.consolidate(min_age=0, sweep=False).summaries) == 1
+        assert db.recluster().looked_at == 0
+        db.create("Entity", "Dora", content="Dora counts swans.", world=topic, resolve=False)
+        clock.value += 1_000_000
+        assert len(db.consolidate(min_age=0, sweep=False).summaries) == 1, "the summary has another version"
+        assert db.recluster().looked_at == 5
+
+
 def test_statements_without_a_name_are_nobody_however_near_their_meanings_are() -> None:
     """Two hundred notes of an agent's steps had five hundred proposals that two of them be one."""
     with new_store(embedder=Topics()) as db:
