@@ -51,7 +51,10 @@ EXTRACTIONS: Final = 8
 
 _COPIES: Final = {
     copies.BACKUP: ("a backup", "Restore it first: `worlddb restore DIR --into NEW`"),
-    "restoring": ("the beginning of a restore that broke off", "Restore into another folder"),
+    copies.RESTORING: (
+        "the beginning of a restore that broke off",
+        "Run the same `worlddb restore` again: it goes on with it",
+    ),
     "snapshot": ("a snapshot", "Replay to its commit: `worlddb replay --until SEQ --into NEW`"),
 }
 

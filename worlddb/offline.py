@@ -18,6 +18,7 @@ from worlddb.log.model.checkpoint import anchor_of, read_checkpoint
 from worlddb.log.model.clock import Clock, Entropy, SystemClock, SystemEntropy
 from worlddb.log.model.proof import Inclusion, ProofCheck, check, read_proof
 from worlddb.log.store import bundle_contents, copies, environment
+from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.storage.schema import LAYOUT
 from worlddb.query.diff import Asked, Difference, StoreMoment, diff_bundles
 from worlddb.query.diff import diff as diff_readers
@@ -25,7 +26,15 @@ from worlddb.reconciler.backup import backups
 from worlddb.reconciler.diagnostics import examination, installation
 from worlddb.reconciler.edge_types import handler, registry
 from worlddb.reconciler.edge_types.builtin_types import DEFAULT_ONTOLOGY
-from worlddb.store import DEFAULT_TIMEOUT_SECONDS, backup_into, folder_of, has_begun, is_regular_file, open_environment
+from worlddb.store import (
+    DEFAULT_TIMEOUT_SECONDS,
+    backup_into,
+    folder_of,
+    has_begun,
+    is_own,
+    is_regular_file,
+    open_environment,
+)
 
 if TYPE_CHECKING:
     from worlddb.log.beliefs.recall_receipt import RecallCheck, RecallProof, RecallReceipt
@@ -160,11 +169,11 @@ def restore(
 
     Every commit and text is checked. What ``erasures_of``, an original that still exists, has erased since the backup
     was made is left out. Nothing is made of what is no backup. What breaks off later leaves a directory that refuses to
-    be written to: delete it and begin again.
+    be written to: the same call again goes on with it.
 
     Raises:
         NotAStore: there is no backup in the directory.
-        PlaceTaken: the new directory is not empty.
+        PlaceTaken: the new directory is not empty, and holds no beginning of the same restore.
         BackupMismatch: the directory holds a store that is no backup, or the original is another store.
         DamagedStore: a commit of the backup is not what was written.
     """
@@ -174,15 +183,27 @@ def restore(
     with ExitStack() as opened:
         ours = _open(opened, source)
         original = None if erasures_of is None else _open(opened, folder_of(erasures_of))
-        if target.is_dir() and any(target.iterdir()):
+        if target.is_dir() and any(target.iterdir()) and not _is_begun(target):
             raise errors.PlaceTaken(f"{target} is not empty", "Name an empty or a new directory")
-        made = backups.restore(ours, lambda: _open(opened, target, create=True), original, progress)
-        place = copies.Copy(copies.BACKUP, str(source.resolve()), made.seq, made.seq)
-        restored = _open(opened, target)
-        for known in (ours, *([] if original is None else [original])):
-            copies.carry(known, restored, made.seq)
-        copies.note_copy(restored, place)
-        return made
+
+        def settle(restored: environment.Environment, seq: int) -> None:
+            for known in (ours, *([] if original is None else [original])):
+                copies.carry(known, restored, seq)
+            copies.note_copy(restored, copies.Copy(copies.BACKUP, str(source.resolve()), seq, seq))
+
+        return backups.restore(ours, lambda: _open(opened, target, create=True), settle, original, progress)
+
+
+def _is_begun(folder: Path) -> bool:
+    """True if a folder that is not empty holds no more than what a restore that broke off leaves."""
+    try:
+        with ExitStack() as opened, _open(opened, folder, create=True).read() as txn:
+            log = LmdbLog(txn)
+            if log.check_format():
+                return log.copy_kind() == copies.RESTORING
+    except errors.WorldDBError:
+        return False
+    return all(is_own(entry.name) for entry in folder.iterdir())
 
 
 def _open(opened: ExitStack, folder: Path, *, create: bool = False) -> environment.Environment:

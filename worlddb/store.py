@@ -171,14 +171,15 @@ def _prepare(folder: Path, create: bool) -> None:
             raise errors.DamagedStore(f"{data} is gone from a store", "Restore the store from a backup")
         if not create:
             raise errors.NotAStore(f"There is no store at {folder}", "Check the path, or write to it first")
-        if folder.exists() and any(not _is_own(entry.name) for entry in folder.iterdir()):
+        if folder.exists() and any(not is_own(entry.name) for entry in folder.iterdir()):
             raise errors.NotAStore(
                 f"{folder} is a directory with other things in it", "Name an empty or a new directory"
             )
         durable.make_folder(folder)
 
 
-def _is_own(name: str) -> bool:
+def is_own(name: str) -> bool:
+    """Return whether a name is that of something which is made in the folder of a store before its first commit."""
     return name in _OWN_FILES or name.startswith((durable.NEW_PREFIX, scratch.HELD_PREFIX))
 
 

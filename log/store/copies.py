@@ -29,6 +29,8 @@ COPIES_FILE: Final = "copies.jsonl"
 
 BACKUP: Final = "backup"
 """The kind of copy that is brought up to date again and again."""
+RESTORING: Final = "restoring"
+"""The kind of a copy that becomes a store of its own when it is whole."""
 
 _KEYS: Final = (HEAD_KEY, bytes([COPIES]))
 _PATIENCE_SECONDS: Final = 2.0

@@ -4,7 +4,7 @@ A backup is made into a store when needed. An upgrade brings a store's tables to
 then all tables in one transaction.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -17,11 +17,16 @@ from worlddb.log.store.log import LmdbLog
 from worlddb.projections import runner, scrub
 from worlddb.projections.tables.apply.log_marks import refuse_supposed
 from worlddb.projections.tables.storage import rows, schema
-from worlddb.reconciler.backup.commit_copier import CHUNK_COMMITS, NOWHERE, Copier, arrivals, erasures_after, take_over
-
-RESTORING: Final = "restoring"
-"""The kind of a copy that becomes a store of its own when it is whole."""
-
+from worlddb.reconciler.backup.commit_copier import (
+    CHUNK_COMMITS,
+    NOWHERE,
+    Copier,
+    Elsewhere,
+    arrivals,
+    erasures_after,
+    erasures_in,
+    take_over,
+)
 
 RESTORER: Final = "restore"
 """Who says in a restored store what the original had erased since the backup was made."""
@@ -82,17 +87,19 @@ def backup(
 def restore(
     source: environment.Environment,
     begin: Callable[[], environment.Environment],
+    settle: Callable[[environment.Environment, int], None],
     original: environment.Environment | None = None,
     progress: runner.Progress | None = None,
 ) -> Restored:
-    """Make a store from a backup, in an empty directory.
+    """Make a store from a backup, in an empty directory, or go on with one that was begun by the same backup.
 
     Texts that the original has erased since are left out. ``begin`` makes the target, and is called once the backup was
     found to be one: a mistyped name leaves nothing. Until it is whole, the target is marked as something that cannot be
-    written to.
+    written to. ``settle`` is given it, and its last commit, just before it is no longer.
 
     Raises:
         BackupMismatch: the source is no backup, or the original is another store.
+        PlaceTaken: what was begun is not of this backup, or lacks texts that are not left out now.
         DamagedStore: a commit of the backup is not what was written.
     """
     with source.read() as txn:
@@ -110,13 +117,53 @@ def restore(
             common = verify.common_commits(LmdbLog(ours), LmdbLog(theirs))
         elsewhere = erasures_after(original, common)
     target = begin()
-    Copier(source, target, kind=RESTORING, author=RESTORER, elsewhere=elsewhere).copy(until, progress)
+    lacking = _not_begun(source, target, until, elsewhere)
+    Copier(source, target, kind=copies.RESTORING, author=RESTORER, elsewhere=lacking).copy(until, progress)
+    settle(target, until)
     target.write(lambda txn: LmdbLog(txn).mark_copy(""))
     with target.read() as txn:
         log = LmdbLog(txn)
         taken = {each.chain for each in (*elsewhere.tied, *elsewhere.untied, *log.untied.all())}
         taken.update(each.chain for seq in range(1, log.head().seq + 1) for each in arrivals(log, seq))
         return Restored(until, log.header(until).root.hex(), len(taken))
+
+
+def _not_begun(
+    source: environment.Environment, target: environment.Environment, until: int, elsewhere: Elsewhere
+) -> Elsewhere:
+    """What a restore has yet to apply of later erasures, where an earlier run was broken off; all in an empty target.
+
+    Raises:
+        PlaceTaken: that run was of another backup, or left texts out that are not to be left out now.
+    """
+    with source.read() as ours, target.read() as theirs:
+        log, begun = LmdbLog(ours), LmdbLog(theirs)
+        if not begun.check_format():
+            return elsewhere
+        head = begun.head().seq
+        # Behind the backup's commits there is at most what the restore itself said of later erasures.
+        own = all(begun.header(seq).author == RESTORER and arrivals(begun, seq) for seq in range(until + 1, head + 1))
+        gone = {blob for each in (*elsewhere.tied, *elsewhere.untied) for blob in each.blobs}
+        if (
+            begun.copy_kind() != copies.RESTORING
+            or not own
+            or verify.common_commits(log, begun) != min(head, until)
+            or any(blob not in gone for blob in _lacking(log, begun, min(head, until)))
+        ):
+            raise errors.PlaceTaken(
+                f"{target.folder} holds what a restore of another backup began, or one that left other texts out",
+                "Run that one again to go on with it, or delete the directory, or name a new one",
+            )
+        said = {each.chain for seq in range(1, head + 1) for each in erasures_in(begun, seq)}
+        return elsewhere._replace(tied=tuple(each for each in elsewhere.tied if each.chain not in said))
+
+
+def _lacking(log: LmdbLog, begun: LmdbLog, last: int) -> Iterator[tuple[int, int]]:
+    """The places of texts up to a commit that a log has and its copy has not."""
+    for seq in range(1, last + 1):
+        for at in range(log.events(seq).blob_count):
+            if begun.blob(seq, at) is None and log.blob(seq, at) is not None:
+                yield seq, at
 
 
 def _refuse_other(source: environment.Environment, target: environment.Environment) -> int:

@@ -404,7 +404,17 @@ def kind(env: environment.Environment) -> Iterator[installation.Symptom]:
     """Is this a store that can be written to."""
     with env.read() as txn:
         copy = LmdbLog(txn).copy_kind()
-    if copy:
+    if copy == copies.RESTORING:
+        yield installation.Symptom(
+            "restore_unfinished",
+            True,
+            str(env.folder),
+            "A restore into this directory was broken off",
+            "It can be read, lacks the last commits of the backup, and cannot be written to",
+            "Run the same restore again: it goes on with it",
+            f"worlddb restore BACKUP --into {installation.quoted(env.folder)}",
+        )
+    elif copy:
         yield installation.Symptom(
             "is_copy",
             False,

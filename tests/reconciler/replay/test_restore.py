@@ -12,7 +12,7 @@ from tests.reconciler.replay.test_backup import Interrupted, fill
 from tests.support.faults.traces import traces
 from tests.support.running import Here
 from worlddb import BackupMismatch, DamagedStore, Database, PlaceTaken, ReadOnlyBackup
-from worlddb.log.store import environment
+from worlddb.log.store import copies, environment
 from worlddb.reconciler.backup import commit_copier
 
 
@@ -127,8 +127,103 @@ def test_a_restore_that_breaks_off_leaves_nothing_that_can_be_written_to(
             db.create("Note", "x")
         with pytest.raises(BackupMismatch):
             worlddb.restore(tmp_path / "new", tmp_path / "newer")
-    with pytest.raises(PlaceTaken):
-        worlddb.restore(backed[1], tmp_path / "new")
+    symptom = next(each for each in worlddb.diagnose(tmp_path / "new").symptoms if each.code == "restore_unfinished")
+    assert symptom.wrong and symptom.command.startswith("worlddb restore ")
+    assert worlddb.restore(backed[1], tmp_path / "new").seq == 7
+    with worlddb.open(tmp_path / "new") as db:
+        assert db.verify(deep=True).ok and db.create("Note", "x").seq == 8
+
+
+@pytest.mark.parametrize("erasures", [False, True])
+def test_a_restore_that_breaks_off_at_any_point_is_gone_on_with(
+    backed: tuple[Path, Path, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, erasures: bool
+) -> None:
+    monkeypatch.setattr(commit_copier, "CHUNK_COMMITS", 2)
+    original = backed[0] if erasures else None
+    whole = worlddb.restore(backed[1], tmp_path / "whole", erasures_of=original)
+    with worlddb.open(tmp_path / "whole") as db:
+        expected = state(db)
+    steps: list[str] = []
+    cut = 0
+
+    def step(name: str) -> None:
+        steps.append(name)
+        if len(steps) == cut:
+            raise Interrupted
+
+    for at in range(1, 1_000):
+        into = tmp_path / f"cut at {at}"
+        steps.clear()
+        with monkeypatch.context() as patched:
+            cut = at
+            patched.setattr(environment, "_no_step", step)
+            with suppress(Interrupted):
+                worlddb.restore(backed[1], into, erasures_of=original)
+        is_over = len(steps) < at
+        if at % 2 and not is_over:
+            holds(into)
+        try:
+            assert worlddb.restore(backed[1], into, erasures_of=original) == whole
+        except PlaceTaken:
+            assert is_over or steps[-1] == "committed", "it was whole by then"
+        with worlddb.open(into) as db:
+            assert state(db) == expected and db.verify(deep=True).findings == ()
+            assert f"backup at {backed[1]}" in db.erasure_receipt(db.erase(backed[2][0], reason="x")).not_reached
+        assert not erasures or traces(into, ["Perishable"]) == []
+        if is_over:
+            break
+    assert at > 10
+
+
+def holds(folder: Path) -> None:
+    with suppress(worlddb.NotAStore), worlddb.open(folder, create=False) as db:
+        assert db.verify(deep=True).findings == ()
+
+
+def test_a_restore_whose_mark_alone_was_left_is_made_whole(
+    backed: tuple[Path, Path, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, backup, refs = backed
+    with monkeypatch.context() as patched:
+        patched.setattr(copies, "note_copy", interrupt)
+        with pytest.raises(Interrupted):
+            worlddb.restore(backup, tmp_path / "new", erasures_of=store)
+    with worlddb.open(store) as db:
+        db.erase(refs[1], reason="request 9")
+    made = worlddb.restore(backup, tmp_path / "new", erasures_of=store)
+    assert (made.seq, made.erasures) == (7, 2)
+    with worlddb.open(tmp_path / "new") as db:
+        assert db.verify(deep=True).findings == ()
+        assert [world.name for world in db.view().children()][:2] == ["walrus 0", ""]
+        assert db.head().seq == 9 and db.create("Note", "after").seq == 10
+    assert traces(tmp_path / "new", ["Perishable", "walrus 1"]) == []
+
+
+def interrupt(*_: object) -> None:
+    raise Interrupted
+
+
+def test_another_restore_does_not_go_on_with_what_one_has_begun(
+    backed: tuple[Path, Path, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, backup, _ = backed
+    with worlddb.open(tmp_path / "other") as db:
+        db.create("Note", "another store")
+        db.backup(tmp_path / "other's")
+    with monkeypatch.context() as patched:
+        patched.setattr(copies, "note_copy", interrupt)
+        with pytest.raises(Interrupted):
+            worlddb.restore(backup, tmp_path / "new", erasures_of=store)
+    for wrong in (tmp_path / "other's", backup):
+        with pytest.raises(PlaceTaken, match="another backup began, or one that left other texts out") as told:
+            worlddb.restore(wrong, tmp_path / "new")
+        assert "again to go on with it" in told.value.remedy
+    assert worlddb.restore(backup, tmp_path / "new", erasures_of=store).erasures == 1
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes.txt").write_text("mine")
+    with pytest.raises(PlaceTaken, match="is not empty"):
+        worlddb.restore(backup, tmp_path / "full")
+    assert [each.name for each in (tmp_path / "full").iterdir()] == ["notes.txt"]
 
 
 def test_a_backup_with_a_changed_text_is_not_restored(backed: tuple[Path, Path, list[str]], tmp_path: Path) -> None:
