@@ -271,6 +271,7 @@ _REASONS: Final = {
     scoring.EXCHANGE: "in an exchange that fits",
     retrieve.NEWER: "newer than a hit that it contradicts",
     retrieve.SUPERSEDED: "superseded by the hit before it",
+    retrieve.THEN: "held at the time that the question names, and holds no more",
     retrieve.LATER: "later than a hit about the same subject that it competes with",
     "told": "tells a number, a time, an age or a price, which fits the question",
     "taste": "says what somebody prefers, and advice is asked for",
@@ -302,8 +303,9 @@ _EARLIER_LEFT_OUT: Final = 'the question asks for change ("{}"), and what was va
 _PRESENT: Final = 'the question asks for the present ("{}"): that is the valid time of the view'
 _READ: Final = "read as times: {}"
 _THEN: Final = (
-    "at the time that the question names something else held, whose place what is shown has taken: ask as of that time"
+    "at the time that the question names something else held than now{}: ask as of that time for all that held then"
 )
+_THEN_FIRST: Final = ", and comes first, with when it ended"
 _STATISTICS: Final = (
     "term statistics are the present index's, not the view's; only an exact ranking is that of a replayed store"
 )
@@ -407,7 +409,7 @@ def notes_of(
         _EARLIER.format(question.wish) if choice.earlier and not choice.include_superseded else "",
         _EARLIER_LEFT_OUT.format(question.wish) if is_refused and question.wish else "",
         _PRESENT.format(question.asks_for_present) if question.asks_for_present and not question.wish else "",
-        _THEN if then else "",
+        _THEN.format("" if request.group else _THEN_FIRST) if then else "",
         _told_of([pair for pair in rivals if pair not in recorded], _COMPETING),
         _told_of(recorded, _CONTRADICTING),
         _STATISTICS if at_present else "",

@@ -17,7 +17,7 @@ from worlddb.query.question.question import ENTITY, MAX_K, TEXT, VECTOR, Request
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import answer, candidates, ranking, scoring
 from worlddb.query.recall.filters import Filter
-from worlddb.query.recall.retrieve import Found, begin, held_then, retrieve, searched_world
+from worlddb.query.recall.retrieve import Found, begin, held_then, past_times, retrieve, searched_world
 from worlddb.query.records import records
 from worlddb.query.snapshot import valid_period, visible
 from worlddb.query.snapshot.snapshot import members_below
@@ -338,9 +338,9 @@ def _shown(
 
 
 def _held_then(window: Window, snapshot: visible.VisibleSnapshot, request: Request, found: Found) -> bool:
-    """True if a hit replaced what held at a time in the question, and only the present is shown."""
-    named = request.question.times if request.choice == valid_period.Choice() else ()
-    if not named:
+    """True if a hit replaced what held at a time in the question, or did hold then and does no more."""
+    past = past_times(request, snapshot.place.moment.valid)
+    if not past:
         return False
     earlier = candidates.Gate(
         snapshot,
@@ -349,7 +349,7 @@ def _held_then(window: Window, snapshot: visible.VisibleSnapshot, request: Reque
         request.least_trust,
         memories=True,
     )
-    return held_then(snapshot, earlier, found.shown(), named)
+    return held_then(snapshot, earlier, found.shown(), past)
 
 
 def _left_out(

@@ -22,7 +22,6 @@ from worlddb.query.claims import claim_frame, claim_relation
 from worlddb.query.claims.claim_frame import MAX_CHARACTERS
 from worlddb.query.lanes.text_lane import TextLane
 from worlddb.query.question.question import CONVEX, LANES, MAX_K, TEXT, VECTOR, Request
-from worlddb.query.question.question_dates import Span
 from worlddb.query.reads import build, world_lookup
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import candidates, filters, ranking
@@ -38,6 +37,8 @@ SUPERSEDED: Final = "superseded"
 """As much of a hit that is shown because one before it has taken its place."""
 LATER: Final = "competes"
 """As much of a statement that began later than a better hit about the same subject that it competes with."""
+THEN: Final = "then"
+"""As much of what held at a time in the question, in the place of what is shown of now."""
 TRUST: Final = "trust"
 """What a hit loses for want of trust, among its scores."""
 DECAY: Final = "decay"
@@ -232,21 +233,53 @@ def with_superseded(
     return list(found.values())
 
 
+def then_first(
+    snapshot: visible.VisibleSnapshot,
+    then: Sequence[candidates.Gate],
+    ranked: Sequence[ranking.Ranked],
+) -> list[ranking.Ranked]:
+    """The hits, and before each what it took the place of, if that held at a time in the question and the hit did not.
+
+    A world that says something else by now is shown as it was then, but for turns of a conversation: who corrects one
+    says what was said. ``then`` let through what held at one of the times.
+    """
+    found: dict[int, ranking.Ranked] = {}
+    for hit in ranked:
+        node, seen, *_ = hit.passed
+        for gate in then:
+            if gate.choice.admits(snapshot.place.moment, seen.validity):
+                continue
+            for other, held in _superseded(snapshot, gate, node):
+                passed = candidates.Passed(other, held, 0.0)
+                found.setdefault(other, ranking.Ranked(passed, hit.score, {}, {THEN: hit.score}))
+            own = gate.seen(node) if seen.row.type != _TURN else None
+            if own is not None and snapshot.body(own.row) is not None:
+                hit = hit._replace(passed=hit.passed._replace(seen=own), parts={**hit.parts, THEN: 0.0})
+                break
+        found.setdefault(node, hit)
+    return list(found.values())
+
+
+def past_times(request: Request, now: int) -> list[valid_period.Period]:
+    """The times in the question that are past, where only the present is shown."""
+    named = request.question.times if request.choice == valid_period.Choice() else ()
+    return [valid_period.Period(Interval(*span[:2]), throughout=False) for span in named if span[1] <= now]
+
+
 def held_then(
     snapshot: visible.VisibleSnapshot,
     earlier: candidates.Gate,
     shown: Iterable[ranking.Ranked],
-    spans: Iterable[Span],
+    past: Sequence[valid_period.Period],
 ) -> bool:
-    """True if a hit replaced something that held at one of these times, all of them past.
+    """True if a hit replaced something that held at one of these times, or is what did.
 
     Only what ``earlier`` lets through counts.
     """
     tables, moment = snapshot.tables, snapshot.place.moment
-    past = [valid_period.Period(Interval(*span[:2]), throughout=False) for span in spans if span[1] <= moment.valid]
-    if not past:
-        return False
     for hit in shown:
+        if THEN in hit.parts:
+            return True
         before = (seen for _, seen in _superseded(snapshot, earlier, hit.passed.node))
         if any(period.admits(seen.validity) for seen in before for period in past):
             return True
@@ -473,7 +506,7 @@ def _find(
     fitting = None if request.filters is None else filters.Filter(snapshot, window.spec, request.filters)
     inside = searched_world(window, snapshot, request)
     gate = candidates.Gate(snapshot, inside, request.choice, request.least_trust, fitting, memories=True)
-    compares = request.group is None and request.choice == valid_period.Choice()
+    compares = shows_now = request.group is None and request.choice == valid_period.Choice()
     # The same first hits are looked at whatever is wanted: the answer to fewer is the beginning of that to more.
     asked = request._replace(k=max(request.k, LOOKED_AT)) if compares else request
     rank = partial(_ranked, snapshot, gate, about=about, lanes=lanes, rules=_standing(window, gate, lanes, request))
@@ -498,6 +531,12 @@ def _find(
             memories=True,
         )
         ranked = with_superseded(snapshot, before, ranked, request.k)
+    if shows_now and (past := past_times(request, snapshot.place.moment.valid)):
+        choices = (valid_period.Choice(period=period) for period in past)
+        then = [
+            candidates.Gate(snapshot, inside, choice, request.least_trust, fitting, memories=True) for choice in choices
+        ]
+        ranked = then_first(snapshot, then, ranked)
     ranked = ranked if request.group is not None else ranked[: request.k]
     nodes = {hit.passed.node for hit in ranked} if rivals else ()
     rivals = tuple(each for each in rivals if each.later in nodes)

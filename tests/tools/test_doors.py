@@ -37,7 +37,7 @@ class House:
 
     def __init__(self, running: rest.Running, run: Here) -> None:
         self.db: Database = running.db
-        self._run, self._rest = run, running.caller("program")
+        self.run, self._rest = run, running.caller("program")
         self._mem = worlddb.memory(self.db, user="ana")
         self._session = Session(self.db)
         self._home = self.db.create("Scope", "mine", valid_from="0001-01-01").ref
@@ -54,7 +54,7 @@ class House:
             return Told(told["id"], told["restated"], told.get("notes", []))
         if door == "command line":
             times = [*(["--since", since] if since else []), *(["--until", until] if until else [])]
-            told = self._run.json("remember", text, "--user", "ana", "--about", "Ana", *times)
+            told = self.run.json("remember", text, "--user", "ana", "--about", "Ana", *times)
             return Told(told["ref"], bool(told["repeated"]), told["notes"])
         if door == "mcp":
             assert until is None
@@ -105,3 +105,32 @@ def test_marks_of_a_plan_that_is_said_again_are_told(house: House) -> None:
         told = call(Session(house.db), "memory_write", valid_from="2126-10-01", labels=labels, **given)
         assert note is None or any(note in each for each in told["notes"])
     assert "not found before" in json.dumps(told["notes"])
+
+
+@pytest.mark.parametrize("how", ["superseded", "corrected"])
+def test_what_held_last_spring_comes_first_and_says_until_when(house: House, how: str) -> None:
+    """By every door, asked as of then or now; only a note told that something else had held."""
+    mem = worlddb.memory(house.db, user="ana")
+    lisbon = mem.add("Ana lives in Lisbon.", about="Ana", since="2024-05-01")
+    if how == "superseded":
+        mem.add("Ana lives in Porto.", about="Ana", since="2025-09-01", replaces=lisbon)
+    else:
+        mem.correct(lisbon, "Ana lives in Porto.", since="2025-09-01")
+    mem.add("Ana likes the harbour of Lisbon.", about="Ana", since="2020-01-01")
+    question, plain, then = "Where did Ana live last spring?", "Where does Ana live?", "2025-04-15"
+    until = "2025-09-01T00:00:00Z"
+    for found in (mem.recall(question), mem.as_of(then).recall(plain)):
+        assert found.hits[0].content == "Ana lives in Lisbon."
+        assert worlddb.format_time(found.hits[0].valid.end) == until
+    assert "2024-05-01 to 2025-09-01: Ana lives in Lisbon." in mem.as_of(then).context(plain)
+    told = mem.context(question).splitlines()
+    assert any("2024-05-01 to 2025-09-01: Ana lives in Lisbon." in line for line in told)
+    dated = "Where did Ana live in April 2025?"  # The clock of the command line is that of the machine.
+    for asked in ((dated,), (plain, "--valid", then)):
+        hit = house.run.json("recall", *asked, "--user", "ana")["hits"][0]
+        assert (hit["content"], hit["valid"]["to"]) == ("Ana lives in Lisbon.", until)
+    shown = house.run("recall", dated, "--user", "ana").out
+    assert "2024-05-01 to 2025-09-01" in shown.splitlines()[0] and "--valid" in shown
+    for tool, given in (("memory_recall", {"query": question}), ("memory_as_of", {"query": plain, "valid": then})):
+        memory = call(Session(house.db), tool, user_id="ana", **given)["memories"][0]
+        assert (memory["text"], memory["valid_to"]) == ("Ana lives in Lisbon.", until)

@@ -224,6 +224,16 @@ def test_a_question_about_a_past_time_is_told_that_something_else_held_then(db: 
         ):
             assert (told in db.view().recall(question, exact=exact).note) == then, question
     asked = "Where did Mara live in April 2023?"
+    for exact in (False, True):
+        found = db.view().recall(asked, exact=exact)
+        assert refs(found)[:2] == [lisbon, porto] and "comes first, with when it ended" in found.note
+        assert worlddb.format_time(found.hits[0].valid.end) == "2023-09-01T00:00:00Z"
+        assert "held at the time that the question names" in found.hits[0].reason
+        named = db.view().recall("What was the cat called in April 2023?", exact=exact).hits[0]
+        assert (named.content, named.valid.end) == ("the cat is called Rex", found.hits[0].valid.end)
+        assert db.view().recall(asked, exact=exact, k=1).hits == found.hits[:1]
+        both = db.view().recall("Where did Mara live in 2023?", exact=exact)
+        assert refs(both)[0] == porto, "which held then, too"
     assert refs(db.view(valid="2023-04-15").recall(asked)) == [lisbon]
     assert told not in db.view(valid="2023-04-15").recall(asked).note
     for options in ({"include_superseded": True}, {"overlaps": ("2023-04-01", "2023-05-01")}):
