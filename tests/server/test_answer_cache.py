@@ -327,6 +327,80 @@ def test_all_that_a_turn_of_the_loop_reads_costs_one_transaction(
     assert [after - before for before, after in zip([0, *counts], counts, strict=False)] == [1, 3] * 3
 
 
+def _at_once(served: Running, key: str, target: str, method: str = "GET", **headers: str) -> Any:
+    """What is answered without a task; to be called in a loop. ``None`` if that is left to one."""
+    path, _, query = target.partition("?")
+    told = {"host": "127.0.0.1", "authorization": f"Bearer {key}"} | headers
+    named = [(name.replace("_", "-").encode(), value.encode()) for name, value in told.items()]
+    scope = {"type": "http", "method": method, "path": path, "raw_path": path.encode(), "query_string": query.encode()}
+    return served.rest.at_once({**scope, "headers": named})
+
+
+def test_what_is_answered_at_once_is_answered_as_by_a_task(tmp_path: Path) -> None:
+    with running(tmp_path, embedder=None, clock=ManualClock(START)) as served:
+        _compare(served)
+
+
+def _compare(served: Running) -> None:
+    db, store = served.db, served.db.head().store_id
+    ref = db.create("Place", "Riga", content="wet").ref
+    key, other = (served.keys.add(store, name, None, write=False) for name in ("ana", "bo"))
+    inside = served.keys.add(store, "inside", ref, write=False)
+    tag = served.stranger(key)("GET", f"/v1/worlds/{ref}").headers["etag"]
+    served.stranger(inside)("GET", f"/v1/worlds/{ref}")
+    asked: list[tuple[str, str, dict[str, str]]] = [
+        ("GET", f"/v1/worlds/{ref}", {}),
+        ("HEAD", f"/v1/worlds/{ref}", {}),
+        ("GET", f"/v1/worlds/{ref}", {"if_none_match": tag}),
+        ("GET", f"/v1/worlds/{ref}?valid=2001-01-01", {}),
+        ("GET", f"/v1/worlds/{ref}?valid=nonsense", {}),
+        ("GET", f"/v1/worlds/{ref}?nothing=1", {}),
+        ("GET", f"/v1/worlds/{'0' * 64}", {}),
+        ("GET", f"/v1/worlds/{ref}", {"accept": "text/csv"}),
+        ("GET", f"/v1/worlds/{ref}/edges", {}),
+        ("GET", f"/v1/worlds/{ref}/history", {}),
+    ]
+
+    async def found(times: int) -> list[Any]:
+        return [_at_once(served, key, target, how, **named) for _ in range(times) for how, target, named in asked]
+
+    left = {f"/v1/worlds/{ref}/edges", f"/v1/worlds/{ref}/history"}
+    first = asyncio.run(found(1))
+    assert {target for (_, target, _), answer in zip(asked, first, strict=True) if answer is None} == left
+    by_task = [
+        served.stranger(key)(how, target, headers={name.replace("_", "-"): value for name, value in named.items()})
+        for how, target, named in asked
+    ]
+    for (how, target, _), task, answer in zip(asked * 2, by_task * 2, asyncio.run(found(2)), strict=True):
+        assert (answer.status, len(answer.body)) == (task.status_code, len(task.content)), (how, target)
+        headers = {name.decode(): value.decode() for name, value in answer.headers}
+        assert {**headers, "x-request-id": ""} == {**task.headers, "x-request-id": ""}, (how, target)
+        if answer.status < 300:
+            assert answer.body == task.content, (how, target)
+
+    async def others() -> list[Any]:
+        for_none = [_at_once(served, each, f"/v1/worlds/{ref}") for each in (inside, other, "nobody")]
+        return [*for_none, _at_once(served, key, "/v1/nothing"), _at_once(served, key, "/v1/worlds", "POST")]
+
+    assert asyncio.run(others()) == [None] * 5, "of one world, not known yet, no key, and nothing that is quick"
+    used = {each.key: each.requests for each in db.accounts.usage(by="total").usage}
+    assert sorted(used.values()) == [1, 1 + len(asked) - 2 + 3 * len(asked)], "each is counted, and once"
+
+
+def test_what_is_answered_at_once_sees_what_was_written_in_the_same_turn(served: Running) -> None:
+    ref = served.db.create("Place", "Riga", content="said 0").ref
+    key = served.keys.add(served.db.head().store_id, "ana", None, write=False)
+    served.stranger(key).get(f"/v1/worlds/{ref}")
+
+    async def turn() -> None:
+        for number in range(5):
+            for _ in range(2):
+                assert f'"said {number}"'.encode() in _at_once(served, key, f"/v1/worlds/{ref}").body
+            served.db.revise(ref, content=f"said {number + 1}")
+
+    asyncio.run(turn())
+
+
 def test_a_read_that_comes_in_a_turn_beside_one_that_waited_is_not_answered_as_before(served: Running) -> None:
     db = served.db
     one, other = (db.create("Fact", name, content="at first").ref for name in ("one", "other"))

@@ -122,6 +122,31 @@ def test_what_is_no_good_request_changes_nothing(server: Server, sent: bytes, st
         assert client.get("/v1/worlds").json()["worlds"] == before
 
 
+def test_many_requests_in_a_row_on_one_connection_are_answered_in_order(server: Server) -> None:
+    """What is kept is answered at once, and what is not by a task."""
+    address = urlsplit(server.url)
+    with server.client() as client:
+        refs = [client.put(f"/v1/worlds/row-{number}").json()["ref"] for number in range(5)]
+        before = client.get("/v1/usage?by=total").json()["usage"][0]["requests"]
+    paths = [f"/v1/worlds/{refs[n % 5]}" if n % 4 else "/v1/worlds?limit=1" for n in range(40)]
+    head = f"Host: {address.netloc}\r\nAuthorization: Bearer {server.key}\r\n"
+    sent = "".join(f"GET {path} HTTP/1.1\r\n{head}\r\n" for path in paths)
+    sent += f"GET {paths[1]} HTTP/1.1\r\n{head}Connection: close\r\n\r\n"
+    with socket.create_connection((address.hostname, address.port), PATIENCE_SECONDS) as connection:
+        connection.sendall(sent.encode())
+        answers = b"".join(iter(lambda: connection.recv(65_536), b"")).split(b"HTTP/1.1 ")[1:]
+    assert [answer[:3] for answer in answers] == [b"200"] * 41
+    for path, answer in zip([*paths, paths[1]], answers, strict=True):
+        assert (path.rpartition("/")[2].encode() in answer) or path.endswith("limit=1"), path
+    assert b"connection: close" in answers[-1] and b"connection: close" not in answers[0]
+    with socket.create_connection((address.hostname, address.port), PATIENCE_SECONDS) as connection:
+        connection.sendall(f"GET {paths[1]} HTTP/1.1\r\n{head}Connection: close\r\n\r\nno HTTP\r\n\r\n".encode())
+        closed = b"".join(iter(lambda: connection.recv(65_536), b""))
+    assert closed.count(b"HTTP/1.1 ") == closed.count(b"HTTP/1.1 200") == 1, "nothing is said after what closes"
+    with server.client() as client:
+        assert client.get("/v1/usage?by=total").json()["usage"][0]["requests"] == before + 43
+
+
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="what a process has loaded is read from /proc")
 def test_no_library_is_loaded_by_the_first_requests(tmp_path: Path) -> None:
     """What a server loads at its first recall, all clients wait for: it is there when it says that it is ready."""

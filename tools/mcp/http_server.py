@@ -29,7 +29,7 @@ from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from worlddb import Database
 from worlddb.tools.mcp import access_log, http_guards, listening
@@ -51,12 +51,15 @@ MAX_HEAD_BYTES: Final = 131_072
 """Of a request, and of anything else that is kept until it is whole: the longest query has half of it."""
 MAX_CHUNKS: Final = 10_000
 """Chunks in which the body of a request may come; each costs time, however small it is."""
+MAX_AT_ONCE: Final = 4
+"""Requests of one connection that are answered in one piece, so that many in a row hold up nobody."""
 MAX_WAITING: Final = 64
 """Requests that wait on one connection for those before them."""
 _NO_HTTP: Final = "This is no HTTP request, or its head is too large"
 _TELL_SECONDS: Final = 60.0
 _NETWORK_PREFIX: Final = 64
 _CLOSE: Final = (b"connection", b"close")
+_WITH_BODY: Final = frozenset((b"content-length", b"transfer-encoding", b"expect", b"upgrade"))
 _LOG: Final = logging.getLogger("worlddb.mcp.connections")
 
 
@@ -98,6 +101,19 @@ Malformed = tuple[bytes, bytes]
 PLAIN: Final[Malformed] = (b"text/plain; charset=utf-8", _NO_HTTP.encode())
 
 
+class Whole(NamedTuple):
+    """An answer that is there at once: its status, its headers without those of the connection, and what of its body
+    is sent."""
+
+    status: int
+    headers: Sequence[tuple[bytes, bytes]]
+    body: bytes
+
+
+AtOnce = Callable[[Scope], Whole | None]
+"""Answers a request that has no body, or leaves it to the application, which then knows nothing of it yet."""
+
+
 class _Unreadable(Exception):
     """What came is more than a connection takes."""
 
@@ -105,8 +121,11 @@ class _Unreadable(Exception):
 class Connection(HttpToolsProtocol):
     """A connection that speaks HTTP/1.1, is cut at its deadlines, and may have to make room for another."""
 
-    def __init__(self, *args: Any, crowd: "Crowd", malformed: Malformed = PLAIN, **named: Any) -> None:
+    def __init__(
+        self, *args: Any, crowd: "Crowd", malformed: Malformed = PLAIN, at_once: AtOnce | None = None, **named: Any
+    ) -> None:
         super().__init__(*args, **named)
+        self._at_once, self._left_at_once = at_once, 0
         # Another one than uvicorn's, which reads on after a request that closes the connection.
         self.parser = httptools.HttpRequestParser(self)
         self._application, self.app = cast(Any, self.app), cast(Any, self._answer)
@@ -126,6 +145,7 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse what came, and refuse it if it is no HTTP, or too much of what is kept until it is whole."""
+        self._left_at_once = MAX_AT_ONCE
         while data and not self._refused:
             self._unset_keepalive_if_required()
             self._quiet_bytes += len(data)
@@ -173,6 +193,30 @@ class Connection(HttpToolsProtocol):
             raise _Unreadable("A request names no host, or several")
         super().on_headers_complete()
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        """Answer a request at once if that can be done; else begin a task that does, which costs more than most reads.
+
+        A request is left to a task if it may have a body, its client does not read, or there are too many connections.
+        """
+        whole = None
+        if self._at_once is not None and self._left_at_once and app is self.app and not self.flow.write_paused:
+            scope = cast(Any, cycle.scope)
+            if scope["method"] in ("GET", "HEAD") and _WITH_BODY.isdisjoint(name for name, _ in scope["headers"]):
+                whole = self._at_once(scope)
+        if whole is None:
+            super()._start_asgi_task(cycle, app)
+            return
+        self.known = True
+        self._left_at_once -= 1
+        last = [] if cycle.keep_alive else [_CLOSE]
+        headers = (*self.server_state.default_headers, *whole.headers, *last)
+        head = b"".join([b"%b: %b\r\n" % header for header in headers])
+        cycle.response_started = cycle.response_complete = True
+        self.transport.write(b"%b%b\r\n%b" % (STATUS_LINE[whole.status], head, whole.body))
+        if not cycle.keep_alive:
+            self.transport.close()
+        self.on_response_complete()
+
     def on_chunk_header(self) -> None:
         """Count a chunk."""
         self._chunks += 1
@@ -201,6 +245,8 @@ class Connection(HttpToolsProtocol):
     def _refuse(self) -> None:
         """Answer 400 and close; after the answer that is under way, if what was wrong came after its request."""
         self._refused = True
+        if self.transport.is_closing():
+            return
         if self.is_idle:
             self.send_400_response(_NO_HTTP)
         elif not self.pipeline and self.cycle.more_body:
@@ -472,10 +518,12 @@ def run(
     *,
     at_exit: Callable[[], None] = lambda: None,
     refuse: http_guards.Refuse = http_guards.error_response,
+    at_once: AtOnce | None = None,
 ) -> None:
     """Have an ASGI application answer what comes until SIGINT or SIGTERM, of which ``at_exit`` is told at once.
 
-    ``refuse`` makes the answer to what is no request, as in :mod:`worlddb.tools.mcp.http_guards`.
+    ``refuse`` makes the answer to what is no request, as in :mod:`worlddb.tools.mcp.http_guards`. What ``at_once``
+    answers, the application is not asked.
     """
     malformed = cast(Response, refuse(400, _NO_HTTP))
     crowd = Crowd(open_connections())
@@ -484,7 +532,10 @@ def run(
         http=cast(
             Any,
             partial(
-                Connection, crowd=crowd, malformed=(malformed.headers["content-type"].encode(), bytes(malformed.body))
+                Connection,
+                crowd=crowd,
+                malformed=(malformed.headers["content-type"].encode(), bytes(malformed.body)),
+                at_once=at_once,
             ),
         ),
         # Another loop, if there is one, raises where this one passes over what is written to a closed connection.

@@ -126,6 +126,21 @@ class TurnReads:
                 self._stamp = None
         return self._stamp
 
+    def look(self) -> Stamp | None:
+        """Return the stamp of the store as it is now, of which the rest of the turn is, too.
+
+        It is for a request that is answered while it comes, and so may have come after the turn began.
+        """
+        before = self.stamp()
+        try:
+            self._stamp = self._db.stamp()
+        except WorldDBError:
+            self._stamp = None
+        if self._state is not None and (self._stamp is None or self._stamp != before):
+            self._state = None
+            self._open.close()
+        return self._stamp
+
     @contextmanager
     def state(self) -> Iterator[Reading]:
         """Give the state of this turn to a block of reads; after an error in it the next block has a newer one."""

@@ -5,7 +5,7 @@ import logging
 import re
 from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from math import ceil
 from time import monotonic, thread_time
@@ -20,6 +20,7 @@ from worlddb.client.wire_records import Problem
 from worlddb.store import Reading
 from worlddb.tools.mcp import http_guards
 from worlddb.tools.mcp.access_keys import Gate, Grant
+from worlddb.tools.mcp.http_server import Whole
 from worlddb.tools.server import account_routes, interface_page, problems, request_log
 from worlddb.tools.server.answer_cache import MAX_ASKED_BYTES, Answer, AnswerCache, QuickReads, TurnReads
 from worlddb.tools.server.client_desk import Desk
@@ -56,10 +57,18 @@ class Client:
         self.serve = http_guards.Budget(serve, refuse=problems.guard_response)
 
 
+class _Ready(NamedTuple):
+    """A whole answer that is to be sent."""
+
+    status: int
+    body: bytes
+    headers: list[tuple[bytes, bytes]]
+
+
 class _Exchange:
     """A request and the answer that it gets."""
 
-    def __init__(self, scope: Scope, send: Send, request_id: str) -> None:
+    def __init__(self, scope: Scope, request_id: str, send: Send | None = None) -> None:
         self.scope, self._send = scope, send
         self.id = request_id
         self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
@@ -82,6 +91,7 @@ class _Exchange:
             message = {**message, "headers": [*message.get("headers", ()), named]}
         else:
             self.sent += len(message.get("body", b""))
+        assert self._send is not None, "what is answered at once is not sent from here"
         await self._send(message)
 
     async def answer(self, status: int, body: bytes, headers: list[tuple[bytes, bytes]]) -> None:
@@ -92,19 +102,24 @@ class _Exchange:
         shown = b"" if self.scope["method"] == "HEAD" else body
         await self.send({"type": "http.response.body", "body": shown})
 
-    async def tagged(self, body: bytes, headers: list[tuple[bytes, bytes]], tag: str) -> None:
-        """Send an answer that has an ETag, or say that the client has it."""
-        known = self.headers.get("if-none-match", "") if self.scope["method"] in ("GET", "HEAD") else ""
-        if known and _matches(known, tag):
-            await self.answer(304, b"", headers)
-        else:
-            await self.answer(200, body, headers)
+    def whole(self, answer: _Ready) -> Whole:
+        """Return a whole answer for who sends it at once, as :meth:`answer` does."""
+        status, body, headers = answer
+        own = [] if status == 304 else [(b"content-length", b"%d" % len(body))]
+        shown = b"" if self.scope["method"] == "HEAD" else body
+        self.status, self.sent = status, len(shown)
+        return Whole(status, [*headers, *own, (b"x-request-id", self.id.encode())], shown)
 
-    async def problem(self, error: RequestError) -> None:
-        """Send a problem."""
+    def tagged(self, body: bytes, headers: list[tuple[bytes, bytes]], tag: str) -> _Ready:
+        """Return an answer that has an ETag, or that the client has it."""
+        known = self.headers.get("if-none-match", "") if self.scope["method"] in ("GET", "HEAD") else ""
+        return _Ready(304, b"", headers) if known and _matches(known, tag) else _Ready(200, body, headers)
+
+    def problem(self, error: RequestError) -> _Ready:
+        """Return a problem as an answer."""
         told: Problem = msgspec.structs.replace(error.problem, request_id=self.id)
         headers = _headers(problems.MEDIA_TYPE, error.headers.items())
-        await self.answer(told.status, msgspec.json.encode(told), headers)
+        return _Ready(told.status, msgspec.json.encode(told), headers)
 
 
 class Served(NamedTuple):
@@ -191,20 +206,64 @@ class Rest:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        self._count += 1
-        # A plain number would tell every key how many requests others send.
-        named = blake2b(self._count.to_bytes(8, "big"), digest_size=_ID_BYTES, key=self._salt)
-        exchange = _Exchange(scope, send, named.hexdigest())
+        exchange = _Exchange(scope, self._next_id(), send)
         begun = monotonic()
         self.metrics.under_way += 1
         self._answers.see(self._turn.stamp())
         try:
             await self._admit(exchange, receive)
         except RequestError as error:
-            await exchange.problem(error)
+            await exchange.answer(*exchange.problem(error))
         finally:
             self.metrics.under_way -= 1
             self._note(exchange, monotonic() - begun)
+
+    def at_once(self, scope: Scope) -> Whole | None:
+        """Answer a small read of a key of the whole store, if its answer is kept or it was quick the last time.
+
+        It costs no task. What is left to one, as what is refused before it is admitted is, was not counted here.
+        """
+        begun = monotonic()
+        exchange = _Exchange(scope, "")
+        try:
+            route = exchange.route = self._routed(exchange)
+            grant = self._gate.authenticate(_token(exchange)) if route.right and (route.quick or route.small) else None
+            client = None if grant is None or grant.world is not None else self._clients.get(grant)
+            if grant is None or client is None:
+                return None
+            exchange.asked = _kept_by(exchange, client)
+            if exchange.asked is None:
+                return None
+            self._answers.see(self._turn.look())
+            kept = self._answers.find(exchange.asked, self._db.now())
+            if kept is None and not route.quick and not self._quick.has(_number_of(exchange, client.desk)):
+                return None
+            self._admitted(exchange, route, client)
+        except RequestError:
+            return None
+        exchange.client, exchange.id = client, self._next_id()
+        self._clients[grant] = self._clients.pop(grant)
+        try:
+            _see_that_it_fits(client.desk, exchange.received)
+            ready = exchange.tagged(kept.body, kept.headers, kept.tag) if kept else self._read_at_once(exchange, client)
+        except RequestError as error:
+            ready = exchange.problem(error)
+        whole = exchange.whole(ready)
+        self._note(exchange, monotonic() - begun)
+        return whole
+
+    def _read_at_once(self, exchange: _Exchange, client: Client) -> _Ready:
+        with self._explained(exchange, client.desk):
+            asked = self._asked(exchange, b"")
+            reply, reading, seconds = self._at_once(exchange, client.desk, asked)
+            self._quick.note(_number_of(exchange, client.desk), seconds)
+        return self._ready(exchange, reply, reading)
+
+    def _next_id(self) -> str:
+        """Return the id of a request. A plain number would tell every key how many requests others send."""
+        self._count += 1
+        named = blake2b(self._count.to_bytes(8, "big"), digest_size=_ID_BYTES, key=self._salt)
+        return named.hexdigest()
 
     def _note(self, exchange: _Exchange, seconds: float) -> None:
         """Count and log an answer."""
@@ -233,6 +292,20 @@ class Rest:
             await self._answered(exchange, self._nobody, self._asked(exchange, b""))
             return
         client = exchange.client = await self._client(exchange)
+        self._admitted(exchange, route, client)
+        if (route.quick or route.small) and client.desk.grant.world is None:
+            # A key of one world would notice by the time of an answer that somebody wrote since, wherever.
+            exchange.asked = _kept_by(exchange, client)
+            kept = None if exchange.asked is None else self._answers.find(exchange.asked, self._db.now())
+            if kept is not None:
+                await self._body(exchange, receive, 0)
+                await exchange.answer(*exchange.tagged(kept.body, kept.headers, kept.tag))
+                return
+        scope["worlddb.exchange"] = exchange
+        await client.serve(scope, receive, exchange.send)
+
+    def _admitted(self, exchange: _Exchange, route: Route, client: Client) -> None:
+        """See that a client may ask this, and that it may ask now; from here on the request is counted."""
         grant = client.desk.grant
         wait = self._gate.wait(grant)
         if wait:
@@ -246,16 +319,6 @@ class Rest:
                 self._gate.admit(grant, write=route.right != "read", feature=route.feature)
             except WorldDBError as error:
                 raise problems.of_error(error, client.desk.session, conditional=False) from None
-        if (route.quick or route.small) and grant.world is None:
-            # A key of one world would notice by the time of an answer that somebody wrote since, wherever.
-            exchange.asked = _kept_by(exchange, client)
-            kept = None if exchange.asked is None else self._answers.find(exchange.asked, self._db.now())
-            if kept is not None:
-                await self._body(exchange, receive, 0)
-                await exchange.tagged(kept.body, kept.headers, kept.tag)
-                return
-        scope["worlddb.exchange"] = exchange
-        await client.serve(scope, receive, exchange.send)
 
     def _routed(self, exchange: _Exchange) -> Route:
         """Return the route of a request."""
@@ -388,38 +451,47 @@ class Rest:
         """Have a request answered, and send the answer."""
         route = exchange.route
         assert route is not None
-        try:
+        reading: Reading | None = None
+        with self._explained(exchange, desk):
             if route.quick or route.small:
                 reply, reading = await self._read(exchange, desk, asked)
             else:
                 loop = asyncio.get_running_loop()
-                reply, reading = await loop.run_in_executor(self._threads, route.call, desk, asked), None
+                reply = await loop.run_in_executor(self._threads, route.call, desk, asked)
+        await self._sent(exchange, reply, reading)
+
+    @contextmanager
+    def _explained(self, exchange: _Exchange, desk: Desk) -> Iterator[None]:
+        """Turn what goes wrong while a request is answered into a problem."""
+        try:
+            yield
         except WorldDBError as error:
-            raise problems.of_error(error, desk.session, conditional=asked.if_match is not None) from None
+            raise problems.of_error(error, desk.session, conditional="if-match" in exchange.headers) from None
         except RequestError:
             raise
         except Exception:
             _LOG.exception("request %s failed", exchange.id)
             raise refusal(500, "This is a fault of the server", "Tell its operator the id of the request") from None
-        await self._sent(exchange, reply, reading)
 
     async def _read(self, exchange: _Exchange, desk: Desk, asked: Asked) -> tuple[Reply, Reading]:
         """Have a read answered at one state: in a thread, if it may take long and was not quick the last time."""
-        route, scope = exchange.route, exchange.scope
+        route = exchange.route
         assert route is not None
         if route.quick:
-            return self._at_once(route, desk, asked)[:2]
-        known = hash((desk.grant.id, route.path, scope["raw_path"], scope["query_string"]))
+            return self._at_once(exchange, desk, asked)[:2]
+        known = _number_of(exchange, desk)
         if self._quick.has(known):
-            reply, reading, seconds = self._at_once(route, desk, asked)
+            reply, reading, seconds = self._at_once(exchange, desk, asked)
         else:
             loop = asyncio.get_running_loop()
             reply, reading, seconds = await loop.run_in_executor(self._threads, _timed, route, desk, asked)
         self._quick.note(known, seconds)
         return reply, reading
 
-    def _at_once(self, route: Route, desk: Desk, asked: Asked) -> tuple[Reply, Reading, float]:
+    def _at_once(self, exchange: _Exchange, desk: Desk, asked: Asked) -> tuple[Reply, Reading, float]:
         """Answer a read on the loop. A key of one world, which might notice who else reads, shares no state."""
+        route = exchange.route
+        assert route is not None
         if desk.grant.world is not None:
             return _timed(route, desk, asked)
         with self._turn.state() as state:
@@ -432,17 +504,20 @@ class Rest:
         if reply.media_type == LINES:
             await self._streamed(exchange, reply, self._lines(reply.value))
             return
+        await exchange.answer(*self._ready(exchange, reply, reading))
+
+    def _ready(self, exchange: _Exchange, reply: Reply, reading: Reading | None) -> _Ready:
+        """Return a reply as it is sent, and keep it where it may be sent again."""
         body = reply.value if isinstance(reply.value, bytes) else msgspec.json.encode(reply.value)
         headers = _headers(reply.media_type, reply.headers.items())
         if not reply.tag or reply.status != 200:
-            await exchange.answer(reply.status, body, headers)
-            return
+            return _Ready(reply.status, body, headers)
         tag = f'"{reply.tag}.{blake2b(body, digest_size=_TAG_BYTES).hexdigest()}"'
         headers.append((b"etag", tag.encode()))
         if reading is not None and exchange.asked is not None:
             assert exchange.route is not None
             self._answers.keep(exchange.asked, reading.stamp, Answer(headers, body, tag, reading.since, reading.until))
-        await exchange.tagged(body, headers, tag)
+        return exchange.tagged(body, headers, tag)
 
     async def _streamed(self, exchange: _Exchange, reply: Reply, chunks: AsyncIterator[bytes]) -> None:
         headers = [(b"content-type", reply.media_type.encode()), (b"cache-control", b"no-cache")]
@@ -493,6 +568,12 @@ def _timed(route: Route, desk: Desk, asked: Asked, state: Reading | None = None)
     begun = thread_time()
     with desk.db.reading(state) as reading:
         return route.call(desk, asked), reading, thread_time() - begun
+
+
+def _number_of(exchange: _Exchange, desk: Desk) -> int:
+    """Return a number by which it is known whether a small read was quick: of who asks, and for what."""
+    scope, route = exchange.scope, exchange.route
+    return hash((desk.grant.id, route and route.path, scope["raw_path"], scope["query_string"]))
 
 
 def _kept_by(exchange: _Exchange, client: Client) -> Hashable:

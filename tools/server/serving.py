@@ -58,8 +58,10 @@ _QUESTIONS: Final = (
 class Application:
     """Passes what is for MCP to MCP, and the rest to REST, each behind its guards."""
 
-    def __init__(self, rest: ASGIApp, mcp: ASGIApp, metrics: request_log.RequestMetrics) -> None:
-        self._rest, self._mcp, self._metrics = rest, mcp, metrics
+    def __init__(self, rest: Rest, mcp: ASGIApp, at: listening.Address, access: http_server.AccessRules) -> None:
+        self._hosts = frozenset((*listening.names_of(at), *access.hosts))
+        self._at_once, self._rest = rest.at_once, guarded(rest, at, access)
+        self._mcp, self._metrics = mcp, rest.metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on; the lifespan of the server is that of MCP's sessions."""
@@ -69,6 +71,12 @@ class Application:
             await self._counted(scope, receive, send)
         else:
             await self._rest(scope, receive, send)
+
+    def at_once(self, scope: Scope) -> http_server.Whole | None:
+        """Answer a small read without a task of its own, if that can be."""
+        if scope["path"] == listening.PATH or not http_guards.is_passed_on(scope["headers"], self._hosts):
+            return None
+        return self._at_once(scope)
 
     async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Have MCP answer, and count its answer among those of the server."""
@@ -118,9 +126,17 @@ def serve(db: Database, listener: socket.socket, access: http_server.AccessRules
     rehearsal.start()
     try:
         mcp = http_server.application(Tenants(db, Offer(), access.gate), listener, access)
-        app = Application(guarded(rest, listening.bound(listener), access), mcp, rest.metrics)
+        app = Application(rest, mcp, listening.bound(listener), access)
         rehearsal.join(REHEARSAL_SECONDS)
-        http_server.run(app, listener, access, ready, at_exit=rest.end_streams, refuse=problems.guard_response)
+        http_server.run(
+            app,
+            listener,
+            access,
+            ready,
+            at_exit=rest.end_streams,
+            refuse=problems.guard_response,
+            at_once=app.at_once,
+        )
     finally:
         rehearsal.join()
         rest.close()
