@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator
+from itertools import chain
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -20,11 +21,12 @@ from worlddb.query.question.question import LANES, VECTOR
 from worlddb.query.reads.window import Window
 from worlddb.query.reads.world_lookup import named_node
 from worlddb.query.snapshot.visible import VisibleSnapshot
+from worlddb.query.sparql import rdf_formats
 from worlddb.query.sparql.memory_graph import Memory, memory_lines
 from worlddb.query.sparql.sparql_tokens import MEMORY, SEARCH, Sparql
 from worlddb.query.sparql.sparql_workers import Part
 from worlddb.query.statements import statement_reads
-from worlddb.query.statements.statement_reads import Bounds
+from worlddb.query.statements.statement_reads import Bounds, Pattern
 
 MOST_GRAPHS: Final = 16
 """Graphs at moments that one query may name."""
@@ -203,10 +205,26 @@ def _behind(asked: Asked, snapshot: VisibleSnapshot, place: _Place, name: str) -
             bounds.start, bounds.end = stand.bounds.start, stand.bounds.end
             before = stand.last, moment.valid
             removed, added = statement_reads.changes(inside, place[2], before, moment, bounds=bounds)
+            removed = _without_alike(inside, place[2], removed)
             _note(place, Stand(name, moment.seq, moment.seq, inside.stored.log.chain(moment.seq), bounds))
         return b"".join(map(with_blank_nodes, removed)), b"".join(map(with_blank_nodes, added))
 
     return Behind(f"{stand.name} None", change)
+
+
+def _without_alike(snapshot: VisibleSnapshot, node: int, removed: list[bytes]) -> list[bytes]:
+    """Lines that a world lost, but for those that it still has in another form: the engine knows both as one."""
+    typed = [line for line in removed if _TYPED in line]
+    if not typed:
+        return removed
+    rows = dict(zip(typed, rdf_formats.read_rows(b"".join(typed), None, "nquads"), strict=True))
+    held = {
+        line: [each[2] for each in statement_reads.texts(snapshot, node, Pattern(row[0], row[1], None, row[3] or ""))]
+        for line, row in rows.items()
+    }
+    made = rdf_formats.engine_forms([*(row[2] for row in rows.values()), *chain.from_iterable(held.values())])
+    left = {line for line, row in rows.items() if made[row[2]] in map(made.__getitem__, held[line])}
+    return [line for line in removed if line not in left]
 
 
 def _of(place: _Place) -> list[Stand]:
@@ -250,3 +268,4 @@ def with_blank_nodes(line: bytes) -> bytes:
 
 
 _SKOLEM: Final = terms.SKOLEM.encode()
+_TYPED: Final = f"^^<{terms.XSD}".encode()

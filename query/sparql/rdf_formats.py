@@ -106,6 +106,8 @@ def _rows(
     file: IO[bytes], kind: RdfFormat, fresh: Callable[[], str] | None, name: str, base: str | None
 ) -> Iterator[Row]:
     blanks: dict[str, str] = {}
+    engine = _engine()
+    triple = engine.Triple
 
     def renamed(found: re.Match[str]) -> str:
         label = found[1]
@@ -117,13 +119,13 @@ def _rows(
         return f"_:{blanks[label]}"
 
     def text(term: Any) -> str:
-        shown = str(term)
+        shown = f"<<( {term} )>>" if isinstance(term, triple) else str(term)
         return shown if fresh is None or "_:" not in shown else _BLANK.sub(renamed, shown)
 
     watched = _Watched(file, is_bounded=kind.name == "rdfxml")
     last = ""
     try:
-        for quad in _engine().parse(watched, _engine_format(kind), base_iri=base):
+        for quad in engine.parse(watched, _engine_format(kind), base_iri=base):
             watched.unsaid = 0
             graph, subject, predicate, value = (
                 str(quad.graph_name),
@@ -208,6 +210,15 @@ def _malformed(error: SyntaxError, kind: RdfFormat, name: str) -> errors.Malform
         line=error.lineno,
         column=error.offset,
     )
+
+
+def engine_forms(objects: Iterable[str]) -> dict[str, str]:
+    """What the engine makes of objects, each by its text: it writes ``"01"^^xsd:integer`` as ``"1"^^xsd:integer``."""
+    engine, listed = _engine(), list(dict.fromkeys(objects))
+    lines = "".join(f"<urn:{place}> <urn:is> {text} .\n" for place, text in enumerate(listed)).encode()
+    store = engine.Store()
+    store.extend(engine.parse(lines, engine.RdfFormat.N_QUADS, lenient=True))
+    return {listed[int(each.subject.value[4:])]: str(each.object) for each in store}
 
 
 def write_lines(lines: Iterable[bytes], file: IO[bytes], format: str) -> None:

@@ -35,8 +35,8 @@ _TOKEN = re.compile(
     |(?P<language>@[A-Za-z][A-Za-z0-9-]*)
     |(?P<name>(?:[^\W\d_][\w.\-\xb7]{0,200}+)?:(?:[\w:\-]|\.(?=[\w:.\-%\\])|%[0-9A-Fa-f]{2}|\\[-_~.!$&'()*+,;=/?\#@%])*)
     |(?P<word>[A-Za-z]\w*)
-    |(?P<number>[0-9]+(?:\.[0-9]+)?|\.[0-9]+)
-    |(?P<other>\^\^|[()\[\]+*/=!|&,\\]+|[\s\S])""",
+    |(?P<number>[+-]?(?:[0-9]+\.(?=[eE][+-]?[0-9])|[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
+    |(?P<other>\^\^|(?:[()\[\]*/=!|&,\\]|\+(?![0-9.]))+|[\s\S])""",
     re.VERBOSE | re.DOTALL,
 )
 """Each alternative takes time in proportion to what it matches, or is bounded: reading a text holds up all of this
@@ -100,7 +100,7 @@ class Sparql(NamedTuple):
         iris = {self.iri(token) for token in self.tokens}
         if _WORDS not in iris or iris & _BY_MEANING or self.words() & _WHOLE:
             return True
-        inside = [Token("other", "", 0, 0), *_in_groups(_tokens(self.text, numbers=True)), Token("other", "", 0, 0)]
+        inside = [Token("other", "", 0, 0), *_in_groups(iter(self.tokens)), Token("other", "", 0, 0)]
         return any(map(_stands_for_all, inside, inside[1:], inside[2:]))
 
 
@@ -172,10 +172,10 @@ def place_of(text: str, at: int) -> tuple[int, int]:
     return text.count("\n", 0, at) + 1, at - (text.rfind("\n", 0, at) + 1) + 1
 
 
-def _tokens(text: str, *, numbers: bool = False) -> Iterator[Token]:
+def _tokens(text: str) -> Iterator[Token]:
     for found in _TOKEN.finditer(text):
         kind = found.lastgroup or ""
-        if kind != "space" and (numbers or kind != "number"):
+        if kind != "space":
             yield Token(kind, found.group(), found.start(), found.end())
 
 

@@ -19,6 +19,7 @@ import signal
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import IO, Any, Final, NoReturn
 
 sys.path.extend(sys.argv[2:3])
@@ -173,7 +174,8 @@ class Stores:
         """What an update takes away and what it adds, as lines; the store stays as it was. Without a key: of none.
 
         ``before`` is how many bytes of lines stand in front of the text: of what was taken from the store before the
-        update, and of what was added to it.
+        update, and of what was added to it. The parts of the answer are those of :meth:`Changed.said`, of which what is
+        added without a form of its own is ``alike``.
         """
         store = self._asked(head) if head.get("key") else ox.Store()
         graphs = set(store.named_graphs())
@@ -182,23 +184,26 @@ class Stores:
         before, changed = Changed(store), Changed(store)
         try:
             before.move(_quads(body[:taken]), _quads(body[taken : taken + given]))
-            if head.get("steps") is None:
-                changed.compare(head, text)
-            else:
-                # Beside the store: what breaks the grammar is found in the text as it was given.
+            with suppress(OSError, RuntimeError):  # An empty store lacks graphs, but reads the text as it was given.
                 ox.Store().update(text, prefixes=head["prefixes"])
-                for step in head["steps"]:
-                    changed.step(head, *step)
+            for step in head["steps"]:
+                changed.step(head, *step)
         finally:
             changed.undo()
             before.undo()
             for graph in set(store.named_graphs()) - graphs:
                 store.remove_graph(graph)
-        new = _relabelled(store, changed.added) if head.get("repeatable") else changed.added
-        removed, added = _sorted(changed.removed), _sorted(new)
-        if len(removed) + len(added) > head["most_bytes"]:
+        said = changed.said()
+        added: Iterable[ox.Quad] = said.pop("added")
+        if head.get("repeatable"):
+            added = list(_relabelled(store, added))
+        said |= {"added": [each for each in added if _is_exact(each)]}
+        said |= {"alike": [each for each in added if not _is_exact(each)]}
+        copied = ox.serialize(said.pop("copied"), format=ox.RdfFormat.N_QUADS) or b""
+        lines = {"copied": copied} | {name: _sorted(map(_plain, quads)) for name, quads in said.items()}
+        if sum(map(len, lines.values())) > head["most_bytes"]:
             raise Over("bytes")
-        return {"removed": len(removed)}, removed + added
+        return {"parts": {name: len(each) for name, each in lines.items()}}, b"".join(lines.values())
 
     def _asked(self, head: Head) -> ox.Store:
         self._kept.move_to_end(head["key"])
@@ -221,38 +226,190 @@ class Changed:
         self._store = store
         self.removed: dict[ox.Quad, None] = {}
         self.added: dict[ox.Quad, None] = {}
+        self._forms: dict[ox.Quad, Forms] = {}
+        """Of quads whose object may be written in several ways, by what the engine makes of them."""
 
-    def step(self, head: Head, solutions: str, taken: str, given: str, graph: str | None) -> None:
-        """Change what the solutions of one operation come to, and look at nothing else."""
-        rows = _solutions(self._store, solutions, graph, head) if solutions else [{}]
+    def step(
+        self,
+        head: Head,
+        solutions: str,
+        taken: str,
+        given: str,
+        default: list[str] | None,
+        named: list[str] | None,
+        whole: str,
+        copied: tuple[str, str | None, str | None] | None,
+    ) -> None:
+        """Change what the solutions of one operation come to and look at nothing else, or compare all of it."""
+        if whole:
+            self.compare(head, whole, copied)
+            return
+        rows = _solutions(self._store, solutions, default, named, head) if solutions else [{}]
         into = _instantiated(rows, given, head)
         self.move(_instantiated(rows, taken, head), into)
 
     def move(self, taken: Iterable[ox.Quad], given: Iterable[ox.Quad]) -> None:
         """Take quads from the store as far as it has them, then add those that it has not."""
         store = self._store
-        for quad in taken:
-            if quad in store:
-                store.remove(quad)
-                _move(quad, self.added, self.removed)
-        for quad in given:
-            if quad not in store:
-                store.add(quad)
-                _move(quad, self.removed, self.added)
+        for quad, held in _held(taken):
+            forms = self._forms.get(held)
+            if held in store:
+                forms = self._forms_of(held)
+                if forms is not None and forms.is_left(quad):
+                    continue
+                store.remove(held)
+                _move(held, self.added, self.removed)
+            elif forms is not None and forms.taken and _is_exact(quad):
+                forms.is_left(quad)  # With the form before it the store lost all of them.
+        for quad, held in _held(given):
+            is_there = held in store
+            forms = self._forms_of(held) if _is_exact(quad) or not is_there else None
+            if forms is not None:
+                forms.given[quad] = None
+            if not is_there:
+                store.add(held)
+                _move(held, self.removed, self.added)
 
-    def compare(self, head: Head, text: str) -> None:
-        """Evaluate a whole update, and compare all that the store has before and after."""
+    def _forms_of(self, held: ox.Quad) -> "Forms | None":
+        return self._forms.setdefault(held, Forms()) if _has_forms(held.object) else None
+
+    def compare(self, head: Head, text: str, copied: tuple[str, str | None, str | None] | None = None) -> None:
+        """Evaluate operations as a whole, and compare all that the store has before and after.
+
+        ``copied``: one that copies between two graphs, and with a quad the forms in which it is written.
+        """
+        verb, *graphs = copied or ("",)
+        source, target = ([*self._with_forms(graph)] for graph in graphs) if graphs else ([], [])
+        forms = {quad.triple: self._forms.get(quad, Forms()) for quad in source}
         before = _lines(self._store)
         self._store.update(text, prefixes=head["prefixes"])
         after = _lines(self._store)
-        self.removed = dict.fromkeys(_quads(b"".join(before - after)))
-        self.added = dict.fromkeys(_quads(b"".join(after - before)))
+        for quad in _quads(b"".join(before - after)):
+            _move(quad, self.added, self.removed)
+            if _has_forms(quad.object):
+                self._forms[quad] = Forms(cleared=True)
+        for quad in _quads(b"".join(after - before)):
+            _move(quad, self.removed, self.added)
+            if _has_forms(quad.object) and not copied:
+                self._forms.setdefault(quad, Forms()).given[quad] = None
+        if verb in ("COPY", "MOVE"):
+            self._forms |= {quad: Forms(cleared=True) for quad in target}
+        for quad in source:
+            into = _in_graph(quad, _graph(graphs[1]))
+            self._forms.setdefault(into, Forms()).take_over(quad, forms[quad.triple], into)
+
+    def _with_forms(self, graph: str | None) -> Iterator[ox.Quad]:
+        found = self._store.quads_for_pattern(None, None, None, _graph(graph))
+        return (quad for quad in found if _has_forms(quad.object))
+
+    def said(self) -> dict[str, Iterable[ox.Quad]]:
+        """The quads by what is to be done with them in what is held, which may have other forms of them.
+
+        ``every`` is taken away in each form, ``once`` in its own and otherwise in each, ``own`` in its own alone. Of
+        two that are ``copied``, the first is added in the forms of the second.
+        """
+        found: dict[str, list[ox.Quad]] = {"every": [], "once": [], "own": [], "copied": []}
+        found["own"] = [quad for quad in self.removed if quad not in self._forms]
+        added = [quad for quad in self.added if quad not in self._forms]
+        for quad, forms in self._forms.items():
+            if forms.cleared:
+                found["every"].append(quad)
+            for each, is_own in forms.taken.items():
+                found["own" if is_own else "once"].append(each)
+            added += forms.given
+            for each in forms.sources:
+                found["copied"] += (quad, each)
+        return {**found, "added": added}
 
     def undo(self) -> None:
         """Leave in the store what it had before."""
         for quad in self.added:
             self._store.remove(quad)
         self._store.extend(self.removed)
+
+
+class Forms:
+    """What becomes of the forms in which one quad is written: all are cleared, or some taken, then others given."""
+
+    def __init__(self, cleared: bool = False) -> None:
+        self.cleared = cleared
+        self.taken: dict[ox.Quad, bool] = {}
+        """Whether its own form alone is meant: it was given by the same update."""
+        self.given: dict[ox.Quad, None] = {}
+        self.sources: dict[ox.Quad, None] = {}
+        """Quads of other graphs, in the forms that these have."""
+
+    def take_over(self, source: ox.Quad, other: "Forms", into: ox.Quad) -> None:
+        """Give the forms of a quad of another graph."""
+        self.given |= {_in_graph(each, into.graph_name): None for each in other.given}
+        self.sources |= other.sources
+        if not other.cleared:
+            self.sources[source] = None
+
+    def is_left(self, quad: ox.Quad) -> bool:
+        """Take a form away, or what is alike in every form; whether another that was given is left."""
+        if not _is_exact(quad):
+            self.cleared = True
+            self.taken.clear()
+            self.given.clear()
+            self.sources.clear()
+        elif quad in self.given:
+            del self.given[quad]
+            self.taken[quad] = True
+        else:
+            self.taken.setdefault(quad, False)
+            self.given.clear()
+            self.sources.clear()
+        return bool(self.given)
+
+
+WRITTEN: Final = "urn:worlddb:written:"
+"""What the datatype of a literal begins with that is to be written as it stands in the update."""
+_XSD: Final = "http://www.w3.org/2001/XMLSchema#"
+
+
+def _has_forms(term: Any) -> bool:
+    """Whether the engine may write a term otherwise than it is given."""
+    if isinstance(term, ox.Triple):
+        return _has_forms(term.object)
+    return isinstance(term, ox.Literal) and term.datatype.value.startswith((_XSD, WRITTEN)) and not _is_string(term)
+
+
+def _is_string(term: ox.Literal) -> bool:
+    return term.datatype.value == _XSD + "string"
+
+
+def _is_exact(quad: ox.Quad) -> bool:
+    """Whether a quad is meant as it is written."""
+    term: Any = quad.object
+    while isinstance(term, ox.Triple):
+        term = term.object
+    return isinstance(term, ox.Literal) and term.datatype.value.startswith(WRITTEN)
+
+
+def _plain(quad: ox.Quad) -> ox.Quad:
+    """A quad that was meant as it is written, without that mark."""
+    if not _is_exact(quad):
+        return quad
+    return ox.Quad(quad.subject, quad.predicate, _unmarked(quad.object), quad.graph_name)
+
+
+def _unmarked(term: Any) -> Any:
+    if isinstance(term, ox.Triple):
+        return ox.Triple(term.subject, term.predicate, _unmarked(term.object))
+    return ox.Literal(term.value, datatype=ox.NamedNode(term.datatype.value.removeprefix(WRITTEN)))
+
+
+def _held(quads: Iterable[ox.Quad]) -> Iterator[tuple[ox.Quad, ox.Quad]]:
+    """Quads as they are given, each with what the engine makes of it."""
+    listed = list(quads)
+    beside, is_at = ox.Store(), ox.NamedNode("urn:at")
+    objects = list({quad.object for quad in listed if _is_exact(quad)})
+    beside.extend(ox.Quad(ox.NamedNode(f"urn:{at}"), is_at, _unmarked(each)) for at, each in enumerate(objects))
+    made = {objects[int(each.subject.value[4:])]: each.object for each in beside}
+    for quad in listed:
+        object_ = made.get(quad.object) if made else None
+        yield quad, quad if object_ is None else ox.Quad(quad.subject, quad.predicate, object_, quad.graph_name)
 
 
 def _move(quad: ox.Quad, undone: dict[ox.Quad, None], done: dict[ox.Quad, None]) -> None:
@@ -288,6 +445,14 @@ def _written(sink: Sink, write: Callable[[], object]) -> None:
 
 def _quads(lines: bytes) -> Iterator[ox.Quad]:
     return iter(ox.parse(lines, ox.RdfFormat.N_QUADS, lenient=True)) if lines else iter(())
+
+
+def _in_graph(quad: ox.Quad, graph: Any) -> ox.Quad:
+    return ox.Quad(quad.subject, quad.predicate, quad.object, graph)
+
+
+def _graph(iri: str | None) -> ox.NamedNode | ox.DefaultGraph:
+    return ox.DefaultGraph() if iri is None else ox.NamedNode(iri)
 
 
 def _lines(store: ox.Store) -> set[bytes]:
@@ -328,9 +493,13 @@ def _relabelled(store: ox.Store, quads: Iterable[ox.Quad]) -> Iterator[ox.Quad]:
     return each(found, lambda term: shown.get(term, term) if isinstance(term, ox.NamedNode) else term)
 
 
-def _solutions(store: ox.Store, query: str, graph: str | None, head: Head) -> list[Row]:
-    default = None if graph is None else ox.NamedNode(graph)
-    found = store.query(query, prefixes=head["prefixes"], default_graph=default)
+def _solutions(
+    store: ox.Store, query: str, default: list[str] | None, named: list[str] | None, head: Head
+) -> list[Row]:
+    default_graph: Any = None if default is None else [ox.NamedNode(iri) for iri in default]
+    named_graphs: Any = None if named is None else [ox.NamedNode(iri) for iri in named]
+    prefixes = head["prefixes"]
+    found = store.query(query, prefixes=prefixes, default_graph=default_graph, named_graphs=named_graphs)
     assert isinstance(found, ox.QuerySolutions)
     names = [variable.value for variable in found.variables]
     return [{name: value for name in names if (value := row[name]) is not None} for row in found]

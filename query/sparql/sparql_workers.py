@@ -343,16 +343,18 @@ class Desk:
         self,
         key: str | None,
         text: str,
-        steps: Sequence[Step] | None = None,
+        steps: Sequence[Step],
         *,
         repeatable: bool = False,
         before: tuple[bytes, bytes] = (b"", b""),
-    ) -> tuple[bytes, bytes]:
-        """What an update would take away and add, as lines of N-Quads; without a key, to an empty dataset.
+    ) -> dict[str, bytes]:
+        """What an update of some steps would take away and add, as lines of N-Quads; without a key, to no dataset.
 
-        ``steps`` are what it consists of; without them, the whole dataset is compared before and after.
-        ``repeatable``: new blank nodes have the labels that they get at every evaluation. ``before`` are lines of what
-        was taken away and added since, which the update finds so.
+        ``every`` is taken away in each form in which it is written, ``once`` in its own or, if that is not held, in
+        each, ``own`` in its own alone; ``added`` is added in its own, ``alike`` in any, and of two lines of ``copied``
+        the first in those in which the second is held. ``repeatable``: new blank
+        nodes have the labels that they get at every evaluation. ``before`` are lines of what was taken away and added
+        since, which the update finds so.
 
         Raises:
             InvalidSparql, QueryLimit: as :meth:`query` does.
@@ -364,8 +366,11 @@ class Desk:
             found = self._ask(head, b"".join(before) + text.encode(), limits.seconds)
         except errors.InvalidSparql as error:
             raise sparql_tokens.explained(error, text, is_update=True) from None
-        cut = found.head["removed"]
-        return found.body[:cut], found.body[cut:]
+        parts, at = dict[str, bytes](), 0
+        for name, size in found.head["parts"].items():
+            parts[name] = found.body[at : at + size]
+            at += size
+        return parts
 
     def _ask(self, head: Head, body: bytes, seconds: float) -> Raw:
         if not self.alive:

@@ -1,9 +1,12 @@
-"""The operations of an update that change single statements, as steps of which each says what it looks at. Pure.
+"""An update as steps, of which those that change single statements say what they look at. Pure.
 
 ``INSERT DATA``, ``DELETE DATA``, ``DELETE WHERE`` and ``DELETE``/``INSERT`` with ``WHERE`` take away and add what their
 templates come to for each solution of a pattern (SPARQL 1.1 Update, 3.1.3 and 4.3). So such an operation is a query for
 the solutions, and an update of its templates that is evaluated beside the dataset: nothing but the solutions is looked
-at, however large the dataset is. Operations on whole graphs and those with ``USING`` are no steps.
+at, however large the dataset is. For operations on whole graphs all of it is compared before and after.
+
+The engine writes many literals otherwise than they are given: ``01`` as ``1``, ``"5"^^xsd:byte`` as ``5``. So those of
+a template stand in its step with a datatype that the engine does not know, ``WRITTEN`` and the IRI of their own.
 """
 
 import re
@@ -11,8 +14,11 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from worlddb.log.model import errors
+from worlddb.log.statements.terms import STRING, XSD
 from worlddb.query.sparql.sparql_tokens import PREFIXES, Sparql, Token, place_of, read_sparql
 
+WRITTEN: Final = "urn:worlddb:written:"
+"""What the datatype of a literal begins with that is to be written as it stands in the update."""
 _DATA: Final = ("INSERT DATA", "DELETE DATA")
 _LONGEST: Final = 2
 _ABSOLUTE: Final = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:")
@@ -22,29 +28,40 @@ class Step(NamedTuple):
     """One operation: a query for its solutions (empty: there is one without variables), and updates without their
     pattern, ``… INSERT { template }``, of what it takes away and what it adds (empty: nothing).
 
-    ``graph`` is what the query has as its default graph, ``None`` for that of the dataset.
+    ``default`` and ``named`` are the graphs that the query looks at, ``None`` for those of the dataset. ``whole`` is
+    the text of operations that are compared before and after, and stands alone; ``copied`` the verb and the graphs of
+    one that copies from one to another, ``None`` being the default graph.
     """
 
-    solutions: str
-    removed: str
-    added: str
-    graph: str | None = None
+    solutions: str = ""
+    removed: str = ""
+    added: str = ""
+    default: list[str] | None = None
+    named: list[str] | None = None
+    whole: str = ""
+    copied: tuple[str, str | None, str | None] | None = None
 
 
-def steps(update: Sparql) -> list[Step] | None:
-    """The steps of a valid update in their order; ``None`` if it has an operation that is no step."""
-    found, prologue = [], ""
-    labelled = 0
+def steps(update: Sparql) -> list[Step]:
+    """The steps of a valid update in their order, as much of it in one as has to be compared before and after."""
+    found: list[Step] = []
+    prologue, labels = "", set[str]()
     for tokens in _operations(update.tokens):
         begins = _after_prologue(tokens)
         if begins:
             prologue += update.text[tokens[0].start : tokens[begins - 1].end] + "\n"
         if begins == len(tokens):
             continue
-        labelled += any(token.kind == "blank" for token in tokens)
-        step = _step(update.text, tokens[begins:], prologue)
-        if step is None or labelled > 1:  # A label is scoped to the whole text.
-            return None
+        here = {token.text for token in tokens if token.kind == "blank"}
+        if here & labels:  # A label is scoped to the whole text.
+            return [Step(whole=update.text)]
+        labels |= here
+        step = _step(update, tokens[begins:], prologue)
+        if step is None:
+            text = update.text[tokens[begins].start : tokens[-1].end]
+            copied = _copied(update, tokens[begins:], prologue)
+            joins = copied is None and found and found[-1].whole and found[-1].copied is None
+            step = Step(whole=(found.pop().whole + "\n; " if joins else prologue) + text, copied=copied)
         found.append(step)
     return found
 
@@ -130,40 +147,107 @@ def _after_prologue(tokens: list[Token]) -> int:
     return min(at, len(tokens))
 
 
-def _step(text: str, tokens: list[Token], prologue: str) -> Step | None:
+def _step(update: Sparql, tokens: list[Token], prologue: str) -> Step | None:
     graph, into = None, ""
-    if tokens[0].text.upper() == "WITH" and _ABSOLUTE.match(tokens[1].text) and "BASE" not in prologue.upper():
-        graph, into, tokens = tokens[1].text[1:-1], f"WITH {tokens[1].text} ", tokens[2:]
-    parts = _parts(text, tokens)
-    if parts is None:
+    if tokens[0].text.upper() == "WITH":
+        graph = _graph(update, tokens[1], prologue)
+        if graph is None:
+            return None
+        into, tokens = f"WITH <{graph}> ", tokens[2:]
+    looked_at = _looked_at(update, tokens, prologue)
+    parts = None if looked_at is None else _parts(looked_at.tokens)
+    if looked_at is None or parts is None:
         return None
     names = [name for name, _ in parts]
     said = dict(parts)
+    templates = {name: f"{prologue}{into}INSERT {_template(update, group)}" for name, group in parts if name != "WHERE"}
     if len(names) == 1 and names[0] in _DATA:
-        made = f"{prologue}INSERT {said[names[0]]}"
-        return Step("", made, "") if names[0] == "DELETE DATA" else Step("", "", made)
-    if names == ["DELETE WHERE"]:
-        pattern = said["DELETE WHERE"]
-        return Step(f"{prologue}SELECT * WHERE {pattern}", f"{prologue}INSERT {pattern}", "")
-    if names not in (["DELETE", "WHERE"], ["INSERT", "WHERE"], ["DELETE", "INSERT", "WHERE"]):
+        made = templates[names[0]]
+        return Step(removed=made) if names[0] == "DELETE DATA" else Step(added=made)
+    if names not in (["DELETE WHERE"], ["DELETE", "WHERE"], ["INSERT", "WHERE"], ["DELETE", "INSERT", "WHERE"]):
         return None
-    removed, added = (f"{prologue}{into}INSERT {said[name]}" if name in said else "" for name in ("DELETE", "INSERT"))
-    return Step(f"{prologue}SELECT * WHERE {said['WHERE']}", removed, added, graph)
+    group = said[names[-1]]
+    solutions = f"{prologue}SELECT * WHERE {update.text[group[0].start : group[-1].end]}"
+    default, named = looked_at.default, looked_at.named
+    if default is None and graph is not None:
+        default = [graph]
+    removed = templates.get("DELETE WHERE") or templates.get("DELETE", "")
+    return Step(solutions, removed, templates.get("INSERT", ""), default, named)
 
 
-def _parts(text: str, tokens: list[Token]) -> list[tuple[str, str]] | None:
+def _copied(update: Sparql, tokens: list[Token], prologue: str) -> tuple[str, str | None, str | None] | None:
+    verb, *rest = (token for token in tokens if token.text.upper() not in ("SILENT", "GRAPH", "TO"))
+    graphs = [None if each.text.upper() == "DEFAULT" else _graph(update, each, prologue) or "" for each in rest]
+    if verb.text.upper() not in ("ADD", "COPY", "MOVE") or "" in graphs or graphs[0] == graphs[-1]:
+        return None
+    return verb.text.upper(), graphs[0], graphs[1]
+
+
+def _graph(update: Sparql, token: Token, prologue: str) -> str | None:
+    """The IRI of a graph; ``None`` if it is relative, or the engine might write it otherwise."""
+    named = None if "BASE" in prologue.upper() else update.iri(token)
+    return named if named is not None and _ABSOLUTE.match(f"<{named}") else None
+
+
+class _Looking(NamedTuple):
+    """An operation without its USING, and the graphs that this names."""
+
+    tokens: list[Token]
+    default: list[str] | None
+    named: list[str] | None
+
+
+def _looked_at(update: Sparql, tokens: list[Token], prologue: str) -> _Looking | None:
+    """An operation by what it looks at; ``None`` if it says so by IRIs that only the engine can read."""
+    left: list[Token] = []
+    graphs: tuple[list[str], list[str]] = ([], [])
+    depth = at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        depth += (token.text == "{") - (token.text == "}")
+        if depth or token.kind != "word" or token.text.upper() != "USING":
+            left.append(token)
+            at += 1
+            continue
+        is_named = tokens[at + 1].text.upper() == "NAMED"
+        graph = _graph(update, tokens[at + 1 + is_named], prologue)
+        if graph is None:
+            return None
+        graphs[is_named].append(graph)
+        at += 2 + is_named
+    return _Looking(left, *graphs) if any(graphs) else _Looking(left, None, None)
+
+
+def _template(update: Sparql, group: list[Token]) -> str:
+    """A template in which literals stand with a datatype that the engine leaves as it is."""
+    text, at = "", group[0].start
+    for place, token in enumerate(group):
+        begin, end, kind = "", token.end, ""
+        if token.kind == "number":
+            kind = "double" if "e" in token.text.lower() else "decimal" if "." in token.text else "integer"
+            begin, kind = f'"{token.text}"', XSD + kind
+        elif token.kind == "word" and token.text.lower() in ("true", "false"):
+            begin, kind = f'"{token.text.lower()}"', XSD + "boolean"
+        elif token.kind == "text" and group[place + 1].text == "^^":
+            begin, end, kind = token.text, group[place + 2].end, update.iri(group[place + 2]) or ""
+        if kind.startswith(XSD) and kind != STRING:
+            text, at = f"{text}{update.text[at : token.start]}{begin}^^<{WRITTEN}{kind}>", end
+    return text + update.text[at : group[-1].end]
+
+
+def _parts(tokens: list[Token]) -> list[tuple[str, list[Token]]] | None:
     """The groups of an operation by the words before them; ``None`` if anything else stands between or behind."""
-    found: list[tuple[str, str]] = []
+    found: list[tuple[str, list[Token]]] = []
     words: list[str] = []
     depth = start = 0
-    for token in tokens:
+    for at, token in enumerate(tokens):
         if token.text == "{":
-            start = start if depth else token.start
+            start = start if depth else at
             depth += 1
         elif token.text == "}":
             depth -= 1
             if not depth:
-                found.append((" ".join(words), text[start : token.end]))
+                found.append((" ".join(words), tokens[start : at + 1]))
                 words = []
         elif not depth:
             if token.kind != "word" or len(words) == _LONGEST:

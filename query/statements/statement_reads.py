@@ -218,6 +218,16 @@ def found(snapshot: VisibleSnapshot, world: int, pattern: Pattern) -> Iterator[S
         )
 
 
+def texts(snapshot: VisibleSnapshot, world: int, pattern: Pattern) -> Iterator[tuple[str, str, str, str]]:
+    """The stored texts of the statements of a world that hold at the moment, an empty one for the default graph."""
+    numbers = _numbers(snapshot.stored, world, pattern)
+    known = Texts(snapshot.stored, world)
+    for stating in () if numbers is None else _holding(snapshot, world, numbers):
+        spoken = known.quad(stating.quad)
+        if spoken is not None:
+            yield spoken
+
+
 def count(snapshot: VisibleSnapshot, world: int) -> int:
     """How many statements hold in a world at the moment of a snapshot."""
     texts = Texts(snapshot.stored, world)

@@ -6,12 +6,16 @@ from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from worlddb.log.model import errors
-from worlddb.log.statements.terms import WORLD_URN
+from worlddb.log.statements import terms
+from worlddb.log.statements.terms import WORLD_URN, XSD
 from worlddb.query.question.question import LANES
+from worlddb.query.reads.world_lookup import named_node
+from worlddb.query.snapshot.visible import VisibleSnapshot
 from worlddb.query.sparql import datasets, rdf_formats, sparql_query, update_steps
 from worlddb.query.sparql.rdf_formats import Row
 from worlddb.query.sparql.sparql_tokens import MEMORY, SEARCH, read_sparql
 from worlddb.query.sparql.sparql_workers import Dataset, Limits, Workers
+from worlddb.query.statements import statement_reads
 from worlddb.reconciler.commands import commands as cmd
 
 
@@ -47,11 +51,22 @@ def change_of(
     if dataset is not None:
         read = read_sparql(update_steps.using(read, dataset.default, dataset.named))
     parts = datasets.parts(asked, read, world, lanes)
+    lost, given = before
+    if lost:
+        with asked.window.snapshot() as snapshot:
+            lost = _held(asked, snapshot, world, before).lost()
     with workers.desk(allowed, *sparql_query.keys_of(parts)) as desk:
         key = sparql_query.hold(desk, parts)
         steps = update_steps.steps(read)
-        removed, added = desk.update(key, read.text, steps, repeatable=repeatable, before=before)
-    return Change(_rows(removed), _rows(added))
+        found = desk.update(key, read.text, steps, repeatable=repeatable, before=(lost, given))
+    told = {part: _rows(lines) for part, lines in found.items()}
+    with asked.window.snapshot() as snapshot:
+        return _held(asked, snapshot, world, before).change(told)
+
+
+def _held(asked: datasets.Asked, snapshot: VisibleSnapshot, world: str, before: tuple[bytes, bytes]) -> _Held:
+    node = named_node(snapshot, asked.window.spec, world, unify=asked.window.unify)
+    return _Held(snapshot, node, before)
 
 
 def searches_by_meaning(text: str) -> bool:
@@ -70,6 +85,97 @@ def _rows(lines: bytes) -> list[Row]:
                 "Write into the default graph or another one, and into another world by its own update",
             )
     return found
+
+
+def _has_forms(row: Row) -> bool:
+    """Whether the engine may write the object of a statement otherwise than it was given."""
+    return f"^^<{XSD}" in row[2]
+
+
+class _Held:
+    """What a world has, in the forms in which it was written; the engine knows each statement in its own form.
+
+    ``before`` are lines of what was taken away and added since the snapshot.
+    """
+
+    def __init__(self, snapshot: VisibleSnapshot, node: int, before: tuple[bytes, bytes]) -> None:
+        self._snapshot, self._node = snapshot, node
+        self._taken, self._given = ({_row(line): line for line in lines.splitlines(keepends=True)} for lines in before)
+        self._near: dict[statement_reads.Pattern, list[Row]] = {}
+        self._made: dict[str, str] = {}
+        """What the engine makes of objects."""
+
+    def lost(self) -> bytes:
+        """Lines of what was taken away since, but for what is there in another form."""
+        self._know(self._taken)
+        return b"".join(line for row, line in self._taken.items() if not self._alike(row))
+
+    def change(self, told: dict[str, list[Row]]) -> Change:
+        """What is taken away and added, of what an update told by the parts of :meth:`Desk.update`."""
+        self._know(told["every"] + told["once"] + told["copied"])
+        self._know(told["alike"], anywhere=True)
+        removed = dict.fromkeys(told["own"])
+        for row in told["every"]:
+            removed |= dict.fromkeys(self._alike(row))
+        for row in told["once"]:
+            forms = self._alike(row)
+            removed |= dict.fromkeys([row] if row in forms else forms)
+        added = dict.fromkeys(told["added"])
+        for row in told["alike"]:
+            forms = self._alike(row, anywhere=True)
+            here = [each for each in forms if each[3] == row[3]]
+            for form in here or sorted(forms, key=lambda each: each[2] != row[2])[:1] or [row]:
+                added[*row[:2], form[2], row[3]] = None
+        for row, source in zip(told["copied"][::2], told["copied"][1::2], strict=True):
+            added |= {(*row[:2], each[2], row[3]): None for each in self._alike(source)}
+        return Change(
+            [row for row in removed if row not in added],
+            [row for row in added if row not in removed and not self._holds(row)],
+        )
+
+    def _know(self, rows: Iterable[Row], anywhere: bool = False) -> None:
+        """Read what may be alike to some statements, and what the engine makes of all that."""
+        texts: dict[str, None] = {}
+        for row in filter(_has_forms, rows):
+            near = self._pattern(row, anywhere)
+            if near is None:
+                continue
+            if near not in self._near:
+                self._near[near] = self._found(near, row, anywhere)
+                texts |= {each[2]: None for each in self._near[near]}
+            texts[row[2]] = None
+        self._made |= rdf_formats.engine_forms(texts.keys() - self._made.keys())
+
+    def _alike(self, row: Row, anywhere: bool = False) -> list[Row]:
+        """The statements that the engine takes for one, in its graph or anywhere."""
+        near = self._pattern(row, anywhere) if _has_forms(row) else None
+        return [] if near is None else [each for each in self._near[near] if self._made[each[2]] == self._made[row[2]]]
+
+    def _holds(self, row: Row) -> bool:
+        whole = self._pattern(row, anywhere=False, whole=True) if _has_forms(row) else None
+        return whole is not None and row in self._found(whole, row)
+
+    def _pattern(self, row: Row, anywhere: bool, whole: bool = False) -> statement_reads.Pattern | None:
+        """What has the subject and the predicate of a statement; ``None`` if a blank node of it is not there yet."""
+        if any(text.startswith("_:") and not terms.is_uuid(text[2:]) for text in row if text):
+            return None
+        graph = statement_reads.ANY if anywhere else row[3]
+        return statement_reads.pattern_of(row[0], row[1], row[2] if whole else None, graph)
+
+    def _found(self, pattern: statement_reads.Pattern, row: Row, anywhere: bool = False) -> list[Row]:
+        held = (_shown(each) for each in statement_reads.texts(self._snapshot, self._node, pattern))
+        since = (each for each in self._given if each[:2] == row[:2] and (anywhere or each[3] == row[3]))
+        return [*(each for each in held if each not in self._taken), *since]
+
+
+def _row(line: bytes) -> Row:
+    (found,) = rdf_formats.read_rows(line, None, "nquads")
+    return found
+
+
+def _shown(texts: tuple[str, str, str, str]) -> Row:
+    subject, predicate, object_, graph = map(terms.with_blank_nodes, texts)
+    return subject, predicate, object_, graph or None
 
 
 def said_before(
