@@ -35,6 +35,7 @@ from worlddb.memory_scopes import (
     check_scope_name,
     check_statement_type,
     erase_found,
+    folded,
     hidden_already,
     hidden_still,
     joined_when_begun,
@@ -51,6 +52,7 @@ from worlddb.memory_scopes import (
     told_of_new,
 )
 from worlddb.plain_text import one_line
+from worlddb.projections.tables.names.canonical import composed
 from worlddb.query.coverage import scope_widening
 from worlddb.query.recall import near_claims
 from worlddb.query.records import records
@@ -168,6 +170,7 @@ def memory(
             raise errors.InputError(f"{name} is blank", "Give a name, the same at each start, or leave it out")
     if user is not None or agent is not None:
         check_scope_name(cast(str, agent if user is None else user), "agent" if user is None else "user")
+    user, agent, session = (None if value is None else composed(value) for value in (user, agent, session))
     if isinstance(place, Database):
         if options:
             raise errors.InputError(f"The store is open, so {min(options)} cannot be set", "Give it to worlddb.open")
@@ -746,6 +749,7 @@ class Memory:
         speakers = {role: name for role, name in speakers.items() if name}
         session = self.session or extraction.DEFAULT_SESSION
         look = self.db.view()
+        session = repeated_messages.as_spelt(self._views(), session)
         known, homes, corrected = self._held(session, said)
         if len(known) == len(said) and any(identity(each) is None for each in said):
             notes.append("The session ends with these messages, or began so: give ids or times to say the same again")
@@ -850,7 +854,7 @@ class Memory:
                 tx.link(
                     world,
                     ABOUT,
-                    self._entry(tx, key, home, named[turn.speaker.casefold()]),
+                    self._entry(tx, key, home, named[folded(turn.speaker)]),
                     key=None if own is None else _key("said", key, session, *own, *[attempt][:attempt]),
                     valid_from=begins,
                     properties={"role": "speaker"},
@@ -888,7 +892,7 @@ class Memory:
         """Return a name, or several, with the user's as the user is called here, however it is capitalised."""
 
         def own(name: Any) -> Any:
-            is_own = isinstance(name, str) and self.user is not None and name.casefold() == self.user.casefold()
+            is_own = isinstance(name, str) and self.user is not None and folded(name) == folded(self.user)
             return self.user if is_own else name
 
         return [own(each) for each in given] if isinstance(given, list | tuple) else own(given)

@@ -17,11 +17,13 @@ from worlddb.log.model import limits
 from worlddb.log.model.errors import InputError, RefusedError, UnavailableError, UnknownReference
 from worlddb.log.model.times import TimeLike, format_time, parse_time
 from worlddb.plain_text import JOINERS, one_line
-from worlddb.projections.tables.names import blocks
+from worlddb.projections.tables.names import blocks, canonical
 from worlddb.query.records.records import Hit, Recall, World
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import GUARDED, Note, Receipt
 
+composed: Final = canonical.composed
+"""A name with each accent composed with its letter, as names are compared."""
 _MORE: Final = 8
 """Hits more than twice as many that are asked for where some only name."""
 ROOT: Final = "Root"
@@ -80,6 +82,11 @@ def check_scope_name(name: str, what: str) -> None:
             f"{what} {name!r:.80} is blank, has blanks around it or characters that cannot be seen",
             "Give it without them, and always the same for the same scope",
         )
+
+
+def folded(name: str) -> str:
+    """Return a name as it is compared where neither capitals count nor how an accent was typed."""
+    return composed(composed(name).casefold())
 
 
 def looked(write: Callable[[], Written]) -> Written:
@@ -155,12 +162,12 @@ class Scopes:
         # A deadline or a deprecation hides what is said of a scope, and nothing in it.
         shown: Any = {"include_expired": True, "include_deprecated": True}
         found = view.find(name=str(label), type=SCOPE, include_superseded=include_retired, **shown)
-        return [world for world in found if self.is_scope(view, world) and world.name == str(label)]
+        return [world for world in found if self.is_scope(view, world) and _is_of(world, label)]
 
     def ever(self, view: View, label: Label) -> list[World]:
         """Return the scope worlds of a label, also those that lie in this world at another time alone."""
         found = view.find(name=str(label), type=SCOPE, include_superseded=True)
-        return [world for world in found if world.name == str(label) and self._lies_here(view, world)]
+        return [world for world in found if _is_of(world, label) and self._lies_here(view, world)]
 
     def _lies_here(self, view: View, world: World) -> bool:
         edges = view.edges(world.ref, type="contains", direction="in", include_superseded=True)
@@ -192,10 +199,15 @@ class Scopes:
         return self.key_after(view, label, self.scopes(view, label, include_retired=True))
 
     def key_after(self, view: View, label: Label, known: list[World]) -> ScopeKey:
-        """Return the key of a scope by all scopes that have had its label: where it leads, what is written is found."""
-        ended = sum(world.closed for world in known)
+        """Return the key of a scope by all scopes that have had its label: where it leads, what is written is found.
+
+        It has the id as the scope spells it that holds, which may be from before accents were compared.
+        """
+        names = [world.name for world in sorted(known, key=lambda world: world.closed)]
+        spelt = names[0] if names else composed(str(label))
+        ended = sum(world.closed and world.name == spelt for world in known)
         while True:
-            key = "mcp", self.world or "", label.kind, label.id, str(ended)
+            key = "mcp", self.world or "", label.kind, spelt.partition(":")[2], str(ended)
             if self._is_open(view, key, known):
                 return key
             ended += 1
@@ -251,30 +263,30 @@ class Scopes:
                 return
 
     def called(self, view: View, key: ScopeKey | tuple[str, ...], names: Iterable[str]) -> dict[str, str]:
-        """Return what names, case-folded, are called by their entries in a scope: none is new by its capitals alone.
+        """Return what names, :func:`folded`, are called by their entries in a scope: none is new by its capitals alone.
 
         A user is called as the scope is, unless there is an entry of the name as it is written.
         """
         found: dict[str, str] = {}
         for name in names:
-            folded = name.casefold()
-            found[folded] = found[folded] if folded in found else self._called(view, key, name)
+            if folded(name) not in found:
+                found[folded(name)] = self._called(view, key, name)
         return found
 
     def _called(self, view: View, key: ScopeKey | tuple[str, ...], name: str) -> str:
         if not name or view._keyed_reference(_entry_key(key, name)) is not None:
             return name
         _, _, kind, identity, _ = key if len(key) == len(_NO_SCOPE) else _NO_SCOPE
-        if kind == "user" and name.casefold() == identity.casefold():
+        if kind == "user" and folded(name) == folded(identity):
             return identity
         scope = view._keyed_reference(_written(key)) if kind else None
         if kind and scope is None:
-            return name
+            return composed(name)
         for entry in view.find(name=name, type=ENTRY, world=scope):
-            is_same = entry.name.casefold() == name.casefold()
+            is_same = folded(entry.name) == folded(name)
             if is_same and view._keyed_reference(_entry_key(key, entry.name)) == entry.ref:
                 return entry.name
-        return name
+        return composed(name)
 
     def write_entry(self, tx: Any, key: ScopeKey, scope: Any, name: str, source: dict[str, Any]) -> Any:
         """Create the entry of a person or thing at its first mention in a scope, and resolve it.
@@ -287,6 +299,10 @@ class Scopes:
         within = scope if self.world is None else self.world
         given = {"key": inside, "key_within": within, "world": scope, "source": source, "valid_from": BEGINNING}
         return tx.create(ENTRY, name, **given, resolve="all", anew=True, revive=True)
+
+
+def _is_of(world: World, label: Label) -> bool:
+    return composed(world.name) == composed(str(label))
 
 
 def _entry_key(key: ScopeKey | tuple[str, ...], name: str) -> str:

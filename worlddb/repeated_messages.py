@@ -5,11 +5,12 @@ A message with an id or a time is known by that. Others are known by the list th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final
 
 from worlddb.log.model import errors
+from worlddb.projections.tables.names.canonical import composed
 from worlddb.query.records import records
 from worlddb.query.view.view import View
 from worlddb.reconciler.ingest import chat_messages, extraction
@@ -46,6 +47,14 @@ def check_ids(said: Sequence[chat_messages.ChatMessage]) -> None:
         if each.id and texts.setdefault(each.id, each.text) != each.text:
             named = errors.shown(each.id)
             raise errors.InputError(f"Two messages have the id {named}, and other texts", "Give each its own id")
+
+
+def as_spelt(views: Iterable[View], name: str) -> str:
+    """Return the name of a session as it was spelt at first, if only its accents were typed otherwise."""
+    if name.isascii():
+        return name
+    found = (world.name for view in views for world in view.find(name=name, type=extraction.SESSION))
+    return next((each for each in found if composed(each) == name), name)
 
 
 def session_in(view: View, name: str, key: str) -> records.World | None:

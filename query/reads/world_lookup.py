@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb.log.model import errors, hashing, ids
-from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalised, type_digest
+from worlddb.projections.tables.names.canonical import NO_NAME, composed, name_digest, normalised, type_digest
 from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage import schema
 from worlddb.query.reads import build
@@ -554,7 +554,7 @@ def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, 
 
     These are the scopes ``user:NAME``, and the world of type ``User`` of this name. A name that is that of a scope
     itself, ``user:ana``, means it, unless somebody's own name is that. Any other world of the name, a tenant's or a
-    team's, is meant only by whoever gives its reference. Names are compared letter by letter.
+    team's, is meant only by whoever gives its reference. Names are compared letter by letter, composed.
 
     Raises:
         UnknownReference: there is no such user; ``details["near"]`` has names that differ in case or blanks alone.
@@ -567,8 +567,11 @@ def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, 
     others = called(name)
     scopes = [world for world in (*called(f"{_SCOPE}{name}"), *others) if world.type == "Scope"]
     typed = [world for world in others if world.type.casefold() == _USER]
-    own = [world for world in scopes if world.name in (f"{_SCOPE}{name}", name) and world.name.startswith(_SCOPE)]
-    found = own + [world for world in typed if world.name == name]
+    meant = composed(name)
+    own = [
+        each for each in scopes if composed(each.name) in (f"{_SCOPE}{meant}", meant) and each.name.startswith(_SCOPE)
+    ]
+    found = own + [world for world in typed if composed(world.name) == meant]
     if not found:
         near = sorted({world.name.removeprefix(_SCOPE) for world in (*scopes, *typed)})
         there = [
@@ -581,7 +584,7 @@ def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, 
             near=near[:_SHOWN],
         )
     places = {_containers_ever(snapshot, _node(snapshot, world)) for world in found}
-    if len(places) > 1 or len({world.name for world in own}) > 1 or len(found) > len(own) + 1:
+    if len(places) > 1 or len({composed(world.name) for world in own}) > 1 or len(found) > len(own) + 1:
         raise _ambiguous(name, found)
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -13,7 +14,7 @@ import worlddb
 from tests.support import rest
 from tests.support.running import Here
 from tests.tools.mcp.test_mcp_tools import call
-from worlddb import Database, ManualClock
+from worlddb import Database, ManualClock, memory_scopes
 from worlddb.tools.agents import remember
 from worlddb.tools.mcp.session import Session
 
@@ -40,8 +41,8 @@ class House:
         self.run, self._rest = run, running.caller("program")
         self._mem = worlddb.memory(self.db, user="ana")
         self._session = Session(self.db)
-        self._home = self.db.create("Scope", "mine", valid_from="0001-01-01").ref
-        self.ana = self.db.create("Entity", "Ana", world=self._home, valid_from="0001-01-01").ref
+        self.home = self.db.create("Scope", "mine", valid_from="0001-01-01").ref
+        self.ana = self.db.create("Entity", "Ana", world=self.home, valid_from="0001-01-01").ref
         self._mem.add("Begun.")
 
     def say(self, door: str, text: str, since: str | None, until: str | None = None) -> Told:
@@ -50,7 +51,7 @@ class House:
             added = self._mem.add(text, about="Ana", since=since, until=until)
             return Told(added.id, bool(added.repeated), [*added.notes])
         if door == "functions":
-            told = remember(self.db, text, about="Ana", since=since, until=until, world=self._home)
+            told = remember(self.db, text, about="Ana", since=since, until=until, world=self.home)
             return Told(told["id"], told["restated"], told.get("notes", []))
         if door == "command line":
             times = [*(["--since", since] if since else []), *(["--until", until] if until else [])]
@@ -62,7 +63,7 @@ class House:
             notes = [note for note in told["notes"] if "says so already" not in note]
             return Told(told["id"], len(notes) < len(told["notes"]), notes)
         span = {"valid_from": since} | ({} if until is None else {"valid_to": until})
-        told = self._rest.send("POST", f"/v1/worlds/{self._home}/memories", text=text, about=[self.ana], **span)
+        told = self._rest.send("POST", f"/v1/worlds/{self.home}/memories", text=text, about=[self.ana], **span)
         return Told(told["receipt"]["refs"][0], told["restated"], told["notes"])
 
 
@@ -134,3 +135,52 @@ def test_what_held_last_spring_comes_first_and_says_until_when(house: House, how
     for tool, given in (("memory_recall", {"query": question}), ("memory_as_of", {"query": plain, "valid": then})):
         memory = call(Session(house.db), tool, user_id="ana", **given)["memories"][0]
         assert (memory["text"], memory["valid_to"]) == ("Ana lives in Lisbon.", until)
+
+
+COMPOSED: Final = unicodedata.normalize("NFC", "José")
+APART: Final = unicodedata.normalize("NFD", "José")
+
+
+def test_a_name_is_one_however_its_accents_were_typed(house: House) -> None:
+    """A user whose name a keyboard wrote otherwise was somebody else, whose memory was empty."""
+    assert COMPOSED != APART
+    db = house.db
+    one, other = (worlddb.memory(db, user=name, session=name) for name in (COMPOSED, APART))
+    home = one.add("I live in Lisbon.", about=COMPOSED)
+    again = other.add("I live in Lisbon.", about=APART)
+    assert (again.id, again.repeated, again.notes) == (home.id, 1, ())
+    assert other.recall("Who is in Lisbon?", about=APART).hits[0].ref == home.id
+    chat = [{"role": "user", "content": text} for text in ("Hello.", "The dog is ill.", "Good night.")]
+    assert (one.add(chat).repeated, other.add(chat).repeated) == (0, 3)
+    session, given = Session(db), {"about": [APART], "text": "I live in Lisbon."}
+    assert call(session, "memory_write", user_id=APART, **given)["id"] == home.id
+    assert house.run.json("remember", "I live in Lisbon.", "--user", APART, "--about", APART)["ref"] == home.id
+    scopes = [each["scope_id"] for each in call(session, "memory_list_scopes")["scopes"]]
+    assert scopes.count(COMPOSED) == 1 and APART not in scopes
+    assert [world.name for world in db.view().find(name=APART, type="Entity")] == [COMPOSED]
+    boss = [remember(db, "The boss is kind.", about=name, world=house.home)["id"] for name in (APART, COMPOSED)]
+    assert boss[0] == boss[1]
+    team = db.create("Topic", "Équipe").ref
+    made = db.create("Fact", "", content="It has four seats.", world=unicodedata.normalize("NFD", "Équipe"))
+    assert db.view().containers(made.ref) == [team]
+    db.working.add("Hi.", session=COMPOSED, user=APART)
+    assert db.working.get(session=APART, user=COMPOSED)[0].content == "Hi."
+    assert (
+        db.forget_user(APART, reason="asked to")
+        and not worlddb.memory(db, user=COMPOSED).recall("Who is in Lisbon?").hits
+    )
+    assert not db.working.get(session=APART, user=COMPOSED)
+
+
+def test_a_user_from_before_accents_were_compared_keeps_their_memory(house: House) -> None:
+    scopes = memory_scopes.Scopes(house.db)
+    with house.db.batch() as tx:
+        scope = scopes.write_scope(tx, ("mcp", "", "user", APART, "0"))
+        tx.create("Fact", "", content="The gate code is 4711.", world=scope)
+        scopes.write_entry(tx, ("mcp", "", "user", APART, "0"), scope, APART, {})
+    for name in (COMPOSED, APART):
+        mem = worlddb.memory(house.db, user=name)
+        mem.add(f"The gate is green ({len(name)}).", about=COMPOSED)
+        assert {hit.content for hit in mem.recall("gate").hits} >= {"The gate code is 4711."}
+    assert len(house.db.view().find(name=f"user:{COMPOSED}", type="Scope")) == 1
+    assert len(house.db.view().find(name=COMPOSED, type="Entity")) == 1

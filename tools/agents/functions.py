@@ -32,6 +32,8 @@ from worlddb import (
 from worlddb.memory_scopes import (
     HOLDERS,
     check_statement_type,
+    composed,
+    folded,
     hidden_still,
     looked,
     notes_inside,
@@ -264,10 +266,10 @@ def _listed(given: Any, what: str) -> list[str]:
 def _names(about: str | Sequence[str]) -> list[str]:
     """Return the names of whom a statement is about, without needless blanks, each once whatever its capitals."""
     given = (" ".join(checked_text(each, "about", MAX_NAME_BYTES).split()) for each in _listed(about, "about"))
-    folded = dict[str, str]()
+    called = dict[str, str]()
     for name in filter(None, given):
-        folded.setdefault(name.casefold(), name)
-    return [*folded.values()]
+        called.setdefault(folded(name), composed(name))
+    return [*called.values()]
 
 
 def _said_again(
@@ -560,7 +562,7 @@ def _mentioned(db: Database, about: str, home: str | None) -> str | None:
     around = next(db.log(1, 1)).data["root"] if home is None else home
     called = []
     for found in view.find(name=about, type="Entity", world=home):
-        is_here = found.name.casefold() == about.casefold() and around in view.containers(found.ref)
+        is_here = folded(found.name) == folded(about) and around in view.containers(found.ref)
         # What a program made by itself does not begin so early. It is another one: that they are one is proposed.
         if is_here and view.history(found.ref)[0].valid.start == _EVER_MICROS:
             called.append(found)

@@ -717,12 +717,16 @@ def retire_all(session: Session, given: tool_arguments.RetireAll, call: Call) ->
 def purge_scope(session: Session, given: tool_arguments.PurgeScope, call: Call) -> tool_results.Done:
     """``memory_purge_scope``."""
     scopes = _scopes(session, session.view(), given)
-    if given.confirm != scopes[0].name and not _confirmed(session, given, scopes, call):
+    if not _names_scope(given.confirm, scopes[0].name) and not _confirmed(session, given, scopes, call):
         raise InputError(
             f"confirm is {given.confirm!r:.80}, so nothing was done",
             f"This retires the scope and everything in it. To go on, give confirm={scopes[0].name!r}",
         )
     return _retired(session, call, scopes, given.why, itself=True)
+
+
+def _names_scope(given: str, name: str) -> bool:
+    return memory_scopes.composed(given) == memory_scopes.composed(name)
 
 
 def _confirmed(session: Session, given: tool_arguments.PurgeScope, scopes: list[World], call: Call) -> bool:
@@ -841,7 +845,7 @@ def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) 
     view = session.view()
     known = session.ever(view, label) or session.db.working.count_of_user(given.user_id)
     refs = _scopes_ever(session, label) if not isinstance(known, int) or not known else []
-    if given.confirm != str(label):
+    if not _names_scope(given.confirm, str(label)):
         raise InputError(
             f"confirm is {given.confirm!r:.80}, so nothing was done",
             f"This erases all that is theirs, for good. To go on, give confirm={str(label)!r}",

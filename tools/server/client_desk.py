@@ -161,7 +161,7 @@ class Desk:
         except UnknownReference:
             if _is_reference(name):
                 raise
-        key, home = f"world {name}", self.home()
+        key, home = f"world {normalize('NFC', name)}", self.home()
         within: dict[str, Any] = {} if home is None else {"key_within": home, "world": home}
         how: dict[str, Any] = {"key": key, "anew": True, **within}
         return str(self.db.create(CLAIMED_TYPE, name, **how).ref)

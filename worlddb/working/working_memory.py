@@ -7,7 +7,7 @@ from typing import Any, Final
 from worlddb.log.model import clock, errors, limits
 from worlddb.log.redaction import credentials
 from worlddb.log.working import message_buffers as buffers
-from worlddb.projections.tables.names.canonical import normalised
+from worlddb.projections.tables.names.canonical import composed, normalised
 
 TTL_SECONDS: Final = 3_600
 MOST_MESSAGES: Final = 50
@@ -88,12 +88,15 @@ class WorkingMemory:
         """Remove all messages of whatever is named, or all that there are, from every file; how many there were."""
         named = (("session", session), ("user", user), ("project", project), ("context", context))
         wanted = {name: limits.checked_text(text, name, MAX_SCOPE_BYTES) for name, text in named if text is not None}
-        return self._buffers.clear(lambda each: all(getattr(each, name) == text for name, text in wanted.items()))
+        called = {name: composed(text) for name, text in wanted.items()}
+        return self._buffers.clear(
+            lambda each: all(composed(getattr(each, name)) == text for name, text in called.items())
+        )
 
     def count_of_user(self, name: str) -> int:
         """How many messages a user has, in all sessions; ``name`` may be that of their scope, ``user:NAME``."""
-        users = {name, name.removeprefix("user:")} - {""}
-        return self._buffers.count(lambda each: each.user in users)
+        users = {composed(each) for each in (name, name.removeprefix("user:"))} - {""}
+        return self._buffers.count(lambda each: composed(each.user) in users)
 
     def forget(self, texts: Sequence[str], names: Sequence[str] = (), beside: Sequence[str] = ()) -> int:
         """Remove what says a text that was erased, and all of a user or session that is erased; how many messages.
@@ -101,7 +104,7 @@ class WorkingMemory:
         ``names`` are those of the erased worlds; the scope of a user is called ``user:NAME``. ``beside`` is what was
         said of them beside their texts. All are compared without case, and with blanks alike.
         """
-        users = {*names, *(name.removeprefix("user:") for name in names)} - {""}
+        users = {composed(each) for name in names for each in (name, name.removeprefix("user:"))} - {""}
         spoken = (text.partition(": ")[2] for text in texts)
         erased = {normalised(text) for text in (*texts, *spoken, *beside)} - {""}
         long = [text for text in map(normalised, texts) if len(text) >= _LONG]
@@ -111,7 +114,7 @@ class WorkingMemory:
             said = normalised(message)
             return said in erased or any(text in said for text in long)
 
-        return self._buffers.clear(lambda each: each.user in users or says(each.content))
+        return self._buffers.clear(lambda each: composed(each.user) in users or says(each.content))
 
     def sweep(self) -> int:
         """Remove what has passed its time from every file now; how many messages."""
@@ -151,7 +154,7 @@ def _scope(project: str, context: str, user: str, session: str) -> buffers.Scope
     named = (("project", project), ("context", context), ("user", user), ("session", session))
     for name, text in named:
         limits.checked_text(text, name, MAX_SCOPE_BYTES, empty=name != "session")
-    return buffers.Scope(project, context, user, session)
+    return buffers.Scope(*(composed(text) for _, text in named))
 
 
 def refuse_credentials(said: Mapping[str, str]) -> None:

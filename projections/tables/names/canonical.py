@@ -60,6 +60,11 @@ def normalised(name: str) -> str:
     return " ".join("".join(parts).split())
 
 
+def composed(name: str) -> str:
+    """A name as it is compared letter by letter: each accent with its letter (NFC), however it was typed."""
+    return name if name.isascii() else unicodedata.normalize("NFC", name)
+
+
 def _folded(text: str) -> str:
     return _visible(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", _visible(text)).casefold()))
 

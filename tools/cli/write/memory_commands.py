@@ -3,6 +3,7 @@
 from typing import Any
 
 import worlddb
+from worlddb.memory_scopes import composed
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 from worlddb.tools.cli.write.write_commands import add_deadline, deadline_of
 
@@ -120,7 +121,7 @@ def _memory(db: worlddb.Database, args: Namespace) -> worlddb.Memory:
 def _note(db: worlddb.Database, args: Namespace) -> str:
     """Return a note if nothing was ever written for a user, whose name may be misspelt."""
     known = () if args.user is None else db.view().find(name=f"user:{args.user}", type="Scope", include_superseded=True)
-    if args.user is None or any(world.name == f"user:{args.user}" for world in known):
+    if args.user is None or any(composed(world.name) == composed(f"user:{args.user}") for world in known):
         return ""
     return f"nothing was written for the user {args.user!r} before (capitals count)"
 
