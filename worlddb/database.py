@@ -246,7 +246,7 @@ class Database(WriteCalls):
         self._receipts: list[RecallReceipt] = []  # Those that wait to be kept in the log.
         self._accesses: deque[tuple[bytes, int]] = deque(maxlen=MOST_WAITING)
         """Worlds that were used and when, until they are written; of too many the earliest are lost."""
-        self._refreshes, self._refreshing = dict[bytes, tuple[int, int]](), Lock()
+        self._refreshes, self._refreshing, self._newest = dict[bytes, tuple[int, int]](), Lock(), [0]
         if self._background is not None and self._alarm is not None and self._alarm.is_timed:
             self._background.nudge()
         if record_accesses:
@@ -441,6 +441,7 @@ class Database(WriteCalls):
     def _followed(self, receipt: outcome.Receipt) -> outcome.Receipt:
         """Have the text index follow what this handle has written, once that is much."""
         if receipt.events:
+            self._newest[0] = max(self._newest[0], receipt.seq)
             # A link brings no text, and of a load most are links.
             links = sum(len(ref) > 2 * ids.LINEAGE_BYTES for ref in receipt.requested)
             texts = max(1, receipt.events - links)
@@ -1329,6 +1330,11 @@ class Database(WriteCalls):
             return True
         self._background.nudge()
         return self._background.wait(wait_seconds)
+
+    @property
+    def last_written(self) -> int:
+        """The number of the last commit that was written through this handle; 0 if none was."""
+        return self._newest[0]
 
     @property
     def background(self) -> bool:

@@ -38,7 +38,8 @@
         └── ModelUnavailable       the embedding model is not there, or failed: recall goes on without its lane
 
 Every class has a stable ``code`` (scripts may match it) and an ``exit_code`` for the command line:
-1 the answer is no, 2 usage, 3 refused, 4 damaged, 5 busy or unavailable.
+1 the answer is no, 2 usage, 3 refused, 4 damaged, 5 busy or unavailable. It has one of its own beside: 6, done, but the
+answer could not be printed.
 """
 
 import functools

@@ -2,7 +2,9 @@
 
 import errno
 import os
+import shlex
 import sys
+import traceback
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
@@ -160,6 +162,13 @@ class DiskFull(SystemTrouble):
     code = "disk_full"
 
 
+class AnswerNotPrinted(WorldDBError):
+    """The command has done its work, and standard output did not take the answer: a closed pipe, a full disk."""
+
+    code = "answer_not_printed"
+    exit_code = 6
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code (see :mod:`worlddb.log.model.errors`)."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -223,9 +232,51 @@ def _without_command(parser: Parser, out: Output) -> int:
 
 
 def _flushed(run: Callable[[Namespace, Output], int], args: Namespace, out: Output) -> int:
-    code = run(args, out)
-    sys.stdout.flush()
+    try:
+        code = run(args, out)
+        sys.stdout.flush()
+    except OSError as error:
+        done = _work_done(args)
+        if done is None or not _is_of_stdout(error):
+            raise
+        process.silence_stdout()
+        what, command = done
+        told = f"{what}, and its answer could not be printed: {error.strerror or error}"
+        raise AnswerNotPrinted(told, f"Do not repeat it: see what was written with `{command}`") from error
     return code
+
+
+def _is_of_stdout(error: OSError) -> bool:
+    """Whether what failed was printing: no file was named, and the call came from the command line itself."""
+    *_, (innermost, _) = traceback.walk_tb(error.__traceback__)
+    name = str(innermost.f_globals.get("__name__"))
+    is_printing = name.startswith(("worlddb.tools.cli.", "rich."))
+    return isinstance(error, BrokenPipeError) or (error.filename is None and is_printing)
+
+
+_COPYING: Final = {"backup": "head", "restore": "head", "replay": "head"}
+"""Commands that answer when they have written a store elsewhere, and how that is looked at."""
+_DERIVING: Final = {"init": "head", "snapshot": "stats", "rebuild": "verify", "upgrade": "verify"}
+"""Those that answer when they have written to the store what is no commit."""
+
+
+def _work_done(args: Namespace) -> tuple[str, str] | None:
+    """What a command that can no longer answer has done, and how to see it; ``None`` if it has written nothing."""
+    from worlddb.tools.cli.base import stores
+
+    store = stores.repeated(args)
+    written = 0 if (opened := getattr(args, "opened", None)) is None else opened.last_written
+    into = getattr(args, "into", None)
+    if written:
+        return f"`{args.command}` has written up to commit {written}", f"{store} log --from {written} --to {written}"
+    if args.command in _COPYING and into is not None:
+        return f"`{args.command}` is done", f"worlddb --store {shlex.quote(into)} {_COPYING[args.command]}"
+    if args.command in _DERIVING:
+        return f"`{args.command}` is done", f"{store} {_DERIVING[args.command]}"
+    file = getattr(args, "out", None)
+    if args.command == "export" and file is not None and args.format == "bundle":
+        return f"`export` has written {file}", f"worlddb import {shlex.quote(file)} --check"
+    return None
 
 
 def _failed(out: Output, error: WorldDBError) -> int:
@@ -233,7 +284,9 @@ def _failed(out: Output, error: WorldDBError) -> int:
         out.failed(error)
         sys.stdout.flush()
     except BrokenPipeError:
-        raise
+        if not isinstance(error, AnswerNotPrinted):
+            raise
+        process.silence(sys.stderr)
     except OSError:
         # Standard output itself failed; the error is on standard error already.
         process.silence_stdout()

@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from types import FrameType
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TextIO
 
 from worlddb import __version__
 
@@ -69,8 +69,13 @@ def wrote_version() -> bool:
 
 def silence_stdout() -> None:
     """Point standard output at the null device, so that Python's flush at exit raises nothing."""
+    silence(sys.stdout)
+
+
+def silence(stream: TextIO) -> None:
+    """Point a standard stream at the null device."""
     try:
-        descriptor = sys.stdout.fileno()
+        descriptor = stream.fileno()
     except (OSError, ValueError):
         return
     nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -41,6 +43,62 @@ def test_a_full_disk_behind_stdout_is_told_in_a_line(argv, made):
     assert done.stderr.startswith(b"error[disk_full]: ")
     assert b"Traceback" not in done.stderr
     assert b"Exception ignored" not in done.stderr
+
+
+def unheard(
+    *argv: object, into: str, unbuffered: bool = False, both: bool = False
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a command whose answer goes to a full disk or to a pipe that nobody reads."""
+    if into == "full":
+        write = os.open("/dev/full", os.O_WRONLY)
+    else:
+        read, write = os.pipe()
+        os.close(read)
+    command = [sys.executable, *(["-u"] if unbuffered else []), "-m", "worlddb", *map(str, argv)]
+    try:
+        stderr = write if both else subprocess.PIPE
+        return subprocess.run(command, stdout=write, stderr=stderr, timeout=180, check=False)
+    finally:
+        os.close(write)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize(
+    ("into", "unbuffered", "json"),
+    [("full", False, False), ("pipe", False, False), ("pipe", True, True), ("full", False, True)],
+)
+def test_a_write_whose_answer_nobody_gets_says_that_it_is_done(tmp_path, into, unbuffered, json):
+    store = tmp_path / "the store"
+    options = ["--json"] if json else []
+    done = unheard("--store", store, "create", "Note", "heard", *options, into=into, unbuffered=unbuffered)
+    told = done.stderr.decode()
+    assert done.returncode == 6 and told.startswith("error[answer_not_printed]: `create` has written up to commit 2")
+    assert "Exception ignored" not in told and "Traceback" not in told
+    (command,) = re.findall("`worlddb (.+)`", told)
+    shown = elsewhere(*shlex.split(command), cwd=tmp_path)
+    assert shown.code == 0 and "heard" in shown.out
+    assert unheard("--store", store, "create", "Note", "both", into=into, both=True).returncode == 6
+    assert [world.name for world in worlddb.open(store).view().children()] == ["heard", "both"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGPIPE there")
+def test_work_that_is_no_commit_is_told_as_done_and_a_refusal_is_not(made, tmp_path):
+    store = ["--store", made[0]]
+    for argv, seen in (
+        (["init"], "first' head"),
+        ([*store, "backup", tmp_path / "copy"], "copy head"),
+        (["restore", tmp_path / "copy", "--into", tmp_path / "again"], "again head"),
+        ([*store, "export", "Search team", tmp_path / "bundle"], "bundle --check"),
+        ([*store, "rebuild"], "verify"),
+    ):
+        given = [*(["--store", tmp_path / "the first"] if argv == ["init"] else []), *argv]
+        done = unheard(*given, into="pipe")
+        assert done.returncode == 6, done
+        (command,) = re.findall("`worlddb (.+)`", done.stderr.decode())
+        assert command.endswith(seen)
+        assert elsewhere(*shlex.split(command), cwd=tmp_path).code == 0
+    assert unheard(*store, "retire", "root", into="pipe").returncode == 3
+    assert unheard(*store, "show", "Search team", into="pipe").returncode == 128 + signal.SIGPIPE
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGPIPE there")

@@ -64,7 +64,13 @@ def existing(args: Namespace, *, author: str = "local") -> worlddb.Database:
         NotAStore: it does not; none is made.
     """
     folder = there(folder_of(args), output.NAME_A_STORE)
-    return worlddb.open(folder, author=author, create=False, embedder=embedder_of(args))
+    return opened(args, folder, author=author, create=False, embedder=embedder_of(args))
+
+
+def opened(args: Namespace, folder: Path, **given: Any) -> worlddb.Database:
+    """Open the store of a command, and remember it: what it wrote is told also if its answer cannot be."""
+    args.opened = worlddb.open(folder, **given)
+    return args.opened  # type: ignore[no-any-return]
 
 
 def existing_at(folder: Path) -> worlddb.Database:

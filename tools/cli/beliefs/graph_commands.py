@@ -191,7 +191,7 @@ def _write_item(args: Namespace, out: Output) -> int:
     text = args.content if args.content != "-" else arguments.standard_input("Give the text with --content TEXT")
     since = None if args.valid_from is None else worlddb.parse_time(args.valid_from, "valid_from")
     worlddb.parse_kref(args.ref)
-    with worlddb.open(stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args)) as db:
+    with stores.opened(args, stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args)) as db:
         receipt = db.create_at(args.ref, content=text, valid_from=since, why=args.why)
         return written(args, db, out, receipt, has_text=True)
 

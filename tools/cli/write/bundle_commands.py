@@ -134,7 +134,7 @@ def _import(args: Namespace, out: Output) -> int:
         out.answer({"ok": True, **stated, **({} if plan is None else wire.import_plan(plan))}, tell)
         _hint(out, bundle, head, keys)
         return DONE
-    with worlddb.open(stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args)) as db:
+    with stores.opened(args, stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args)) as db:
         into = None if args.into is None else stores.world_of(db.view(), args.into)
         with out.progress("Taking it in"):
             allowed = args.allow_outside

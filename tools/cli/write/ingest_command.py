@@ -47,8 +47,11 @@ class _MadeWhenWritten:
 
     def opened(self) -> Database:
         if self.db is None:
-            self.db = worlddb.open(
-                stores.folder_of(self._args), author=self._args.author, embedder=stores.embedder_of(self._args)
+            self.db = stores.opened(
+                self._args,
+                stores.folder_of(self._args),
+                author=self._args.author,
+                embedder=stores.embedder_of(self._args),
             )
         return self.db
 

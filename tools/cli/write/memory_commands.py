@@ -57,7 +57,7 @@ def _remember(args: Namespace, out: Output) -> int:
             worlddb.parse_time(getattr(args, name), name)
     deadline = deadline_of(args)
     folder, embedder = stores.folder_of(args), stores.embedder_of(args)
-    with worlddb.open(folder, author=args.author, embedder=embedder) as db:
+    with stores.opened(args, folder, author=args.author, embedder=embedder) as db:
         memory = worlddb.memory(db, user=args.user, session=args.session)
         added = memory.add(
             text,

@@ -241,7 +241,7 @@ def _init_arguments(parser: Parser) -> None:
 
 def _init(args: Namespace, out: Output) -> int:
     folder = stores.folder_of(args)
-    with worlddb.open(folder, author=args.author, embedder=None) as db:
+    with stores.opened(args, folder, author=args.author, embedder=None) as db:
         head, root = db.head(), db.view().hash()
         is_new = head.seq == 1
 
@@ -261,7 +261,7 @@ def _made_if_missing(args: Namespace) -> Database:
     """Open the store; create it for a first world, unless another world was named."""
     if args.world is not None:
         return stores.existing(args, author=args.author)
-    return worlddb.open(stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args))
+    return stores.opened(args, stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args))
 
 
 def _times(args: Namespace) -> _Times:
