@@ -87,7 +87,7 @@ def test_what_a_caller_can_reach_has_no_way_to_write_but_commands(tmp_path: Path
         keeping |= {"erasure_plan", "erasure_receipt", "check_erasure", "redecide"}
         reading = {"author", "path", "bookmarks", "follow", "full_ref", "head", "log", "proposals", "stats", "view"}
         reading |= {"steps", "reading", "checkpoint", "prove", "prove_consistency", "near", "refs_of_user"}
-        reading |= {"stamp", "now", "one_state"}
+        reading |= {"stamp", "now", "one_state", "last_written"}
         reading |= {"export", "export_jsonl", "export_lines", "check_world", "import_plan"}
         writing |= {"import_bundle", "embed", "reembed", "keep_up", "forget_user"}
         reading |= {"spaces", "background", "check_recall", "prove_recall", "was_written"}
