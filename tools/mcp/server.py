@@ -338,10 +338,8 @@ class MemoryServer(MCPServer[Any]):
 
     async def run_stdio_async(self) -> None:
         """Answer standard input until it ends, then finish writing answers within a time limit."""
-        lines, answers = (
-            standard_streams.StandardInput(0),
-            standard_streams.StandardOutput(standard_streams.claim_stdout()),
-        )
+        answers = standard_streams.StandardOutput(standard_streams.claim_stdout())
+        lines = standard_streams.StandardInput(0, answers.write)
         # The SDK only iterates one stream and writes to the other.
         streams = stdio_server(cast("anyio.AsyncFile[str]", lines), cast("anyio.AsyncFile[str]", answers))
         lowlevel = self._lowlevel_server

@@ -3,10 +3,11 @@
 Standard output carries the protocol alone; everything else goes to standard error.
 """
 
+import json
 import os
 import select
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
 
 import anyio
@@ -20,18 +21,21 @@ _READ_BYTES: Final = 65_536
 class StandardInput:
     """Standard input, line by line.
 
-    A line that is not UTF-8 or is too long reads as an empty line, which is no message.
+    A line that is no text in UTF-8 or is too long reads as an empty line, which is no message. ``refuse`` sends the
+    answer to a request that is no text, so that nobody waits for it.
     """
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, refuse: Callable[[str], Awaitable[None]] | None = None) -> None:
         self._descriptor = descriptor
+        self._refuse = refuse
 
     async def __aiter__(self) -> AsyncIterator[str]:
         kept, dropping = bytearray(), False
         while piece := await self._read():
             *ends, rest = piece.split(b"\n")
             for end in ends:
-                yield "" if dropping or len(kept) + len(end) > MAX_LINE_BYTES else _text(bytes(kept + end))
+                is_long = dropping or len(kept) + len(end) > MAX_LINE_BYTES
+                yield "" if is_long else await self._text(bytes(kept + end))
                 kept, dropping = bytearray(), False
             dropping = dropping or len(kept) + len(rest) > MAX_LINE_BYTES
             kept = bytearray() if dropping else kept + rest
@@ -48,13 +52,45 @@ class StandardInput:
             await anyio.lowlevel.checkpoint()
         return os.read(self._descriptor, _READ_BYTES)
 
-
-def _text(line: bytes) -> str:
-    try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        sys.stderr.write(f"worlddb mcp: a message was ignored, since it is not UTF-8: {error.reason}\n")
+    async def _text(self, line: bytes) -> str:
+        problem = _wrong_in(line)
+        if not problem:
+            return line.decode()
+        sys.stderr.write(f"worlddb mcp: a message was ignored, since {problem}\n")
+        asked = _request(line)
+        if self._refuse is not None and asked is not None:
+            error = {"code": _PARSE_ERROR, "message": f"The message was not read, since {problem}. Send it as UTF-8"}
+            await self._refuse(json.dumps({"jsonrpc": "2.0", "id": asked, "error": error}) + "\n")
         return ""
+
+
+_PARSE_ERROR: Final = -32_700
+
+
+def _wrong_in(line: bytes) -> str:
+    """Why a line is no text; empty if it is one."""
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        return f"byte {error.start} of it, {line[error.start]:#04x}, is not UTF-8"
+    if b"\\ud" in line or b"\\uD" in line:
+        try:
+            json.dumps(json.loads(line), ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            return f"it has half of a pair, \\u{ord(error.object[error.start]):04x}, which is no character"
+        except (ValueError, RecursionError):
+            pass
+    return ""
+
+
+def _request(line: bytes) -> str | int | None:
+    """The id of a request."""
+    try:
+        message = json.loads(line.decode(errors="replace"))
+    except (ValueError, RecursionError):
+        return None
+    found = message.get("id") if isinstance(message, dict) and "method" in message else None
+    return found if isinstance(found, str | int) else None
 
 
 _WRITE_BYTES: Final = select.PIPE_BUF
@@ -66,6 +102,7 @@ class StandardOutput:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._lock = anyio.Lock()
 
     async def write(self, text: str) -> None:
         """Write the whole text, however slowly the client reads; can be cancelled.
@@ -74,13 +111,14 @@ class StandardOutput:
             BrokenPipeError: the client has closed its end.
         """
         waiting = memoryview(text.encode())
-        while waiting:
-            try:
-                await anyio.wait_writable(self._descriptor)
-            except PermissionError:
-                # Files and the null device cannot be waited for; writing to them never waits for a reader.
-                await anyio.lowlevel.checkpoint()
-            waiting = waiting[os.write(self._descriptor, waiting[:_WRITE_BYTES]) :]
+        async with self._lock:
+            while waiting:
+                try:
+                    await anyio.wait_writable(self._descriptor)
+                except PermissionError:
+                    # Files and the null device cannot be waited for; writing to them never waits for a reader.
+                    await anyio.lowlevel.checkpoint()
+                waiting = waiting[os.write(self._descriptor, waiting[:_WRITE_BYTES]) :]
 
     async def flush(self) -> None:
         """Do nothing: no output is buffered."""

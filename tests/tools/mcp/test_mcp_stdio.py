@@ -159,8 +159,33 @@ def test_a_stream_of_rubbish_is_survived_and_the_end_of_it_ends_the_process(tmp_
         out, _ = run.communicate(timeout=PATIENCE_SECONDS)
         assert run.returncode == 0 and out == b""
     assert answers[1]["result"]["serverInfo"]["name"] == "worlddb"
-    assert {number: "error" in told for number, told in answers.items()} == {1: False, 5: True, 6: True, 9: False}
+    assert {number: "error" in told for number, told in answers.items()} == {
+        1: False,
+        2: True,
+        5: True,
+        6: True,
+        9: False,
+    }
     assert head_of(store) == 1
+
+
+def test_a_request_that_is_no_text_is_answered_with_what_is_wrong(tmp_path: Path) -> None:
+    """Nothing came back, so that the client waited for ever."""
+    call = '{"jsonrpc": "2.0", "id": %s, "method": "tools/call", "params": '
+    write = call + '{"name": "memory_write", "arguments": {"user_id": "a", "text": "caf'
+    asked = [
+        (write % 2).encode() + b'\xe9"}}}',
+        (write % '"x"').encode() + b'\\uD800"}}}',
+        (write % 4).encode() + b'\\ud83d\\ude00"}}}',
+    ]
+    with subprocess.Popen(
+        command(tmp_path / "store"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as run:
+        out, _ = run.communicate(b"\n".join([json.dumps(HELLO).encode(), *asked]) + b"\n", timeout=PATIENCE_SECONDS)
+    answers = {told["id"]: told for told in map(json.loads, out.splitlines())}
+    assert "0xe9, is not UTF-8. Send it" in answers[2]["error"]["message"]
+    assert "\\ud800, which is no character" in answers["x"]["error"]["message"]
+    assert "error" not in answers.get(4, {})
 
 
 def test_lines_are_read_from_a_file_as_from_a_pipe_and_bad_ones_are_empty(tmp_path: Path) -> None:
