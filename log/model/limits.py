@@ -151,6 +151,13 @@ def is_blank(text: str) -> bool:
     )
 
 
+def _wrong_in(error: UnicodeEncodeError) -> str:
+    """What a text has that is no character; a byte that was not UTF-8 is kept as one of U+DC80 to U+DCFF."""
+    code = ord(error.object[error.start])
+    found = f"the byte 0x{code - 0xDC00:02x}, which is not UTF-8," if 0xDC80 <= code <= 0xDCFF else "half of a pair,"
+    return f"{found} U+{code:04X}, at character {error.start}"
+
+
 def checked_text(text: object, what: str, max_bytes: int, *, empty: bool = True, nul: bool = True) -> str:
     """The text itself if it can be stored.
 
@@ -169,7 +176,7 @@ def checked_text(text: object, what: str, max_bytes: int, *, empty: bool = True,
             size = len(text.encode())
         except UnicodeEncodeError as error:
             raise InvalidText(
-                f"{what} is not valid Unicode: {error.reason} at character {error.start}",
+                f"{what} is not valid Unicode: {_wrong_in(error)}",
                 "Decode the bytes with errors='replace' or correct them at their source",
             ) from None
     if size > max_bytes:

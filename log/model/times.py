@@ -59,7 +59,9 @@ def late(source: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
     return cast("re.Pattern[str]", _Late(source, flags))
 
 
-_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.A)
+_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}|\d{8}", re.A)
+_OFFSET: Final = late(r"[+-](?:2[4-9]|[3-9]\d):?[0-5]\d$", re.A)
+_ZONE: Final = late(r"(?<=[\d\s\[])(?:[A-Z][A-Za-z_]+(?:/[\w+-]+)+|[A-Z]{3,5})(?=\]?$)", re.A)
 _YEAR_OR_MONTH: Final = re.compile(r"\d{4}(?:-\d{2})?", re.A)
 _WORD: Final = re.compile(r"[^\W\d_]{3}")
 
@@ -92,7 +94,9 @@ def parse_duration(value: timedelta | float, what: str = "ttl") -> int:
     Raises:
         InvalidTime: it is something else, or not more than nothing, or longer than a thousand years.
     """
-    remedy = "Give a number of seconds, or a timedelta, more than 0"
+    remedy = (
+        f"Give a number of seconds, or a timedelta, more than 0 and at most a thousand years ({_LONGEST_SECONDS:,} s)"
+    )
     if isinstance(value, timedelta):
         value = value / timedelta(seconds=1)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -124,8 +128,14 @@ def _parse_text(text: str, what: str) -> int:
             return parse_time(date.fromisoformat(stripped), what)
         moment = datetime.fromisoformat(stripped)
     except ValueError:
-        remedy = _WORDS_REMEDY if _WORD.search(stripped) else _TEXT_REMEDY
-        raise InvalidTime(f"{what} {text[:80]!r} is not a time{_why_not(stripped)}", remedy) from None
+        why = _why_not(stripped)
+        remedy = _WORDS_REMEDY if _WORD.search(stripped) and "zone" not in why else _TEXT_REMEDY
+        raise InvalidTime(f"{what} {text[:80]!r} is not a time{why}", remedy) from None
+    if moment.utcoffset() is None:
+        written = moment.isoformat()
+        raise InvalidTime(
+            f"{what} {text[:80]!r} has no time zone", f"Write {written}Z for UTC, or its offset: {written}+01:00"
+        )
     return parse_time(moment, what)
 
 
@@ -135,7 +145,14 @@ def _why_not(text: str) -> str:
         return ": it is empty"
     if _YEAR_OR_MONTH.fullmatch(text):
         return f": it names a {'month' if '-' in text else 'year'}, and a day is needed"
-    return ": there is no such day or hour" if _DATE.match(text) else ""
+    if not _DATE.match(text):
+        return ""
+    if _OFFSET.search(text):
+        return ": an offset is less than 24 hours"
+    zone = _ZONE.search(text)
+    if zone is not None:
+        return f": {zone.group()} is the name of a zone, and the offset that it has then is needed"
+    return ": there is no such day or hour"
 
 
 def _in_range(micros: int, shown: object, what: str) -> int:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from worlddb import FOREVER, InvalidTime, WorldDBError, format_time, parse_time
 from worlddb.log.model import times
-from worlddb.log.model.times import ALWAYS, MAX_TIME, MIN_TIME
+from worlddb.log.model.times import ALWAYS, MAX_TIME, MIN_TIME, parse_duration
 
 micros = st.integers(MIN_TIME, MAX_TIME)
 
@@ -95,6 +95,17 @@ def test_a_time_that_would_have_to_be_guessed_is_an_error_that_names_its_place(g
         ("2025-02", "it names a month, and a day is needed", "2025-02-01"),
         ("2025", "it names a year, and a day is needed", "2025-02-01"),
         ("  ", "it is empty", "2025-02-01"),
+        ("20250230", "'20250230' is not a time: there is no such day or hour", "2025-02-01"),
+        ("20250201T1000", "'20250201T1000' has no time zone", "2025-02-01T10:00:00Z for UTC"),
+        ("2025-02-01T10:00+25:00", "an offset is less than 24 hours", "2025-02-01T10:00+01:00"),
+        ("2025-02-01T10:00-9900", "an offset is less than 24 hours", "2025-02-01T10:00+01:00"),
+        ("2025-02-01T10:00 Europe/Berlin", "Europe/Berlin is the name of a zone", "2025-02-01T10:00+01:00"),
+        (
+            "2025-02-01T10:00[America/Port-au-Prince]",
+            "America/Port-au-Prince is the name of a",
+            "2025-02-01T10:00+01:00",
+        ),
+        ("2025-02-01 10:00 CET", "CET is the name of a zone", "2025-02-01T10:00+01:00"),
     ],
 )
 def test_a_text_that_is_no_time_is_told_why_and_which_forms_are_taken(text: str, told: str, remedy: str) -> None:
@@ -102,6 +113,17 @@ def test_a_text_that_is_no_time_is_told_why_and_which_forms_are_taken(text: str,
         parse_time(text, "valid")
     assert told in error.value.message and remedy in (error.value.remedy or "")
     assert "isoformat" not in str(error.value)
+
+
+def test_a_date_may_be_written_without_dashes() -> None:
+    assert parse_time("20250201") == parse_time("2025-02-01")
+
+
+@pytest.mark.parametrize("seconds", [1e300, float("inf"), float("nan"), 0, -1, timedelta(days=400_000)])
+def test_a_length_of_time_that_is_none_is_told_how_long_it_may_be(seconds: Any) -> None:
+    with pytest.raises(InvalidTime, match=r"ttl is .* seconds") as error:
+        parse_duration(seconds)
+    assert "31,622,400,000 s" in error.value.remedy
 
 
 @given(given_time=st.one_of(st.text(max_size=40), st.from_regex(r"[0-9:TZ+\-. W]{1,30}"), st.integers(), st.floats()))

@@ -72,7 +72,9 @@ def test_an_erasure_is_planned_done_and_receipted(served: Running, ana: Caller) 
     assert ana.get(f"/v1/worlds/{ref}")["erased"]
     receipt = msgspec.convert(ana.get(f"/v1/erasures/{done.result['erasure']['seq']}"), wire.ErasureReceipt)
     assert [each["ref"] for each in receipt.worlds] == [ref]
-    assert ana("GET", "/v1/erasures/abc").status_code == 404
+    for none in ("abc", "0", "99999", "1"):
+        problem = ana("GET", f"/v1/erasures/{none}")
+        assert problem.status_code == 404 and problem.json()["code"] == "unknown_reference" and problem.json()["remedy"]
     guest = served.caller("guest", ana.send("POST", "/v1/worlds", name="den")["refs"][0])
     assert guest("POST", "/v1/worlds/den/erase", json={"reason": "x"}).status_code == 403
     assert guest.get("/v1/jobs")["jobs"] == []

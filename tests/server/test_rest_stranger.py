@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -165,6 +166,25 @@ def test_what_is_no_bundle_is_not_told_where_the_server_put_it(ana: Caller) -> N
     assert job.problem is not None and job.problem.code == "invalid_bundle"
     assert job.problem.detail.startswith("The body is not a bundle") and "worlddb-jobs" not in job.problem.detail
     assert "/v1/bundles" in job.problem.remedy and "`worlddb" not in job.problem.remedy
+
+
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        (b'{"name": "caf\\ud800"}', r"half of a pair, \\ud800, at byte 13"),
+        (b'{"name": "caf\\uDfffx"}', r"half of a pair, \\uDfff, at byte 13"),
+        (b'{"name": "\\ud83d\\ude00\\ud83d\\u0041"}', r"half of a pair, \\ud83d, at byte 22"),
+        (b'{"name": "caf\xe9"}', "not UTF-8: byte 13 is 0xe9"),
+        (b'{"name": "\\\\ud800", x}', "not JSON"),
+    ],
+)
+def test_a_body_that_is_no_text_is_told_where(ana: Caller, body: bytes, detail: str) -> None:
+    """Half of a pair was told as data that were cut short."""
+    found = ana("POST", "/v1/worlds", content=body, headers={"Content-Type": "application/json"})
+    problem = found.json()
+    assert (found.status_code, problem["code"]) == (400, "malformed")
+    assert re.search(detail, problem["detail"]) and problem["remedy"]
+    assert ana.send("POST", "/v1/worlds", name="\N{GRINNING FACE}")["refs"]
 
 
 def test_a_time_that_is_none_is_named_as_it_was_sent(ana: Caller) -> None:

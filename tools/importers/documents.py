@@ -243,9 +243,9 @@ def text_of(path: Path) -> Iterator[str]:
                 text = decoder.decode(data, final=not data)
             except UnicodeDecodeError as error:
                 line = lines + error.object.count(b"\n", 0, error.start)
-                raise input_files.malformed(
-                    input_files.Place(path, "line", line), f"it is not valid UTF-8: {error.reason}"
-                ) from None
+                problem = f"the byte {error.object[error.start]:#04x} is not valid UTF-8"
+                place = input_files.Place(path, "line", line)
+                raise input_files.malformed(place, problem, input_files.SAVE_AS_UTF8) from None
             if "\0" in text:
                 line = lines + text.count("\n", 0, text.index("\0"))
                 raise input_files.malformed(

@@ -97,7 +97,7 @@ def decoded(place: Place, decode: Callable[[Given], Made], given: Given) -> Made
     except RecursionError:
         raise malformed(place, "it is nested too deeply") from None
     except UnicodeDecodeError as error:
-        raise malformed(place, f"it is not valid UTF-8: {error.reason}") from None
+        raise malformed(place, f"the byte {error.object[error.start]:#04x} is not valid UTF-8", SAVE_AS_UTF8) from None
     except msgspec.MsgspecError as error:
         found = _PLACE.fullmatch(str(error))
         if found is None:
@@ -116,6 +116,7 @@ def refuse_repeated(place: Place, key: str | None) -> None:
         raise malformed(place.at(f"{place.path}..{key[:80]}"), problem, "Keep one of them: nobody can say which counts")
 
 
+SAVE_AS_UTF8: Final = "Save the file as UTF-8; nothing was written from it"
 MAX_WHOLE_BYTES: Final = 1 << 30
 """Largest file read into memory at once, decompressed; streaming formats have no such limit."""
 
@@ -339,7 +340,7 @@ def check_unicode(place: Place, data: bytearray) -> None:
             is_cut = error.end == len(part) and begin + len(part) < len(data) and error.start > 0
             if not is_cut or len(part) - error.start > 3:
                 problem = f"byte {begin + error.start} (0x{part[error.start]:02x}) is not valid UTF-8"
-                raise malformed(place, problem, "Save the file as UTF-8") from None
+                raise malformed(place, problem, SAVE_AS_UTF8) from None
             begin += error.start
 
 

@@ -205,7 +205,7 @@ def _check_unicode(place: input_files.Place, line: bytes, offset: int) -> None:
         line.decode()
     except UnicodeDecodeError as error:
         problem = f"byte {offset + error.start} of the file (0x{line[error.start]:02x}) is not valid UTF-8"
-        raise input_files.malformed(place, problem, "Save the file as UTF-8") from None
+        raise input_files.malformed(place, problem, input_files.SAVE_AS_UTF8) from None
 
 
 def _turn(place: input_files.Place, file: str, written: bytes, reading: Reading) -> tuple[_Session, Turn]:

@@ -61,7 +61,7 @@ def _json_escape(character: str) -> str:
 
 
 FIND_IDS: Final = "Ids are in the answers of memory_recall and memory_list"
-GIVE_TIMES: Final = "Give times as ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z"
+GIVE_TIMES: Final = "Give times as ISO 8601: 2025-03-01, 2025-03-01T10:00:00Z or 2025-03-01T10:00+01:00"
 
 _REMEDIES: Final = {
     "Look for it with recall or find": FIND_IDS,
@@ -105,6 +105,7 @@ _NOTES: Final = {
 _MAX_MESSAGE: Final = 500
 _PLACE: Final = re.compile(r" - at `\$\.?([^`]*)`$")
 _PATTERN: Final = re.compile(r"Expected `str` matching regex '.*'")
+_INNER: Final = re.compile(r"\w+\[(?:\d+|\.\.\.)\]\.(\w+)")
 _ABSENT: Final = re.compile(r"Object missing required field `([^`]*)`")
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `([^`]*)`")
 
@@ -153,6 +154,12 @@ def explain_invalid(error: msgspec.ValidationError, schema: dict[str, Any]) -> s
         message = f"Object contains unknown field {named(unknown[1])}"
         return f"invalid_arguments: {message}. {_known(unknown[1], list(properties))}"
     name = absent[1] if absent is not None else "" if place is None else place[1].partition("[")[0]
+    inner = None if place is None else _INNER.fullmatch(place[1])
+    if inner is not None:
+        listed = properties.get(name, {}).get("items", {}).get("$ref", "").rpartition("/")[2]
+        fields = schema.get("$defs", {}).get(listed, {}).get("properties", {})
+        if told := _about(inner[1], fields):
+            return ". ".join([f"invalid_arguments: {escaped(message)[:_MAX_MESSAGE]}", *told])
     return ". ".join([f"invalid_arguments: {escaped(message)[:_MAX_MESSAGE]}", *_about(name, properties)])
 
 

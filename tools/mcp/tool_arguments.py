@@ -635,7 +635,7 @@ class Claim(Arguments):
 
     id: Reference
     predicate: Annotated[str, Meta(min_length=1, max_length=200)]
-    value: Text
+    value: Annotated[Text, Meta(description="One value: of several, a belief for each.")]
 
 
 class Contract(Arguments):
@@ -643,7 +643,11 @@ class Contract(Arguments):
 
     beliefs: Annotated[
         list[Claim],
-        Meta(min_length=1, max_length=MAX_BELIEFS, description="Of several, the least entrenched go."),
+        Meta(
+            min_length=1,
+            max_length=MAX_BELIEFS,
+            description="{id, predicate, value} each; of several, the least entrenched go.",
+        ),
     ]
     do: Annotated[bool, Meta(description="Do it; left out, it is only shown what would change.")] = False
     whole: Annotated[bool, Meta(description="Let go all that is said beside it, too.")] = False

@@ -57,7 +57,10 @@ def get_erasure(desk: Desk, asked: Asked) -> Reply:
     number = asked.path["seq"]
     if not (number.isascii() and number.isdigit() and len(number) < 16):
         raise UnknownReference(f"There is no commit {number!r:.40}", "Give its number")
-    return Reply(_erasure(desk, int(number)))
+    try:
+        return Reply(_erasure(desk, int(number)))
+    except InputError as error:  # There is no such thing at this path.
+        raise UnknownReference(error.message, error.remedy, **error.details) from None
 
 
 def verify(desk: Desk, asked: Asked) -> Reply:

@@ -443,7 +443,7 @@ class Rest:
             told = _takes(_named(route.body))
             raise refusal(422, f"The body is not what it should be: {error}", told) from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise refusal(400, f"The body is not JSON: {error}", "Send an object as /openapi.json has it") from None
+            raise _not_json(body, error) from None
         except RecursionError:
             raise refusal(400, "The body is nested too deeply", "Send a flatter one") from None
 
@@ -598,6 +598,35 @@ def _see_that_it_fits(desk: Desk, size: int) -> None:
             account.require_room("bytes_per_request", size)
         except WorldDBError as error:
             raise problems.of_error(error, desk.session, conditional=False) from None
+
+
+_ESCAPE: Final = re.compile(rb"\\(?:u([0-9A-Fa-f]{4})|.)", re.DOTALL)
+
+
+def _not_json(body: bytes, error: Exception) -> RequestError:
+    """The refusal of a body that cannot be read, which says where it is no text at all."""
+    try:
+        body.decode()
+    except UnicodeDecodeError as wrong:
+        told = f"The body is not UTF-8: byte {wrong.start} is {body[wrong.start]:#04x}"
+        return refusal(400, told, "Send it in UTF-8")
+    half: re.Match[bytes] | None = None
+    for found in _ESCAPE.finditer(body):
+        is_high, is_low = (found[1] is not None and int(found[1][:2], 16) & 0xFC == kind for kind in (0xD8, 0xDC))
+        if half is not None and not (is_low and found.start() == half.end()):
+            break
+        if is_high or (is_low and half is None):
+            half = found
+            if is_low:
+                break
+        else:
+            half = None
+    if half is not None:
+        told = f"The body has half of a pair, {half.group().decode()}, at byte {half.start()}, which is no character"
+        return refusal(
+            400, told, "Write a character beyond U+FFFF as both, such as \\ud83d\\ude00, or leave the half out"
+        )
+    return refusal(400, f"The body is not JSON: {error}", "Send an object as /openapi.json has it")
 
 
 def _token(exchange: _Exchange) -> str | None:

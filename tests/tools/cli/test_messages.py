@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,6 +42,8 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
     small_store(tmp_path / "store")
     (tmp_path / "bad.json").write_text('{"a": 1}', encoding="utf-8")
     (tmp_path / "folder").mkdir()
+    for name in ("latin.txt", "latin.md", "latin.json", "latin.jsonl"):
+        (tmp_path / name).write_bytes(b'[{"role": "user", "content": "caf\xe9"}]')
     return Here(capsys, tmp_path / "store")
 
 
@@ -57,6 +60,9 @@ WRONG = """
     cosign none --sign none | check-proof none --head none | check-proof bad.json --head bad.json | verify --head none
     verify --head bad.json | diff store none | diff none store | diff store bad.json | diff store store --html none/x
     diff store store --world Nope | accept ffff | reject Nope | undo zz | retire Nope
+    remember caf\udce9 --user a | create Note caf\udce9 | remember x --user a --ttl 1e300
+    remember x --user a --since 2026-10-01T10:00+25:00 | remember x --user a --since 2026-10-01T10:00[Europe/Berlin]
+    ingest latin.txt | ingest latin.md | ingest latin.json | ingest latin.jsonl
     merge Office | merge Nope | fork Nope
     revise Nope --content x | reassert Nope | move Nope --to Office | link Nope supersedes Office
     link Office dislikes Sarah | link Office contains Office | unlink ffffffff | unlink Nope | erase Nope --reason x
@@ -112,6 +118,18 @@ def test_a_mistake_at_the_command_line_is_told_in_commands_and_changes_nothing(r
     assert not found, "\n\n".join("\n".join(each) for each in found)
     assert run.json("head") == head
     assert len(MISTAKES) > 100
+
+
+@pytest.mark.parametrize("ending", ["txt", "md", "json", "jsonl"])
+def test_a_file_that_is_not_utf_8_is_named_with_the_byte(run: Here, ending: str) -> None:
+    told = run("ingest", f"latin.{ending}").err
+    assert f"latin.{ending}" in told and "0xe9" in told and "Save the file as UTF-8" in told
+
+
+def test_standard_input_that_is_not_utf_8_is_named_with_the_byte(run: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"caf\xe9"), "utf-8", "surrogateescape"))
+    told = run("remember", "-", "--user", "a").err
+    assert "the byte 0xe9, which is not UTF-8" in told and "`iconv" in told and "errors=" not in told
 
 
 def test_what_the_command_line_says_otherwise_is_what_the_engine_says() -> None:

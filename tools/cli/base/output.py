@@ -167,6 +167,10 @@ _PHRASES: Final = (
     ("Look at view.forks(...)", "`worlddb show WORLD` lists the forks of a world"),
     ("Look at view.forked_from(...)", "`worlddb show FORK` says what a fork goes on from"),
     ("Look at merge(..., plan=True)", "`worlddb merge FORK --plan` lists the conflicts, each with its id"),
+    (
+        "Decode the bytes with errors='replace' or correct them at their source",
+        "Give it in UTF-8: `iconv -f latin1 -t utf-8` makes it of a text in Latin-1",
+    ),
     ("Look at its aliases with show", "`worlddb show WORLD` lists its aliases"),
     ("only an exact ranking is that of a replayed store", "--exact ranks as a replayed store would"),
     ("ask as of that time", "ask as of that time with --valid"),
