@@ -29,6 +29,7 @@ class SparqlAnswer(msgspec.Struct, frozen=True, kw_only=True):
     Iterated, it gives the rows of a SELECT as dictionaries of terms, or the triples of a CONSTRUCT or DESCRIBE, if no
     other format than the default was asked for. ``bool()`` of an ASK is its answer, of others whether they have any.
     ``unavailable`` says, under the lane ``vector``, why a search in it could not go by meaning.
+    ``note`` lists names below ``wdb:`` in the query that are none, with those that come near.
     """
 
     form: str
@@ -36,6 +37,7 @@ class SparqlAnswer(msgspec.Struct, frozen=True, kw_only=True):
     media_type: str
     body: bytes
     unavailable: dict[str, str]
+    note: str = ""
 
     def __iter__(self) -> Iterator[Any]:
         if self.form == "graph":
@@ -89,13 +91,18 @@ def formats_of(format: str | None) -> tuple[str, str]:
     return "json", format_of(format).suffixes[0]
 
 
-def answer_of(head: dict[str, Any], body: bytes, unavailable: dict[str, str]) -> SparqlAnswer:
+def answer_of(head: dict[str, Any], body: bytes, unavailable: dict[str, str], note: str = "") -> SparqlAnswer:
     """The answer that a worker gave."""
     kind = head["format"]
     media_type = format_of(kind).media_type if head["form"] == "graph" else RESULT_TYPES[kind]
     variables = tuple(head.get("variables", ()))
     return SparqlAnswer(
-        form=head["form"], variables=variables, media_type=media_type, body=body, unavailable=unavailable
+        form=head["form"],
+        variables=variables,
+        media_type=media_type,
+        body=body,
+        unavailable=unavailable,
+        note=note,
     )
 
 

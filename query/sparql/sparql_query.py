@@ -10,7 +10,7 @@ from worlddb.log.model import errors, limits
 from worlddb.log.statements import terms
 from worlddb.query.question.question import LANES, TEXT, VECTOR
 from worlddb.query.sparql import datasets, sparql_answer
-from worlddb.query.sparql.sparql_tokens import read_sparql
+from worlddb.query.sparql.sparql_tokens import read_sparql, unknown_names
 from worlddb.query.sparql.sparql_workers import Dataset, Desk, Limits, Workers
 
 MOST_SECONDS = 600.0
@@ -97,7 +97,8 @@ def evaluate(
         key = hold(desk, parts)
         found = desk.query(key, text, rows, triples, dataset)
     missed = [why for part in parts for why in part.missed or ()]
-    return sparql_answer.answer_of(found.head, found.body, {VECTOR: missed[0]} if missed else {})
+    unavailable = {VECTOR: missed[0]} if missed else {}
+    return sparql_answer.answer_of(found.head, found.body, unavailable, unknown_names(asked))
 
 
 def key_of(parts: Iterable[datasets.Named]) -> str:

@@ -22,6 +22,13 @@ MEMORY: Final = NAMESPACE + "memory"
 """The graph of the whole memory."""
 SEARCH: Final = NAMESPACE + "search"
 """The graph of what a search finds, with ``?text=`` behind it."""
+VOCABULARY: Final = (
+    *("World", "Edge", "type", "name", "content", "alias", "label", "author", "version", "validFrom", "validTo"),
+    *("ingestedAt", "edgeType", "source", "target", "why", "memory", "search", "score", "words", "likeness"),
+)
+"""All names below ``wdb:`` that the graphs of the memory and of searches have, but for the types of edges."""
+_NEAR: Final = 3
+_MOST_TOLD: Final = 8
 MAX_SPARQL_BYTES: Final = 1024 * 1024
 
 _TOKEN = re.compile(
@@ -133,6 +140,25 @@ def read_sparql(text: str) -> Sparql:
             )
     found = Sparql(text, tokens, PREFIXES | _prefixes(tokens), ())
     return found._replace(graphs=tuple(_graphs(found)))
+
+
+def unknown_names(sparql: Sparql) -> str:
+    """What a query names below ``wdb:`` that is nothing there, each with the names that come near; else empty."""
+    told: dict[str, str] = {}
+    for token in sparql.tokens:
+        iri = sparql.iri(token) or ""
+        name = iri.removeprefix(NAMESPACE).partition("?")[0]
+        if not iri.startswith(NAMESPACE) or not name or "/" in name or name in VOCABULARY or name in told:
+            continue
+        # Loaded for who has misspelled one.
+        from difflib import get_close_matches
+
+        folded = {each.casefold(): each for each in VOCABULARY}
+        near = [f"wdb:{folded[each]}" for each in get_close_matches(name.casefold(), folded, n=_NEAR)]
+        line, column = place_of(sparql.text, token.start)
+        meant = f"there is {', '.join(near)}" if near else "docs/sparql.md lists what there is"
+        told[name] = f"line {line}, column {column}: wdb:{name[:80]} is nothing that the memory has; {meant}"
+    return "; ".join(list(told.values())[:_MOST_TOLD])
 
 
 def explained(error: errors.InvalidSparql, text: str, *, is_update: bool) -> errors.InvalidSparql:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote, urlencode
 
 import pytest
 
@@ -119,6 +119,8 @@ def test_what_sparql_refuses_has_its_own_code(ana: Caller) -> None:
     over = ana("GET", f"/v1/worlds/cafes/sparql?max_rows=2&query={quote(NAMES)}")
     assert (over.status_code, over.json()["code"], over.json()["reason"]) == (422, "query_limit", "rows")
     assert ana("GET", "/v1/sparql").status_code == 422
+    misspelled = ana("GET", "/v1/sparql", params={"query": "ASK FROM wdb:memory { ?w wdb:nmae ?n }"})
+    assert "wdb:name" in unquote(misspelled.headers["Worlddb-Note"])
     assert ana("POST", "/v1/sparql", content=NAMES, headers={"Content-Type": "text/plain"}).status_code == 415
     assert ana("GET", "/v1/sparql?update=CLEAR%20ALL").status_code == 422
 

@@ -11,6 +11,7 @@ import pyoxigraph as ox
 import pytest
 
 import worlddb
+from tests.support.running import Here
 from worlddb import Iri
 from worlddb.query.sparql import datasets, sparql_workers
 
@@ -309,3 +310,23 @@ def test_a_batch_with_an_update_is_refused_if_others_wrote_and_what_cannot_be_as
             tx.sparql_update("INSERT DATA {", world=town)
     with pytest.raises(worlddb.InputError, match="has ended"):
         tx.sparql_update(update, world=town)
+
+
+def test_a_name_of_ours_that_is_none_is_told_with_what_comes_near(
+    db: worlddb.Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A query by a misspelled name found nothing, and said nothing."""
+    db.create("Topic", "Lisbon")
+    view = db.view()
+    wrong = "SELECT ?w FROM wdb:memory\n{ ?w wdb:nmae ?n ; <https://worlddb.dev/ns#valid_from> ?s ; wdb:qqq ?q }"
+    answer = view.sparql(wrong)
+    assert list(answer) == [] and "line 2, column 6: wdb:nmae is nothing" in answer.note
+    assert "there is wdb:name" in answer.note and "wdb:validFrom" in answer.note and "docs/sparql.md" in answer.note
+    assert "wdb:search" in view.sparql("ASK FROM <https://worlddb.dev/ns#serach?text=x> { ?w wdb:score ?n }").note
+    right = """PREFIX wdb: <https://worlddb.dev/ns#> SELECT * FROM wdb:memory { ?w a wdb:World ; wdb:name "wdb:nmae" .
+        OPTIONAL { ?w <https://worlddb.dev/ns#edge/contains> ?m . ?e a wdb:Edge ; wdb:edgeType ?t ; wdb:why ?y } }
+        # wdb:x"""
+    assert view.sparql(right).note == ""
+    run = Here(capsys, tmp_path / "store")
+    assert "note: line 2, column 6: wdb:nmae" in run("sparql", wrong).err
+    assert "wdb:name" in run.json("sparql", wrong)["note"]

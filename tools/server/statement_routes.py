@@ -1,7 +1,7 @@
 """Routes of statements of RDF: what a world states, what is stated and taken back, and SPARQL over all of it."""
 
 from typing import Any, Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 import msgspec
 
@@ -142,14 +142,19 @@ def sparql(desk: Desk, asked: Asked) -> Reply:
         bounds |= {"default_graphs": query.default_graphs, "named_graphs": query.named_graphs}
     lanes = desk.session.lanes()
     answer = view.sparql(query.query, world=ref, format=format, lanes=lanes, **bounds)
-    note = answer_notes.search_note(answer.unavailable, in_one_world=not desk.commits)
-    return Reply(answer.body, media_type=answer.media_type, headers=_noted(lanes, query.query, note))
+    searched = answer_notes.search_note(answer.unavailable, in_one_world=not desk.commits)
+    headers = _noted(lanes, query.query, searched, quote(answer.note, safe=" ,;:"))
+    return Reply(answer.body, media_type=answer.media_type, headers=headers)
 
 
-def _noted(lanes: tuple[str, ...], text: str, note: str = "") -> dict[str, str]:
-    """Return the header of a note on how what was asked was searched; a body of RDF or rows has no room for one."""
+def _noted(lanes: tuple[str, ...], text: str, searched: str = "", misspelt: str = "") -> dict[str, str]:
+    """Return the header of notes on how what was asked was searched and on names that are none.
+
+    A body of RDF or rows has no room for them.
+    """
     if "vector" not in lanes and updating.searches_by_meaning(text):
-        note = answer_notes.WITHOUT_VECTORS
+        searched = answer_notes.WITHOUT_VECTORS
+    note = "; ".join(filter(None, (searched, misspelt)))
     return {_NOTE: note.encode("ascii", "replace").decode()} if note else {}
 
 

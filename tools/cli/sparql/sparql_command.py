@@ -42,6 +42,10 @@ def _sparql(args: Namespace, out: Output) -> int:
         out.warn(f"A search went by words alone: {why}")
     text = answer.body.decode()
     document = msgspec.json.decode(answer.body) if args.json else {}
+    if answer.note:
+        out.warn(f"note: {answer.note}")
+        if isinstance(document, dict):
+            document["note"] = answer.note
     # JSON-LD is a list where there are several subjects.
     out.verbatim(document if isinstance(document, dict) else {"@graph": document}, text.rstrip("\r\n") + "\n")
     return NO if answer.form == "ask" and b"true" not in answer.body else DONE
