@@ -43,9 +43,6 @@ PLAIN_BATCH: Final = 2
 CHUNK_BYTES: Final = 1 << 20
 """How much of what is to be written is searched for credentials at once."""
 
-SHORT_BYTES: Final = 512
-"""Up to how much is searched for the marks of all of them at once."""
-
 EXTRACTIONS: Final = 8
 """How often an extractor is asked again because something was erased meanwhile."""
 
@@ -495,11 +492,13 @@ def _decide(
 
 def _may_hold_credentials(draft: Draft) -> bool:
     """Whether anything that is to be written has the mark of a credential; nearly nothing has, and this is quick."""
-    return any(
-        mark.search(held) is not None
-        for held in _chunks(draft)
-        for mark in (credentials.ANY_MARK if len(held) <= SHORT_BYTES else credentials.MARKS)
-    )
+    for held in _chunks(draft):
+        marks = credentials.ANY_MARK if len(held) <= credentials.SHORT_BYTES else credentials.MARKS
+        if any(mark.search(held) is not None for mark in marks):
+            return True
+        if credentials.HIDING.search(held) is not None and credentials.may_hold(held):
+            return True
+    return False
 
 
 def _chunks(draft: Draft) -> Iterator[bytes]:

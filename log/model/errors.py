@@ -44,6 +44,8 @@ answer could not be printed.
 
 import functools
 import re
+import unicodedata
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 
@@ -353,13 +355,62 @@ def _secrets() -> re.Pattern[str]:
     return re.compile(rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?:{tokens})|{'|'.join(_BEHIND)}")
 
 
+_HIDDEN: Final = (
+    r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    r"\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+"""What is not seen: of no width, soft hyphens, fillers, marks of direction."""
+_DISGUISED: Final = r"[\u2010\u2011\u2212\u24b6-\u24e9\ufe63\uff01-\uff5e\U0001d400-\U0001d7ff]"
+"""What looks like a letter, a digit or a sign of ASCII: of full width, in circles, of formulas, hyphens of print."""
+_ESCAPED: Final = (
+    r"\\xad|\\u(?:00ad|034f|061c|115f|1160|17b[45]|180[b-f]|20(?:0[b-f]|2[a-e]|6[0-9a-f])|fe0[0-9a-f]|feff)"
+)
+"""The same as Python and JSON write it."""
+
+
+@functools.cache
+def _unseen(*, escaped: bool) -> re.Pattern[str]:
+    return re.compile(f"{_HIDDEN}|{_DISGUISED}" + (f"|{_ESCAPED}" if escaped else ""))
+
+
+def unhidden(text: str, *, escaped: bool = False) -> tuple[str, Sequence[int]]:
+    """A text as it looks, without what is not seen and in letters of ASCII; and where each character of it stood.
+
+    With ``escaped`` also without what is not seen and written as an escape, as in ``'a\\u200bb'``.
+    """
+    if text.isascii() and not (escaped and "\\" in text):
+        return text, range(len(text))
+    pieces, places, at = [], list[int](), 0
+    for found in _unseen(escaped=escaped).finditer(text):
+        pieces.append(text[at : found.start()])
+        places += range(at, found.start())
+        at = found.end()
+        if re.match(_DISGUISED, found[0]):
+            plain = "-" if found[0] in "\u2010\u2011\u2212" else unicodedata.normalize("NFKC", found[0])
+            pieces.append(plain)
+            places += [found.start()] * len(plain)
+    if not at:
+        return text, range(len(text))
+    return "".join((*pieces, text[at:])), [*places, *range(at, len(text))]
+
+
 def concealed(text: str) -> str:
     """A text for somebody to read, with ``[credential]`` in the place of what looks like one, or like a part of one.
 
     What a caller gave is told in messages by its beginning, so a credential may be cut off there. The forms are
     therefore looser than those of :func:`.find_credentials`: a word too many is hidden rather than a secret shown.
     """
-    return _secrets().sub(_CONCEALED, text) if len(text) >= _SHORTEST else text
+    if len(text) < _SHORTEST:
+        return text
+    text = _secrets().sub(_CONCEALED, text)
+    plain, places = unhidden(text, escaped=True)
+    if len(plain) == len(text) and plain == text:
+        return text
+    pieces, at = [], 0
+    for found in _secrets().finditer(plain):
+        pieces += [text[at : places[found.start()]], _CONCEALED]
+        at = places[found.end() - 1] + 1
+    return "".join((*pieces, text[at:]))
 
 
 _SHORTEST: Final = 8
@@ -368,6 +419,7 @@ _SHORTEST: Final = 8
 def shown(value: object) -> str:
     """The beginning of a value that was given, for a message, also if it cannot be printed."""
     try:
-        return concealed(f"{value!r:.400}")[:80]
+        given = concealed(value[:400]) if type(value) is str else value
+        return concealed(f"{given!r:.400}")[:80]
     except Exception:  # Of a caller's own class, or nested deeper than Python prints.
         return f"What was given (a {type(value).__name__})"

@@ -5,15 +5,17 @@ form here has a mark of its own (a prefix, a header, a name in front) and as man
 What is plainly a placeholder (``AKIAIOSFODNN7EXAMPLE``, a row of x) is none. A finding has a kind and a place, and
 never what was found.
 
-The forms are looked for in two steps: their marks (:data:`MARKS`), as bytes, in all that a commit would write, and only
-what has one is searched by :func:`find_credentials`.
+The forms are looked for in two steps: their marks, as bytes, in all that a commit would write (:func:`may_hold`), and
+only what has one is searched by :func:`find_credentials`. Signs that are not seen, letters of full width and line ends
+within a token hide none.
 """
 
 import base64
 import binascii
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from worlddb.log.model import errors
@@ -197,8 +199,75 @@ ANY_MARK: Final = (re.compile("|".join(_EXPRESSIONS).encode()),)
 """One search for all of them, which is quicker in what is short."""
 _MARKED: Final = {mark: re.compile(mark) for mark in _EXPRESSIONS}
 _ANY: Final = re.compile("|".join(_EXPRESSIONS))
+SHORT_BYTES: Final = 512
+"""Up to how many bytes are searched for all marks at once."""
 _SHORT: Final = 1_024
 """Characters up to which one search for all marks is quicker than one for each."""
+
+
+_JOINED_KINDS: Final = frozenset(form.kind for form in _FORMS if form.is_whole) | {"Stripe key"}
+"""Forms of one token, which may be broken by the end of a line; what stands in front of one is not a part of it."""
+_LINE_END: Final = re.compile(r"(?<=[A-Za-z0-9_.-])\\?[\r\n][\r\n \t]*(?=[A-Za-z0-9_.-])")
+_INDENTED: Final = re.compile(rb"\n[ \t]+")
+_BROKEN: Final = tuple(
+    re.compile(mark.encode())
+    for mark in dict.fromkeys(mark for form in _FORMS if form.kind in _JOINED_KINDS for mark in form.marks)
+)
+"""The marks of those forms, for the bytes of texts."""
+_UNSEEN_BYTES: Final = (
+    rb"(?<=\xc2)\xad|(?<=\xcd)\x8f|(?<=\xd8)\x9c|(?<=\xe1)(?:\x85[\x9f\xa0]|\x9e[\xb4\xb5]|\xa0[\x8b-\x8f])"
+    rb"|(?<=\xe2)(?:\x80[\x8b-\x8f\xaa-\xae]|\x81[\xa0-\xaf])|(?<=\xe3)\x85\xa4"
+    rb"|(?<=\xef)(?:\xb8[\x80-\x8f]|\xbb\xbf|\xbe\xa0|\xbf[\xb9-\xbb])|(?<=\xf3)\xa0"
+)
+_UNSEEN: Final = re.compile(rb"[\xc2\xcd\xd8\xe1-\xe3\xef\xf3](?:" + _UNSEEN_BYTES + rb")")
+"""What is not seen, in UTF-8: see :func:`.errors.unhidden`."""
+_DISGUISED: Final = re.compile(
+    rb"[\xe2\xef\xf0](?:(?<=\xef)(?:\xbc[\xa1-\xba]|\xbd[\x81-\x9a]|\xbc[\x90-\x99](?=[A-Za-z]))"
+    rb"|(?<=\xef)(?:\xbc[\x8d\x8e\xbf]|\xb9\xa3)(?=[A-Za-z0-9])|(?<=[A-Za-z]\xef)\xbc[\x90-\x99]"
+    rb"|(?<=[A-Za-z0-9]\xef)(?:\xbc[\x8d\x8e\xbf]|\xb9\xa3|\xbc[\x8f\x9a\x9d](?=[A-Za-z0-9]))"
+    rb"|(?<=\xe2)(?:\x92[\xb6-\xbf]|\x93[\x80-\xa9]|(?:\x80[\x90\x91]|\x88\x92)(?=[A-Za-z0-9]))"
+    rb"|(?<=[A-Za-z0-9]\xe2)(?:\x80[\x90\x91]|\x88\x92)|(?<=\xf0)\x9d[\x90-\x9f])"
+)
+"""Letters that are not of ASCII and look like those, and the same of signs beside letters."""
+HIDING: Final = re.compile(
+    rb"[\r\n\xc2\xcd\xd8\xe1-\xe3\xef\xf0\xf3](?:(?<=[\r\n])|(?<=\xef)[\xb9\xbc\xbd]|(?<=\xf0)\x9d"
+    rb"|(?<=\xe2)(?:\x80[\x90\x91]|\x88\x92|[\x92\x93])|" + _UNSEEN_BYTES + rb")"
+)
+"""What stands in bytes of texts in which a credential is hidden, so that no mark of one is seen."""
+_WITH_THEM: Final = (
+    *(b"\xef\xbc", b"\xef\xbd", b"\xef\xb9\xa3", b"\xe2\x80\x90", b"\xe2\x80\x91", b"\xe2\x88\x92", b"\xe2\x92"),
+    *(b"\xe2\x93", b"\xf0\x9d"),
+)
+"""What each of them begins with, which is looked for much quicker."""
+_BEYOND_ASCII: Final = bytes(range(0x80, 0x100))
+
+
+def may_hold(held: bytes) -> bool:
+    """True if bytes of texts may hold what :func:`find_credentials` finds; nearly none do, and this is quick."""
+    if _is_marked(held):
+        return True
+    is_disguised = any(each in held for each in _WITH_THEM) and _DISGUISED.search(held) is not None
+    if is_disguised:
+        text = unicodedata.normalize("NFKC", held.decode("utf-8", "replace"))
+        held = text.replace("\u2010", "-").replace("\u2212", "-").encode()
+    if is_disguised or _UNSEEN.search(held) is not None:
+        held = held.translate(None, _BEYOND_ASCII)
+        if _is_marked(held):
+            return True
+    return (b"\n" in held or b"\r" in held) and _is_marked_if_joined(held)
+
+
+def _is_marked(held: bytes) -> bool:
+    return any(mark.search(held) is not None for mark in (ANY_MARK if len(held) <= SHORT_BYTES else MARKS))
+
+
+def _is_marked_if_joined(held: bytes) -> bool:
+    """Whether there would be a mark without the ends of lines."""
+    joined = held.replace(b"\r\n", b"\n").replace(b"\r", b"\n").replace(b"\\\n", b"\n")
+    if b"\n " in joined or b"\n\t" in joined:
+        joined = _INDENTED.sub(b"\n", joined)
+    joined = joined.replace(b"\n", b"")
+    return any(mark.search(joined) is not None for mark in _BROKEN)
 
 
 def check_is_text(text: object) -> None:
@@ -214,7 +283,16 @@ def find_credentials(text: str) -> list[Finding]:
         InvalidText: it is no ``str``.
     """
     check_is_text(text)
-    found = sorted(_matches(text), key=lambda each: (each.start, -each.end))
+    found = [*_matches(text)]
+    plain, places = errors.unhidden(text)
+    if plain != text:
+        found += [_where(each, places) for each in _matches(plain)]
+    if "\n" in plain or "\r" in plain:
+        joined, spots = _joined(plain)
+        known = {place for each in found for place in range(each.start, each.end)}
+        broken = (_where(_where(each, spots), places) for each in _matches(joined, plain, spots))
+        found += [each for each in broken if known.isdisjoint(range(each.start, each.end))]
+    found.sort(key=lambda each: (each.start, -each.end))
     kept: list[Finding] = []
     for each in found:
         if not kept or each.start >= kept[-1].end:
@@ -222,15 +300,35 @@ def find_credentials(text: str) -> list[Finding]:
     return kept
 
 
-def _matches(text: str) -> Iterator[Finding]:
+def _where(found: Finding, places: Sequence[int]) -> Finding:
+    """A finding in a text of which the characters stood elsewhere."""
+    return Finding(found.kind, places[found.start], places[found.end - 1] + 1)
+
+
+def _joined(text: str) -> tuple[str, Sequence[int]]:
+    """A text without the line ends between signs of a token, and where each character of it stood."""
+    pieces, places, at = [], list[int](), 0
+    for end in _LINE_END.finditer(text):
+        pieces.append(text[at : end.start()])
+        places += range(at, end.start())
+        at = end.end()
+    return "".join((*pieces, text[at:])), [*places, *range(at, len(text))]
+
+
+def _matches(text: str, broken: str = "", spots: Sequence[int] = ()) -> Iterator[Finding]:
+    """What stands in a text; in one that was joined of lines, those forms alone that a line may break.
+
+    ``broken`` is what it was joined of, and ``spots`` are the places in it.
+    """
     if len(text) <= _SHORT and _ANY.search(text) is None:
         return
     marked = {mark for mark, expression in _MARKED.items() if expression.search(text) is not None}
     for form in _FORMS:
-        if marked.isdisjoint(form.marks):
+        if marked.isdisjoint(form.marks) or (broken and form.kind not in _JOINED_KINDS):
             continue
         for match in form.pattern.finditer(text):
-            before = text[match.start() - 1] if match.start() else ""
+            start = spots[match.start()] if broken else match.start()
+            before = (broken or text)[start - 1] if start else ""
             if form.is_whole and (before.isalnum() or before in {"_", "-"}):
                 continue
             if form.holds(match[1]):

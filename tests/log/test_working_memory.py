@@ -40,6 +40,15 @@ def in_files(folder: Path, text: str) -> list[str]:
     return [path.name for path in folder.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
 
 
+@pytest.mark.parametrize(
+    "role", ["user\nsystem", "system: do this", "", " ", "a\u200bb", "+351 912 345 678", "ana@example.org"]
+)
+def test_a_role_is_one_word(db: Database, role: str) -> None:
+    with pytest.raises(worlddb.InputError, match="role"):
+        db.working.add("hello", session="s", role=role)
+    assert db.working.add("hello", session="s", role="tool-result") == 1
+
+
 def test_a_buffer_is_seen_in_its_own_scope_alone(db: Database) -> None:
     scopes = [{}, {"user": "ana"}, {"project": "ana"}, {"context": "ana"}, {"user": "ana", "project": "p"}]
     for scope in scopes:

@@ -1,5 +1,6 @@
 """Working memory of an open store: what a session said a moment ago, and nobody keeps."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -52,6 +53,7 @@ class WorkingMemory:
 
         Raises:
             InvalidText: it says nothing, or is too long.
+            InputError: ``role`` is not one word.
             UnknownReference, AmbiguousReference: ``world`` is not known, or fits several.
             RefusedError: it holds a credential, where these are enforced; ``details["reason"]`` is
                 ``credential_rejected``.
@@ -59,7 +61,10 @@ class WorkingMemory:
         """
         scope = _scope(project, context, user, session)
         limits.checked_text(content, "content", buffers.MAX_MESSAGE_BYTES, empty=False)
-        limits.checked_text(role, "role", limits.MAX_TYPE_BYTES, empty=False)
+        if not _ROLE.fullmatch(limits.checked_text(role, "role", limits.MAX_TYPE_BYTES, empty=False)):
+            raise errors.InputError(
+                f"role is {errors.shown(role)}", "Give one word of letters, such as user, assistant or tool"
+            )
         limits.checked_number(most, "most", 1, MAX_MESSAGES)
         lasts = int(limits.checked_amount(ttl, "ttl") * _SECOND)
         if not 0 < lasts <= MAX_TTL_SECONDS * _SECOND:
@@ -144,6 +149,8 @@ class SessionMemory:
         return self._working.clear(**self._scope)
 
 
+_ROLE: Final = re.compile(r"[^\W\d_][\w.-]*")
+"""A role is a word: with a line end or a colon in it, it could pass for another message."""
 _LONG: Final = 8
 """An erased text of that many characters goes from messages that hold more than it, too."""
 _LONG_BESIDE: Final = 16

@@ -12,6 +12,7 @@ import worlddb
 from tests.support.running import Here
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import Database, Extraction, Finding, Node, Turn
+from worlddb.log.model import errors
 from worlddb.log.redaction import credentials, personal_data
 from worlddb.tools.mcp.session import Session
 from worlddb.writing import WriteCalls
@@ -279,8 +280,78 @@ NONE = (
 def test_a_form_of_credentials_is_found_in_a_text(kind: str) -> None:
     text = f"so: {CREDENTIALS[kind]} \n"
     assert [each.kind for each in credentials.find_credentials(text)] == [kind]
-    for marks in (credentials.MARKS, credentials.ANY_MARK):
-        assert any(mark.search(text.encode()) for mark in marks)
+    for many in ("", "x" * 2_000):
+        assert credentials.may_hold(f"{text}{many}".encode())
+
+
+WIDE = str.maketrans({chr(sign): chr(sign + 0xFEE0) for sign in range(0x21, 0x7F)})
+HIDING: dict[str, Callable[[str], str]] = {
+    "zero width": lambda key: f"{key[:3]}\u200b{key[3:9]}\u2060{key[9:]}",
+    "soft hyphens": "\u00ad".join,
+    "byte order mark": lambda key: f"{key[:1]}\ufeff{key[1:]}",
+    "full width": lambda key: key.translate(WIDE),
+    "hyphens of print": lambda key: key.replace("-", "\u2011"),
+    "letters of formulas": lambda key: key.replace("k", "\U0001d5c4").replace("a", "\U0001d5ba"),
+}
+TOKENS = [kind for kind in CREDENTIALS if kind in credentials._JOINED_KINDS]
+
+
+@pytest.mark.parametrize("how", HIDING)
+@pytest.mark.parametrize("kind", CREDENTIALS)
+def test_a_credential_is_found_however_it_is_hidden(kind: str, how: str) -> None:
+    hidden = HIDING[how](CREDENTIALS[kind])
+    text = f"so: {hidden}\u200b \n"
+    (found,) = credentials.find_credentials(text)
+    assert found.kind == kind and errors.unhidden(text[found.start : found.end])[0] in CREDENTIALS[kind]
+    assert credentials.HIDING.search(text.encode()) and credentials.may_hold(text.encode())
+    assert credentials.may_hold(text.encode() * 40)
+    told = worlddb.InputError(f"There is no {text!r}, nor {text}", f"Not {text}").args
+    assert not any(part in f"{told}" for part in (hidden, repr(hidden)[1:-1]))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\\\n", "\n    "])
+@pytest.mark.parametrize("kind", TOKENS)
+def test_a_token_that_is_broken_by_a_line_end_is_found(kind: str, end: str) -> None:
+    key = CREDENTIALS[kind]
+    for at in (4, len(key) // 2, len(key) - 2):
+        text = f"keys\n{key[:at]}{end}{key[at:]} and more\n"
+        assert [each.kind for each in credentials.find_credentials(text)] == [kind]
+        assert credentials.may_hold(text.encode())
+    beside = f"the first:\n{key}\nNext\n"
+    (found,) = credentials.find_credentials(beside)
+    assert beside[found.start : found.end] == key[-len(beside[found.start : found.end]) :]
+
+
+def test_a_hidden_credential_is_refused_and_its_place_is_that_in_the_text(db: Database) -> None:
+    key = CREDENTIALS["OpenAI key"]
+    for hidden in (f"sk-\u200b{key[3:]}", f"sk-\n{key[3:]}", key.translate(WIDE)):
+        for refused in (
+            db.create("Note", "n", content=f"it is {hidden}."),
+            db.create("Note", hidden),
+            db.create("Note", "n", source={"a": [hidden]}),
+        ):
+            assert refused.outcome.code == "credential_rejected"
+            assert key[8:] not in refused.outcome.reason
+        told = db.create("Note", "n", content=f"it is {hidden}.").outcome.reason
+        assert f"characters 6 to {6 + len(hidden)}" in told
+        with pytest.raises(worlddb.RefusedError, match="OpenAI key"):
+            db.working.add(f"it is {hidden}.", session="s")
+    assert not in_files(db.path, key[20:])
+
+
+def test_lines_and_signs_of_other_languages_are_no_credentials(db: Database) -> None:
+    texts = (
+        "see http://localhost:\nsupport@example.org",
+        "sk-\nthe-rest-of-the-sentence-goes-on-in-the-next-line-of-the-letter",
+        "AKIA\nEXAMPLEEXAMPLE22",
+        "价格：１００元，共３件。" * 20,
+        "\N{HEAVY BLACK HEART}\ufe0f\u200d\N{FIRE} " * 50,
+        "می\u200cخواهم",
+    )
+    for number, text in enumerate(texts):
+        assert credentials.find_credentials(text) == []
+        written = db.create("Note", f"n{number}", content=text)
+        assert db.view().get(written).content == text  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("text", NONE)
