@@ -3,7 +3,8 @@
     DIR/.scratch-TOKEN/   tables derived once more, to compare or to copy them; an erasure takes them from anybody
     DIR/.held-TOKEN/      what is nobody else's: input on its way in, and where a file is being written elsewhere
     .../held              locked by the process that made the folder, for as long as it lives
-    .../outside           the directory in which ``.export-TOKEN-*`` is being written, and which folder says so
+    .../outside           the directory in which ``.export-TOKEN-*`` is being written, and which folder says so; the
+                          file is locked, too
 
 The kernel releases a lock when its process dies, so a folder whose lock is free was left behind. Opening the store
 removes it, and so does an erasure. A process number would not do: it may live again. In a copy of a store nobody has
@@ -18,12 +19,13 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile, gettempdir, mkdtemp
-from typing import IO, TYPE_CHECKING, Final, TypeVar
+from typing import IO, TYPE_CHECKING, Final, TypeVar, cast
 
 from worlddb.log.model.errors import UnavailableError, WorldDBError
 from worlddb.log.store import durable
@@ -35,6 +37,8 @@ TABLES_PREFIX: Final = ".scratch-"
 HELD_PREFIX: Final = ".held-"
 UNFINISHED_PREFIX: Final = ".export-"
 """How a file begins that is written elsewhere and not whole yet."""
+_UNFINISHED: Final = re.compile(rf"{re.escape(UNFINISHED_PREFIX)}(?:[a-z0-9_]{{8}}-)?[a-z0-9_]{{8}}")
+"""The whole name of one: the folder's token, if there is one, and letters that were drawn."""
 _OLDER_PREFIX: Final = ".check-"
 """Scratch tables of version 0.1.0, which had no lock."""
 _SYSTEMS_PREFIXES: Final = ("worlddb-doctor-", "worlddb-redecide-")
@@ -84,7 +88,8 @@ def with_tables(store: Path, work: Callable[[Path], T]) -> T:
 def unfinished_file(store: Path, target: Path) -> Iterator[IO[bytes]]:
     """Open a file beside ``target`` that is still to get its name; what has not got it goes afterwards.
 
-    After a kill it goes when the store is next opened. A store that cannot be written to does not learn of it.
+    After a kill it goes when the store is next opened, or with the next export of any store to that place. A store
+    that cannot be written to does not learn of it.
 
     Raises:
         OSError: there can be no file beside ``target``.
@@ -94,10 +99,11 @@ def unfinished_file(store: Path, target: Path) -> Iterator[IO[bytes]]:
     except UnavailableError:
         folder, lock = None, None
     token = "" if folder is None else f"{_token(folder)}-"
+    _remove_unfinished(target.parent)
     try:
         if folder is not None:
             (folder / _OUTSIDE).write_bytes(_note(folder, target.parent))
-        with NamedTemporaryFile(dir=target.parent, prefix=UNFINISHED_PREFIX + token, delete=False) as made:
+        with _locked_file(target.parent, UNFINISHED_PREFIX + token) as made:
             try:
                 yield made
             finally:
@@ -107,6 +113,31 @@ def unfinished_file(store: Path, target: Path) -> Iterator[IO[bytes]]:
         if folder is not None and lock is not None:
             _remove(folder)
             lock.release()
+
+
+def _locked_file(folder: Path, prefix: str) -> IO[bytes]:
+    """Make a file that is locked for as long as it is open; another one if somebody took it for a left one just then.
+
+    Where there are no locks, nobody else gets one either, and so nobody removes it.
+    """
+    for _ in range(_ATTEMPTS):
+        made = cast("IO[bytes]", NamedTemporaryFile(dir=folder, prefix=prefix, delete=False))  # noqa: SIM115
+        with suppress(OSError):
+            fcntl.flock(made, fcntl.LOCK_EX)  # Whoever has it is just about to remove it.
+        if os.path.exists(made.name):
+            return made
+        made.close()
+    raise OSError(errno.EBUSY, "what is made there is removed again and again", str(folder))
+
+
+def _remove_unfinished(folder: Path) -> None:
+    """Remove the files of exports that nobody writes any more, of whatever store: it may never be opened again."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for each in entries:
+            if _UNFINISHED.fullmatch(each.name) and each.is_file(follow_symlinks=False) and _is_of_user(each):
+                with suppress(OSError), open(each.path, "rb") as file:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    os.unlink(each.path)
 
 
 def left_behind(store: Path) -> list[Path]:
@@ -125,7 +156,11 @@ def left_in_system() -> list[Path]:
 
 
 def _is_own(entry: os.DirEntry[str]) -> bool:
-    return entry.is_dir(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_uid == os.getuid()
+    return entry.is_dir(follow_symlinks=False) and _is_of_user(entry)
+
+
+def _is_of_user(entry: os.DirEntry[str]) -> bool:
+    return entry.stat(follow_symlinks=False).st_uid == os.getuid()
 
 
 def _is_abandoned(folder: Path) -> bool:

@@ -291,3 +291,36 @@ def test_an_erasure_takes_what_earlier_releases_left_in_the_systems_temporary_di
     kept = {path.name for path in (tmp_path / "tmp").iterdir()}
     assert kept == {"worlddb-doctor-of-another-kind", "worlddb-doctor-empty", "worlddb-redecide-link"}
     assert (tmp_path / "elsewhere" / "data.mdb").exists()
+
+
+def test_an_export_removes_what_a_killed_one_left_there_though_its_store_is_gone(tmp_path: Path) -> None:
+    made(tmp_path)
+    assert call(run, _export, tmp_path) == -signal.SIGKILL
+    out = tmp_path / "out"
+    shutil.rmtree(tmp_path / "store")
+    others = [out / name for name in (".export-", ".export-other-1", ".export-notes.txt", ".exported")]
+    for path in others:
+        path.write_text("mine")
+    (abandoned,) = set(out.glob(".export-*")) - set(others)
+    assert abandoned.stat().st_size
+    with worlddb.open(tmp_path / "another", embedder=None) as db:
+        db.create("Note", "n")
+        db.export(None, out / "another.bundle")
+    assert sorted(out.iterdir()) == sorted([*others, out / "another.bundle"])
+
+
+def test_an_export_leaves_what_another_process_is_writing(tmp_path: Path) -> None:
+    made(tmp_path)
+    out, seen = tmp_path / "out", list[list[str]]()
+
+    def progress(*_: object) -> None:
+        if not seen:
+            with worlddb.open(tmp_path / "another", embedder=None) as other:
+                other.create("Note", "n")
+                other.export(None, out / "another.bundle")
+            seen.append([path.name for path in out.glob(".export-*")])
+
+    with worlddb.open(tmp_path / "store") as db:
+        db.export(None, out / "all.bundle", progress=progress)
+    assert len(seen[0]) == 1 and {path.name for path in out.iterdir()} == {"all.bundle", "another.bundle"}
+    worlddb.check_bundle(out / "all.bundle")
