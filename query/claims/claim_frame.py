@@ -98,7 +98,7 @@ _SINGLE_VERBS: Final = (
     "live reside work drive drives study studies lead train trains coach coaches manage manages prefer prefers weigh"
     " earn earns cost costs belong attend attends sleep sleeps park parks report reports date sit sits ship ships store"
     " stores close closes open opens run runs set employ live see sees use uses rent rents write written"
-    " stand stands eat eats bank banks vote votes host hosted deploy deployed end ends start starts begin begins expire"
+    " stand stands bank banks vote votes host hosted deploy deployed end ends start starts begin begins expire"
     " expires last lasts"
 )
 _LIGHT: Final = (
@@ -137,6 +137,11 @@ OF_ONE_VALUE: Final = _words(
     " version capital winner score temperature limit"
 )
 """Words for what has one value at a time."""
+OF_SEVERAL: Final = _words(
+    "hobby pet friend brother sister sibling cousin uncle aunt nephew niece son daughter child colleague neighbour"
+    " neighbor skill language interest passion client customer project instrument allergy fear"
+)
+"""Words for what somebody may have several of: one that is told of does not take the place of another."""
 SORTING: Final = _words("favourite favorite best worst main first last")
 """Words that pick one of a kind: the kind is what is spoken of."""
 _RANKS: Final = _words("first second third fourth fifth last next only best worst main favourite favorite most least")
@@ -381,6 +386,8 @@ class Frame(NamedTuple):
     """The stems, and the numbers, of what it says is not so, or no more; empty if no word of it says so."""
     in_part: bool = False
     """It says that of some time of the day."""
+    kin: frozenset[str] = frozenset()
+    """Of brothers and sisters, who are siblings, those that it names."""
 
 
 @lru_cache(maxsize=_KEPT)
@@ -571,6 +578,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         _is_former(rest, passive),
         frozenset() if goes_on else _denied(unfolded, naming),
         _AT_A_TIME.search(unfolded) is not None,
+        frozenset(word.rstrip("s") for word in tokens if word in _KIN),
     )
 
 
@@ -802,8 +810,9 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool) ->
         # Of friends there are many, and one is the best.
         found.discard("acquaintance")
     found -= {"hosting"} if passive else {"origin"}
-    if verb and not passive:
-        # Who speaks Dutch or drives a German car is of any nationality.
+    is_done = passive and not any(word.endswith("ing") for word in rest[1:3])
+    if (verb and not is_done) or not _LANGUAGES.isdisjoint(tokens):
+        # Who speaks or is learning Dutch, or drives a German car, is of any nationality.
         found.discard("nationality")
     if rest and rest[0] in _LIKING:
         # Who likes to cook is no cook.
@@ -814,6 +823,9 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool) ->
         # Somebody who wants to live by the sea lives elsewhere.
         found -= {"residence", "job", "marital state"}
     return frozenset(found)
+
+
+_LANGUAGES: Final = _words("language languages tongue")
 
 
 def _numbers_joined(tokens: list[str]) -> list[str]:

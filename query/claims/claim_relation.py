@@ -191,6 +191,24 @@ def _of_other_kinds(earlier: Frame, later: Frame) -> bool:
     return one != other
 
 
+def _of_several(earlier: Frame, later: Frame) -> bool:
+    """True if each tells of one of a kind of which somebody may have several: a hobby; a brother, and a sister.
+
+    Of two that belong to somebody the words tell it if both say which one that is, and nothing that it may do or have.
+    """
+    if later.change or earlier.only or later.only:
+        return False
+    if earlier.kin and later.kin and earlier.kin.isdisjoint(later.kin):
+        return True
+    one, other = earlier.owned, later.owned
+    if (one & other).isdisjoint(frames.OF_SEVERAL) or (earlier.one and earlier.one == later.one):
+        return False
+    both = (earlier, later)
+    says_which = all((not each.verb or each.passive) and each.content - each.head and not each.numbers for each in both)
+    is_other = (earlier.content - later.content) and (later.content - earlier.content)
+    return bool(says_which and is_other and (bool(earlier.names) == bool(later.names)))
+
+
 def _may_be_several(attribute: str, later: Frame) -> bool:
     return frames.KIND_OF.get(attribute) == frames.MANY and not later.change
 
@@ -264,6 +282,8 @@ def _related(earlier: Frame, later: Frame) -> Compared | None:
     common = sorted(earlier.attributes & later.attributes, key=lambda each: (not _may_be_several(each, later), each))
     both = earlier.content & later.content
     is_denied = earlier.negated != later.negated
+    if _of_several(earlier, later) and not is_denied:
+        return _told(0.3 + 0.4 * overlap, later, "one of several, and another one; both may hold", "compatible")
     differ = bool(earlier.content - later.content) and bool(later.content - earlier.content)
     if not is_denied and not units and _says_the_same(earlier, later, overlap, differ):
         return Compared(_rounded(overlap), "same", "the same said in other words")
@@ -509,7 +529,7 @@ def _by_attribute(
     if kind == frames.ONCE:
         reason = f"another {attribute}"
         return _told(0.6 + 0.4 * overlap, later, reason, "contradiction")
-    if kind == frames.MANY:
+    if kind == frames.MANY or (attribute == "diet" and _is_eaten(earlier, later)):
         return _told(0.45 + 0.4 * overlap, later, f"more than one {attribute} may hold", "compatible")
     if earlier.past and later.past:
         return _told(0.4 + 0.4 * overlap, later, f"each tells of a {attribute} that was", "compatible")
@@ -518,6 +538,17 @@ def _by_attribute(
     if attribute in _LASTING and not both and not later.change and earlier.verb != later.verb:
         return None if overlap < _TOUCHING and not _both_state(earlier, later) else _replaced(later, overlap, attribute)
     return _replaced(later, overlap, attribute)
+
+
+def _is_eaten(earlier: Frame, later: Frame) -> bool:
+    """True if each says what somebody eats, and the later one not that it has changed, or is all: fish and meat."""
+    eats = earlier.verb == later.verb and earlier.verb in _EATING
+    return eats and not (later.change or earlier.only or later.only or earlier.times or later.times)
+
+
+_MADE: Final = frames.stems(("written",))
+"""What something is, and of what somebody does several: a program is written in Go, and she writes songs and novels."""
+_EATING: Final = frames.stems(("eat", "eats"))
 
 
 def _beyond(one: Frame, attribute: str) -> frozenset[str]:
@@ -540,6 +571,7 @@ def _by_words(earlier: Frame, later: Frame, overlap: float, both: frozenset[str]
         return _told(0.6 + 0.4 * overlap, later, "the same attribute, another value", "replacement")
     verbs_agree = bool(earlier.verb) and earlier.verb == later.verb
     is_single = verbs_agree and earlier.verb in frames.single_verbs()
+    is_single = is_single and (earlier.verb not in _MADE or earlier.passive)
     differ, objects_before = bool(later.content - earlier.content), bool(earlier.content - {earlier.verb})
     objects = both - {earlier.verb, later.verb}
     if earlier.past and later.past:

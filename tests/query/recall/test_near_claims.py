@@ -316,6 +316,50 @@ def test_what_holds_beside_another_statement_is_not_told_as_taking_its_place(ear
     assert relation(earlier, later) not in TOLD[:2]
 
 
+SEVERAL = (
+    ("Vera likes tea.", "Vera likes coffee."),
+    ("Vera speaks German.", "Vera speaks French."),
+    ("Vera is learning German.", "Vera is learning French."),
+    ("Vera's native language is German.", "Vera's second language is French."),
+    ("Vera has a brother.", "Vera has a sister."),
+    ("Vera has two brothers.", "Vera has one sister."),
+    ("Vera has a brother named Tom.", "Vera has a sister named Eva."),
+    ("Vera's hobby is chess.", "Vera's hobby is running."),
+    ("Vera's pet is a cat.", "Vera's pet is a dog."),
+    ("Vera's cousin is Tom.", "Vera's cousin is Max."),
+    ("Vera eats fish.", "Vera eats meat."),
+    ("Vera writes novels.", "Vera writes songs."),
+)
+
+
+@pytest.mark.parametrize(("one", "other"), SEVERAL)
+def test_nothing_is_proposed_of_what_somebody_may_have_several_of(db: Database, one: str, other: str) -> None:
+    """Siblings were the same said in other words, and languages that are learnt another nationality."""
+    for earlier, later in ((one, other), (other, one)):
+        assert relation(earlier, later) not in (*TOLD[:2], "same")
+        said = worlddb.memory(db, user=f"{earlier} {later}")
+        said.add(earlier, about="Vera", since="2025-01-01")
+        added = said.add(later, about="Vera", since="2025-02-01", on_near="propose")
+        assert all(near.relation == "compatible" for near in added.near)
+        assert not db.view().edges(added.id, type="contradicts")
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Vera has two brothers.", "Vera has three brothers."),
+        ("Vera's hobby is chess.", "Vera's hobby is running now."),
+        ("Vera eats meat.", "Vera does not eat meat."),
+        ("Vera is German.", "Vera is French."),
+        ("Vera's brother lives in Rome.", "Vera's brother lives in Paris."),
+        ("Vera's best friend is Tom.", "Vera's best friend is Max."),
+        ("The app is written in Go.", "The app is written in Rust."),
+    ],
+)
+def test_of_what_may_be_several_one_is_told_as_replaced_if_the_words_say_so(earlier: str, later: str) -> None:
+    assert relation(earlier, later) in TOLD[:2]
+
+
 @pytest.mark.parametrize(
     ("earlier", "later"),
     [
