@@ -29,6 +29,7 @@ from worlddb.memory_scopes import (
     FAR,
     HOLDERS,
     SCOPE,
+    TAKEN,
     Label,
     ScopeKey,
     Scopes,
@@ -36,11 +37,13 @@ from worlddb.memory_scopes import (
     check_statement_type,
     erase_found,
     folded,
+    held_when_begun,
     hidden_already,
     hidden_still,
     joined_when_begun,
     looked,
     notes_inside,
+    place_taker,
     say_again,
     says_something,
     seen_later,
@@ -49,6 +52,7 @@ from worlddb.memory_scopes import (
     to_link,
     told_again,
     told_of_deadline,
+    told_of_later,
     told_of_new,
 )
 from worlddb.plain_text import one_line
@@ -685,10 +689,12 @@ class Memory:
             done = self._done(tx.receipt, [said.ref], begun)
             again = told_again(self.db, tx.receipt, said, begins, marks["expires_at"], pinned=marks["pinned"])
             return msgspec.structs.replace(done, repeated=1, near=others, notes=(*done.notes, *again))
+        near += self._held_then(views, text, about, begins, until, on_near, near)
         for found in near:
             kind = found.edge_type(on_near, len(about))
             if kind and found.ref not in told:
                 ends.setdefault(kind, []).append(found.ref)
+        taker = place_taker((each for each in near if each.ref not in told), on_near, len(about), until)
         with self.db.batch(seen=look) as tx:
             home = None if self._label is None else self._scopes.write_scope(tx, cast(ScopeKey, key))
             made = tx.create(
@@ -705,13 +711,15 @@ class Memory:
             )
             for entry in mentioned:
                 tx.link(made, ABOUT, self._entry(tx, key, home, entry), valid_from=begins)
-            for kind, refs in ends.items():
-                for ref in refs:
-                    tx.link(made, kind, ref, valid_from=begins, why=why)
+            for kind, ref in ((kind, ref) for kind, refs in ends.items() for ref in refs):
+                tx.link(made, kind, ref, valid_from=begins, why=why)
+            if taker is not None:
+                tx.link(taker.ref, "supersedes", made, valid_from=taker.valid.start, why=f"{TAKEN}{taker.reason}")
         refs = [tx.receipt.refs[made.position]]
         self._go_on(tx.receipt, key, refs, begins, views if tx.receipt.seq == look.seq + 1 else ())
         done = self._done(tx.receipt, refs, begun)
-        new = told_of_new(begins, tx.receipt.ingest_time, marks["expires_at"], pinned=marks["pinned"])
+        new = told_of_later(near, on_near, taker)
+        new += told_of_new(begins, tx.receipt.ingest_time, marks["expires_at"], pinned=marks["pinned"])
         return msgspec.structs.replace(done, near=tuple(near), notes=(*done.notes, *new))
 
     def _near(
@@ -730,6 +738,26 @@ class Memory:
                 near += [] if each.ref in seeing else [each]
                 seeing.setdefault(each.ref, view)
         return sorted(near, key=lambda each: -each.likeness), seeing
+
+    def _held_then(
+        self,
+        views: Iterable[View],
+        text: str,
+        about: Iterable[str],
+        begins: int | None,
+        until: times.TimeLike | None,
+        on_near: str,
+        near: Sequence[near_claims.Near],
+    ) -> list[near_claims.Near]:
+        """Return what a statement of an earlier time would replace of what held then, if it is to replace anything."""
+        if on_near != near_claims.ON_NEAR[-1]:
+            return []
+        named = [self._own_name(each) for each in about] or None
+
+        def look(view: View) -> list[near_claims.Near]:
+            return view.near(text, about=named, since=begins, until=until)
+
+        return [each for view in views for each in held_when_begun(self.db, view, begins, near, look)]
 
     def _converse(
         self,

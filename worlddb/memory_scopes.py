@@ -18,6 +18,7 @@ from worlddb.log.model.errors import InputError, RefusedError, UnavailableError,
 from worlddb.log.model.times import TimeLike, format_time, parse_time
 from worlddb.plain_text import JOINERS, one_line
 from worlddb.projections.tables.names import blocks, canonical
+from worlddb.query.recall.near_claims import Near
 from worlddb.query.records.records import Hit, Recall, World
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import GUARDED, Note, Receipt
@@ -332,6 +333,48 @@ def to_link(view: View, ref: str, links: Iterable[Link]) -> list[Link]:
 def seen_later(db: Database, view: View, valid: int | None) -> View:
     """Return a view with the same knowledge of a later time, if it is later: what is planned by then holds in it."""
     return view if valid is None or valid <= view.valid else db.view(seq=view.seq, valid=valid, world=view.world)
+
+
+def held_when_begun(
+    db: Database, view: View, begins: int | None, near: Sequence[Near], look: Callable[[View], list[Near]]
+) -> list[Near]:
+    """Return what a statement of an earlier time is near to of what held when it begins, and holds no more now.
+
+    ``near`` is what it is near to now, ``look`` finds it in a view. Without what says something else later on.
+    """
+    if begins is None or begins >= view.valid:
+        return []
+    then = db.view(seq=view.seq, valid=begins)
+    known = {each.ref for each in near}
+    try:
+        inside = then if view.world is None else db.view(seq=view.seq, valid=begins, world=view.world)
+        found = [each for each in look(inside) if each.ref not in known]
+    except UnknownReference:  # The world was not there by then.
+        return []
+    return [each for each in found if all(one.valid.end <= each.valid.end for one in then.history(each.ref))]
+
+
+def place_taker(near: Iterable[Near], on_near: str, subjects: int, until: TimeLike | None) -> Near | None:
+    """Return what is near that takes the place of a new statement of an earlier time first: it holds until then."""
+    found = (each for each in near if each.takes_place(on_near, subjects))
+    first = min(found, key=lambda each: each.valid.start, default=None)
+    is_over = first is not None and until is not None and parse_time(until, "until") <= first.valid.start
+    return None if is_over else first
+
+
+def told_of_later(near: Iterable[Near], on_near: str, taker: Near | None) -> list[str]:
+    """Return notes on what a new statement was to replace and did not, since it began later than that does."""
+    if on_near != "supersede_same_subject":
+        return []
+    notes = [] if taker is None else [f"It holds until {format_time(taker.valid.start)}, when {taker.ref} begins"]
+    begun = [each for each in near if each.is_later and each.relation == "replacement" and each != taker]
+    return notes + [
+        f"{each.ref} was not replaced: it begins later, at {format_time(each.valid.start)}" for each in begun
+    ]
+
+
+TAKEN: Final = "on_near: "
+"""How the reason of an edge begins by which what began later takes the place of a new statement."""
 
 
 def told_of_new(begins: int | None, now: int, expires_at: TimeLike | None, *, pinned: bool = False) -> list[str]:

@@ -85,6 +85,14 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
         is_of_one = subjects <= 1 and len(self.about) <= 1
         return "supersedes" if on_near == "supersede_same_subject" and is_replaced and is_of_one else ""
 
+    def takes_place(self, on_near: str, subjects: int) -> bool:
+        """True if this one, which began later, takes the place of a new statement that begins before it.
+
+        It does where the new one would take its place if it were the later: see :meth:`edge_type`.
+        """
+        is_of_one = self.is_of_one and subjects <= 1 and len(self.about) <= 1
+        return on_near == "supersede_same_subject" and self.is_later and self.relation == "replacement" and is_of_one
+
 
 class _Subject(NamedTuple):
     """Whom a statement is about: the words of the names, and the worlds so called."""

@@ -66,6 +66,23 @@ class House:
         told = self._rest.send("POST", f"/v1/worlds/{self.home}/memories", text=text, about=[self.ana], **span)
         return Told(told["receipt"]["refs"][0], told["restated"], told["notes"])
 
+    def replace(self, door: str, text: str, since: str) -> Told:
+        """Write a statement that takes the place of what it replaces."""
+        how = "supersede_same_subject"
+        if door == "library":
+            added = self._mem.add(text, about="Ana", since=since, on_near=how)
+            return Told(added.id, False, [*added.notes])
+        if door == "functions":
+            told = remember(self.db, text, about="Ana", since=since, world=self.home, on_near=how)
+            return Told(told["id"], False, told.get("notes", []))
+        if door == "command line":
+            asked = ("--user", "ana", "--about", "Ana", "--since", since, "--on-near", how)
+            told = self.run.json("remember", text, *asked)
+            return Told(told["ref"], False, told["notes"])
+        given = {"user_id": "ana", "about": ["Ana"], "valid_from": since, "on_near": how}
+        told = call(self._session, "memory_write", text=text, **given)
+        return Told(told["id"], False, told["notes"])
+
 
 @pytest.fixture
 def house(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[House]:
@@ -184,3 +201,31 @@ def test_a_user_from_before_accents_were_compared_keeps_their_memory(house: Hous
         assert {hit.content for hit in mem.recall("gate").hits} >= {"The gate code is 4711."}
     assert len(house.db.view().find(name=f"user:{COMPOSED}", type="Scope")) == 1
     assert len(house.db.view().find(name=COMPOSED, type="Entity")) == 1
+
+
+@pytest.mark.parametrize("door", ["library", "functions", "command line", "mcp"])
+def test_what_is_said_of_an_earlier_time_takes_its_place_between_and_replaces_nothing_later(
+    house: House, door: str
+) -> None:
+    """It held beside what had come after it, for good, and nothing was said of that."""
+    lisbon, porto, faro = (f"Ana lives in {town}." for town in ("Lisbon", "Porto", "Faro"))
+    first = house.replace(door, lisbon, "2020-01-01")
+    last = house.replace(door, porto, "2025-01-01")
+    between = house.replace(door, faro, "2023-01-01")
+    assert between.notes[-1] == f"It holds until 2025-01-01T00:00:00Z, when {last.id} begins"
+    for year, text in ((2022, lisbon), (2023, faro), (2024, faro), (2025, porto), (2026, porto)):
+        view = house.db.view(valid=f"{year}-02-01")
+        held = [view.get(each.id) for each in (first, between, last)]
+        assert [each.content for each in held if each is not None] == [text], year
+    before = house.replace(door, "Ana lives in Braga.", "2010-01-01")
+    assert before.notes[-1].startswith("It holds until 20") and house.db.view().get(last.id) is not None
+
+
+def test_a_retry_of_what_was_placed_between_is_the_same_write(house: House) -> None:
+    given: dict[str, Any] = {"user_id": "ana", "about": ["Ana"], "on_near": "supersede_same_subject"}
+    for text, since in (("Ana lives in Lisbon.", "2020-01-01"), ("Ana lives in Porto.", "2025-01-01")):
+        call(Session(house.db), "memory_write", text=text, valid_from=since, **given)
+    faro = {"text": "Ana lives in Faro.", "valid_from": "2023-01-01", "idempotency_key": "faro", **given}
+    made = call(Session(house.db), "memory_write", **faro)
+    head = house.db.head()
+    assert call(Session(house.db), "memory_write", **faro)["id"] == made["id"] and house.db.head() == head

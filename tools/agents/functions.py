@@ -31,17 +31,21 @@ from worlddb import (
 )
 from worlddb.memory_scopes import (
     HOLDERS,
+    TAKEN,
     check_statement_type,
     composed,
     folded,
+    held_when_begun,
     hidden_still,
     looked,
     notes_inside,
+    place_taker,
     say_again,
     seen_later,
     statements_of,
     to_link,
     told_again,
+    told_of_later,
     told_of_new,
 )
 from worlddb.plain_text import is_blank, shown
@@ -213,6 +217,15 @@ def _remembered(
     again = [each.ref for each, _ in near if each.is_repeated and _is_called(then, each.ref, type, name)]
     if again and told == {None}:
         return _said_again(db, look, then, again[0], near, begins, source, why, expires_at)
+    if on_near == ON_NEAR[-1]:
+
+        def found_in(view: View) -> list[Near]:
+            return view.near(text, about=names or None, since=begins, until=until)
+
+        before = held_when_begun(db, db.view(world=world), begins, [each for each, _ in near], found_in)
+        near += [(each, each.edge_type(on_near, len(names))) for each in before if each.ref not in told]
+    others = [each for each, _ in near]
+    taker = place_taker(others, on_near, len(names), until)
     if replaced is not None:
         ends["supersedes"] = [replaced]
     links = [(kind, ref, why) for kind, refs in ends.items() for ref in refs]
@@ -226,10 +239,13 @@ def _remembered(
             tx.link(made, "refers_to", _named(db, tx, each, home, source), valid_from=since)
         for kind, ref, reason in links:
             tx.link(made, kind, ref, valid_from=since, why=reason)
+        if taker is not None:
+            tx.link(taker.ref, "supersedes", made, valid_from=taker.valid.start, why=f"{TAKEN}{taker.reason}")
     _keep_up(db)
     shown = [answer_notes.told_near(other, edge_type) for other, edge_type in near]
     proposals = [each for each in tx.receipt.proposals if home is None or _is_shown(db, each, home)]
-    notes = told_of_new(begins, tx.receipt.ingest_time, expires_at)
+    notes = told_of_later(others, on_near, taker)
+    notes += told_of_new(begins, tx.receipt.ingest_time, expires_at)
     done = {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals, "near": shown, "restated": False}
     return {**done, "notes": notes} if notes else done
 

@@ -12,6 +12,7 @@ import msgspec
 
 from worlddb import (
     FOREVER,
+    ON_NEAR,
     Artifact,
     IdempotencyConflict,
     InputError,
@@ -80,9 +81,13 @@ def _looked_and_written(
             return restated
     is_purged = False
     named = {ref for refs in joined.values() for ref in refs}
-    links = _links(given, [each for each in near if each.ref not in named])
+    others = [each for each in near if each.ref not in named]
+    others += _held_then(session, view, given, [s.ref for each in known for s in each if not s.closed], near)
+    links, taker = _links(given, others), memory_scopes.place_taker(others, given.on_near, len(given.about), None)
+    taken = None if taker is None else (taker.ref, taker.valid.start, f"{memory_scopes.TAKEN}{taker.reason}")
+    later = memory_scopes.told_of_later(others, given.on_near, taker)
     try:
-        receipt = _written(session, view, given, call, keys, joined, links)
+        receipt = _written(session, view, given, call, keys, joined, links, taken)
     except IdempotencyConflict as error:
         again = _again_under_key(session, view, given, call, error.details["seq"])
         if again is not None:
@@ -90,9 +95,10 @@ def _looked_and_written(
         # A scope that was purged since has another key now, and other memories may be near: what was written then?
         then = session.db.view(seq=error.details["seq"], world=session.world)
         before, linked = [session.key(then, label) for label in labels], _links_of(session, then.seq, named)
-        if (before, linked) == (keys, links):
+        taken_then = _taken_of(session, then.seq)
+        if (before, linked, taken_then) == (keys, links, taken):
             raise
-        receipt = _written(session, view, given, call, before, joined, linked)
+        receipt = _written(session, view, given, call, before, joined, linked, taken_then)
         is_purged, links = before != keys, linked
     if receipt.seq <= view.seq:
         then = session.db.view(seq=receipt.seq - 1, valid=receipt.ingest_time, world=session.world)
@@ -113,7 +119,7 @@ def _looked_and_written(
         )
     else:
         begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
-        done.notes.extend(memory_scopes.told_of_new(begins, receipt.ingest_time, given.expires_at))
+        done.notes.extend(later + memory_scopes.told_of_new(begins, receipt.ingest_time, given.expires_at))
         begun = [label for label, scopes in zip(labels, known, strict=True) if not scopes]
         done.notes.extend(filter(None, (session.told_new(view, label) for label in begun)))
     told = _told([] if is_purged else near, joined, links)
@@ -129,11 +135,30 @@ def _when_it_holds(session: Session, view: View, given: tool_arguments.Write) ->
 def _near(session: Session, view: View, given: tool_arguments.Write, scopes: list[str]) -> list[Near]:
     """Return what a memory may repeat, replace or contradict in its scopes, the nearest first."""
     found: dict[str, Near] = {}
-    since, then = given.valid_from, _when_it_holds(session, view, given)
+    then = _when_it_holds(session, view, given)
     for scope in scopes:
-        for each in then.near(given.text, about=given.about, world=scope, since=since):
+        for each in _near_in(then, given, scope):
             found.setdefault(each.ref, each)
     return sorted(found.values(), key=lambda each: -each.likeness)[:MAX_NEAR]
+
+
+def _held_then(
+    session: Session, view: View, given: tool_arguments.Write, scopes: list[str], near: list[Near]
+) -> list[Near]:
+    """Return what a memory of an earlier time would replace of what held then, if it is to replace anything."""
+    if given.on_near != ON_NEAR[-1]:
+        return []
+    begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
+
+    def look(then: View) -> list[Near]:
+        found = {each.ref: each for scope in scopes for each in _near_in(then, given, scope)}
+        return [*found.values()]
+
+    return memory_scopes.held_when_begun(session.db, view, begins, near, look)
+
+
+def _near_in(view: View, given: tool_arguments.Write, scope: str) -> list[Near]:
+    return view.near(given.text, about=given.about, world=scope, since=given.valid_from)
 
 
 def _repeated(session: Session, view: View, given: tool_arguments.Write, near: list[Near]) -> str | None:
@@ -236,6 +261,14 @@ def _links_of(session: Session, seq: int, named: set[str]) -> list[Link]:
     return [link for link in found if link[2].startswith(_BY_ON_NEAR) and link[1] not in named]
 
 
+def _taken_of(session: Session, seq: int) -> tuple[str, int, str] | None:
+    """Return what took the place of a memory by the commit that wrote it: its id, since when, and why."""
+    for entry in session.db.log(seq, seq):
+        if entry.event == "linked" and entry.why.startswith(memory_scopes.TAKEN):
+            return entry.data["source"], entry.data["valid_from"], entry.why
+    return None
+
+
 def _told(near: list[Near], joined: dict[str, list[str]], links: list[Link]) -> list[tool_results.NearMemory]:
     """Return what is near a memory, each with the type of the edge that joins them."""
     types = {ref: edge_type for edge_type, refs in joined.items() for ref in refs}
@@ -251,6 +284,7 @@ def _written(
     keys: list[ScopeKey],
     joined: dict[str, list[str]],
     links: list[Link],
+    taken: tuple[str, int, str] | None,
 ) -> Receipt:
     """Write a memory into the scopes of some keys; the receipt of the first time if the call is made again."""
     with session.db.batch(idempotency_key=session.idempotency_key(given.idempotency_key), seen=view) as tx:
@@ -279,6 +313,9 @@ def _written(
                 tx.link(made, edge_type, ref, valid_from=given.valid_from, why=given.why)
         for edge_type, ref, why in links:
             tx.link(made, edge_type, ref, valid_from=given.valid_from, why=why)
+        if taken is not None:
+            ref, since, why = taken
+            tx.link(ref, "supersedes", made, valid_from=since, why=why)
     receipt: Receipt = tx.receipt
     return receipt
 
