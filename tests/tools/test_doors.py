@@ -229,3 +229,19 @@ def test_a_retry_of_what_was_placed_between_is_the_same_write(house: House) -> N
     made = call(Session(house.db), "memory_write", **faro)
     head = house.db.head()
     assert call(Session(house.db), "memory_write", **faro)["id"] == made["id"] and house.db.head() == head
+
+
+@pytest.mark.parametrize("door", ["command line", "mcp", "rest", "functions"])
+def test_who_is_called_like_notes_of_the_name_is_still_who_is_meant(house: House, door: str) -> None:
+    """REST refused the name as that of several."""
+    for text in ("Ana called.", "Ana came by."):
+        house.db.create("Note", "Ana", content=text, world=house.home, resolve=False)
+    told = house.say(door, "Ana has a boat.", "2025-01-01")
+    (edge,) = house.db.view().edges(told.id, type="refers_to", direction="out")
+    about = house.db.view().get(edge.target)
+    assert about is not None and (about.type, about.name.casefold()) == ("Entity", "ana")
+    for answer in (
+        house.run.json("recall", "boat", "--about", "Ana")["hits"],
+        call(Session(house.db), "memory_recall", query="boat", about="Ana")["memories"],
+    ):
+        assert answer[0].get("content", answer[0].get("text")) == "Ana has a boat."

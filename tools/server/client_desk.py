@@ -8,7 +8,7 @@ from unicodedata import normalize
 
 import worlddb
 from worlddb import AmbiguousReference, InputError, Receipt, UnknownReference, View, World
-from worlddb.memory_scopes import notes_inside
+from worlddb.memory_scopes import ENTRY, notes_inside
 from worlddb.tools.mcp.access_keys import Grant
 from worlddb.tools.mcp.session import ResumedView, Session
 from worlddb.tools.server import wire_values
@@ -107,6 +107,22 @@ class Desk:
     def refs(self, view: View, names: Any) -> list[str]:
         """Return the full references of several."""
         return [self.ref(view, name) for name in names]
+
+    def subjects(self, view: View, names: Any) -> list[str]:
+        """Return the full references of whom or what a statement is about.
+
+        What is called like one entity and like notes of its name is the entity; raises as :meth:`world`.
+        """
+        return [self._subject(view, name) for name in names]
+
+    def _subject(self, view: View, name: str) -> str:
+        try:
+            return self.ref(view, name)
+        except AmbiguousReference:
+            entities = [each.ref for each in view.find(name=name, type=ENTRY) if _is_called(each, name)]
+            if len(entities) != 1:
+                raise
+            return entities[0]
 
     def shown(self, value: Any) -> Any:
         """Return a record as the client is told it."""

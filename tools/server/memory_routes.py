@@ -43,14 +43,14 @@ def remember(desk: Desk, asked: Asked) -> Reply:
     body: types.NewMemory = asked.body
     if is_blank(body.text):
         raise InputError("text is blank", "Give one statement, understandable by itself")
-    desk.refs(desk.session.view(), body.about)  # Before a world is made for what is refused.
+    desk.subjects(desk.session.view(), body.about)  # Before a world is made for what is refused.
     home, key = desk.claimed(asked.path["world"]), desk.session.idempotency_key(asked.idempotency_key)
     return looked(lambda: _remembered(desk, body, home, key))
 
 
 def _remembered(desk: Desk, body: types.NewMemory, home: str, key: str | None) -> Reply:
     look, view = desk.db.view(), desk.session.view()
-    about = desk.refs(view, body.about)
+    about = desk.subjects(view, body.about)
     since = None if body.valid_from is None else parse_time(body.valid_from, "valid_from")
     then = seen_later(desk.db, view, since)
     near = then.near(body.text, about=about or None, world=home, since=since, until=body.valid_to)
