@@ -7,6 +7,7 @@ state needs is checked too.
 import errno
 import os
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Final, cast
 
@@ -373,15 +374,20 @@ def moment(env: environment.Environment, clock: Clock) -> Iterator[installation.
             last = log.header(head).ingest_time if head else 0
     except errors.WorldDBError:
         return  # What cannot be read is told where the chain is.
-    behind = last - now_of(clock)
+    now = now_of(clock)
+    behind = last - now
     if behind > _AHEAD:
+        told, said = times.format_time(last), times.format_time(now)
+        lag = str(timedelta(seconds=behind // _SECOND))
         yield installation.Symptom(
             "clock_behind",
             True,
             f"commit {head}",
-            f"The last commit is of {times.format_time(last)}, and the clock says {times.format_time(now_of(clock))}",
-            "Until the clock is past it, commits are a microsecond apart, and 'now' does not see what is newest",
-            "Set the clock if it is wrong; if the commit's was, the times pass by themselves",
+            f"The last commit is of {told}, and the clock says {said}: it is {lag} behind",
+            "Until the clock is past it, 'now' stands still there: commits are a microsecond apart, what is to hold from"
+            " now on begins too late, and deadlines pass late",
+            "Set the clock if it is wrong; if the commit's was, the times pass by themselves, and until then a time that"
+            " is given (--since, --valid-from, --valid) is true",
             "timedatectl status",
         )
 

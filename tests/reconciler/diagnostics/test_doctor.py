@@ -277,7 +277,15 @@ def test_an_erasure_that_was_not_finished_is_told_and_the_command_finishes_it(st
 
 
 def test_a_clock_behind_the_last_commit_is_told(store: Path) -> None:
-    assert wrong(store, clock=ManualClock()) == {"clock_behind"}
+    with worlddb.open(store) as db:
+        last = db.head().ingested_at
+    symptom = found(store, clock=ManualClock(last - 90_061_000_000))["clock_behind"]
+    assert symptom.wrong and wrong(store, clock=ManualClock(last - 90_061_000_000)) == {"clock_behind"}
+    assert "it is 1 day, 1:01:01 behind" in symptom.what and worlddb.format_time(last) in symptom.what
+    assert "stands still" in symptom.why and "Set the clock" in symptom.remedy
+    with worlddb.open(store, clock=ManualClock(last - 90_061_000_000)) as db:
+        assert db.view().valid == last, "what is said of now is true"
+    assert wrong(store, clock=ManualClock(last - 1_000_000)) == set()
 
 
 def test_a_map_that_is_nearly_full_is_told(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
