@@ -384,10 +384,10 @@ def moment(env: environment.Environment, clock: Clock) -> Iterator[installation.
             True,
             f"commit {head}",
             f"The last commit is of {told}, and the clock says {said}: it is {lag} behind",
-            "Until the clock is past it, 'now' stands still there: commits are a microsecond apart, what is to hold from"
-            " now on begins too late, and deadlines pass late",
-            "Set the clock if it is wrong; if the commit's was, the times pass by themselves, and until then a time that"
-            " is given (--since, --valid-from, --valid) is true",
+            "Until the clock is past it, 'now' stands still there: commits are a microsecond apart, what is to hold"
+            " from now on begins too late, and deadlines pass late",
+            "Set the clock if it is wrong; if the commit's was, the times pass by themselves, and until then a time"
+            " that is given (--since, --valid-from, --valid) is true",
             "timedatectl status",
         )
 

@@ -14,6 +14,7 @@ import pytest
 
 import worlddb
 from tests.consolidation.test_consolidate import NOW, SECOND, Drawn, Killed, Points, Ticking
+from tests.support.running import Here
 from worlddb import (
     AssessedMemory,
     Assessment,
@@ -541,3 +542,20 @@ def test_wrong_arguments_are_told_and_write_nothing(db: Database, wrong: dict[st
     with pytest.raises(InputError):
         db.dream(**wrong)
     assert db.head() == before
+
+
+def test_the_command_line_says_what_a_run_wrote_and_what_takes_it_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        one, *_ = facts(db, *["The same thing, said over and over again."] * 3)
+    run = Here(capsys, tmp_path / "store")
+    dry = run("dream", "--dry-run", "--max-ratio", "0.9")
+    assert "nothing was written" in dry.out and "undo" not in dry.out
+    told = run("dream", "--max-ratio", "0.9").out
+    assert "written by 3 commits of worlddb.dream" in told and "deprecate REF --remove" in told
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        assert [world.ref for world in db.view().find(type="Fact")] != [one]
+    assert run("undo", *told.partition("worlddb undo ")[2].split()[:2]).code == 0
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        assert len(db.view().find(type="Fact")) == 3

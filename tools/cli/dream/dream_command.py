@@ -59,6 +59,7 @@ def _dream(args: Namespace, out: Output) -> int:
                 progress=None if report is None else lambda what, step, total: report(step, total, what),
             )
         names = _names(db, done.deprecated)
+        marked = [] if done.dry_run else _commits(db, done.deprecated)
 
         def write(page: Page) -> None:
             if not done.assessed:
@@ -82,6 +83,14 @@ def _dream(args: Namespace, out: Output) -> int:
                 page.line(f"the breaker tripped: {len(done.held_back)} more were recommended, and {rest}")
             if done.report:
                 page.line("report ", (wire.short(done.report), "ref"))
+            if done.dry_run:
+                page.line("nothing was written: without --dry-run it is")
+            elif done.commits:
+                page.line(f"written by {wire.counted(done.commits, 'commit')} of worlddb.dream; nothing is lost by it")
+            if marked:
+                out.hint("bring one back: worlddb deprecate REF --remove")
+                if not (done.labelled or done.updated or done.related):
+                    out.hint("all of them: " + "; ".join(f"worlddb undo --commit {seq}" for seq in marked))
 
         code = stores.tell_run(db, out, done, assessor, write, failed="failed", counted=_counted)
     return code or (TRIPPED if done.tripped else DONE)
@@ -97,6 +106,12 @@ def _names(db: Database, refs: tuple[str, ...]) -> list[tuple[str, str]]:
     return [(world.ref, wire.one_line(world.content or world.name, 60)) for world in worlds if world is not None]
 
 
+def _commits(db: Database, refs: tuple[str, ...]) -> list[int]:
+    """The commits by which some worlds were deprecated."""
+    view = db.view().revealing(deprecated=True)
+    return sorted({mark.seq for ref in refs for mark in view.marks(ref)[-1:]})
+
+
 def _assessor_of(args: Namespace) -> EndpointAssessor | None:
     named = arguments.model_of(args, "--assessor")
     return None if named is None else worlddb.EndpointAssessor(**named, key=os.environ.get(_KEY))
@@ -105,7 +120,7 @@ def _assessor_of(args: Namespace) -> EndpointAssessor | None:
 COMMANDS = (
     Command(
         "dream",
-        "judge what is new, and put out of sight what is not worth a look",
+        "judge what is new, and put out of sight what is not worth a look; --dry-run shows it first",
         _arguments,
         _dream,
         (
