@@ -225,6 +225,11 @@ def _revised(
     content = before.content if command.content is None else command.content
     text = WorldText(before.type if command.type is None else command.type, name, content)
     stated = draft.stated_ends(command.valid_from, command.valid_to)
+    if (command.type, command.name, command.content) == (None, None, None) and _begins_with(holding, window):
+        # The same is said with other properties: whoever says since when has said it of all of it.
+        same = ctx.tables.version(node, holding[0].number)
+        if same.valid_from == window.start and not windows.is_start_stated(ctx.draft, same):
+            stated = stated & ~ev.START_STATED or ev.DEFAULTED
     return write_version(ctx, node, details, window, holding, text, stated)
 
 

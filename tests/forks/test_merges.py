@@ -393,3 +393,17 @@ def _go_apart(db: Database, random: Random, merges: int) -> None:
         assert all(_seen(db, here[name]).erased and _seen(db, there[name]).erased for name in erased_here)
         assert db.merge(fork).changes == ()
     assert db.verify(deep=True).ok
+
+
+def test_properties_that_a_merge_brings_state_no_start(db: Database) -> None:
+    world = _world(db, "a")
+    here = _refs(db, world)["a"]
+    begun = _seen(db, here).valid.start
+    fork = str(db.fork(world).ref)
+    db.revise(_refs(db, fork)["a"], properties={"room": 7}, valid_from=begun)
+    assert db.merge(fork).receipt is not None
+    assert (_seen(db, here).properties, _seen(db, here).content) == ({"room": 7}, "a at first")
+    assert [version.start for version in db.view().history(here)] == ["defaulted", "defaulted"]
+    db.revise(here, content="a, as is learned later", valid_from="2000-01-01")
+    assert _seen(db, here).content == "a, as is learned later"
+    assert db.merge(fork).changes == ()

@@ -1094,3 +1094,20 @@ def test_a_correction_of_what_ended_keeps_its_end_and_makes_nothing_current(mem:
     home = mem.add("Eve lives in Lisbon.")
     added = mem.add("Eve stays in Porto.", until="2190-01-01", replaces=home)
     assert added.notes[-1] == "What it replaces does not come back at 2190-01-01T00:00:00Z: add what holds from then on"
+
+
+def test_properties_that_are_said_later_state_no_start(tmp_path: Path) -> None:
+    """A correction from before them ended where they began, and what was corrected went on to be told."""
+    with worlddb.memory(tmp_path / "store", user="ana", embedder=None) as mem:
+        home = mem.add("Ana lives in Porto.", about="Ana")
+        mem.add("Ana lives in Porto.", about="Ana", properties={"source": "letter"})
+        mem.add("Ana lives in Porto.", about="Ana", properties={"sure": True})
+        start = [version.start for version in mem.history(home)]
+        assert set(start) == {"defaulted"}
+        mem.correct(home, "Ana lives in Braga.", since="2024-01-01")
+        assert [hit.content for hit in mem.recall("where does Ana live?").hits] == ["Ana lives in Braga."]
+    with worlddb.memory(tmp_path / "other", user="ana", embedder=None) as mem:
+        home = mem.add("Ana lives in Porto.", about="Ana", since="2025-01-01")
+        mem.add("Ana lives in Porto.", about="Ana", since="2025-01-01", properties={"sure": True})
+        mem.correct(home, "Ana lives in Braga.", since="2024-01-01")
+        assert [hit.content for hit in mem.recall("where does Ana live?").hits] == ["Ana lives in Porto."]

@@ -66,7 +66,12 @@ class _Batch:
         ref, ends = self._ref(step.world), _end(span)
         if step.values["is_empty"]:
             self.add(cmd.Reassert(ref=ref, content=said.content, valid_from=span.start, valid_to=ends))
-        self.add(cmd.Revise(ref=ref, **_text(said), valid_from=span.start, valid_to=ends, replace_later=ends is None))
+        text, ours = _text(said), self._ours.worlds.get(step.world)
+        here = None if ours is None or step.world in self._made else ours.at(span.start)
+        if here is not None:
+            # What stays as it is here is not said anew: since when that holds is no more stated by it.
+            text |= {name: None for name in ("type", "name", "content") if text[name] == getattr(here, name)}
+        self.add(cmd.Revise(ref=ref, **text, valid_from=span.start, valid_to=ends, replace_later=ends is None))
 
     def end(self, step: Step) -> None:
         span = step.values["span"]

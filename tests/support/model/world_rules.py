@@ -173,7 +173,12 @@ class OfWorlds(Tuning):
         window = self._window(number, valid_from, valid_to, replace_later)
         if known.ended and known.line[-1][0] <= window[0]:
             refuse("ended")
-        return self._new_version(number, type, name, content, window, valid_from is not None, source, properties, why)
+        stated = valid_from is not None
+        at = lines.at(known.line, window[0])
+        if type is name is content is None and at > 0 and known.versions[at - 1].start == window[0]:
+            # Other properties of the same: since when it holds is no more stated than it was.
+            stated = stated and known.versions[at - 1].stated is not False
+        return self._new_version(number, type, name, content, window, stated, source, properties, why)
 
     def _new_version(
         self,
