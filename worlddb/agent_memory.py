@@ -332,10 +332,10 @@ class Memory:
         compared = None if properties is None else dict(properties)
         marks = {"expires_at": expires_at, "ttl": ttl, "labels": labels, "pinned": pinned, "properties": compared}
         if isinstance(given, str):
+            limits.checked_text(given, "the text", limits.MAX_CONTENT_BYTES, nul=False)
             if limits.is_blank(given):
                 raise errors.InputError("The text is blank", "Give one statement, understandable by itself")
             joined = {"contradicts": contradicts, "derived_from": derived_from, "supersedes": replaces}
-            limits.checked_text(given, "the text", limits.MAX_CONTENT_BYTES, nul=False)
             names = [limits.checked_text(name, "about", limits.MAX_NAME_BYTES, nul=False) for name in _listed(about)]
             told = given, names, joined, type, name, since, until, source, why, on_near, marks
             added = looked(lambda: self._state(*told))

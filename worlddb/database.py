@@ -2157,7 +2157,7 @@ class Database(WriteCalls):
     def _moment(self, ingested: times.TimeLike | None, seq: int | None) -> View:
         view = self.view(ingested=ingested, seq=seq)
         if not view.seq:
-            raise errors.InputError("Nothing had been committed by then", "Export a later moment")
+            raise errors.InputError("Nothing had been committed by then", "Give a later moment")
         return view
 
     def _given(self, view: View, ref: Any) -> bytes:

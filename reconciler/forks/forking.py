@@ -62,7 +62,8 @@ def _place(ctx: context.Context, node: int, command: Fork) -> int:
         return next(iter(ctx.tables.containers(node)), schema.ROOT_NODE)
     into = context.node_ref(ctx, command.into)
     if ctx.inside(into, node):
-        ctx.refuse("containment_cycle", f"{ctx.shown(into)} lies inside of the world that is forked")
+        told = f"{ctx.shown(into)} lies inside of the world that is forked"
+        ctx.refuse("containment_cycle", told, "Put the fork beside that world, or into one outside of it")
     return into
 
 

@@ -187,6 +187,17 @@ def test_a_body_that_is_no_text_is_told_where(ana: Caller, body: bytes, detail: 
     assert ana.send("POST", "/v1/worlds", name="\N{GRINNING FACE}")["refs"]
 
 
+def test_a_type_and_a_time_that_are_none_are_told_without_calls_of_python(ana: Caller) -> None:
+    for name in ("one", "two"):
+        ana.send("POST", "/v1/worlds", name=name)
+    said = [
+        told(ana, "POST", "/v1/edges", 422, json={"source": "one", "type": "hates", "target": "two"}),
+        told(ana, "POST", "/v1/worlds/one/fork", 404, json={"at": "20200101"}),
+        told(ana, "POST", "/v1/worlds/one/merge", 422, json={}),
+    ]
+    assert not [each for each in said if "db." in each[1] or "view" in each[1] or not each[1]], said
+
+
 def test_a_time_that_is_none_is_named_as_it_was_sent(ana: Caller) -> None:
     """It was called ``since``, which nobody had sent."""
     detail, _ = told(ana, "POST", "/v1/worlds/cafes/memories", 422, json={"text": "x", "valid_from": "soon"})

@@ -1111,3 +1111,10 @@ def test_properties_that_are_said_later_state_no_start(tmp_path: Path) -> None:
         mem.add("Ana lives in Porto.", about="Ana", since="2025-01-01", properties={"sure": True})
         mem.correct(home, "Ana lives in Braga.", since="2024-01-01")
         assert [hit.content for hit in mem.recall("where does Ana live?").hits] == ["Ana lives in Porto."]
+
+
+@pytest.mark.parametrize("text", ["\ud83d", "caf\udce9", " \ud83d "])
+def test_a_text_that_is_none_is_not_called_blank(tmp_path: Path, text: str) -> None:
+    store = worlddb.memory(tmp_path / "store", user="ana", embedder=None)
+    with store as mem, pytest.raises(worlddb.InvalidText, match="the text is not valid Unicode"):
+        mem.add(text)

@@ -71,6 +71,14 @@ _CALLS: Final = (
     ("Look at its versions with history", "Look at its versions with GET /v1/worlds/{world}/history"),
     ("Look at merge(..., plan=True)", 'Send {"plan": true} to see its conflicts, each with its id'),
     ("Look at view.forks(...)", "Name the fork, as POST /v1/worlds/{world}/fork answered it"),
+    (
+        "Look at a later view; what was true at a time, by what is known now, is asked with valid=",
+        "Give a later time or commit; what was true at a time, by what is known now, is asked with valid",
+    ),
+    (
+        "; or declare your own with db.define_relation(...), or register its handler with db.register(...)",
+        "; or have the operator declare it with `worlddb relation NAME`",
+    ),
     ("A bundle is made by `worlddb export`", "A bundle is the file of a job of POST /v1/bundles"),
     ("; take in conversations and documents with `worlddb ingest`", ""),
 )
