@@ -49,8 +49,9 @@ def drawn(rng: random.Random, page: dict[str, Any], refs: list[str]) -> tuple[st
     query: dict[str, Any] = {}
     how: dict[str, Any] = {}
     for parameter in operation["parameters"]:
-        value = rng.choice((*refs, *TEXTS[1:]))
-        if parameter["in"] == "path":
+        is_place = parameter["in"] == "path"
+        value = rng.choice(refs if is_place and rng.random() < 0.6 else (*refs, *TEXTS[1:]))
+        if is_place:
             path = path.replace(f"{{{parameter['name']}}}", quote(value, safe=""))
         elif parameter["in"] == "query" and (parameter["required"] or rng.random() < 0.3):
             query[parameter["name"]] = value
