@@ -149,7 +149,9 @@ def test_what_is_kept_of_a_world_is_what_an_index_of_its_view_has(
     tmp_path: Path, root_seed: int, histories: int
 ) -> None:
     told = 0
-    for number in range(histories):
+    for number in range(5 * histories):
+        if number >= histories and told > histories:
+            break  # Hits are rare in some histories, and further ones are drawn until there were enough.
         rng, clock = Random(f"{root_seed} {number}"), worlddb.ManualClock(1_700_000_000_000_000)
         with worlddb.open(tmp_path / f"{number}", create=True, embedder=None, clock=clock) as db:
             town = db.create("Place", "Town", valid_from=ALWAYS).ref
