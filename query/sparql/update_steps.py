@@ -21,6 +21,8 @@ WRITTEN: Final = "urn:worlddb:written:"
 """What the datatype of a literal begins with that is to be written as it stands in the update."""
 _DATA: Final = ("INSERT DATA", "DELETE DATA")
 _LONGEST: Final = 2
+_MOST_TEXT: Final = 16 * 1024 * 1024
+"""Of all steps, each of which has the prologue before it: what comes to more is compared as a whole."""
 _ABSOLUTE: Final = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:")
 
 
@@ -45,7 +47,9 @@ class Step(NamedTuple):
 def steps(update: Sparql) -> list[Step]:
     """The steps of a valid update in their order, as much of it in one as has to be compared before and after."""
     found: list[Step] = []
-    prologue, labels = "", set[str]()
+    compared: list[str] = []
+    """Operations that are compared together, with the prologue of the first."""
+    prologue, labels, size = "", set[str](), 0
     for tokens in _operations(update.tokens):
         begins = _after_prologue(tokens)
         if begins:
@@ -53,16 +57,22 @@ def steps(update: Sparql) -> list[Step]:
         if begins == len(tokens):
             continue
         here = {token.text for token in tokens if token.kind == "blank"}
-        if here & labels:  # A label is scoped to the whole text.
+        size += len(prologue) + tokens[-1].end - tokens[begins].start
+        if here & labels or size > _MOST_TEXT:  # A label is scoped to the whole text.
             return [Step(whole=update.text)]
         labels |= here
         step = _step(update, tokens[begins:], prologue)
-        if step is None:
-            text = update.text[tokens[begins].start : tokens[-1].end]
-            copied = _copied(update, tokens[begins:], prologue)
-            joins = copied is None and found and found[-1].whole and found[-1].copied is None
-            step = Step(whole=(found.pop().whole + "\n; " if joins else prologue) + text, copied=copied)
-        found.append(step)
+        text = update.text[tokens[begins].start : tokens[-1].end]
+        copied = _copied(update, tokens[begins:], prologue) if step is None else None
+        if step is None and copied is None:
+            compared.append(text if compared else prologue + text)
+            continue
+        if compared:
+            found.append(Step(whole="\n; ".join(compared)))
+            compared = []
+        found.append(Step(whole=prologue + text, copied=copied) if step is None else step)
+    if compared:
+        found.append(Step(whole="\n; ".join(compared)))
     return found
 
 
@@ -72,7 +82,7 @@ def without_later_prologues(update: Sparql) -> Sparql:
     SPARQL 1.1 Update lets each operation declare prefixes for itself and those behind it, which the engine refuses.
     They are written out here. A later BASE, or prefix that is relative to a base, stays and is refused.
     """
-    known, text, at = update._replace(prefixes=dict(PREFIXES)), "", 0
+    known, texts, at = update._replace(prefixes=dict(PREFIXES)), list[str](), 0
     for number, tokens in enumerate(_operations(update.tokens)):
         begins = _after_prologue(tokens)
         for word, name, iri in zip(tokens[:begins], tokens[1:], tokens[2:], strict=False):
@@ -83,12 +93,14 @@ def without_later_prologues(update: Sparql) -> Sparql:
             elif word.kind == "word":  # What the engine makes of it stands before all operations.
                 known.prefixes.pop(name.text[:-1], None)
         if number and begins:
-            text, at = text + update.text[at : tokens[0].start], tokens[begins - 1].end
-        for token in tokens[begins:] if text else ():
+            texts.append(update.text[at : tokens[0].start])
+            at = tokens[begins - 1].end
+        for token in tokens[begins:] if texts else ():
             named = known.iri(token) if token.kind == "name" else None
             if named is not None:
-                text, at = f"{text}{update.text[at : token.start]}<{named}>", token.end
-    return read_sparql(text + update.text[at:]) if text else update
+                texts.append(f"{update.text[at : token.start]}<{named}>")
+                at = token.end
+    return read_sparql("".join(texts) + update.text[at:]) if texts else update
 
 
 def using(update: Sparql, default: Sequence[str], named: Sequence[str]) -> str:
@@ -220,7 +232,7 @@ def _looked_at(update: Sparql, tokens: list[Token], prologue: str) -> _Looking |
 
 def _template(update: Sparql, group: list[Token]) -> str:
     """A template in which literals stand with a datatype that the engine leaves as it is."""
-    text, at = "", group[0].start
+    texts, at = [], group[0].start
     for place, token in enumerate(group):
         begin, end, kind = "", token.end, ""
         if token.kind == "number":
@@ -231,8 +243,9 @@ def _template(update: Sparql, group: list[Token]) -> str:
         elif token.kind == "text" and group[place + 1].text == "^^":
             begin, end, kind = token.text, group[place + 2].end, update.iri(group[place + 2]) or ""
         if kind.startswith(XSD) and kind != STRING:
-            text, at = f"{text}{update.text[at : token.start]}{begin}^^<{WRITTEN}{kind}>", end
-    return text + update.text[at : group[-1].end]
+            texts.append(f"{update.text[at : token.start]}{begin}^^<{WRITTEN}{kind}>")
+            at = end
+    return "".join(texts) + update.text[at : group[-1].end]
 
 
 def _parts(tokens: list[Token]) -> list[tuple[str, list[Token]]] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from typing import Any
 
 import pyoxigraph as ox
@@ -153,6 +154,21 @@ def test_a_literal_of_a_template_stands_as_it_was_written(given: str, written: l
     begin = WRITTEN + "http://www.w3.org/2001/XMLSchema#"
     assert sorted(f"{each.value} {each.datatype.value.removeprefix(begin)}" for each in found) == sorted(written)
     assert WRITTEN == sparql_worker.WRITTEN
+
+
+def test_a_long_update_takes_no_more_than_its_length() -> None:
+    """Its steps are found in this process, which answers others meanwhile."""
+
+    def seconds(literals: int) -> float:
+        read = read_sparql("INSERT DATA { " + " ".join(f"<urn:s> <urn:p> {n}.5 ." for n in range(literals)) + " }")
+        before = time.process_time()
+        assert len(steps(read)) == 1
+        return time.process_time() - before
+
+    assert min(seconds(16_000) for _ in range(3)) < 12 * min(seconds(4_000) for _ in range(3))
+    begins = f"PREFIX a: <urn:{'a' * 100_000}> "
+    (step,) = steps(read_sparql(begins + " ; ".join(["INSERT DATA { a:b a:c 1 }"] * 200)))
+    assert step.whole
 
 
 @pytest.mark.parametrize(
