@@ -292,7 +292,8 @@ class InteriorCache:
         """Worlds that are valid, as all around them are, by the first container of each: the commit, and the valid
         times for which that is known."""
         self.plain: dict[int, tuple[int, Stretch]] = {}
-        """Worlds that lie in one that stands, and have no edge but those by which they are contained: as above."""
+        """Worlds that lie in one that stands, and have no edge but those by which they are contained, or others derived
+        from them: as above."""
         self.referred: dict[int, Referred] = {}
         """Worlds to which many refer."""
         self.kept: dict[Callable[[KeptPlace], Any], Any] = {}

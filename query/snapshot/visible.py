@@ -99,7 +99,7 @@ class VisibleSnapshot:
     """The tables and texts that one read of a view may see; texts are found by visible rows."""
 
     __slots__ = (
-        *("_also_at", "_bodies", "_derived", "_edged", "_here", "_interiors", "_lone", "_placings"),
+        *("_also_at", "_bodies", "_derived", "_edged", "_headers", "_here", "_interiors", "_lone", "_placings"),
         *("_any_hidden", "_any_mark", "_says_again", "_says_trust", "_snapshot"),
         *("kept", "left_out", "place", "shows", "tables"),
     )
@@ -131,6 +131,7 @@ class VisibleSnapshot:
         self._placings: dict[int, list[schema.EdgePlace]] = {}
         self._interiors = None if place.is_confined else interiors
         self._bodies: dict[bytes, blobs.Body | None] = {}
+        self._headers: dict[int, codec.Header] = {}
         self._says_trust: bool | None = None
         self._derived: tuple[int, bool] = (-1, False)
         """The world that was asked about last, and whether it was ever said to be derived from another."""
@@ -358,8 +359,13 @@ class VisibleSnapshot:
         return self._snapshot.tables
 
     def header(self, seq: int) -> codec.Header:
-        """When a commit was made, and by whom."""
-        return self._snapshot.log.header(seq)
+        """When a commit was made, and by whom. Many worlds come from one commit: the first few are kept."""
+        found = self._headers.get(seq)
+        if found is None:
+            found = self._snapshot.log.header(seq)
+            if len(self._headers) < MOST_BODIES:
+                self._headers[seq] = found
+        return found
 
     def reasons(self, seq: int, lineage: bytes) -> Iterator[str]:
         """Why a commit did what it did to a world, in the events that are about that world alone."""
@@ -470,7 +476,7 @@ class VisibleSnapshot:
     def may_have_edges(self, node: int, code: int) -> bool:
         """False if a world never had an edge of a type: most have none, and this is quick to say, above all again."""
         if self.is_alone(node):
-            return code == schema.CONTAINS_CODE
+            return code in (schema.CONTAINS_CODE, _DERIVED_FROM)
         known = self._edged.get((node, code))
         if known is None:
             tables = self._snapshot.tables
@@ -478,7 +484,10 @@ class VisibleSnapshot:
         return known
 
     def is_alone(self, node: int) -> bool:
-        """True if a world had no edge by the moment but those few by which it is contained; false says nothing."""
+        """True if a world had no edge by the moment but those few by which it is contained, or others derived from it.
+
+        False says nothing.
+        """
         return self._is_known_alone(node) or self._alone(node) is not None
 
     def _is_known_alone(self, node: int) -> bool:

@@ -110,6 +110,24 @@ def test_a_world_gets_a_summary_of_its_own_sentences_that_leads_to_what_it_was_m
     assert db.verify(deep=True).ok
 
 
+def test_what_lies_beneath_a_summary_tells_of_conflicts_and_of_an_ended_world_in_every_read(db: Database) -> None:
+    trip, facts = topic(db)
+    db.consolidate(min_age=0)
+
+    def read(times: int = 2) -> list[tuple[Any, ...]]:
+        """The same by a second read, for which the first one may have kept what it found."""
+        found = [[(db.view().get(fact), fact) for fact in facts] for _ in range(times)]
+        told = [[(world.conflicts, world.in_ended) for world, _ in each if world is not None] for each in found]
+        assert told[0] == told[1]
+        return told[1]
+
+    assert read() == [((), "")] * 3
+    db.link(facts[0], "contradicts", facts[1])
+    assert read() == [((facts[1],), ""), ((facts[0],), ""), ((), "")]
+    db.retire(trip)
+    assert [around for _, around in read()] == [trip] * 3
+
+
 def test_a_summary_of_summaries_dates_each_sentence_once_and_is_proposed_as_nobody(db: Database) -> None:
     project = db.create("Project", "all", valid_from="2026-01-01").ref
     topic(db, 1, world=project)

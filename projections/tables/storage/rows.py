@@ -32,7 +32,8 @@ def _number(edge: tuple[schema.EdgePlace, schema.EdgeRow]) -> int:
 
 
 _LAST_CODE = 2**16 - 1
-_FEW_CONTAINERS: Final = 4
+_FEW_EDGES: Final = 8
+_DERIVED_FROM: Final = schema.EDGE_TYPE_CODES["derived_from"]
 _MOST_NODES: Final = 2_048
 """How many nodes' rows a read keeps: one looks at each several times, be it of few worlds or a walk over many."""
 
@@ -588,15 +589,24 @@ class Tables(transaction.WholeTables):
                 known[node] = _live_sources(pairs)
 
     def lone(self, node: int) -> list[write_buffer.Pair] | None:
-        """The stored pairs of ``back`` of a node that has no edges but those few by which worlds contain it.
+        """The stored pairs of ``back`` by which worlds contain a node that has hardly any other edges.
 
-        ``None`` of any other, and where that is not quick to say. Most have no others: one look answers for all types.
+        That is none but a few by which others are derived from it. ``None`` of any other node, and where that is not
+        quick to say. Most have no others: one look answers for all types.
         """
         within, cursor = schema.U64.pack(node), self.glance
         if self.deferred is not None or self._out.few(within, 0, cursor) is None:
             return None
-        pairs, by = self._back.few(within, _FEW_CONTAINERS, cursor), schema.EDGE_PREFIX.pack(node, schema.CONTAINS_CODE)
-        return None if pairs is None or not all(key.startswith(by) for key, _ in pairs) else pairs
+        pairs, by = self._back.few(within, _FEW_EDGES, cursor), schema.EDGE_PREFIX.pack(node, schema.CONTAINS_CODE)
+        if pairs is None:
+            return None
+        others, found = schema.EDGE_PREFIX.pack(node, _DERIVED_FROM), list[write_buffer.Pair]()
+        for pair in pairs:
+            if pair[0].startswith(by):
+                found.append(pair)
+            elif not pair[0].startswith(others):
+                return None
+        return found
 
     def placed(
         self, node: int, known: Sequence[write_buffer.Pair] | None = None
