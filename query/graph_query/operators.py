@@ -5,7 +5,7 @@ says so and suggests the nearest name.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from itertools import chain, islice
 from typing import Any, Final
@@ -163,25 +163,33 @@ def _traverse(step: query_steps.Traverse, selection: Selection, *, cuts: bool) -
     while level and depth < step.depth:
         depth += 1
         further: list[int] = []
-        for node in level:
-            # In log order, so that of worlds that are one the same is met whichever of the faces it began from.
-            for face in sorted(ground.one_with(node)):
-                short = ground.into_summary(face) if cuts else None
-                if short is None:
-                    arrivals = ground.arrivals(face, step.types, step.direction)
-                else:
-                    beside = ground.arrivals(face, others, step.direction) if others else iter(())
-                    arrivals = chain((short,), beside)
-                for arrival in arrivals:
-                    walked += 1
-                    selection.trail.add(arrival)
-                    selection.add(arrival.node, arrival.seen)
-                    if arrival.node not in visited:
-                        visited.update(ground.one_with(arrival.node))
-                        further.append(arrival.node)
+        # In log order, so that of worlds that are one the same is met whichever of the faces it began from.
+        faces = [face for node in level for face in sorted(ground.one_with(node))]
+        each = (
+            _shortened(ground, faces, step, others) if cuts else ground.arrivals_each(faces, step.types, step.direction)
+        )
+        for arrival in chain.from_iterable(each):
+            walked += 1
+            selection.trail.add(arrival)
+            selection.add(arrival.node, arrival.seen)
+            if arrival.node not in visited:
+                visited.update(ground.one_with(arrival.node))
+                further.append(arrival.node)
         level = further
     cut = f", cut at {len(ground.cut_at)} summaries" if cuts and ground.cut_at else ""
     return f"{walked} edge{'' if walked == 1 else 's'} walked, {depth} deep{cut}"
+
+
+def _shortened(
+    ground: traversal.Ground, faces: Sequence[int], step: query_steps.Traverse, others: tuple[str, ...]
+) -> Iterator[Iterable[traversal.Arrival]]:
+    """Where the edges of each of some worlds lead to: by its fresh summary, if it has one, in place of its members."""
+    for face in faces:
+        short = ground.into_summary(face)
+        if short is None:
+            yield ground.arrivals(face, step.types, step.direction)
+        else:
+            yield (short, *(ground.arrivals(face, others, step.direction) if others else ()))
 
 
 def _filter_type(step: query_steps.FilterType, selection: Selection) -> str:
