@@ -41,6 +41,9 @@ MAX_NEIGHBOURS: Final = 2_000
 MAX_EDGES: Final = 64
 """A world with more edges is not passed through: everybody in a conversation is not near to everybody else in it."""
 
+_FEW_ENDS: Final = 3
+"""Of a world with no more edges it is not kept that all of them were followed: that is as quickly done again."""
+
 MAX_LEVELS: Final = 8
 """So many containers above what is new its neighbours are looked for."""
 
@@ -60,14 +63,25 @@ class ChangedWorlds(NamedTuple):
     through: int
 
 
-def changed_worlds(ctx: context.Context, after: int, head: int, most: int) -> ChangedWorlds:
+class LookedAt(NamedTuple):
+    """What one run has looked at: worlds, and (scope, world) of which all that its edges there lead to was."""
+
+    worlds: set[int]
+    ends: set[tuple[int, int]]
+
+
+def changed_worlds(
+    ctx: context.Context, after: int, head: int, most: int, looked_at: LookedAt | None = None
+) -> ChangedWorlds:
     """Find the worlds changed by the commits after one, with what lies around them.
 
     It takes whole commits, until about ``most`` worlds are changed or very many are to be looked at. What lies around
-    one commit is bounded by itself: others' commits take no place in it.
+    one commit is bounded by itself: others' commits take no place in it. What was ``looked_at`` since the commit
+    ``head`` is left out: another look finds nothing else.
     """
     found: dict[int, None] = {}
-    around = Surroundings(ctx)
+    done = LookedAt(set(), set()) if looked_at is None else looked_at
+    around = Surroundings(ctx, done.ends)
     changed = 0
     through = after
     for through in range(after + 1, head + 1):
@@ -78,10 +92,12 @@ def changed_worlds(ctx: context.Context, after: int, head: int, most: int) -> Ch
             fresh.update(told)
             for scope in around.seen_from(about) if told else ():
                 news.setdefault(scope, {}).update(dict.fromkeys(told))
-        found |= dict.fromkeys(sorted({node for scope in news for node in around.neighbourhood(scope, news[scope])}))
+        near = {node for scope in news for node in around.neighbourhood(scope, news[scope])}
+        found |= dict.fromkeys(sorted(near - done.worlds))
         changed += len(fresh)
         if changed >= most or len(found) >= MAX_NEIGHBOURS:
             break
+    done.worlds.update(found)
     return ChangedWorlds(tuple(found), through)
 
 
@@ -114,8 +130,10 @@ def _nodes(ctx: context.Context, *lineages: bytes) -> tuple[int, ...]:
 class Surroundings:
     """What lies around worlds, in each of their containers by itself; read while nothing is written."""
 
-    def __init__(self, ctx: context.Context) -> None:
+    def __init__(self, ctx: context.Context, passed: set[tuple[int, int]] | None = None) -> None:
         self._ctx = ctx
+        self._passed = set() if passed is None else passed
+        """(Scope, world) whose many ends were all given once, and are not given again at the end of a way."""
         self._direct = ctx.containers if ctx.ancestry is None else ctx.ancestry.containers
         self._above: dict[int, frozenset[int]] = {}
         self._scopes: dict[int, int] = {}
@@ -146,14 +164,18 @@ class Surroundings:
             return []
         reached = dict.fromkeys(islice((node for node in nodes if node != schema.ROOT_NODE), MAX_NEIGHBOURS))
         frontier = list(reached)
-        for _ in range(HOPS):
+        for hop in range(HOPS):
             further = []
+            if hop == HOPS - 1:
+                frontier = [node for node in frontier if (scope, node) not in self._passed]
             for end in chain.from_iterable(self._ends_of(scope, node) for node in frontier):
                 if len(reached) >= MAX_NEIGHBOURS:
                     break
                 if end != schema.ROOT_NODE and end not in reached:
                     reached[end] = None
                     further.append(end)
+            else:
+                self._passed.update((scope, node) for node in frontier if len(self._ends_of(scope, node)) > _FEW_ENDS)
             frontier = further
         return sorted(node for node in reached if self._scope_of(node) == scope and _is_somebody(ctx.tables, node))
 
@@ -261,9 +283,9 @@ def recluster(
         proposals: list[str] = []
         marked, head = _progress(writer)
         through = max(after, marked)
-        looked: set[int] = set()
+        done = LookedAt(set(), set())
         while leased and through < head and (limit is None or looked_at < limit) and not stopped():
-            looks, reached = _look(writer, meaning, through, head, most, looked, every=tiebreaker is not None)
+            looks, reached = _look(writer, meaning, through, head, most, done, every=tiebreaker is not None)
             judged = (pair for look in looks for pair in _judged(look, meaning, tiebreaker))
             # The first look at a pair counts, wherever one transaction ends and the next begins.
             found: dict[frozenset[bytes], tuple[bytes, bytes, dict[str, Any]]] = {}
@@ -291,20 +313,15 @@ def _look(
     after: int,
     head: int,
     most: int,
-    looked: set[int],
+    done: LookedAt,
     *,
     every: bool,
 ) -> tuple[list[ComparedWorld], int]:
-    """The worlds around the next commits, compared, and the last of those commits.
-
-    ``looked``: those that were compared since the commit ``head``, in which another look finds nothing else.
-    """
+    """The worlds around the next commits, compared, and the last of those commits."""
     with writer.env.read() as txn:
         ctx = reading(writer, txn)
-        fresh = changed_worlds(ctx, after, head, most)
-        nodes = [node for node in fresh.nodes if node not in looked]
-        looked.update(nodes)
-        return list(_looks(ctx, writer, meaning, nodes, every=every)), fresh.through
+        fresh = changed_worlds(ctx, after, head, most, done)
+        return list(_looks(ctx, writer, meaning, fresh.nodes, every=every)), fresh.through
 
 
 def reading(writer: Writer, txn: Any) -> context.Context:

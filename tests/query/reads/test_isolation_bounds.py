@@ -110,7 +110,7 @@ def _fullest(ctx: Any, place: blocks.Place, search: Any) -> blocks.Around:
     return blocks.around(ctx.tables, place)
 
 
-def _together(ctx: Any, after: int, head: int, most: int) -> reclustering.ChangedWorlds:
+def _together(ctx: Any, after: int, head: int, most: int, _: Any) -> reclustering.ChangedWorlds:
     named = (event for seq in range(after + 1, head + 1) for event in ctx.draft.log.events(seq).events)
     news = dict.fromkeys(node for event in named for node in reclustering._news(ctx, event)[0])
     scopes = {namesakes.scope_of(ctx, node) for node in news}
