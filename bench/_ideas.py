@@ -37,6 +37,11 @@ def _nothing_governs(*_: Any) -> tuple[int, ...]:
     return ()
 
 
+def _no_place_kept(best: list[Any], *_: Any) -> list[Any]:
+    """The hits, whatever says how to answer."""
+    return best
+
+
 def _near_no_time(*_: Any) -> float:
     """Nothing is near the times that a question names."""
     return 0.0
@@ -70,6 +75,7 @@ _WITHOUT: Final[Mapping[str, Callable[[], AbstractContextManager[Any]]]] = {
     "without leaving names out": partial(patch.object, recall, "without_names", _all_of_it),
     "without where names are at home": partial(patch.object, candidates, "at_home", _nobody_at_home),
     "without standing instructions": partial(patch.object, retrieve, "_standing", _nothing_governs),
+    "without kept places": partial(patch.object, ranking, "_placed", _no_place_kept),
     "without tastes": partial(patch.object, scoring, "TASTE_WEIGHT", 0.0),
     "without exchanges": partial(patch.object, Question, "may_ask_for_all", False),
     "without remarks": partial(patch.object, ranking, "proposed_by_meaning", _by_cosine),

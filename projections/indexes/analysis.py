@@ -593,7 +593,13 @@ _STANDING: Final = late(
     re.I,
 )
 """How somebody says, in English, what is to be done whenever something is asked."""
+_ASKED_ABOUT: Final = late(rf"{_WHENEVER}(?:\s+(?:(?:you|me)\s+)?(?:about|for|on|to)\b)?", re.I)
 _ANSWERING: Final = re.compile(r"^(?:assistant|ai|agent|bot): ", re.I)
+TASTE_WORDS: Final = (
+    "prefer rather favour favor favourite favorite love enjoy hate dislike avoid chosen chose decided opted prioritise"
+    " prioritize allergic fan"
+)
+"""Words by which texts are searched for that say what somebody likes or has chosen."""
 _INSTRUCTED_WITHIN: Final = 2_000
 """How many characters of a text may hold a standing instruction: it is said in a few words."""
 
@@ -613,10 +619,26 @@ def standing(text: str) -> str:
     return ""
 
 
+@lru_cache(maxsize=64)
+def governed(instruction: str) -> frozenset[str]:
+    """The stems of what a standing instruction is about: "libraries", of one for "when I ask about libraries".
+
+    Where it does not say when, those of all of it.
+    """
+    when = _ASKED_ABOUT.search(instruction)
+    return query_stems(instruction if when is None else instruction[when.end() :]) or query_stems(instruction)
+
+
+def query_stems(text: str) -> frozenset[str]:
+    """The stems by which a text in plain words is searched for."""
+    return frozenset(term.text for term in query_terms(text) if term.field == STEM)
+
+
 def forget() -> None:
     """Forget all texts, types and questions, as an erasure asks for."""
     _sought.cache_clear()
     _STEMS.clear()
     _folded.cache_clear()
     standing.cache_clear()
+    governed.cache_clear()
     type_stems.cache_clear()

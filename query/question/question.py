@@ -276,6 +276,13 @@ _ASKS_WHAT_WAS: Final = late(
     re.I,
 )
 """Who asks what was advised wants that, and no advice."""
+_ASKS_WHAT_HAPPENED: Final = late(
+    r"\b(?:I|we)(?:['’](?:ve|d)|\s+have|\s+had)?\s+(?:\w+ly\s+|first\s+|last\s+)?(?!need|feed|speed|proceed|exceed)"
+    r"(?:\w{2,}ed|made|got|went|spent|bought|met|began|started|took|chose|wrote|found|gave|saw|came|left|kept|held|paid"
+    r"|sent)\b|\bhow\s+(?:many|long)\b[^.?!]*\b(?:between|passed|elapsed)\b",
+    re.I,
+)
+"""What somebody did, or how long it took, is asked of the past."""
 
 
 _OF_TWO: Final = late(r"\b(?:i|me|my|mine|we|us|our|you|your)\b", re.I)
@@ -408,7 +415,8 @@ class Question:
     @cached_property
     def may_be_instructed(self) -> bool:
         """True if a standing instruction may say how to answer it: it asks for something, and not what was said."""
-        return not self.is_remark and not asks_what_was_said(self.text)
+        text = self.text
+        return not self.is_remark and not asks_what_was_said(text) and _ASKS_WHAT_HAPPENED.search(text) is None
 
     @cached_property
     def answer_form(self) -> AnswerForm:

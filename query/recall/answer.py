@@ -105,7 +105,7 @@ def likely(
     return left, tuple(group for group in cut if group.hits), len(hits) - len(left)
 
 
-_NOT_BARE: Final = ("home", "governs", "talk", scoring.EXCHANGE)
+_NOT_BARE: Final = ("home", "governs", "talk", scoring.EXCHANGE, scoring.KEPT)
 
 
 def bare(found: ranking.Ranked) -> float:
@@ -268,6 +268,7 @@ _REASONS: Final = {
     "before": "after a turn that fits",
     "talk": "in a talk that fits",
     "governs": "the standing instruction that comes nearest",
+    scoring.KEPT: "among those that say how to answer it, for which a place is kept",
     scoring.EXCHANGE: "in an exchange that fits",
     retrieve.NEWER: "newer than a hit that it contradicts",
     retrieve.SUPERSEDED: "superseded by the hit before it",

@@ -27,6 +27,7 @@ from worlddb.projections.tables.storage.schema import (
     EdgeRow,
 )
 from worlddb.query.question.question import TO_MACHINES, Question
+from worlddb.query.recall.scoring import MAX_CHARACTERS, prefers
 from worlddb.query.snapshot import edge_rules, provenance, valid_period, visible
 from worlddb.query.snapshot.snapshot import Inhabitants
 
@@ -418,6 +419,20 @@ def standing(gate: Gate, search: Fetch) -> tuple[int, ...]:
     for passed in islice(gate.passing(search, MAX_STANDING, MAX_STANDING), MAX_STANDING):
         body = gate.snapshot.body(passed.seen.row)
         if body is not None and analysis.standing(body.content):
+            found.append(passed.node)
+    return tuple(found)
+
+
+MAX_TASTES: Final = 128
+"""Of so many texts that have words of the question and of a taste it is looked at whether somebody says one."""
+
+
+def tastes(gate: Gate, search: Fetch) -> tuple[int, ...]:
+    """The worlds that say what somebody likes or has chosen; ``search`` finds texts with such words."""
+    found = []
+    for passed in islice(gate.passing(search, MAX_TASTES, MAX_TASTES), MAX_TASTES):
+        body = gate.snapshot.body(passed.seen.row)
+        if body is not None and prefers(body.content[:MAX_CHARACTERS]):
             found.append(passed.node)
     return tuple(found)
 

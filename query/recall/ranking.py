@@ -12,6 +12,7 @@ from itertools import islice
 from math import fsum
 from typing import Final, NamedTuple
 
+from worlddb.projections.indexes.analysis import governed, query_stems, standing
 from worlddb.projections.tables.storage.schema import FIRST_LITERAL
 from worlddb.query.lanes import text_lane, vector_lane
 from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, RRF, TEXT, VECTOR, Question, Request
@@ -112,12 +113,28 @@ class Ranked(NamedTuple):
         return -round(self.score, 6), -node if self.is_latest else node
 
 
-class Ranking:
-    """Candidates by score, best first; the parts of a score are worked out for those that are looked at."""
+class Guiding(NamedTuple):
+    """Worlds that say how to answer: standing instructions, and what somebody likes or has chosen."""
 
-    def __init__(self, nodes: list[int], look_up: Callable[[int], Ranked]) -> None:
+    rules: Sequence[int] = ()
+    tastes: Sequence[int] = ()
+
+
+NO_GUIDE: Final = Guiding()
+Places = tuple[tuple[int, int], ...]
+"""Places that are kept, each with the world that has it, the first place first; they are counted from 0."""
+
+
+class Ranking:
+    """Candidates by score, best first; the parts of a score are worked out for those that are looked at.
+
+    ``kept``: the places that some of them have at the latest.
+    """
+
+    def __init__(self, nodes: list[int], look_up: Callable[[int], Ranked], kept: Places = ()) -> None:
         self._nodes = nodes
         self._look_up = look_up
+        self.kept = kept
 
     def __iter__(self) -> Iterator[Ranked]:
         return map(self._look_up, self._nodes)
@@ -147,12 +164,12 @@ def fused(
     lanes: Lanes,
     request: Request,
     about: candidates.Named,
-    rules: Sequence[int] = (),
+    guiding: Guiding = NO_GUIDE,
 ) -> Ranking:
     """The candidates of all lanes together, best first, ties in log order.
 
-    ``rules`` are the worlds that say what is to be done whenever something is asked. Of those after the first ``k``
-    some that are better may be missing. Up to :data:`STEADY` the answer does not depend on ``k``.
+    Of those after the first ``k`` some that are better may be missing. Up to :data:`STEADY` the answer does not depend
+    on ``k``.
     """
     k, fusion, compared = request.k, request.fusion, request.compared_text
     depth = depth_for(k)
@@ -189,7 +206,7 @@ def fused(
     few, latest = _referring_to(snapshot, gate, named, len(pool), max(STEADY, k))
     latest -= pool.keys()
     paired = () if request.fields is None else tuple(request.fields.partners(snapshot, gate, pool))
-    for node in (*few, *latest, *following, *joined, *rules, *paired):
+    for node in (*few, *latest, *following, *joined, *guiding.rules, *guiding.tastes, *paired):
         seen = None if node in pool else gate.seen(node)
         if seen is not None:
             pool[node] = candidates.Passed(node, seen, 0.0)
@@ -197,8 +214,7 @@ def fused(
     links = _Links(following, joined, candidates.in_talks(gate, pool, leaders) if lends else {})
     weighing = lanes._replace(vector=vector)
     evidence = _evidence(snapshot, weighing, request, proposed, pool, named, links, gate)
-    if rules:
-        evidence = _governing(evidence, rules)
+    evidence, kept = _guided(snapshot, request.question, pool, evidence, guiding)
     ranks = {lane: [passed.node for passed in found] for lane, found in proposed.items()}
     if joined:
         ranks[EDGE] = _neighbours_in_order(
@@ -207,7 +223,7 @@ def fused(
     if lanes.entity:
         fitting = [node for node in pool if evidence[node].entity]
         ranks[ENTITY] = sorted(fitting, key=lambda node: (-evidence[node].vector, -evidence[node].text, node))
-    return _in_order(pool, evidence, ranks, fusion, latest)
+    return _in_order(pool, evidence, ranks, fusion, latest, kept)
 
 
 def nearest(snapshot: VisibleSnapshot, gate: candidates.Gate, lanes: Lanes, request: Request) -> dict[int, float]:
@@ -240,14 +256,39 @@ def nearest(snapshot: VisibleSnapshot, gate: candidates.Gate, lanes: Lanes, requ
     return {node: round(cosines.get(node, 0.0), 6) for node in best}
 
 
-MOST_GOVERNING: Final = 2
-"""So many standing instructions may govern one question: those that come nearest."""
+PLACES_OF_RULES: Final = (4, 6)
+"""The places that the standing instructions have at the latest that come nearest to a question; so many govern it."""
+PLACES_OF_TASTES: Final = (5, 7, 9)
+"""The same of what somebody likes, where advice is asked for."""
+GOVERNED: Final = 0.5
+"""What an instruction gains, where the nearest are chosen, by the share of what it is about that the question has."""
 
 
-def _governing(evidence: dict[int, scoring.Evidence], rules: Iterable[int]) -> dict[int, scoring.Evidence]:
-    """The evidence, where the standing instruction that comes nearest to the question is marked to govern it."""
-    nearest = sorted(rules, key=lambda node: (-round(own(evidence[node].text, evidence[node].vector), 6), node))
-    return evidence | {node: evidence[node]._replace(governs=1.0) for node in nearest[:MOST_GOVERNING]}
+def _guided(
+    snapshot: VisibleSnapshot,
+    question: Question,
+    pool: Mapping[int, candidates.Passed],
+    evidence: dict[int, scoring.Evidence],
+    guiding: Guiding,
+) -> tuple[dict[int, scoring.Evidence], Places]:
+    """The evidence with what governs the question marked, and the places kept for what says how to answer it."""
+    if not guiding.rules and not guiding.tastes:
+        return evidence, ()
+    asked = query_stems(question.text)
+
+    def near(node: int, more: float = 0.0) -> tuple[float, int]:
+        return -round(own(evidence[node].text, evidence[node].vector) + more, 6), node
+
+    def governed_share(node: int) -> float:
+        body = snapshot.body(pool[node].seen.row)
+        subject = governed(standing(body.content)) if body is not None else frozenset()
+        return len(subject & asked) / max(len(subject), 1)
+
+    rules = sorted(guiding.rules, key=lambda node: near(node, GOVERNED * governed_share(node)))[: len(PLACES_OF_RULES)]
+    tastes = sorted(set(guiding.tastes).difference(rules), key=near)
+    kept = (*zip(PLACES_OF_RULES, rules, strict=False), *zip(PLACES_OF_TASTES, tastes, strict=False))
+    marked = evidence | {node: evidence[node]._replace(governs=1.0) for node in rules}
+    return marked, tuple(sorted(kept))
 
 
 def _neighbours_in_order(joined: Mapping[int, Mapping[int, float]], own: Mapping[int, float]) -> list[int]:
@@ -277,6 +318,7 @@ def _in_order(
     ranks: dict[str, list[int]],
     fusion: str,
     latest: set[int],
+    kept: Places,
 ) -> Ranking:
     parts = scoring.strongest if fusion == COMBMAX else scoring.weighted
     if fusion == RRF:
@@ -292,7 +334,7 @@ def _in_order(
         return Ranked(pool[node], scores[node], at, parts(evidence[node]), node in latest)
 
     order = sorted(scores, key=lambda node: (-round(scores[node], 6), -node if node in latest else node))
-    return Ranking(order, look_up)
+    return Ranking(order, look_up, kept)
 
 
 def by_words(
@@ -440,7 +482,7 @@ MOST_MORE: Final = 64
 """How many hits are rescored beyond those that are wanted, for groups."""
 
 
-def rescore(snapshot: VisibleSnapshot, question: Question, ranked: Iterable[Ranked], k: int) -> list[Ranked]:
+def rescore(snapshot: VisibleSnapshot, question: Question, ranked: Ranking, k: int) -> list[Ranked]:
     """The best ``k`` candidates by their scores and what their texts tell, whatever ``k`` is.
 
     Reads the texts of the best until no other can reach the first ``k``; only texts that the view can see.
@@ -454,7 +496,22 @@ def rescore(snapshot: VisibleSnapshot, question: Question, ranked: Iterable[Rank
         if not reaching:
             break
         best = _by_score([*best, *_rescored(snapshot, question, reaching, scoring.LATER_WEIGHT)])[:k]
+    for place, node in ranked.kept:
+        best = _placed(best, place, node, partial(rescore_one, snapshot, question, ranked))[:k]
     return best
+
+
+def _placed(best: list[Ranked], place: int, node: int, find: Callable[[int], Ranked | None]) -> list[Ranked]:
+    """The hits, one of them at a place at the latest, with the score of the one that had it."""
+    at = next((at for at, hit in enumerate(best) if hit.passed.node == node), len(best))
+    if at <= place:
+        return best
+    hit = best[at] if at < len(best) else find(node)
+    if hit is None:
+        return best
+    more = best[place].score - hit.score
+    lifted = hit._replace(score=hit.score + more, parts=hit.parts | {scoring.KEPT: more})
+    return [*best[:place], lifted, *(each for each in best[place:] if each.passed.node != node)]
 
 
 def rescore_one(snapshot: VisibleSnapshot, question: Question, ranked: Ranking, node: int) -> Ranked | None:

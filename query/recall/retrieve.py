@@ -14,7 +14,7 @@ from math import exp, log
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb.log.model.times import Interval
-from worlddb.projections.indexes.analysis import STANDING_WORDS
+from worlddb.projections.indexes.analysis import STANDING_WORDS, TASTE_WORDS
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, newest_version
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
@@ -509,7 +509,7 @@ def _find(
     compares = shows_now = request.group is None and request.choice == valid_period.Choice()
     # The same first hits are looked at whatever is wanted: the answer to fewer is the beginning of that to more.
     asked = request._replace(k=max(request.k, LOOKED_AT)) if compares else request
-    rank = partial(_ranked, snapshot, gate, about=about, lanes=lanes, rules=_standing(window, gate, lanes, request))
+    rank = partial(_ranked, snapshot, gate, about=about, lanes=lanes, guiding=_guiding(window, gate, lanes, request))
     weighings = _weighings(snapshot, request)
     is_wider = weighings or request.siblings is not None
     found = rank(request._replace(k=min(MAX_K, _MORE * asked.k), decay=None) if is_wider else asked)
@@ -543,11 +543,21 @@ def _find(
     return found._replace(ranked=ranked, rivals=rivals, passed_forks=gate.passed_forks)
 
 
-def _standing(window: Window, gate: candidates.Gate, lanes: ranking.Lanes, request: Request) -> Sequence[int]:
-    """The worlds that say what is to be done whenever something is asked, where single hits are wanted."""
+def _guiding(window: Window, gate: candidates.Gate, lanes: ranking.Lanes, request: Request) -> ranking.Guiding:
+    """The worlds that say how to answer, where single hits are wanted."""
     text, fused = lanes.text, request.fusion == CONVEX and (lanes.vector is not None or lanes.entity)
-    if text is None or not fused or request.group is not None or not request.question.may_be_instructed:
-        return ()
+    if text is None or not fused or request.group is not None or request.covers is not None:
+        return ranking.NO_GUIDE
+    rules = _standing(window, gate, text, request) if request.question.may_be_instructed else ()
+    if not request.question.answer_form.taste:
+        return ranking.Guiding(rules)
+    wanted = f"{request.compared_text} {TASTE_WORDS}"
+    tastes = candidates.tastes(gate, partial(ranking.by_words, text, wanted, window.place.moment.seq))
+    return ranking.Guiding(rules, tastes)
+
+
+def _standing(window: Window, gate: candidates.Gate, text: TextLane, request: Request) -> Sequence[int]:
+    """The worlds that say what is to be done whenever something is asked."""
     search = partial(ranking.by_words, text, STANDING_WORDS, window.place.moment.seq)
     if request.filters is not None:
         return candidates.standing(gate, search)
@@ -618,18 +628,18 @@ def _ranked(
     request: Request,
     about: candidates.Named,
     lanes: ranking.Lanes,
-    rules: Sequence[int],
+    guiding: ranking.Guiding,
 ) -> Found:
     """The best candidates; what was inferred of one is no other, and stands for it."""
     if request.fields is None:
-        found = _by_lanes(snapshot, gate, request, about, lanes, rules)
+        found = _by_lanes(snapshot, gate, request, about, lanes, guiding)
         if all(hit.passed.seen.row.type != visible.ENRICHMENT_TYPE for hit in found.ranked):
             return found
     # Loaded where something was inferred; a recall from the shell waits for what it loads.
     from worlddb.query.enrichment import inferred
 
     def rank(k: int) -> Found:
-        return _by_lanes(snapshot, gate, request._replace(k=k), about, lanes, rules)
+        return _by_lanes(snapshot, gate, request._replace(k=k), about, lanes, guiding)
 
     if request.fields is None:
         shown: Found = inferred.folded(snapshot, gate, request, rank)
@@ -644,7 +654,7 @@ def _by_lanes(
     request: Request,
     about: candidates.Named,
     lanes: ranking.Lanes,
-    rules: Sequence[int],
+    guiding: ranking.Guiding,
 ) -> Found:
     """The best candidates as the lanes rank them. A lane alone is ranked by its own scores."""
     seq, k = snapshot.place.moment.seq, request.k
@@ -658,7 +668,7 @@ def _by_lanes(
         near = partial(ranking.by_meaning, vector, wide=ranking.WIDE_ALONE)
         return Found(_as_ranked(VECTOR, islice(gate.passing(near, of_one), of_one)), (VECTOR,))
     names = tuple(lane for lane, asked in zip(LANES, (text, vector, entity), strict=True) if asked)
-    best = ranking.fused(snapshot, gate, lanes, request, about, rules)
+    best = ranking.fused(snapshot, gate, lanes, request, about, guiding)
     if request.fusion != CONVEX or request.covers is not None:
         return Found(list(best if request.group is not None else islice(best, k)), names, find=best.find)
     if request.group is not None:

@@ -29,6 +29,8 @@ WORDS_BESIDE: Final[Mapping[str, float]] = {"multilingual-e5-small/q4+use-multil
 That weight is for the default model: its cosines of a question with texts that do not answer it scatter by 0.07. Those
 of this one scatter by 0.05 (``bench.languages``), so that as much of a difference tells more."""
 
+KEPT: Final = "kept"
+"""What a hit gains for which a place is kept among the first."""
 EXCHANGE: Final = "exchange"
 """What a turn gains or loses by being judged with its answer, or with what it answers."""
 
@@ -174,7 +176,7 @@ _PREFERS: Final = late(
     r"\bI(?:['’]d|\s+would|\s+do)?\s+(?:(?:really|also|usually|generally|always|much|still|just|tend\s+to|\w+ly)\s+)*"
     r"(?:prefer|rather|favou?r|love|enjoy|hate|dislike|avoid|like(?!\s+(?:to|you)\b))\b"
     r"|\bI\s+(?:don['’]t|do\s+not|can['’]t|cannot)\s+(?:\w+ly\s+)?(?:like|stand|eat|drink|want|bear)\b"
-    r"|\bI(?:['’]ve|\s+have)?\s+(?:\w+ly\s+)?(?:chosen|chose|decided|opted)\b"
+    r"|\bI(?:['’]ve|\s+have)?\s+(?:\w+ly\s+)?(?:chosen|chose|decided|opted|prioriti[sz]ed?|value)\b"
     r"|\b(?:my|our)\s+(?:\w+\s+)?(?:favou?rites?|preferences?|preferred)\b"
     r"|\bI(?:['’]m|\s+am)\s+(?:a\s+(?:big\s+)?fan\s+of|allergic)\b",
     re.I,

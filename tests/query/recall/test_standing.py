@@ -9,9 +9,10 @@ import pytest
 
 import worlddb
 from worlddb import Database, Turn
-from worlddb.projections.indexes.analysis import standing
-from worlddb.query.question.question import answer_form
-from worlddb.query.recall.scoring import GOVERNS_WEIGHT, TASTE_WEIGHT
+from worlddb.projections.indexes.analysis import governed, standing
+from worlddb.query.question.question import Question, answer_form
+from worlddb.query.recall.ranking import PLACES_OF_RULES, PLACES_OF_TASTES
+from worlddb.query.recall.scoring import GOVERNS_WEIGHT, KEPT, TASTE_WEIGHT
 
 RULE = "Always name the version when I ask about libraries."
 
@@ -68,6 +69,68 @@ def test_a_standing_instruction_is_found_by_what_it_governs(db: Database) -> Non
     assert rule.scores["governs"] == GOVERNS_WEIGHT
     assert "standing instruction" in rule.reason
     assert rule.score == pytest.approx(sum(rule.scores.values()), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("instruction", "subject"),
+    [
+        (RULE, {"librari"}),
+        ("Give times in 24 hours when I am asking you about trains and trams.", {"train", "tram"}),
+        ("From now on, answer in French.", {"now", "answer", "french"}),
+    ],
+)
+def test_a_standing_instruction_is_about_what_is_asked_when_it_holds(instruction: str, subject: set[str]) -> None:
+    assert governed(instruction) >= subject
+    assert len(governed(instruction)) <= len(subject) + 1
+
+
+NEARER = tuple(
+    f"Part {number}: which parser reads tables of numbers, and which library is it in?" for number in range(20)
+)
+
+
+def test_a_place_is_kept_for_the_instruction_that_is_about_what_is_asked(db: Database) -> None:
+    others = [f"Always give me tables of numbers when I ask about {each}." for each in ("recipes", "trains")]
+    said(db, *NEARER, RULE, *others)
+    view = db.view()
+    found = view.recall("Which parser library reads tables of numbers?", k=10)
+    governing = [place for place, hit in enumerate(found.hits) if "governs" in hit.scores]
+    assert len(governing) == len(PLACES_OF_RULES) and max(governing) <= max(PLACES_OF_RULES)
+    assert any(hit.content.endswith(RULE) for hit in found.hits)
+    assert all(hit.score == pytest.approx(sum(hit.scores.values()), abs=1e-5) for hit in found.hits)
+    scores = [hit.score for hit in found.hits]
+    assert scores == sorted(scores, reverse=True)
+    for k in (1, 5, 6, 8, 20):
+        fewer = [hit.ref for hit in view.recall("Which parser library reads tables of numbers?", k=k).hits]
+        assert fewer[:10] == [hit.ref for hit in found.hits][:k]
+
+
+def test_a_place_is_kept_for_what_somebody_likes_where_advice_is_asked_for(db: Database) -> None:
+    trips = (f"Can you suggest a weekend trip by train to town number {number}?" for number in range(20))
+    said(db, *trips, "I prefer places where I can swim, so the train should go near a lake")
+    view = db.view()
+    hits = view.recall("Can you suggest a weekend trip by train?", k=10).hits
+    (liked,) = (place for place, hit in enumerate(hits) if "prefer" in hit.content)
+    assert liked == PLACES_OF_TASTES[0]
+    assert KEPT in hits[liked].scores and "a place is kept" in hits[liked].reason
+    assert hits[liked].score == hits[liked + 1].score
+    asked = view.recall("Which weekend trip by train did you suggest?", k=10).hits
+    assert all(KEPT not in hit.scores for hit in asked)
+
+
+@pytest.mark.parametrize(
+    ("question", "may"),
+    [
+        ("Which library reads tables?", True),
+        ("What is the difference between a tram and a train?", True),
+        ("How many days passed between when I planned the review and the launch?", False),
+        ("How many weeks are there between the two deadlines?", False),
+        ("Which library have we recently bought?", False),
+        ("How do I feed a sourdough?", True),
+    ],
+)
+def test_what_somebody_did_or_how_long_it_took_is_answered_by_no_instruction(question: str, may: bool) -> None:
+    assert Question(question, 0).may_be_instructed is may
 
 
 def test_an_instruction_is_not_looked_for_where_it_is_asked_what_was_said(db: Database) -> None:
