@@ -16,7 +16,8 @@ from tests.support.running import Here
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import Database, ManualClock, memory_scopes
 from worlddb.tools.agents import remember
-from worlddb.tools.mcp.session import Session
+from worlddb.tools.mcp import tool_arguments, write_tools
+from worlddb.tools.mcp.session import Call, Session
 
 NOON: Final = worlddb.parse_time("2026-03-01T12:00:00Z")
 DOORS: Final = ("library", "functions", "command line", "mcp", "rest")
@@ -245,3 +246,34 @@ def test_who_is_called_like_notes_of_the_name_is_still_who_is_meant(house: House
         call(Session(house.db), "memory_recall", query="boat", about="Ana")["memories"],
     ):
         assert answer[0].get("content", answer[0].get("text")) == "Ana has a boat."
+
+
+def test_an_idempotency_key_is_one_of_a_user_and_of_no_client(house: House) -> None:
+    """Another program of the same user was refused, and so was another user with a key of the same letters."""
+    desk = Session(house.db)
+
+    def write(text: str, user: str, client: str) -> Any:
+        given = tool_arguments.Write(text=text, user_id=user, about=("Ana",), idempotency_key="k-1")
+        return write_tools.write(desk, given, Call(client, "memory_write"))
+
+    made = write("Ana has a kayak.", "ana", "editor")
+    head = house.db.head()
+    assert write("Ana has a kayak.", "ana", "terminal").id == made.id and house.db.head() == head
+    other = write("Ana has a canoe.", "ben", "editor")
+    assert other.id != made.id and house.db.head().seq == head.seq + 1
+    with pytest.raises(worlddb.IdempotencyConflict, match="'k-1'"):
+        write("Ana has a raft.", "ana", "editor")
+    again = [write("Ana has a canoe.", "ben", client).id for client in ("editor", "terminal")]
+    assert again == [other.id, other.id] and house.db.head().seq == head.seq + 1
+
+
+def test_a_key_of_an_earlier_release_is_still_that_of_its_write(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {"user_id": "ana", "idempotency_key": "k-1"}
+    with monkeypatch.context() as before:
+        before.setattr(write_tools, "_key_of", lambda labels, key: key)
+        made = call(Session(house.db), "memory_write", text="Ana has a kayak.", **given)
+    head = house.db.head()
+    assert call(Session(house.db), "memory_write", text="Ana has a kayak.", **given)["id"] == made["id"]
+    assert house.db.head() == head
+    given["user_id"] = "ben"
+    assert call(Session(house.db), "memory_write", text="Ben has a kayak.", **given)["id"] != made["id"]

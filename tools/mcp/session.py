@@ -266,8 +266,9 @@ class Session(Scopes):
         return {"seq": self.commit_number(view.seq), "valid": worlddb.format_time(view.valid)}
 
     def idempotency_key(self, key: str | None) -> str | None:
-        """Return an idempotency key as the store knows it; keys of different worlds differ."""
-        return key if key is None or self.world is None else f"mcp {self.world} {key}"
+        """Return an idempotency key as the store knows it; keys of different worlds differ, and those of users."""
+        own = key if key is None or self.user is None else f"user:{self.user} {key}"
+        return own if own is None or self.world is None else f"mcp {self.world} {own}"
 
     def explain(self, error: worlddb.WorldDBError) -> str:
         """Describe an error for a model."""

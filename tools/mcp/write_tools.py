@@ -62,7 +62,51 @@ def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_res
     _check_labels(labels)
     _check_text(given.text)
     check_statement_type(given.type)
-    return looked(lambda: _looked_and_written(session, labels, given, call))
+    key, own = given.idempotency_key, given
+    if key is not None:
+        own = msgspec.structs.replace(given, idempotency_key=_key_of(labels, key))
+        if session.db.was_written(session.idempotency_key(key) or ""):
+            # An earlier release had one of all scopes. That of another request is another key now.
+            with suppress(IdempotencyConflict):
+                return _written_by_any(session, labels, given, call)
+    try:
+        return _written_by_any(session, labels, own, call)
+    except IdempotencyConflict as error:
+        kept = session.idempotency_key(own.idempotency_key) or ""
+        error.message = error.message.replace(repr(kept[:80]), repr(key))
+        error.args = (error.message, error.remedy)
+        raise
+
+
+def _key_of(labels: list[Label], key: str) -> str:
+    """Return an idempotency key as one of the user's, else of the scopes: nobody meets the key of another user."""
+    own = [label for label in labels if label.kind == "user"] or labels
+    return msgspec.json.encode([[memory_scopes.composed(str(label)) for label in own], key]).decode()
+
+
+def _written_by_any(
+    session: Session, labels: list[Label], given: tool_arguments.Write, call: Call
+) -> tool_results.Saved:
+    """Write a memory; the same call is the same one, whichever client program sends it again."""
+    try:
+        return looked(lambda: _looked_and_written(session, labels, given, call))
+    except IdempotencyConflict as error:
+        for client in _clients_of(session, error.details["seq"]) - {call.client}:
+            with suppress(IdempotencyConflict):
+                again = call._replace(client=client)
+                return looked(partial(_looked_and_written, session, labels, given, again))
+        raise
+
+
+def _clients_of(session: Session, seq: int) -> set[str]:
+    """Return the client programs that a commit names as where its memories come from."""
+    view, found = session.db.view(seq=seq), set[str]()
+    for entry in session.db.log(seq, seq):
+        if entry.event in ("created", "revised", "restated"):
+            world = view.get(entry.refs[0], include_superseded=True)
+            said = () if world is None else (world.source, *(each.source for each in world.restated))
+            found |= {str(source["client"]) for source in said if "client" in source}
+    return found
 
 
 def _looked_and_written(
