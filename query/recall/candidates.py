@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from worlddb.projections.indexes import analysis
 from worlddb.projections.indexes.fields import Nodes
 from worlddb.projections.tables.names.canonical import NO_NAME, NO_TYPE, name_digest, type_digest
-from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, version_known
+from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, version_known, versions_held
 from worlddb.projections.tables.storage.schema import (
     CONTAINS_CODE,
     EDGE_TYPE_CODES,
@@ -217,6 +217,16 @@ class Gate:
         self._numbered[key] = seen
         return seen
 
+    def _look_up(self, hits: Iterable[Proposed]) -> None:
+        """Look up together what is going to be asked of hits one by one, of those for which that is a single row."""
+        choice = self.choice
+        if self._is_choosy or choice != valid_period.Choice():
+            return
+        new = [(hit.node, hit.version) for hit in hits if hit.version < FIRST_LITERAL and self._holds(hit.node)]
+        for key, seen in zip(new, versions_held(self._tables, new, self._moment), strict=True):
+            if seen is not None:
+                self._numbered[key] = self._seen[key[0]] = seen
+
     def stating(self, node: int, number: int) -> SeenVersion | None:
         """The version that the view shows of a world that states a literal, given by the number of its document."""
         from worlddb.projections.tables.statements import literal_rows
@@ -240,10 +250,13 @@ class Gate:
         taken.
         """
         limit, hits = self._begun(fetch, wanted, first)
-        done = 0
+        done = known = 0
         given: set[int] = set()
         while True:
-            for hit in hits[done:]:
+            for place, hit in enumerate(hits[done:], done):
+                if place >= known:
+                    known = place + max(_SURE, wanted - len(given))
+                    self._look_up(hits[place:known])
                 if hit.node in given:
                     continue
                 seen = self._version(hit.node, hit.version)
@@ -369,11 +382,31 @@ def _is_referred_to(snapshot: visible.VisibleSnapshot, node: int) -> bool:
 def references(
     snapshot: visible.VisibleSnapshot, nodes: Iterable[int], entities: Set[int] | None
 ) -> Iterator[tuple[int, int]]:
-    """(world, entity) of all references of some worlds to some entities, or to any, at the view's moment."""
+    """(world, entity) of all references of some worlds to some entities, or to any, at the view's moment.
+
+    Where they were all looked up, they are known to those who ask again in the same read.
+    """
     tables, moment = snapshot.tables, snapshot.place.moment
-    for place, row in tables.between(nodes, _REFERS_TO, entities, known_by=moment.seq):
-        if edge_seen(tables, place, row, moment):
-            yield place.source, row.target
+    kept: _Referred = snapshot.kept.setdefault(_Referred, _Referred())
+    nodes = dict.fromkeys(nodes)
+    new = [node for node in nodes if node not in kept]
+    found = (
+        (place.source, row.target)
+        for place, row in tables.between(new, _REFERS_TO, entities, known_by=moment.seq)
+        if edge_seen(tables, place, row, moment)
+    )
+    if entities is None:
+        listed: dict[int, list[int]] = {node: [] for node in new}
+        for node, entity in found:
+            listed[node].append(entity)
+        kept.update(listed)
+        return ((node, entity) for node in nodes for entity in kept[node])
+    known = ((node, each) for node in nodes for each in kept.get(node, ()) if each in entities)
+    return chain(known, found)
+
+
+class _Referred(dict[int, list[int]]):
+    """Whom some worlds refer to, kept for one read."""
 
 
 def referring(snapshot: visible.VisibleSnapshot, entities: Set[int], most: int) -> list[int]:

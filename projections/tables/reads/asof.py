@@ -253,6 +253,17 @@ def versions_at(tables: TableReads, nodes: Sequence[int], moment: Moment) -> lis
     ]
 
 
+def versions_held(tables: TableReads, versions: Sequence[tuple[int, int]], moment: Moment) -> list[SeenVersion | None]:
+    """Some versions, by node and number, as they are at a moment; ``None`` says that their rows alone do not tell."""
+    seq, valid = moment
+    return [
+        _seen((number, row, _interval((row.valid_from, row.valid_to))))
+        if row.closed <= seq and row.seq <= seq and row.valid_from <= valid < row.valid_to
+        else None
+        for (_, number), row in zip(versions, tables.versions_of(versions), strict=True)
+    ]
+
+
 def version_known(tables: TableReads, node: int, number: int, seq: int) -> SeenVersion | None:
     """A version of a node by its number, if it was known at a commit."""
     row = tables.version(node, number)
