@@ -1,6 +1,7 @@
 """The log as a person reads it: who committed what, when, and why."""
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -16,6 +17,9 @@ from worlddb.query.snapshot.snapshot import SnapshotSource
 from worlddb.query.snapshot.visible import Place, VisibleSnapshot
 
 PAGE = 256
+"""Of at most how many commits events are read at once."""
+FEW, MANY = 16, 4_096
+"""How many events are read at first, since who asks may want a few of a large commit, and at most."""
 POLL_SECONDS = 0.02
 """How often a follower looks for news: one read of the log's head, without a lock."""
 MAX_KEPT = 1_000
@@ -55,12 +59,19 @@ def journal(
     With ``place``, as seen from there: an event that names something outside, or no world at all, is left out, and
     ``index`` counts what is shown of its commit.
     """
-    for start in range(max(1, first), last + 1, PAGE):
+    seq, index, wanted = max(1, first), 0, FEW
+    while seq <= last:
         entries: list[Entry] = []
         with reader.snapshot() as snapshot:
             tables = None if place is None or not place.is_confined else VisibleSnapshot(snapshot, place).tables
-            for seq in range(start, min(start + PAGE, last + 1)):
-                entries.extend(commit_entries(snapshot.log, seq, ref, tables))
+            end = min(seq + PAGE, last + 1)
+            while seq < end and len(entries) < wanted:
+                entries.extend(islice(commit_entries(snapshot.log, seq, ref, tables, index), wanted - len(entries)))
+                seq, index = seq + 1, 0
+        if len(entries) == wanted:
+            # The commit of the last one may have more.
+            seq, index = entries[-1].seq, entries[-1].index + 1
+        wanted = min(FEW * wanted, MANY)
         yield from entries
 
 
@@ -144,11 +155,14 @@ def _is_there(tables: TableReads, identifier: bytes) -> bool:
     return tables.place_of(identifier) is not None or tables.proposal(identifier) is not None
 
 
-def commit_entries(log: LmdbLog, seq: int, ref: str | None = None, tables: TableReads | None = None) -> Iterator[Entry]:
-    """The events of one commit; with ``ref`` those that name it, with ``tables`` of its rows."""
+def commit_entries(
+    log: LmdbLog, seq: int, ref: str | None = None, tables: TableReads | None = None, first: int = 0
+) -> Iterator[Entry]:
+    """The events of one commit, from ``first`` on; with ``ref`` those that name it, with ``tables`` of its rows."""
     header, events = log.header(seq), log.events(seq)
     blobs = LoggedBlobs(log, seq, events)
-    for index, event in enumerate(events.events if tables is None else _shown(tables, events.events)):
+    shown = enumerate(events.events if tables is None else _shown(tables, events.events))
+    for index, event in islice(shown, first, None):
         if isinstance(event, ev.Trusted) and event.of != "world":
             # The hash of an author or a source is no world's reference.
             event = msgspec.structs.replace(event, world=b"")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+from itertools import islice
+from unittest import mock
 
 import pytest
 
 import worlddb
 from tests.support.running import Here, elsewhere, small_store
 from worlddb import InputError, UnknownReference
+from worlddb.query.history import journal
 
 PATIENCE = 180.0
 """Seconds without news after which a follower in these tests gives up."""
@@ -20,6 +23,29 @@ def test_what_is_there_is_told_first_and_is_what_the_log_says(tmp_path):
         assert list(db.follow(1, patience_seconds=0)) == list(db.log())
         assert list(db.follow(patience_seconds=0)) == []
         assert {entry.seq for entry in db.follow(9, patience_seconds=0)} == {9, 10, 11}
+
+
+def test_a_few_events_of_a_large_commit_are_told_without_reading_the_rest(tmp_path, monkeypatch):
+    with worlddb.open(tmp_path) as db:
+        events = {1: len(list(db.log(1, 1)))}
+        for size in (1, 300, 5_000, 2):
+            with db.batch() as tx:
+                for number in range(size):
+                    tx.create("Note", f"{size}/{number}", resolve=False)
+            events[tx.receipt.seq] = tx.receipt.events
+        whole = [(entry.seq, entry.index) for entry in db.log()]
+        assert whole == [(seq, index) for seq, some in events.items() for index in range(some)]
+        within = db.create("Area", "within", resolve=False).ref
+        with db.batch() as tx:
+            for number in range(700):
+                tx.create("Note", f"inside {number}", world=within, resolve=False)
+        inside = [entry.index for entry in db.view(world=within).log() if entry.seq == tx.receipt.seq]
+        assert inside == list(range(tx.receipt.events))
+        last = next(iter(db.view().find(name="inside 699")))
+        assert [entry.event for entry in db.log(ref=last)] == ["created", "linked"]
+        entry = mock.Mock(wraps=journal._entry)
+        monkeypatch.setattr(journal, "_entry", entry)
+        assert len(list(islice(db.log(), 5))) == 5 and entry.call_count < 50
 
 
 def test_commits_of_other_threads_are_told_once_and_in_order_while_they_are_made(tmp_path):
