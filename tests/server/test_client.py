@@ -6,12 +6,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import anyio
+import httpx
 import pytest
 
 import worlddb
 from tests.server.test_serve import Server, serving
+from tests.support.rest import running
 from worlddb import client
 from worlddb.client import Client, client_calls
 
@@ -80,9 +83,42 @@ def test_statements_and_forks_have_the_librarys_calls(remote: Client) -> None:
     assert [each.detail for each in remote.merge(fork, plan=True).changes] == ["bus"]
     assert remote.merge(fork).receipt and remote.merge(fork).receipt is None
     told = remote.sparql("SELECT ?n FROM wdb:memory { ?x wdb:type 'Trip' ; wdb:name ?n }", format="text/csv")
-    assert b"Lisbon" in told
+    assert b"Lisbon" in told and (told.media_type, told.note) == ("text/csv", "")
+    missed = remote.sparql("ASK FROM wdb:memory { ?trip wdb:nmae 'Lisbon' }")
+    assert b"false" in missed and "wdb:name" in missed.note
     with pytest.raises(worlddb.InvalidSparql):
         remote.sparql("SELECT", world=fork)
+
+
+def test_a_search_in_sparql_that_no_model_could_help_says_why_in_the_librarys_words(tmp_path: Path) -> None:
+    class Model:
+        model, dimension, is_there = "moods", 2, True
+
+        def mean(self) -> list[float]:
+            return [0.0, 0.0]
+
+        def embed(self, texts: list[str], *, query: bool) -> list[list[float]]:
+            if not self.is_there:
+                raise worlddb.ModelUnavailable("le modèle dort\n à 100 %")
+            return [[1.0, 0.0] for _ in texts]
+
+    query = "SELECT ?x FROM <https://worlddb.dev/ns#search?text=stove> { ?x wdb:score ?score ; wdb:nmae ?n }"
+    asked: list[client.SparqlBytes] = []
+    model = Model()
+    with running(tmp_path, embedder=model) as served:
+        served.db.create("Fact", "stove", content="The stove is hot.")
+        served.db.embed()
+        model.is_there = False
+        key = served.keys.add(served.db.head().store_id, "ana", None, write=True)
+        why = served.db.view().sparql(query).unavailable["vector"]
+
+        async def ask() -> None:
+            through = httpx.ASGITransport(served.rest)
+            async with client.connect_async("http://127.0.0.1", key, transport=through) as remote:
+                asked.append(await remote.sparql(query))
+
+        anyio.run(ask)
+    assert "modèle dort" in why and why in asked[0].note and "wdb:name" in asked[0].note
 
 
 def test_errors_are_those_that_the_library_raises(server: Server, remote: Client) -> None:

@@ -1,5 +1,6 @@
 """Routes of statements of RDF: what a world states, what is stated and taken back, and SPARQL over all of it."""
 
+from string import punctuation
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote
 
@@ -23,6 +24,8 @@ _QUERY: Final = "application/sparql-query"
 _UPDATE: Final = "application/sparql-update"
 _FORM: Final = "application/x-www-form-urlencoded"
 _NOTE: Final = "WorldDB-Note"
+_IN_A_HEADER: Final = f" {punctuation}".replace("%", "")
+"""What stands in a header as it is, beside letters and digits."""
 _ANSWERS: Final = (*sent_statements.ROW_TYPES, *sent_statements.RDF_TYPES, JSON)
 
 
@@ -143,19 +146,19 @@ def sparql(desk: Desk, asked: Asked) -> Reply:
     lanes = desk.session.lanes()
     answer = view.sparql(query.query, world=ref, format=format, lanes=lanes, **bounds)
     searched = answer_notes.search_note(answer.unavailable, in_one_world=not desk.commits)
-    headers = _noted(lanes, query.query, searched, quote(answer.note, safe=" ,;:"))
+    headers = _noted(lanes, query.query, searched, answer.note)
     return Reply(answer.body, media_type=answer.media_type, headers=headers)
 
 
 def _noted(lanes: tuple[str, ...], text: str, searched: str = "", misspelt: str = "") -> dict[str, str]:
     """Return the header of notes on how what was asked was searched and on names that are none.
 
-    A body of RDF or rows has no room for them.
+    A body of RDF or rows has no room for them. Other letters than those of English are percent-encoded.
     """
     if "vector" not in lanes and updating.searches_by_meaning(text):
         searched = answer_notes.WITHOUT_VECTORS
     note = "; ".join(filter(None, (searched, misspelt)))
-    return {_NOTE: note.encode("ascii", "replace").decode()} if note else {}
+    return {_NOTE: quote(note, safe=_IN_A_HEADER)} if note else {}
 
 
 def _updated(desk: Desk, asked: Asked, query: types.SparqlAsked) -> Reply:

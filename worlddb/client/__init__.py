@@ -3,7 +3,14 @@
 It needs ``httpx``, and of WorldDB only the errors and times of the model: no store is opened, no index is loaded.
 """
 
-from worlddb.client.client_calls import JobFailed, NotAdmitted, PreconditionFailed, RateLimited, RequestRejected
+from worlddb.client.client_calls import (
+    JobFailed,
+    NotAdmitted,
+    PreconditionFailed,
+    RateLimited,
+    RequestRejected,
+    SparqlBytes,
+)
 from worlddb.client.connection import AsyncClient, Client, connect, connect_async
 
 __all__ = [
@@ -14,6 +21,7 @@ __all__ = [
     "PreconditionFailed",
     "RateLimited",
     "RequestRejected",
+    "SparqlBytes",
     "connect",
     "connect_async",
 ]

@@ -2,8 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple
-from urllib.parse import quote
+from typing import Any, Final, NamedTuple, Self
+from urllib.parse import quote, unquote
 
 import msgspec
 
@@ -89,6 +89,24 @@ def of_problem(problem: wire.Problem | None) -> errors.WorldDBError:
     if problem is None:
         return JobFailed("The job failed", "Ask the operator of the server for its log")
     return error_of(problem.status, msgspec.json.encode(problem))
+
+
+class SparqlBytes(bytes):
+    """The bytes that a query answers, with the ``media_type`` of their format.
+
+    ``note`` lists names below ``wdb:`` in the query that are none, and says why a search in it could not go by meaning.
+    """
+
+    media_type: str = ""
+    note: str = ""
+
+    @classmethod
+    def answered(cls, body: bytes, headers: Mapping[str, str]) -> Self:
+        """Return a body with what its headers say of it."""
+        found = cls(body)
+        found.media_type = headers.get("content-type", "").partition(";")[0]
+        found.note = unquote(headers.get("worlddb-note", ""))
+        return found
 
 
 class Request(NamedTuple):
@@ -284,10 +302,10 @@ class Calls(ABC):
         return self._send(Request("DELETE", path, wire.Receipt, _params(given), body, headers))
 
     def sparql(self, query: str, *, world: Any = None, format: str = "", **asked: Any) -> Any:
-        """The bytes of what a query in SPARQL answers, in a ``format`` that is a media type."""
+        """The :class:`SparqlBytes` of what a query in SPARQL answers, in a ``format`` that is a media type."""
         path = "/v1/sparql" if world is None else f"{_world(world)}/sparql"
         headers = {"Content-Type": "application/sparql-query"} | ({"Accept": format} if format else {})
-        return self._send(Request("POST", path, bytes, _params(asked), query.encode(), headers))
+        return self._send(Request("POST", path, SparqlBytes, _params(asked), query.encode(), headers))
 
     def sparql_update(
         self,

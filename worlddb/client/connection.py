@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 import msgspec
 
 from worlddb.client import wire_records as wire
-from worlddb.client.client_calls import Calls, Request, error_of, of_problem
+from worlddb.client.client_calls import Calls, Request, SparqlBytes, error_of, of_problem
 from worlddb.log.model import errors
 
 try:
@@ -56,6 +56,8 @@ def _answer(request: Request, response: httpx.Response) -> Any:
         raise error_of(response.status_code, response.content, response.headers.get("retry-after"))
     if request.answer is bytes:
         return response.content
+    if request.answer is SparqlBytes:
+        return SparqlBytes.answered(response.content, response.headers)
     try:
         return msgspec.json.decode(response.content, type=request.answer)
     except msgspec.DecodeError as error:
