@@ -38,8 +38,11 @@ class Note(msgspec.Struct, frozen=True):
     refs: tuple[str, ...]
 
     def __str__(self) -> str:
+        return self.told(NOTES.get(self.code, self.code))
+
+    def told(self, sentence: str) -> str:
+        """A sentence with what it is about in the places of ``{}``, or of ``{first}`` and ``{others}``."""
         shown = list(self.refs) if self.code in NAMING else [ref[:12] for ref in self.refs]
-        sentence = NOTES.get(self.code, self.code)
         return sentence.format(", ".join(shown), first=", ".join(shown[:1]), others=", ".join(shown[1:]))
 
 

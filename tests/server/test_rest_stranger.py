@@ -11,9 +11,12 @@ from typing import Any
 import msgspec
 import pytest
 
+import worlddb
 from tests.server.test_jobs_and_events import ended
 from tests.server.test_serve import serving
 from tests.support.rest import Caller, running
+from worlddb.reconciler.commands import outcome
+from worlddb.tools.server import problems
 
 PREFIX = "@prefix : <https://a.example/> ."
 TURTLE = f'{PREFIX} :luna :serves "tea" , "cake" ; :near [ :street "Main" ] .'
@@ -233,3 +236,23 @@ def test_a_stream_goes_on_behind_the_event_that_a_client_had_last(tmp_path: Path
         assert time.monotonic() - began < 30
         page = msgspec.json.decode(client.get("/openapi.json").content)
         assert "Last-Event-ID" in [each["name"] for each in page["paths"]["/v1/events"]["get"]["parameters"]]
+
+
+def test_notes_and_remedies_of_members_are_requests_and_no_python(ana: Caller) -> None:
+    ref = ana.send("POST", "/v1/worlds", name="sessions")["refs"][0]
+    inner = ana.send("POST", f"/v1/worlds/{ref}/members", name="a talk", content="said once")["refs"][0]
+    asked = ended(ana, ana("POST", f"/v1/worlds/{ref}/erase", json={"reason": "asked"}))
+    assert asked.problem is not None and '{"members": true}' in asked.problem.remedy
+    receipt = ana("DELETE", f"/v1/worlds/{ref}").json()
+    assert [note["code"] for note in receipt["notes"]] == ["members_remain"] and inner in receipt["notes"][0]["refs"]
+    assert "?members=true" in receipt["notes"][0]["text"] and inner[:12] in receipt["notes"][0]["text"]
+    done = ended(ana, ana("POST", f"/v1/worlds/{ref}/erase", json={"reason": "asked", "members": False}))
+    assert done.result is not None
+    [note] = [each for each in done.result["receipt"]["notes"] if each["code"] == "members_left"]
+    assert '{"members": true}' in note["text"] and inner[:12] in note["text"]
+
+
+@pytest.mark.parametrize("code", outcome.NOTES)
+def test_no_note_over_rest_names_a_call_or_an_argument_of_python(code: str) -> None:
+    text = problems.note_text(worlddb.Note(code, ("one", "two")))
+    assert not re.search(r"=True|=False|\b(db|view)\.|\brevive=", text)

@@ -13,6 +13,7 @@ from worlddb.tools.mcp.access_keys import Grant
 from worlddb.tools.mcp.session import ResumedView, Session
 from worlddb.tools.server import wire_values
 from worlddb.tools.server.jobs import Jobs, Workshop
+from worlddb.tools.server.problems import note_text
 
 CLAIMED_TYPE: Final = "World"
 """The type of a world that its first write makes."""
@@ -207,7 +208,7 @@ class Desk:
             "root": given.root if self.commits else None,
             "events": given.events if self.commits else min(given.events, 1),
             "proposals": proposals,
-            "notes": [{"code": note.code, "refs": list(note.refs), "text": str(note)} for note in notes],
+            "notes": [{"code": note.code, "refs": list(note.refs), "text": note_text(note)} for note in notes],
             "lost": [
                 {
                     "ref": loss.ref,

@@ -12,6 +12,7 @@ from worlddb import (
     InputError,
     InvalidSparql,
     LimitExceeded,
+    Note,
     PlanLimit,
     QueryLimit,
     RefusedError,
@@ -81,8 +82,34 @@ _CALLS: Final = (
     ),
     ("A bundle is made by `worlddb export`", "A bundle is the file of a job of POST /v1/bundles"),
     ("; take in conversations and documents with `worlddb ingest`", ""),
+    (
+        "Say members=True to erase that too, or members=False to leave it where it is",
+        'Send {"members": true} to erase that too, or {"members": false} to leave it where it is',
+    ),
+    (
+        "Look at db.import_plan(...); if all of that may be, import it with allow_outside=True",
+        "If all of that may be, send it again with ?allow_outside=true",
+    ),
 )
 """What remedies say to do in Python, and over HTTP."""
+_NOTES: Final = {
+    "not_changed": "{first} was there under its key, and these stay as they are: {others}; PATCH it, or POST to its"
+    " aliases or move",
+    "members_remain": "{first} ends, and what it contains holds on: {others}; DELETE these too, or it with"
+    " ?members=true",
+    "members_left": "{first} was erased, and the texts of what it contains stay: {others}; erase these too, or send"
+    ' {{"members": true}}, if they have to go',
+    "copies_remain": "copies that the store made before have the texts still: {}. Make these anew, or delete them;"
+    " the receipt at /v1/erasures lists all of them under not_reached",
+    "not_restored": '{} was erased and its text was left out; send {{"revive": true}} if it may come back',
+    "types_differ": "the edge types {} are registered otherwise here, and stay so",
+    "tunings_differ": "for {} other thresholds of the resolver hold here, and stay so",
+    "profiles_set": "the vocabulary of {} is closed now, as where the bundle comes from",
+    "profiles_differ": "for {} another profile is set here, and stays so",
+    "beliefs_differ": "what counts as believed is set for {} where the bundle comes from; here it stays as it is, since"
+    " it is the whole store's",
+}
+"""The notes of receipts whose sentences name calls or arguments of Python, over HTTP."""
 _MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
 _STATUSES: Final[tuple[tuple[type[WorldDBError], int], ...]] = (
     (UnknownReference, 404),
@@ -151,6 +178,11 @@ def _over_http(remedy: str) -> str:
     for call, route in _CALLS:
         remedy = remedy.replace(call, route)
     return remedy
+
+
+def note_text(note: Note) -> str:
+    """Return the sentence of a note of a receipt, with requests where the library's names calls."""
+    return note.told(_NOTES[note.code]) if note.code in _NOTES else str(note)
 
 
 def response(problem: Problem, **headers: Any) -> Response:
