@@ -235,7 +235,8 @@ class WriteCalls(ABC):
         ends where the next version begins whose start was stated, or where the world was retired; with
         ``replace_later``, which goes without ``valid_to``, it takes all that follows. What is not given stays as it
         was at ``valid_from``, and so do the ``properties``; new ones take the place of all of them, and a value of
-        ``None`` says that there is none. The receipt says in ``lost`` what earlier versions lost.
+        ``None`` says that there is none. The receipt says in ``lost`` what earlier versions lost. If nothing is given,
+        nothing changes where one version holds throughout.
         """
         command = cmd.Revise(
             ref=self._ref(ref),

@@ -174,7 +174,16 @@ def revise(ctx: context.Context, command: cmd.Revise, details: int) -> draft.Dec
             f" at {times.format_time(window.start)}",
             "Reassert it if it holds again, or give a valid_from before its end",
         )
+    if command == cmd.Revise(ref=command.ref) and _holds_throughout(ctx, node, window, holding):
+        return draft.Decision(row.lineage)
     return _revised(ctx, command, details, node, window, holding, newest)
+
+
+def _holds_throughout(
+    ctx: context.Context, node: int, window: times.Interval, holding: Sequence[timeline_rows.Piece]
+) -> bool:
+    """True if one version, whose text was not erased, holds in all of a window."""
+    return len(holding) == 1 and holding[0].span == window and ctx.body(node, holding[0].number) is not None
 
 
 def _begins_with(holding: Sequence[timeline_rows.Piece], window: times.Interval) -> bool:

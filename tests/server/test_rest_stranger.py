@@ -238,6 +238,19 @@ def test_a_stream_goes_on_behind_the_event_that_a_client_had_last(tmp_path: Path
         assert "Last-Event-ID" in [each["name"] for each in page["paths"]["/v1/events"]["get"]["parameters"]]
 
 
+def test_a_revision_that_says_nothing_changes_nothing(ana: Caller) -> None:
+    """It wrote another version that said the same."""
+    ref = ana.send("POST", "/v1/worlds", name="luna", content="open")["refs"][0]
+    before = ana.get(f"/v1/worlds/{ref}/history")["versions"]
+    tag = ana("GET", f"/v1/worlds/{ref}").headers["etag"]
+    for headers in ({}, {"If-Match": tag}):
+        receipt = ana("PATCH", f"/v1/worlds/{ref}", json={}, headers=headers).json()
+        assert (receipt["outcome"], receipt["events"], receipt["refs"]) == ("unchanged", 0, [ref])
+    assert ana.get(f"/v1/worlds/{ref}/history")["versions"] == before
+    for said in ({"why": "checked again"}, {"valid_from": "2024-01-01"}):
+        assert ana.send("PATCH", f"/v1/worlds/{ref}", **said)["outcome"] == "committed"
+
+
 def test_notes_and_remedies_of_members_are_requests_and_no_python(ana: Caller) -> None:
     ref = ana.send("POST", "/v1/worlds", name="sessions")["refs"][0]
     inner = ana.send("POST", f"/v1/worlds/{ref}/members", name="a talk", content="said once")["refs"][0]

@@ -175,6 +175,11 @@ class OfWorlds(Tuning):
             refuse("ended")
         stated = valid_from is not None
         at = lines.at(known.line, window[0])
+        given = (type, name, content, valid_from, valid_to)
+        is_empty = given == (None,) * 5 and not (replace_later or source or properties or why)
+        is_whole = any(span.start <= window[0] and window[1] <= span.end for span in known.held)
+        if is_empty and is_whole and known.versions[at - 1].erasure is None:
+            return number
         if type is name is content is None and at > 0 and known.versions[at - 1].start == window[0]:
             # Other properties of the same: since when it holds is no more stated than it was.
             stated = stated and known.versions[at - 1].stated is not False
