@@ -198,6 +198,7 @@ _AUX: Final = _words(
     " never now still always also no-longer currently already really just recently finally usually often"
     " going to"
 )
+PARTS_OF_DAY: Final = _words("morning noon afternoon evening night midnight")
 _COPULA: Final = _words("is are was were am be been")
 _PREPOSITIONS: Final = _words("in on at near by above below behind under opposite inside outside beside")
 _DETERMINERS: Final = _words("the a an my our your his her its their this that these those")
@@ -662,8 +663,8 @@ def _is_former(rest: list[str], passive: bool) -> bool:
     if not _BEFORE.isdisjoint(rest):
         return True
     if rest[:1] in (["has"], ["have"]):
-        # Who has lived there since spring lives there.
-        return False
+        # Who has lived there since spring lives there; who has lived there before does not.
+        return rest[-1:] == ["before"]
     if rest[:1] == ["had"]:
         # Who had her baby tells what happened; who had lived, or had 16 of them, what was.
         return rest[1:2] == ["been"] or any(word in _STATES_BEFORE or word[0].isdecimal() for word in rest[1:2])
@@ -799,9 +800,12 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool) ->
         found.add("age")
     for place, word in enumerate(tokens):
         if word in ("moved", "moves"):
-            # A meeting moves to Thursday; somebody moves to Porto, in March.
+            # A meeting moves to Thursday; somebody moves to Porto, in March, or a desk, or to another team.
             behind = tokens[place + 1 : place + 4]
-            found |= {"schedule"} if _TIMES & set(behind) and "in" not in behind else {"residence", "place"}
+            if _TIMES & set(behind) and "in" not in behind:
+                found.add("schedule")
+            elif not _DETERMINERS & set(behind[:1]) and _NO_HOMES.isdisjoint(tokens[place + 1 : place + 6]):
+                found |= {"residence", "place"}
     if rest and rest[0] in _COPULA and len(rest) > 1 and rest[1] in _PREPOSITIONS and not _TIMES & set(rest):
         found.add("place")
     if rest and rest[0] in _COPULA and len(rest) > 1 and rest[1] in ("on", "in", "at") and _TIMES & set(rest):
@@ -825,6 +829,8 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool) ->
     return frozenset(found)
 
 
+_NO_HOMES: Final = _words("team teams department division role position job project desk unit squad class")
+"""Words for that to which somebody may move who lives where they lived."""
 _LANGUAGES: Final = _words("language languages tongue")
 
 

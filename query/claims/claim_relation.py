@@ -135,7 +135,8 @@ def _of_one_word(one: str, other: str) -> bool:
 
 def _says_how_it_is(earlier: Frame, later: Frame) -> bool:
     """False if the later statement tells what was, or what may be, where the earlier one says plainly what is."""
-    if later.former and not earlier.former and not earlier.past and not _once(earlier, later):
+    is_told_of_now = not earlier.past or bool(earlier.change)
+    if later.former and not earlier.former and is_told_of_now and not _once(earlier, later):
         return bool(earlier.content) and earlier.content <= later.content and earlier.numbers == later.numbers
     return later.mood not in ("unsure", "used", "wish") or earlier.mood != ""
 
@@ -164,10 +165,12 @@ def _of_one_sort(earlier: Frame, later: Frame) -> bool:
         # Where her boss is at the moment is not who that is.
         return False
     if own & earlier.names:
-        return bool(other & later.names)
+        is_state = "marital state" in frames.attributes_of(own) & frames.attributes_of(other) and not later.some
+        return bool(other & later.names) or is_state
     # "Ana's dog is brown" and "is ill": no word stands for an attribute that both would be of.
     is_told = bool(frames.attributes_of(own) & frames.attributes_of(other))
-    return is_told or not (earlier.head and own and other) or bool(other & later.names)
+    is_valued = bool(other or later.light - earlier.light)
+    return is_told or not (earlier.head and own and is_valued) or bool(other & later.names)
 
 
 def _is_address(word: str) -> bool:
@@ -243,6 +246,9 @@ def _is_of_one(earlier: Frame, later: Frame) -> bool:
         return False
     if later.recurs and not earlier.recurs:
         return False
+    common = earlier.attributes & later.attributes
+    if _tells_of_another(later, common) or _of_other_hours(earlier, later):
+        return False
     if earlier.owned != later.owned or not _of_one_sort(earlier, later):
         return False
     if earlier.one and earlier.one == later.one:
@@ -253,7 +259,6 @@ def _is_of_one(earlier: Frame, later: Frame) -> bool:
         if _of_other_days(earlier, later) and "schedule" not in earlier.attributes & later.attributes:
             return False
     if earlier.attributes:
-        common = earlier.attributes & later.attributes
         return bool(common) and earlier.attributes - common <= _OF_PLACES
     if later.attributes:
         return False
@@ -261,6 +266,32 @@ def _is_of_one(earlier: Frame, later: Frame) -> bool:
         return bool(earlier.head & later.head)
     is_one_verb = earlier.verb == later.verb or (earlier.verb.isdecimal() and later.verb.isdecimal())
     return earlier.content == later.content and is_one_verb
+
+
+def _tells_of_another(later: Frame, common: frozenset[str]) -> bool:
+    """True if a statement names an attribute by the way, or tells what once was done of it.
+
+    Who lives in Porto with her husband tells of a home, and who was married once may be divorced.
+    """
+    if "marital state" in common and later.passive and later.past:
+        return True
+    spoken = frames.attributes_of({later.verb})
+    return bool(spoken and common) and spoken.isdisjoint(common)
+
+
+def _of_other_hours(earlier: Frame, later: Frame) -> bool:
+    """True if each names a part of the day, and not the same: what is taken in the morning, and in the evening."""
+    before, after = (one.times & frames.PARTS_OF_DAY for one in (earlier, later))
+    is_dated = "schedule" in earlier.attributes & later.attributes or bool(later.change)
+    return bool(before) and bool(after) and before.isdisjoint(after) and not is_dated
+
+
+def _of_other_things(earlier: Frame, later: Frame) -> bool:
+    """True if both tell how one of a kind is called, and say nothing by which it would be one and the same."""
+    if later.change or "name" not in earlier.attributes & later.attributes:
+        return False
+    called = frames.stems_of("name")
+    return all(bool(one.some - one.names - called) and not one.head for one in (earlier, later))
 
 
 def _related(earlier: Frame, later: Frame) -> Compared | None:
@@ -284,6 +315,8 @@ def _related(earlier: Frame, later: Frame) -> Compared | None:
     is_denied = earlier.negated != later.negated
     if _of_several(earlier, later) and not is_denied:
         return _told(0.3 + 0.4 * overlap, later, "one of several, and another one; both may hold", "compatible")
+    if _of_other_things(earlier, later) and earlier.names != later.names and not is_denied:
+        return _told(0.3 + 0.4 * overlap, later, "each may be of another one", "compatible")
     differ = bool(earlier.content - later.content) and bool(later.content - earlier.content)
     if not is_denied and not units and _says_the_same(earlier, later, overlap, differ):
         return Compared(_rounded(overlap), "same", "the same said in other words")

@@ -428,6 +428,49 @@ def test_what_may_be_the_value_of_another_thing_ends_nothing(db: Database, earli
     assert all(near.edge_type("supersede_same_subject", 1) == "" for near in db.view().near(later, about="Kai"))
 
 
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Kai moved to Faro.", "Kai used to live in Lisbon."),
+        ("Kai moved to Faro.", "Kai has lived in Lisbon before."),
+        ("Kai is divorced.", "Kai was married to Luis."),
+        ("Kai is divorced.", "Kai lives in Porto with her husband."),
+        ("Kai lives in Porto.", "Kai moved her desk to the office."),
+        ("Kai lives in Porto.", "Kai moved to a new team."),
+        ("Kai takes 5 mg of Ramipril in the morning.", "Kai takes 10 mg of Ramipril in the evening."),
+        ("Kai has a dog called Rex.", "Kai has a dog called Max."),
+        ("Kai has a dog called Rex.", "Kai has a cat called Luna."),
+        ("Kai's car is red.", "Kai's car is new."),
+    ],
+)
+def test_what_names_an_attribute_by_the_way_or_of_before_ends_nothing(db: Database, earlier: str, later: str) -> None:
+    """Who told where she had lived before she moved lived nowhere, and a second pet ended the first."""
+    assert not ended(db, earlier, later, "Kai")
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Kai is married to Luis Prado.", "Kai is divorced."),
+        ("Kai lives in Lisbon.", "Kai moved to Porto with her husband."),
+        ("Kai lives in Lisbon.", "Kai moved to a small flat in Porto."),
+        ("Kai lives in Faro.", "Kai has lived in Lisbon since May."),
+        ("Kai smokes.", "Kai used to smoke."),
+    ],
+)
+def test_what_tells_plainly_of_another_home_or_state_ends_the_one_before(
+    db: Database, earlier: str, later: str
+) -> None:
+    assert ended(db, earlier, later, "Kai")
+
+
+@pytest.mark.parametrize("kind", ["cat", "brother", "boat"])
+def test_two_things_that_each_have_a_name_do_not_compete(kind: str) -> None:
+    """The cat came before the dog, when somebody asked what the dog is called."""
+    assert relation("Kai has a dog called Rex.", f"Kai has a {kind} called Luna.") not in TOLD[:2]
+    assert relation("Kai's dog is called Rex.", "Kai's dog is called Max.") == "replacement"
+
+
 def test_another_value_of_one_attribute_still_takes_the_place_of_the_one_before(db: Database) -> None:
     for earlier, later in (
         ("Kai lives in Lisbon.", "Kai lives in Porto."),
