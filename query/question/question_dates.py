@@ -852,13 +852,13 @@ def _recognised(reader: _Reader, words: frozenset[str]) -> Iterator[Piece]:
             yield Piece(counted[first].start(), match.end())
 
 
-def nearness(named: tuple[Span, ...], at: int) -> float:
+def nearness(named: tuple[Span, ...], at: int, until: int | None = None) -> float:
     """How well an instant fits the named times: 1 inside one, falling towards 0 outside.
 
-    0 if no time is named.
+    With ``until`` it is whatever instant of the span up to then fits best. 0 if no time is named.
     """
     best = 0.0
     for start, end, reach in named:
-        away = max(start - at, at - end, 0)
+        away = max(start - (at if until is None else until), at - end, 0)
         best = max(best, exp(-2 * away / (reach or max(end - start, _DAY_MICROSECONDS))))
     return best

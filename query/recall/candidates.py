@@ -158,6 +158,11 @@ class Gate:
         if self.inside != self._top and self._inhabitants.listed(most) is not None:
             self._members = self.snapshot.keep_members(self.inside, self._inhabitants)
 
+    @property
+    def left_out_any(self) -> bool:
+        """True if something that was proposed lies in the world that is searched, and was not let through."""
+        return any(seen is None and self._holds(node) for (node, _), seen in self._numbered.items())
+
     def seen(self, node: int) -> SeenVersion | None:
         """The version of a world that the view shows, if it lets it through at all."""
         if node not in self._seen:

@@ -12,14 +12,18 @@ from itertools import islice
 from math import fsum
 from typing import Final, NamedTuple
 
+from worlddb.log.model.times import FOREVER
 from worlddb.projections.indexes.analysis import governed, query_stems, standing
+from worlddb.projections.tables.names.canonical import type_digest
+from worlddb.projections.tables.reads.asof import SeenVersion
 from worlddb.projections.tables.storage.schema import FIRST_LITERAL
 from worlddb.query.lanes import text_lane, vector_lane
 from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, RRF, TEXT, VECTOR, Question, Request
-from worlddb.query.question.question_dates import nearness
+from worlddb.query.question.question_dates import Span, nearness
 from worlddb.query.recall import candidates, scoring
 from worlddb.query.recall.candidates import places
 from worlddb.query.recall.scoring import own
+from worlddb.query.snapshot import valid_period
 from worlddb.query.snapshot.visible import ENRICHMENT_TYPE, VisibleSnapshot
 
 STATING: Final = 0.1
@@ -75,12 +79,14 @@ class Lanes(NamedTuple):
     """The lanes that are searched; ``None`` for one that is not wanted or not available.
 
     ``words_worth`` is what words are worth beside these vectors, as a share of what they are beside the default ones.
+    ``over`` gives the lanes of what is shown of a period, where these have nothing but what is shown now.
     """
 
     text: text_lane.TextLane | None
     vector: vector_lane.VectorLane | None
     entity: bool
     words_worth: float = 1.0
+    over: Callable[[valid_period.Choice], "Lanes"] | None = None
 
 
 class _Links(NamedTuple):
@@ -382,7 +388,7 @@ def _evidence(
             texts.get(node, 0.0),
             cosines.get(node, middling),
             entities.get(node, 0.0),
-            nearness(times, passed.seen.validity.start) if times else 0.0,
+            _nearness(times, passed.seen) if times else 0.0,
             before.get(node, 0.0),
             edge.get(node, 0.0),
             float(node in at_home),
@@ -390,6 +396,15 @@ def _evidence(
         )
         for node, passed in pool.items()
     }
+
+
+def _nearness(times: tuple[Span, ...], seen: SeenVersion) -> float:
+    """How near to the named times something began; of a state that has ended, how near to them it held."""
+    start, end = seen.validity.start, seen.validity.end
+    return nearness(times, start, None if end == FOREVER or seen.row.type == _TURN else end)
+
+
+_TURN: Final = type_digest("Turn")
 
 
 def _entities(snapshot: VisibleSnapshot, pool: Iterable[int], named: candidates.Named) -> dict[int, float]:

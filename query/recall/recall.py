@@ -309,7 +309,17 @@ def _pending(
 
 
 def _exact(window: Window, snapshot: visible.VisibleSnapshot, request: Request, subject: _Subject) -> _Indexes:
-    """Scratch indexes of precisely what is seen."""
+    """Scratch indexes of precisely what is seen, and of a period when asked for."""
+    made = _exactly(window, snapshot, request, subject)
+
+    def over(choice: valid_period.Choice) -> ranking.Lanes:
+        return _exactly(window, snapshot, request._replace(choice=choice), subject).lanes
+
+    return made._replace(lanes=made.lanes._replace(over=over))
+
+
+def _exactly(window: Window, snapshot: visible.VisibleSnapshot, request: Request, subject: _Subject) -> _Indexes:
+    """Scratch indexes of precisely what a choice shows."""
     text, query = window.exact_lane(snapshot, request.choice), subject.query
     if VECTOR not in request.lanes:
         return _Indexes(_lanes(request, text, None), text.indexed)

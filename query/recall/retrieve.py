@@ -509,7 +509,11 @@ def _find(
     compares = shows_now = request.group is None and request.choice == valid_period.Choice()
     # The same first hits are looked at whatever is wanted: the answer to fewer is the beginning of that to more.
     asked = request._replace(k=max(request.k, LOOKED_AT)) if compares else request
-    rank = partial(_ranked, snapshot, gate, about=about, lanes=lanes, guiding=_guiding(window, gate, lanes, request))
+    guiding = _guiding(window, gate, lanes, request)
+
+    def rank(asked: Request, gate: candidates.Gate = gate, lanes: ranking.Lanes = lanes) -> Found:
+        return _ranked(snapshot, gate, asked, about, lanes, guiding)
+
     weighings = _weighings(snapshot, request)
     is_wider = weighings or request.siblings is not None
     found = rank(request._replace(k=min(MAX_K, _MORE * asked.k), decay=None) if is_wider else asked)
@@ -536,11 +540,33 @@ def _find(
         then = [
             candidates.Gate(snapshot, inside, choice, request.least_trust, fitting, memories=True) for choice in choices
         ]
-        ranked = then_first(snapshot, then, ranked)
+        ended = _ended_since(gate, then, partial(rank, asked), lanes)
+        ranked = then_first(snapshot, then, sorted([*ranked, *ended], key=lambda each: -round(each.score, 6)))
     ranked = ranked if request.group is not None else ranked[: request.k]
     nodes = {hit.passed.node for hit in ranked} if rivals else ()
     rivals = tuple(each for each in rivals if each.later in nodes)
     return found._replace(ranked=ranked, rivals=rivals, passed_forks=gate.passed_forks)
+
+
+def _ended_since(
+    gate: candidates.Gate,
+    then: Sequence[candidates.Gate],
+    rank: Callable[[candidates.Gate, ranking.Lanes], Found],
+    lanes: ranking.Lanes,
+) -> list[ranking.Ranked]:
+    """What held at a time in the question and has ended since, though nothing took its place, best first.
+
+    Turns of a conversation are what somebody said, and what a deadline hides stays hidden.
+    """
+    if lanes.over is None and not gate.left_out_any:
+        return []
+    snapshot, found = gate.snapshot, dict[int, ranking.Ranked]()
+    for one in then:
+        for hit in rank(one, lanes if lanes.over is None else lanes.over(one.choice)).ranked:
+            node, seen, *_ = hit.passed
+            if gate.seen(node) is None and seen.row.type != _TURN and not snapshot.hides(node, None):
+                found.setdefault(node, hit._replace(parts={**hit.parts, THEN: 0.0}))
+    return [hit for hit in found.values() if snapshot.body(hit.passed.seen.row) is not None]
 
 
 def _guiding(window: Window, gate: candidates.Gate, lanes: ranking.Lanes, request: Request) -> ranking.Guiding:
@@ -659,7 +685,7 @@ def _by_lanes(
     """The best candidates as the lanes rank them. A lane alone is ranked by its own scores."""
     seq, k = snapshot.place.moment.seq, request.k
     of_one = k if request.group is None else ranking.depth_for(k)
-    text, vector, entity, _ = lanes
+    text, vector, entity = lanes[:3]
     if text is not None and vector is None and not entity and not request.neighbours:
         worded = partial(ranking.by_words, text, request.question.text, seq)
         passing = gate.passing(worded, of_one, gate.first_fetch(of_one))

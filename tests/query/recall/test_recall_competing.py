@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -243,6 +244,46 @@ def test_a_question_about_a_past_time_is_told_that_something_else_held_then(db: 
     db.link(inside, "contains", porto)
     assert refs(db.view(world=inside).recall(asked)) == [porto]
     assert told not in db.view(world=inside).recall(asked).note
+
+
+def test_what_held_at_a_past_time_in_the_question_is_found_though_nothing_took_its_place(db: Database) -> None:
+    """A pet that had died was not found for the month in which it lived, and no note told of it."""
+    mara = db.create("User", "mara").ref
+
+    def say(text: str, **more: Any) -> str:
+        ref: str = db.create("Fact", "", content=text, world=mara, valid_from="2022-01-01", resolve=False, **more).ref
+        return ref
+
+    rex, code = say("Mara has a dog called Rex"), say("Mara's dog has a chip", expires_at="2023-09-01")
+    for other in ("a brother called Luis", "a boat called Luna", "a red door", "two bicycles"):
+        say(f"Mara has {other}")
+    turn = db.create("Turn", "", content="Mara: my dog is called Rex", world=mara, valid_from="2022-01-01").ref
+    for ended in (rex, turn):
+        db.retire(ended, at="2023-09-01")
+    asked, told = "What was Mara's dog called in {}?", "at the time that the question names something else held"
+    for view in (db.view(), db.view(world=mara)):
+        for exact in (False, True):
+            found = view.recall(asked.format("April 2023"), exact=exact)
+            assert found.hits[0].ref == rex and worlddb.format_time(found.hits[0].valid.end) == "2023-09-01T00:00:00Z"
+            assert "held at the time that the question names, and holds no more" in found.hits[0].reason
+            assert told in found.note and {turn, code}.isdisjoint(refs(found))
+            assert refs(view.recall(asked.format("April 2023"), exact=exact, k=1)) == [rex]
+            for month in ("October 2023", "April 2021", "April 2099"):
+                assert rex not in refs(view.recall(asked.format(month), exact=exact)), month
+    assert rex not in refs(db.view().recall("What is Mara's dog called?"))
+    assert rex not in refs(db.view(seq=db.view().seq - 1).recall(asked.format("2021")))
+    assert rex not in refs(db.view(world=db.create("Topic", "Elsewhere").ref).recall(asked.format("April 2023")))
+
+
+def test_what_held_at_a_past_time_comes_before_what_began_near_it(db: Database) -> None:
+    """A home of years was far from last month, and what somebody wrote down a week later near it."""
+    home = db.create(
+        "Fact", "", content="Mara lives in a flat in Lisbon that looks over the river", valid_from="2020-01-01"
+    ).ref
+    db.retire(home, at="2023-05-06")
+    sister = db.create("Fact", "", content="Mara's sister lives in Braga", valid_from="2023-05-06").ref
+    for exact in (False, True):
+        assert refs(db.view().recall("Where did Mara live in April 2023?", exact=exact)) == [home, sister]
 
 
 def test_sessions_are_answered_with_the_newest_of_competing_facts_and_with_what_it_superseded(db: Database) -> None:
