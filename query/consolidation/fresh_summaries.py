@@ -204,7 +204,7 @@ class Summaries:
         told = snapshot.details(seen.row.seq, seen.row.details)
         if IMPORTED not in told.source or told.source.get("by") != witness.AUTHOR:
             return None
-        marks = witness.Marks(snapshot.hides, snapshot.deadline) if snapshot.has_marks else None
+        marks = witness.Marks(snapshot.hides, snapshot.deadline, snapshot.every_row) if snapshot.has_marks else None
         tables, moment = snapshot.tables, snapshot.place.moment
         worlds = {place.source for place in snapshot.placings(node)}
         inside = {witness.inside_of(tables, world, moment, marks).witness for world in worlds}
@@ -232,7 +232,7 @@ class Summaries:
         hashed = 0 if stored is None else stored[0]
         if kept is not None and (kept.version, kept.hashed) == (seen.number, hashed):
             return fresh
-        marks = witness.Marks(snapshot.hides, snapshot.deadline) if snapshot.has_marks else None
+        marks = witness.Marks(snapshot.hides, snapshot.deadline, snapshot.every_row) if snapshot.has_marks else None
         now = witness.inside_of(tables, world, moment, marks)
         if snapshot.details(seen.row.seq, seen.row.details).properties.get(witness.WITNESS) != now.witness:
             self.stale.add(node)

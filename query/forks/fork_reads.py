@@ -3,7 +3,6 @@
 import msgspec
 
 from worlddb.projections.tables.forks import fork_rows
-from worlddb.projections.tables.reads import asof
 from worlddb.query.snapshot.snapshot import containers_at
 from worlddb.query.snapshot.visible import VisibleSnapshot
 
@@ -58,13 +57,11 @@ class Apart:
         return self._known[node]
 
     def _is_fork(self, node: int) -> bool:
-        tables, moment = self._snapshot.every_row, self._snapshot.place.moment
-        row = fork_rows.top_of(tables, node, moment.seq)
-        return (
-            row is not None
-            and self._scope.sees(row.origin)
-            and asof.version_at(self._snapshot.tables, row.origin, moment) is not None
+        snapshot = self._snapshot
+        origin = fork_rows.origin_beside(
+            snapshot.every_row, snapshot.tables, node, snapshot.place.moment, self._scope.sees
         )
+        return origin is not None
 
 
 def forked_from(snapshot: VisibleSnapshot, node: int) -> Fork | None:

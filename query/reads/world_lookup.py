@@ -9,7 +9,7 @@ and edges of registered types that ask for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -223,12 +223,19 @@ def find(
     include_superseded: bool,
     period: valid_period.Period | None,
     unify: bool = False,
+    memories: bool = False,
 ) -> Iterator[records.World]:
     """The worlds that fit, in log order; of a period each version that fits there, oldest first.
 
     Where is judged at the view's moment, and so is which types a type stands for. With ``unify``, of each identity the
-    first world that fits but for the name, which another of its worlds may have.
+    first world that fits but for the name, which another of its worlds may have. With ``memories``, without what lies
+    in a fork alone; what is asked for by name is left out only where what it goes on from is called so too.
     """
+    if memories and wanted.name is not None and snapshot.has_forks:
+        found = find(snapshot, spec, wanted, include_superseded=include_superseded, period=period, unify=unify)
+        yield from _no_forks(snapshot, found)
+        return
+    is_apart = apart_in(snapshot, wanted.inside) if memories else _nowhere
     moment = snapshot.place.moment
     scope = Scope(snapshot.tables, wanted.inside, moment)
     types = None if wanted.type is None else type_filter(snapshot, wanted.type, moment, spec, wanted.inside)
@@ -236,7 +243,7 @@ def find(
     def fitting(node: int, name: str | None) -> Iterator[records.World]:
         if not scope.holds(node) or not snapshot.has_labels(node, wanted.labels):
             return iter(())
-        if period is not None and snapshot.hides(node, period):
+        if is_apart(node) or (period is not None and snapshot.hides(node, period)):
             return iter(())
         if period is None:
             record = build.world(snapshot, node, moment, spec, include_superseded=include_superseded)
@@ -253,6 +260,19 @@ def find(
             yield from found
         elif next(found, None) is not None and classes.is_new(node):
             yield from next(filter(None, (list(fitting(member, None)) for member in classes.members(node))))
+
+
+def apart_in(snapshot: VisibleSnapshot, inside: int) -> Callable[[int], bool]:
+    """Tell of worlds inside one whether they lie there by way of forks alone."""
+    if not snapshot.has_forks:
+        return _nowhere
+    from worlddb.query.forks.fork_reads import Apart
+
+    return Apart(snapshot, inside)
+
+
+def _nowhere(node: int) -> bool:
+    return False
 
 
 def called(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, inside: int) -> Iterator[int]:

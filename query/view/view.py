@@ -152,11 +152,12 @@ class View:
     def pinned(self, world: Any = None) -> list[records.World]:
         """The pinned worlds that are valid in this view, inside ``world`` if one is given, in log order.
 
-        What was erased says nothing any more and is left out.
+        What was erased says nothing any more and is left out, as is what lies in a fork alone.
         """
         with self._snapshot() as snapshot:
-            scope = snapshot.scope(self._node(snapshot, world))
-            nodes = (node for node in snapshot.pinned() if scope.holds(node))
+            inside = self._node(snapshot, world)
+            scope, is_apart = snapshot.scope(inside), world_lookup.apart_in(snapshot, inside)
+            nodes = (node for node in snapshot.pinned() if scope.holds(node) and not is_apart(node))
             found = [build.world(snapshot, node, self.moment, self.spec) for node in nodes]
             return [each for each in found if each is not None and not each.erased]
 
@@ -305,7 +306,8 @@ class View:
         """Worlds by name or alias (case-folded), type (with subtypes and instances), labels and properties.
 
         They come in log order, without what a deadline hides unless ``include_expired`` asks for that, without what is
-        deprecated unless ``include_deprecated`` does, or ``include_superseded`` for all that is known.
+        deprecated unless ``include_deprecated`` does, or ``include_superseded`` for all that is known. What lies in a
+        fork alone is left out, as :meth:`recall` does; of a name, the fork's worlds whose origin is called so too.
 
         With ``world``, only what that world contains at any depth. With ``during`` or ``overlaps`` as :meth:`get` has
         them, but of each world every version that fits, oldest first; what lies inside ``world`` stays a matter of the
@@ -321,7 +323,7 @@ class View:
         with self._showing(include_expired, include_deprecated).snapshot() as snapshot:
             wanted = Wanted(name, type, self._node(snapshot, world), label_digests(label))
             how = {"include_superseded": include_superseded, "unify": self.unify}
-            found = find(snapshot, self.spec, wanted, period=period, **how)
+            found = find(snapshot, self.spec, wanted, period=period, memories=True, **how)
             fitting = found if conditions is None else (each for each in found if conditions.fit(each.properties))
             return list(islice(fitting, limit))
 

@@ -150,8 +150,8 @@ class _Run:
         moment = asof.Moment(log.head().seq, self._wanted.valid)
         return summaries.Read(ctx, moment, log_marks.secret_of(log), anchors)
 
-    def _within(self, ctx: context.Context) -> Callable[[int], bool]:
-        return summaries.within(ctx, self._wanted.worlds)
+    def _within(self, read: summaries.Read) -> Callable[[int], bool]:
+        return summaries.within(read.ctx, self._wanted.worlds, read.moment)
 
     def _commit(self, commands: Sequence[cmd.Command], look: inputs.Look | None) -> outcome.Receipt:
         receipt = execute(self._writer, commands, None, None, look)
@@ -180,8 +180,8 @@ class _Run:
     def _close(self, type_name: str, told: Callable[[int, int], object]) -> None:
         try:
             with self._writer.env.read() as txn:
-                ctx = self._read(txn).ctx
-                found = closure.changes(ctx, type_name, self._within(ctx))
+                read = self._read(txn)
+                found = closure.changes(read.ctx, type_name, self._within(read))
         except closure.TooManyWays:
             self._done = self._done._replace(skipped=(*self._done.skipped, type_name))
             return
@@ -202,7 +202,7 @@ class _Run:
         """Record the conflicts of edges that were there before their type became functional."""
         with self._writer.env.read() as txn:
             read = self._read(txn)
-            commands = list(_conflicts(read, self._within(read.ctx)))
+            commands = list(_conflicts(read, self._within(read)))
         found = len(commands) if self._wanted.dry_run else self._write(commands, told)
         self._done = self._done._replace(conflicts=self._done.conflicts + found)
 
@@ -210,8 +210,8 @@ class _Run:
         """Label what rests on something that holds no more, and take the label off what does not any more."""
         stale = [bytes.fromhex(ref) for ref in stale_refs()]
         with self._writer.env.read() as txn:
-            ctx = self._read(txn).ctx
-            within = self._within(ctx)
+            read = self._read(txn)
+            ctx, within = read.ctx, self._within(read)
             labelled = dict(_labelled(ctx))
             here = {
                 lineage: node for lineage in stale if (node := ctx.tables.node_of(ids.Lineage(lineage))) is not None
@@ -229,7 +229,7 @@ class _Run:
     def _sum_up(self, told: Callable[[int, int], object]) -> None:
         with self._writer.env.read() as txn:
             read = self._read(txn)
-            levels = list(summaries.heights(read.ctx.tables, read.moment, self._within(read.ctx)))
+            levels = list(summaries.heights(read.ctx.tables, read.moment, self._within(read)))
         total, looked = sum(map(len, levels)), 0
         size = 1 if self._asks else WORLDS_AT_ONCE
         for level in levels:

@@ -13,6 +13,7 @@ from worlddb.log.model import ids, limits
 from worlddb.projections.indexes import composition
 from worlddb.projections.tables.apply import mark_rows
 from worlddb.projections.tables.consolidation import interior_witness as witness
+from worlddb.projections.tables.forks import fork_rows
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.commands import commands as cmd
@@ -58,26 +59,39 @@ class Due(NamedTuple):
     """Whether its summary holds no more, or there never was one."""
 
 
-def within(ctx: context.Context, worlds: Sequence[bytes]) -> Callable[[int], bool]:
-    """Tell whether a world is one of some, or inside one; any world is where none are named."""
-    given = [ctx.tables.node_of(ids.Lineage(lineage)) for lineage in worlds]
-    if not given:
+def within(ctx: context.Context, worlds: Sequence[bytes], moment: asof.Moment) -> Callable[[int], bool]:
+    """Tell whether a world is one of some, or inside one; any world is where none are named.
+
+    What lies there by way of forks alone is not, beside what they go on from; a fork that is named is.
+    """
+    tables = ctx.tables
+    given = [tables.node_of(ids.Lineage(lineage)) for lineage in worlds]
+    has_forks = tables.has_rows("marks") and fork_rows.has_forks(tables)
+    if not given and not has_forks:
         return lambda node: True
-    known = {node: True for node in given if node is not None}
+    known = {node: True for node in given if node is not None} if given else {schema.ROOT_NODE: True}
+
+    def origin(node: int) -> int | None:
+        return fork_rows.origin_beside(tables, tables, node, moment, lambda each: True) if has_forks else None
 
     def holds(node: int) -> bool:
-        path = [node]
+        path, on_path = [node], {node}
         while path:
             here = path[-1]
             if here in known:
-                path.pop()
+                on_path.discard(path.pop())
                 continue
-            above = ctx.containers(here)
+            above, beside = ctx.containers(here), origin(here)
             missing = [each for each in above if each not in known]
+            if beside is not None and beside not in known and beside not in on_path:
+                missing.append(beside)
             if missing:
                 path += missing
-            else:
-                known[path.pop()] = any(known[each] for each in above)
+                on_path.update(missing)
+                continue
+            is_tried = beside is not None and known.get(beside, False)
+            known[path.pop()] = not is_tried and (any(known[each] for each in above) or not (given or above))
+            on_path.discard(here)
         return known[node]
 
     return holds
@@ -161,7 +175,7 @@ def marks_at(tables: rows.Tables, moment: asof.Moment) -> witness.Marks | None:
         found = mark_rows.deadline_at(tables, node, seq)
         return None if found is None else found.at
 
-    return witness.Marks(hides, deadline)
+    return witness.Marks(hides, deadline, tables)
 
 
 def is_fresh(read: Read, summary: int, inside: witness.Inside) -> bool:

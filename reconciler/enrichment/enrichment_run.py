@@ -83,7 +83,7 @@ class _Run:
         with self._writer.env.read() as txn:
             read = self._read(txn)
             every = list(enrichments.runs(read.ctx.tables, read.moment, self._wanted.types))
-            is_wanted = within(read.ctx, self._wanted.worlds)
+            is_wanted = within(read.ctx, self._wanted.worlds, read.moment)
             wanted = [[place for place, node in enumerate(nodes) if is_wanted(node)] for nodes in every]
         total, looked = sum(map(len, wanted)), 0
         for nodes, places in zip(every, wanted, strict=True):

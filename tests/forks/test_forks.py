@@ -233,3 +233,49 @@ def test_a_fork_that_went_on_alone_is_what_is_known(db: Database, trip: str) -> 
     inside = set(_inside(db, fork).values())
     db.retire(trip)
     assert inside & {hit.ref for hit in db.view().recall("trip plan hotel flight", k=50)}
+
+
+def test_what_is_tried_in_a_fork_is_listed_and_summed_up_only_there(db: Database) -> None:
+    """``find``, a profile and a consolidation took what was only tried for what is known; recall did not."""
+    travel = str(db.create("Topic", "travel").ref)
+    trip = str(db.create("Trip", "Lisbon", world=travel).ref)
+    dinner = str(db.create("Plan", "dinner", content="Dinner by the river.", world=trip).ref)
+    db.pin(dinner)
+    fork = str(db.fork(trip, "cheaper").ref)
+    tried = _inside(db, fork)["dinner"]
+    db.revise(tried, content="Dinner from a stall.")
+    new = str(db.create("Plan", "picnic", content="A picnic in the park.", world=fork).ref)
+    view = db.view()
+    assert {each.ref for each in view.find()} == {travel, trip, dinner}
+    assert {each.ref for each in view.find(world=travel)} == {trip, dinner}
+    assert [each.ref for each in view.find(type="Plan", include_superseded=True)] == [dinner]
+    assert [each.ref for each in view.find(name="dinner")] == [dinner]
+    assert [each.ref for each in view.find(name="picnic")] == [new], "nothing else is called so"
+    assert [each.ref for each in view.find(name="cheaper")] == [fork]
+    assert {each.ref for each in view.find(world=fork)} == {tried, new}
+    assert [each.ref for each in view.pinned()] == [dinner] and [each.ref for each in view.pinned(fork)] == [tried]
+
+    done = db.consolidate(min_age=0)
+    said = {_seen(db, ref).content for ref in done.summaries}
+    assert len(done.summaries) == 2 and not any("stall" in text or "picnic" in text for text in said)
+    assert db.consolidate(min_age=0).events == 0
+    short = db.view().query(seeds=travel).traverse("contains").prefer_summaries().run()
+    assert [world.type for world in short.nodes] == ["Summary"], "it is fresh, whatever is tried"
+    db.create("Plan", "bus", content="A bus.", world=fork)
+    assert db.consolidate(min_age=0).events == 0
+    [own] = db.consolidate(min_age=0, worlds=[fork]).summaries
+    assert "picnic" in _seen(db, own).content, "a fork that is named is summed up"
+    db.retire(trip)
+    assert len(db.consolidate(min_age=0).summaries) == 1, "it went on alone, and is what travel contains"
+
+
+def test_a_profile_leaves_out_what_is_tried_in_a_fork(tmp_path: Path) -> None:
+    with worlddb.memory(tmp_path / "memory", user="ana", embedder=None) as mem:
+        mem.add("Ana lives in Lisbon.", about="Ana")
+        [scope] = mem.db.view().find(name="user:ana")
+        topic = mem.db.create("Topic", "moving", world=scope.ref).ref
+        mem.db.create("Fact", "", content="Ana packs on Monday.", world=topic)
+        fork = mem.db.fork(topic, "moving later").ref
+        mem.pin(mem.db.create("Fact", "", content="Ana packs on Friday.", world=fork).ref)
+        told = str(mem.profile())
+        assert told.count("packs on Monday") == 1 and "Friday" not in told

@@ -13,10 +13,12 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import hashing, ids, times
+from worlddb.projections.tables.forks import fork_rows
 from worlddb.projections.tables.names.canonical import NO_TYPE, type_digest
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.reads.table_reads import TableReads
 from worlddb.projections.tables.storage import schema
+from worlddb.projections.tables.storage.rows import Tables
 
 SUMMARY: Final = "Summary"
 SUMMARY_TYPE: Final = type_digest(SUMMARY)
@@ -117,18 +119,21 @@ class Verdict(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """What is hidden at the moment, and the deadline of a world, if it has one."""
+    """What is hidden at the moment, the deadline of a world, if it has one, and the rows of the whole store."""
 
     hides: Callable[[int], bool]
     deadline: Callable[[int], int | None]
+    rows: Tables
 
 
 def inside_of(tables: TableReads, world: int, moment: asof.Moment, marks: Marks | None = None) -> Inside:
     """Read what holds inside a world, at any depth; each world once, however many contain it.
 
-    ``marks`` is given where any world has a mark: what is hidden is passed over, with all that it contains.
+    ``marks`` is given where any world has a mark: what is hidden, or a fork beside what it goes on from, is passed over
+    with all that it contains.
     """
     seq, valid = moment
+    has_forks = marks is not None and fork_rows.has_forks(marks.rows)
     start, end = times.ALWAYS, times.FOREVER
     own = asof.version_at(tables, world, moment)
     bodies = {world: b"" if own is None else own.row.body}
@@ -159,7 +164,7 @@ def inside_of(tables: TableReads, world: int, moment: asof.Moment, marks: Marks 
                 deadline = marks.deadline(target)
                 if deadline is not None and deadline > valid:
                     end = min(end, deadline)
-                if marks.hides(target):
+                if marks.hides(target) or (has_forks and _is_apart(marks.rows, tables, target, world, moment)):
                     continue
             if place.source == world:
                 members.append(target)
@@ -170,3 +175,18 @@ def inside_of(tables: TableReads, world: int, moment: asof.Moment, marks: Marks 
         level = sorted(below)
     witness = sha256(b"".join((bodies[world], *sorted(pairs)))).hexdigest()
     return Inside(witness, tuple(sorted(set(members))), start, end)
+
+
+def _is_apart(every: Tables, tables: TableReads, node: int, world: int, moment: asof.Moment) -> bool:
+    """Whether a world is a fork of one that lies in a world too."""
+
+    def lies_inside(origin: int) -> bool:
+        seen, pending = {origin}, [origin]
+        while pending and world not in seen:
+            into = tables.incoming(pending.pop(), schema.CONTAINS_CODE, known_by=moment.seq)
+            above = {place.source for place, row in into if asof.edge_seen(tables, place, row, moment)} - seen
+            seen |= above
+            pending += above
+        return world in seen
+
+    return fork_rows.origin_beside(every, tables, node, moment, lies_inside) is not None

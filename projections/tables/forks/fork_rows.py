@@ -1,9 +1,11 @@
 """Forks: which worlds go on from which, as of which commit, and what was merged back. The rows lie among the marks."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, Protocol
 
 from worlddb.log.model import events as ev
+from worlddb.projections.tables.reads import asof
+from worlddb.projections.tables.reads.table_reads import TableReads
 from worlddb.projections.tables.storage import schema
 from worlddb.projections.tables.storage.rows import Tables
 
@@ -113,3 +115,21 @@ def first_of(tables: Tables, node: int, seq: int) -> int:
 def top_of(tables: Tables, node: int, seq: int) -> ForkRow | None:
     """The row of a fork itself; ``None`` of any other world."""
     return next((row for row in origins_of(tables, node, seq) if row.how == TOP), None)
+
+
+def has_forks(tables: Tables) -> bool:
+    """Whether any world of the store was ever forked."""
+    return next(iter(tables.marks.scan(schema.FORKS)), None) is not None
+
+
+def origin_beside(
+    tables: Tables, reads: TableReads, node: int, moment: asof.Moment, is_seen: Callable[[int], bool]
+) -> int | None:
+    """The world that a fork goes on from, if that holds at a moment and ``is_seen``; ``None`` of any other world.
+
+    Beside that, what is in the fork was tried, and is not what is known.
+    """
+    row = top_of(tables, node, moment.seq)
+    if row is None or not is_seen(row.origin) or asof.version_at(reads, row.origin, moment) is None:
+        return None
+    return row.origin
