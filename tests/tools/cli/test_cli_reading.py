@@ -306,3 +306,25 @@ def test_a_world_is_named_by_the_key_that_it_was_written_under(
     assert here("show", "key:8").code == 1 and here("show", "key:").code == 1
     written = here.json("create", "Note", "inside", "--world", "key:crm/7")["refs"]
     assert [child["ref"] for child in here.json("children", "key:crm/7")["children"]] == written
+
+
+def test_a_name_of_an_entity_and_of_notes_shows_the_entity_and_says_so(tmp_path, capsys):
+    """A recall found whom a name is about, and ``show`` of the same name refused it as ambiguous."""
+    with worlddb.open(tmp_path / "store", author="ana", embedder=None) as db:
+        note = db.create("Note", "Bob", content="Bob called.", resolve=False).ref
+        bob = db.create("Person", "Bob", content="the plumber", resolve=False).ref
+        db.create("Note", "Eve", resolve=False)
+        db.create("Note", "Eve", resolve=False)
+    here = Here(capsys, tmp_path / "store")
+    for command in ("show", "history"):
+        told = here(command, "bob")
+        assert told.code == 0 and "the plumber" in told.out and note[:8] in told.err
+        document = here.json(command, "bob")
+        assert (document["ref"], [each["ref"] for each in document["namesakes"]]) == (bob, [note])
+        assert here.json(command, bob)["namesakes"] == []
+        assert "ambiguous_reference" in here(command, "Eve").err, "there is no entity of the name"
+    for write in (["revise", "Bob", "--content", "x"], ["retire", "Bob"], ["erase", "Bob", "--yes", "--reason", "r"]):
+        assert "ambiguous_reference" in here(*write).err, "a write never guesses"
+    with worlddb.open(tmp_path / "store", author="ana", embedder=None) as db:
+        db.create("Entity", "Bob", content="a dog", resolve=False)
+    assert "ambiguous_reference" in here("show", "Bob").err, "there are two"

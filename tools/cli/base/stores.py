@@ -22,6 +22,9 @@ MAX_SEQ_DIGITS: Final = 12
 MAX_KEY_FILE_BYTES: Final = 4096
 _KEY: Final = "key:"
 """How a world is named by the key that it was written under."""
+_ENTITIES: Final = frozenset({"Entity", "Person"})
+"""Types of worlds that stand for somebody or something, not for what is said of it."""
+_NAMESAKES: Final = 8
 _LOOK: Final = "Look for it with `worlddb recall --user NAME`"
 _TIME: Final = re.compile(r"\s*-?\d{4}-\d\d")
 """The beginning of a time, also of a mistyped one; no bookmark begins so."""
@@ -263,6 +266,33 @@ def world_of(view: worlddb.View, text: str) -> str:
         raise worlddb.AmbiguousReference(
             f"{text!r} fits several worlds:{listed}", error.remedy, **error.details
         ) from None
+
+
+def thing_of(view: worlddb.View, text: str) -> tuple[str, list[worlddb.World]]:
+    """As :func:`world_of`, for reads: of worlds of one name the only entity among them, and the others beside it.
+
+    Raises:
+        UnknownReference: nothing in the view has this reference or name.
+        AmbiguousReference: several worlds have it, and not exactly one of them is an entity.
+    """
+    try:
+        return world_of(view, text), []
+    except worlddb.AmbiguousReference as error:
+        if any(candidate.startswith(text.strip().lower()) for candidate in error.details["candidates"]):
+            raise
+        named = view.find(name=text) or view.find(name=text, include_superseded=True)
+        entities = [world for world in named if world.type in _ENTITIES]
+        if len(entities) != 1:
+            raise
+        return entities[0].ref, [world for world in named if world.ref != entities[0].ref]
+
+
+def tell_namesakes(args: Namespace, out: output.Output, view: worlddb.View, others: list[worlddb.World]) -> None:
+    """Say of an entity that was shown by its name what else is called so."""
+    if others:
+        listed = "".join(f"\n    {described(view, world)}" for world in others[:_NAMESAKES])
+        more = f"\n    and {len(others) - _NAMESAKES:,} more" if len(others) > _NAMESAKES else ""
+        out.warn(f"note: this is the entity called {args.ref!r}; so are, each shown by its reference:{listed}{more}")
 
 
 def _of_key(view: worlddb.View, text: str) -> str | None:

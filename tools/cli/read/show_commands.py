@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, Final
 
-from worlddb import FOREVER, Database, Edge, Erasure, Fork, Mark, UnknownReference, Valid, Version, View, World
+from worlddb import FOREVER, Edge, Erasure, Fork, Mark, UnknownReference, Valid, Version, View, World
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
 from worlddb.tools.cli.history.timeline_command import write_timeline
 
@@ -44,7 +44,8 @@ def _show_arguments(parser: Parser) -> None:
 def _show(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
-        world = _valid_world(db, view, args)
+        ref, namesakes = stores.thing_of(view, args.ref)
+        world = _valid_world(ref, view, args)
         view = view.revealing(expired=args.include_expired, deprecated=args.include_deprecated)
         selection: dict[str, Any] = {"include_superseded": args.include_superseded, **stores.spans_of(args)}
         registered = (known.name for known in view.edge_types(include_ended=True) if known.name != CONTAINS)
@@ -69,6 +70,7 @@ def _show(args: Namespace, out: Output) -> int:
             "forks": [wire.record(fork) for fork in forks],
             "forked_from": None if origin is None else wire.record(origin),
             "hash": world_hash,
+            "namesakes": [_brief(view, other.ref) for other in namesakes],
             "view": wire.view(view),
         }
 
@@ -92,6 +94,7 @@ def _show(args: Namespace, out: Output) -> int:
                 out.hint(f"note: {count} valid in this span: {line}")
 
         out.answer(document, write)
+        stores.tell_namesakes(args, out, view, namesakes)
     return DONE
 
 
@@ -105,9 +108,8 @@ def _spans(version: Version) -> tuple[Valid, ...]:
     return version.spans or (version.valid,)
 
 
-def _valid_world(db: Database, view: View, args: Namespace) -> World:
+def _valid_world(ref: str, view: View, args: Namespace) -> World:
     """Return the named world; one that is not valid in the view only with --include-superseded."""
-    ref = stores.world_of(view, args.ref)
     shown = {"include_superseded": args.include_superseded, **arguments.shown_by(args)}
     world = view.get(ref, **shown, **stores.spans_of(args))
     if world is None:
@@ -254,7 +256,7 @@ def _history_arguments(parser: Parser) -> None:
 def _history(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
-        ref = stores.world_of(view, args.ref)
+        ref, namesakes = stores.thing_of(view, args.ref)
         versions = view.history(ref, between=args.between, **stores.spans_of(args))
         about = _about(view, ref)
         numbers = {version.number for version in versions}
@@ -293,9 +295,11 @@ def _history(args: Namespace, out: Output) -> int:
         document = {"ref": ref, "versions": [wire.record(version) for version in versions], "view": wire.view(view)}
         document["marks"] = [wire.record(mark) for mark in marks]
         document["about"] = [{**_brief(view, world.ref), "valid": wire.valid(world.valid)} for world in about]
+        document["namesakes"] = [_brief(view, other.ref) for other in namesakes]
         if args.timeline:
             document["timeline"] = [wire.record(step) for step in learned]
         out.answer(document, write)
+        stores.tell_namesakes(args, out, view, namesakes)
     return DONE
 
 
