@@ -235,6 +235,9 @@ def _flushed(run: Callable[[Namespace, Output], int], args: Namespace, out: Outp
     try:
         code = run(args, out)
         sys.stdout.flush()
+        lost = isinstance(sys.stdout, process.ClosedStream) and sys.stdout.discards
+        if lost and args.command not in _SERVERS and _work_done(args) is not None:
+            raise OSError(errno.EBADF, "standard output is closed")
     except OSError as error:
         done = _work_done(args)
         if done is None or not _is_of_stdout(error):
@@ -254,6 +257,8 @@ def _is_of_stdout(error: OSError) -> bool:
     return isinstance(error, BrokenPipeError) or (error.filename is None and is_printing)
 
 
+_SERVERS: Final = frozenset({"serve", "mcp"})
+"""Commands whose answers go elsewhere: what they print is for whoever watches."""
 _COPYING: Final = {"backup": "head", "restore": "head", "replay": "head"}
 """Commands that answer when they have written a store elsewhere, and how that is looked at."""
 _DERIVING: Final = {"init": "head", "snapshot": "stats", "rebuild": "verify", "upgrade": "verify"}

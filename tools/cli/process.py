@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from types import FrameType
 from typing import Final, NoReturn, TextIO
 
@@ -40,6 +41,16 @@ def hold_descriptors() -> None:
     os.close(opened)
 
 
+class ClosedStream(TextIOWrapper):
+    """Stands for a stream that was closed before the start: it discards what is written, and knows that it did."""
+
+    discards = False
+
+    def write(self, text: str) -> int:
+        self.discards = self.discards or bool(text)
+        return super().write(text)
+
+
 def prepare_streams() -> None:
     """Make standard output and error exist, and accept every character.
 
@@ -48,7 +59,7 @@ def prepare_streams() -> None:
     """
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+            setattr(sys, name, ClosedStream(open(os.devnull, "wb"), encoding="utf-8"))  # noqa: SIM115
         reconfigure = getattr(getattr(sys, name), "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")

@@ -81,6 +81,17 @@ def test_a_write_whose_answer_nobody_gets_says_that_it_is_done(tmp_path, into, u
     assert [world.name for world in worlddb.open(store).view().children()] == ["heard", "both"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="there is no shell of that kind there")
+def test_a_write_with_a_closed_standard_output_says_that_it_is_done(tmp_path):
+    """It ended with 0, and nobody had the reference of what was written."""
+    for closed, told in ((">&-", b"error[answer_not_printed]: `create` has written up to commit"), (">&- 2>&-", b"")):
+        line = f'exec "$0" -m worlddb --store "$1" create Note heard {closed}'
+        command = ["sh", "-c", line, sys.executable, str(tmp_path / "store")]
+        done = subprocess.run(command, capture_output=True, timeout=180, check=False)
+        assert done.returncode == 6 and done.stderr.startswith(told) and b"Traceback" not in done.stderr
+    assert [world.name for world in worlddb.open(tmp_path / "store").view().children()] == ["heard", "heard"]
+
+
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGPIPE there")
 def test_work_that_is_no_commit_is_told_as_done_and_a_refusal_is_not(made, tmp_path):
     store = ["--store", made[0]]
