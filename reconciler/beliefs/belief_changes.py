@@ -14,6 +14,7 @@ from worlddb.log.model import errors, ids, times
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.apply import mark_rows
 from worlddb.projections.tables.beliefs import belief_rows
+from worlddb.projections.tables.consolidation.interior_witness import DREAM_AUTHOR, DREAM_REPORT
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage import schema, timeline_rows
 from worlddb.reconciler.commands import commands as cmd
@@ -322,6 +323,7 @@ def take_back(ctx: context.Context, command: cmd.TakeBack, details: int) -> draf
                 f"Commit {seq} did more than change beliefs and marks: {kind}",
                 "Take back what it did one by one: unlink, retire, undo a proposal",
             )
+    _refuse_report(ctx, seq, events)
     named = dict.fromkeys(event.lineage for event in events if isinstance(event, _OF_TIME + _OF_MARKS))
     if not named:
         ctx.refuse("not_taken_back", f"Commit {seq} changed no beliefs and no marks", "Name another one")
@@ -339,6 +341,36 @@ def take_back(ctx: context.Context, command: cmd.TakeBack, details: int) -> draf
         elif isinstance(event, ev.Pinned):
             _switch(ctx, seq, event, mark_rows.is_pinned, event.is_pinned, command.why)
     return draft.Decision(next(iter(named)))
+
+
+def _refuse_report(ctx: context.Context, seq: int, events: Collection[ev.AnyEvent]) -> None:
+    """Refuse to take back the commit that ends a dream: it is the report of what was done, and undoes none of it."""
+    log = ctx.draft.log
+    if log.header(seq).author != DREAM_AUTHOR:
+        return
+    for event in events:
+        node = _of(ctx, event.lineage) if isinstance(event, ev.Revised) else None
+        body = None if node is None else ctx.body(node)
+        if node is None or body is None or body.type != DREAM_REPORT:
+            continue
+        made = range(ctx.tables.node(node).created + 1, seq)
+        done = [at for at in made if log.header(at).author == DREAM_AUTHOR and _puts_out_of_sight(ctx, at)]
+        several = ", ".join(f"`worlddb undo --commit {at}`" for at in done)
+        ctx.refuse(
+            "not_taken_back",
+            f"Commit {seq} is the report of a dream: without it the report is empty, and all that was done stays",
+            f"Take back what it put out of sight: {several}"
+            if done
+            else "Bring memories back one by one: `worlddb deprecate REF --remove`; the report lists them",
+        )
+
+
+def _puts_out_of_sight(ctx: context.Context, seq: int) -> bool:
+    """Whether a commit deprecated something, and can be taken back."""
+    events = ctx.draft.log.events(seq).events
+    return any(isinstance(event, ev.Deprecated) for event in events) and all(
+        isinstance(event, _REVERSIBLE) for event in events
+    )
 
 
 def _of(ctx: context.Context, lineage: bytes) -> int:

@@ -14,14 +14,15 @@ from worlddb.log.model import hashing, ids
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply import log_marks
 from worlddb.projections.tables.consolidation.interior_witness import AUTHOR as CONSOLIDATION
+from worlddb.projections.tables.consolidation.interior_witness import DREAM_AUTHOR, DREAM_REPORT
 from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.background import reclustering
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.dream.assessor import WHYS, Assessment
 from worlddb.reconciler.transaction import context
 
-AUTHOR: Final = "worlddb.dream"
-REPORT: Final = "DreamReport"
+AUTHOR: Final = DREAM_AUTHOR
+REPORT: Final = DREAM_REPORT
 ASSESSED: Final = "relates_to"
 """The type of the edges from a report to what was judged: one that nothing else follows from."""
 _HOME: Final = f"{AUTHOR}/reports"

@@ -556,6 +556,10 @@ def test_the_command_line_says_what_a_run_wrote_and_what_takes_it_back(
     assert "written by 3 commits of worlddb.dream" in told and "deprecate REF --remove" in told
     with worlddb.open(tmp_path / "store", embedder=None) as db:
         assert [world.ref for world in db.view().find(type="Fact")] != [one]
+        last = db.head().seq
+    refused = run("undo", "--commit", last).err
+    assert "is the report of a dream" in refused, "it would have emptied the report, and told nobody"
+    assert refused.partition("worlddb undo ")[2].strip("`\n") == told.partition("worlddb undo ")[2].strip()
     assert run("undo", *told.partition("worlddb undo ")[2].split()[:2]).code == 0
     with worlddb.open(tmp_path / "store", embedder=None) as db:
         assert len(db.view().find(type="Fact")) == 3

@@ -28,6 +28,9 @@ AUTHOR: Final = "worlddb.consolidate"
 """Who makes summaries and what else consolidation writes, as the log says."""
 ENRICH_AUTHOR: Final = "worlddb.enrich"
 """Who keeps what enrichers say."""
+DREAM_AUTHOR: Final = "worlddb.dream"
+"""Who writes reports of Dream State, and does what they say."""
+DREAM_REPORT: Final = "DreamReport"
 MAKERS: Final = frozenset({AUTHOR, ENRICH_AUTHOR})
 """Who makes texts of others, and no more of some of them once these say something else."""
 
