@@ -245,8 +245,19 @@ def _flushed(run: Callable[[Namespace, Output], int], args: Namespace, out: Outp
         process.silence_stdout()
         what, command = done
         told = f"{what}, and its answer could not be printed: {error.strerror or error}"
-        raise AnswerNotPrinted(told, f"Do not repeat it: see what was written with `{command}`") from error
+        remedy = f"Do not repeat it: see what was written with `{command}`"
+        raise AnswerNotPrinted(told, remedy + _lost_secret(args)) from error
     return code
+
+
+def _lost_secret(args: Namespace) -> str:
+    """What to do about a key of which nobody has read the secret; empty for any other command."""
+    if args.command != "keys" or args.action != "add":
+        return ""
+    from worlddb.tools.cli.base import stores
+
+    end = f"{stores.repeated(args)} keys end {shlex.quote(args.name)}"
+    return f". The secret of the key is lost with the answer: end this key with `{end}`, then make another"
 
 
 def _is_of_stdout(error: OSError) -> bool:

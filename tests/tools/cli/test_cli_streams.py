@@ -92,6 +92,21 @@ def test_a_write_with_a_closed_standard_output_says_that_it_is_done(tmp_path):
     assert [world.name for world in worlddb.open(tmp_path / "store").view().children()] == ["heard", "heard"]
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_key_whose_secret_nobody_got_is_to_be_ended_and_made_again(tmp_path):
+    """The error named the commit, and the key stayed open, with a secret that nobody has."""
+    store = tmp_path / "the store"
+    worlddb.open(store, embedder=None).create("Topic", "team")
+    add = ("--store", store, "keys", "add", "laptop", "--all", "--read")
+    told = unheard(*add, into="full").stderr.decode()
+    assert told.startswith("error[answer_not_printed]") and "secret of the key is lost" in told
+    shown, end = re.findall("`worlddb (.+?)`", told)
+    assert "log --from" in shown
+    assert elsewhere(*shlex.split(end), cwd=tmp_path).code == 0
+    assert elsewhere(*add, cwd=tmp_path).code == 0
+    assert "secret of" not in unheard("--store", store, "create", "Note", "n", into="full").stderr.decode()
+
+
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGPIPE there")
 def test_work_that_is_no_commit_is_told_as_done_and_a_refusal_is_not(made, tmp_path):
     store = ["--store", made[0]]
