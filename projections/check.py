@@ -14,12 +14,12 @@ import lmdb
 import msgspec
 from blake3 import blake3
 
-from worlddb.log.model import checkpoint, errors, ids, merkle
+from worlddb.log.model import checkpoint, errors, merkle
 from worlddb.log.model.events import Forked, Imported, TakenOver
 from worlddb.log.store import copies, environment, scratch, shared_environment, verify
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.index_check import index_findings
-from worlddb.projections.runner import apply_commit
+from worlddb.projections.runner import apply_commit, head_row_findings
 from worlddb.projections.tables.apply.log_marks import LogTree
 from worlddb.projections.tables.storage import packed_runs, rows, schema, transaction
 
@@ -327,13 +327,7 @@ def head_findings(log: LmdbLog, tables: rows.Tables) -> list[verify.Finding]:
         if head.seq != last:
             problem = f"the log says that it ends at {head.seq}, but its last commit is {last}"
             return [verify.Finding(min(head.seq, last) + 1, problem)]
-        if head.chain != log.chain(last):
-            findings.append(verify.Finding(last, "the head record does not have the chain hash of the last commit"))
-        found = tables.hash_row(schema.ROOT_NODE, last)
-        if tables.progress().seq != last:
-            findings.append(verify.Finding(last, f"the tables have applied {tables.progress().seq} of {last} commits"))
-        elif found is None or found[1][: ids.HASH_BYTES] != log.header(last).root:
-            findings.append(verify.Finding(last, "the tables' root hash is not the one that the last commit recorded"))
+        findings.extend(head_row_findings(log, tables, last))
     except errors.WorldDBError as error:
         findings.append(verify.Finding(last, error.message))
     return findings

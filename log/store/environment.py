@@ -120,6 +120,8 @@ class Environment:
     def __init__(self, folder: Path, *, author: str, timeout_seconds: float) -> None:
         self.folder = folder = folder.absolute()
         self.step: Callable[[str], None] = _no_step
+        self.end_seen = False
+        """Whether the last commits were looked at, as they are before the first write."""
         self._pid = os.getpid()
         self._closed = False
         self._lock = lock.WriterLock(folder, author, timeout_seconds)

@@ -159,6 +159,11 @@ def commit_key(seq: int) -> bytes:
     return _SEQ.pack(_COMMIT, seq)
 
 
+def record_keys(seq: int) -> tuple[bytes, ...]:
+    """The keys of a commit's header, events and first blob."""
+    return commit_key(seq), _SEQ.pack(_EVENTS, seq), _BLOB.pack(_BLOBS, seq, 0)
+
+
 class Log(Protocol):
     """The protocol of a log. :class:`LmdbLog` is the embedded implementation."""
 

@@ -148,6 +148,15 @@ def remarks_on(log: LmdbLog) -> Iterator[Finding]:
                 )
 
 
+def hash_findings(log: LmdbLog, seq: int) -> Iterator[Finding]:
+    """The hashes of a commit's header and events alone, of one that has very many."""
+    chain, stored = log.stored_header(seq)
+    if codec.chain_hash(stored) != chain:
+        yield Finding(seq, "its header does not have the chain hash that was stored with it")
+    elif codec.events_hash(log.stored_events(seq)) != codec.decode_header(stored, seq).events_hash:
+        yield Finding(seq, "its events do not have the hash that its header names")
+
+
 def see_that_it_holds(log: LmdbLog, seq: int) -> None:
     """Check one commit and its texts before something is made of them.
 

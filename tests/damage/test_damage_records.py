@@ -70,7 +70,8 @@ def missing_text(store: Path) -> tuple[bytes, tuple[int, int]]:
 def test_a_forged_later_erasure_explains_no_missing_text(store: Path) -> None:
     lineage, place = missing_text(store)
     with worlddb.open(store, author="ada") as db:
-        db.create("Note", "after")
+        with pytest.raises(worlddb.DamagedStore, match="missing and no erasure is recorded"):
+            db.create("Note", "after")
         kept = db.checkpoint()
     forge.rewrite(store, record(lineage, [place], through=place[0]).items())
     with worlddb.open(store, author="ada") as db:

@@ -1,0 +1,87 @@
+"""Writes to a damaged store: refused with what to do, before anything is added to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import worlddb
+from tests.support.faults import forge
+from worlddb.projections.tables.storage import schema
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store of thirty small commits."""
+    with worlddb.open(tmp_path / "store", author="x") as db:
+        for number in range(30):
+            db.create("fact", f"Fact {number}", content=f"what fact {number} says", key=f"key {number}")
+    return tmp_path / "store"
+
+
+def flip(store: Path, key: bytes, bit: int) -> None:
+    """Change a bit of a value, counted from its beginning or its end."""
+    value = dict(forge.pairs(store))[key]
+    forge.rewrite(store, [(key, forge.flipped(value, bit % (8 * len(value))))])
+
+
+def rows_of(store: Path, table: str) -> list[bytes]:
+    """The keys of a table, as they are stored."""
+    first = bytes([schema.FIRST_TABLE_BYTE + list(schema.TABLES).index(table)])
+    return [key for key, _ in forge.pairs(store) if key[:1] == first]
+
+
+def last_of(store: Path, kind: int) -> bytes:
+    return max(key for key, _ in forge.pairs(store) if key[0] == kind)
+
+
+@pytest.mark.parametrize("kind", [forge.COMMIT, forge.EVENTS, forge.BLOBS])
+def test_a_first_write_is_refused_where_the_last_commits_are_not_what_was_written(kind: int, store: Path) -> None:
+    flip(store, last_of(store, kind), -60)
+    with worlddb.open(store, author="x") as db:
+        head = db.head().seq
+        for _ in range(2):
+            with pytest.raises(worlddb.DamagedStore) as told:
+                db.create("fact", "New")
+        assert told.value.details["seq"] == head
+        assert db.head().seq == head, "nothing was written"
+
+
+@pytest.mark.parametrize("table", ["lineages", "nodes", "versions", "hashes"])
+def test_a_first_write_is_refused_where_the_tables_lost_what_the_last_commit_wrote(table: str, store: Path) -> None:
+    with worlddb.open(store, author="x") as db:
+        ref = db.create("fact", "Last", key="the last one").ref
+    lineage = bytes.fromhex(ref)
+    key = {
+        "lineages": lambda: next(each for each in rows_of(store, "lineages") if lineage in each),
+        "nodes": lambda: rows_of(store, "nodes")[-1],
+        "versions": lambda: rows_of(store, "versions")[-1],
+        "hashes": lambda: rows_of(store, "hashes")[-1],
+    }[table]()
+    forge.rewrite(store, [(key, None)])
+    with worlddb.open(store, author="x") as db:
+        with pytest.raises(worlddb.DamagedStore):
+            db.create("fact", "Last, said again", key="the last one")
+        db.rebuild("tables")
+        db.create("fact", "Last, said again", key="the last one")
+        assert db.verify(deep=True).ok
+        assert len([each for each in db.view().children() if each.name.startswith("Last")]) == 1
+
+
+def test_what_was_erased_retired_or_written_in_one_large_commit_is_no_damage(store: Path) -> None:
+    with worlddb.open(store, author="x") as db:
+        ref = db.create("fact", "Secret", content="to be erased").ref
+        with db.batch() as batch:
+            for number in range(600):
+                batch.create("fact", f"One of many {number}")
+    for change in (
+        lambda db: db.erase(ref, reason="asked to"),
+        lambda db: db.retire(db.create("fact", "Gone").ref),
+        lambda db: db.rebuild(),
+    ):
+        with worlddb.open(store, author="x") as db:
+            change(db)
+    with worlddb.open(store, author="x") as db:
+        db.create("fact", "New")
+        assert db.verify(deep=True).ok
