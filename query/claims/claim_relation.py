@@ -5,7 +5,7 @@ that they share words does not suffice ("Farouk's office", "Farouk's wife"). Wha
 reason, since a rule this simple is wrong at times and nothing but a person or a model decides by it.
 """
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, Literal, NamedTuple
 
 from worlddb.projections.indexes.analysis import STOP_WORDS
@@ -575,13 +575,19 @@ def _by_attribute(
 
 def _is_eaten(earlier: Frame, later: Frame) -> bool:
     """True if each says what somebody eats, and the later one not that it has changed, or is all: fish and meat."""
-    eats = earlier.verb == later.verb and earlier.verb in _EATING
+    eats = earlier.verb == later.verb and earlier.verb in _eating()
     return eats and not (later.change or earlier.only or later.only or earlier.times or later.times)
 
 
-_MADE: Final = frames.stems(("written",))
-"""What something is, and of what somebody does several: a program is written in Go, and she writes songs and novels."""
-_EATING: Final = frames.stems(("eat", "eats"))
+@cache
+def _made() -> frozenset[str]:
+    """What something is, and of what somebody does several: a program is written in Go, and she writes songs."""
+    return frames.stems(("written",))
+
+
+@cache
+def _eating() -> frozenset[str]:
+    return frames.stems(("eat", "eats"))
 
 
 def _beyond(one: Frame, attribute: str) -> frozenset[str]:
@@ -604,7 +610,7 @@ def _by_words(earlier: Frame, later: Frame, overlap: float, both: frozenset[str]
         return _told(0.6 + 0.4 * overlap, later, "the same attribute, another value", "replacement")
     verbs_agree = bool(earlier.verb) and earlier.verb == later.verb
     is_single = verbs_agree and earlier.verb in frames.single_verbs()
-    is_single = is_single and (earlier.verb not in _MADE or earlier.passive)
+    is_single = is_single and (earlier.verb not in _made() or earlier.passive)
     differ, objects_before = bool(later.content - earlier.content), bool(earlier.content - {earlier.verb})
     objects = both - {earlier.verb, later.verb}
     if earlier.past and later.past:

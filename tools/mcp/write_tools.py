@@ -28,6 +28,7 @@ from worlddb import (
     parse_kref,
     parse_time,
 )
+from worlddb.log.model import limits
 from worlddb.memory_scopes import (
     Label,
     Link,
@@ -79,7 +80,12 @@ def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_res
 
 
 def _key_of(labels: list[Label], key: str) -> str:
-    """Return an idempotency key as one of the user's, else of the scopes: nobody meets the key of another user."""
+    """Return an idempotency key as one of the user's, else of the scopes: nobody meets the key of another user.
+
+    Raises:
+        InvalidText: the key is no text.
+    """
+    key = limits.checked_text(key, "idempotency_key", limits.MAX_KEY_BYTES, empty=False)
     own = [label for label in labels if label.kind == "user"] or labels
     return msgspec.json.encode([[memory_scopes.composed(str(label)) for label in own], key]).decode()
 
@@ -99,9 +105,10 @@ def _written_by_any(
 
 
 def _clients_of(session: Session, seq: int) -> set[str]:
-    """Return the client programs that a commit names as where its memories come from."""
+    """Return the client programs that a commit of this author names as where its memories come from."""
     view, found = session.db.view(seq=seq), set[str]()
-    for entry in session.db.log(seq, seq):
+    (step,) = session.db.steps(seq, seq)
+    for entry in step.events if step.author == session.db.author else ():
         if entry.event in ("created", "revised", "restated"):
             world = view.get(entry.refs[0], include_superseded=True)
             said = () if world is None else (world.source, *(each.source for each in world.restated))
