@@ -389,6 +389,8 @@ class Frame(NamedTuple):
     """It says that of some time of the day."""
     kin: frozenset[str] = frozenset()
     """Of brothers and sisters, who are siblings, those that it names."""
+    at: str = ""
+    """The preposition behind a verb for living: in a town, on a street, at a number."""
 
 
 @lru_cache(maxsize=_KEPT)
@@ -580,6 +582,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         frozenset() if goes_on else _denied(unfolded, naming),
         _AT_A_TIME.search(unfolded) is not None,
         frozenset(word.rstrip("s") for word in tokens if word in _KIN),
+        next((after for word, after in pairwise(tokens) if word in _LIVING and after in _PREPOSITIONS), ""),
     )
 
 
@@ -767,6 +770,7 @@ def _way(rest: list[str], verb: str) -> str:
     )
 
 
+_LIVING: Final = _words("live lives living lived reside resides residing resided")
 _PARTICIPLES: Final = _words(
     "born built found bought written made given taken sold held kept led run set paid put sent shown told won lost cut"
     " known seen driven stolen broken drawn flown grown"

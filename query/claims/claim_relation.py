@@ -5,6 +5,7 @@ that they share words does not suffice ("Farouk's office", "Farouk's wife"). Wha
 reason, since a rule this simple is wrong at times and nothing but a person or a model decides by it.
 """
 
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Final, Literal, NamedTuple
 
@@ -19,6 +20,8 @@ RELATIONS: Final[tuple[Relation, ...]] = ("same", "replacement", "contradiction"
 
 COMPETING: Final = ("replacement", "contradiction")
 """The relations of two statements that are not both true."""
+MAX_COMPARED: Final = 128
+"""How many of the latest statements are compared with each other where all are listed."""
 _KEPT: Final = 8_192
 """How many pairs' relations are kept, since the same memories are found again and again."""
 _SAME_FROM: Final = 0.72
@@ -249,6 +252,9 @@ def _is_of_one(earlier: Frame, later: Frame) -> bool:
     common = earlier.attributes & later.attributes
     if _tells_of_another(later, common) or _of_other_hours(earlier, later):
         return False
+    if earlier.at and later.at and earlier.at != later.at and not later.change:
+        # Who lives on a street lives in a town.
+        return False
     if earlier.owned != later.owned or not _of_one_sort(earlier, later):
         return False
     if earlier.one and earlier.one == later.one:
@@ -359,6 +365,36 @@ def relation_of(earlier: str, later: str) -> Relation | None:
     return None if found is None else found.relation
 
 
+class Said(NamedTuple):
+    """A statement, and the names of the persons and things that it is said to be about."""
+
+    text: str
+    about: frozenset[str] = frozenset()
+
+
+def told_later(said: Sequence[Said]) -> dict[int, int]:
+    """By its place each statement that a later one competes with, and the place of the latest such.
+
+    The statements are given newest first; of many the first ``MAX_COMPARED`` are compared.
+    """
+    found: dict[int, int] = {}
+    for place, earlier in enumerate(said[:MAX_COMPARED]):
+        for at, later in enumerate(said[:place]):
+            shared = earlier.about & later.about
+            subject = frozenset[str]().union(*map(frames.words_of, shared))
+            if not shared:
+                before, after = frames.leading_subject(earlier.text), frames.leading_subject(later.text)
+                if (earlier.about and later.about) or not frames.names_agree(before, after):
+                    continue
+                subject = before | after
+            one, other = frames.frame(earlier.text, subject), frames.frame(later.text, subject)
+            alike = None if one is None or other is None else relate(one, other)
+            if alike is not None and alike.relation in COMPETING:
+                found[place] = at
+                break
+    return found
+
+
 def forget() -> None:
     """Forget all texts that were compared, as an erasure asks for."""
     relate.cache_clear()
@@ -409,8 +445,11 @@ def _weight(earlier: Frame, later: Frame, *, common: bool) -> float:
 def _heads_agree(earlier: Frame, later: Frame) -> bool:
     """False if they are about different things that belong to the subject: an office, a wife."""
     if earlier.head and later.head:
-        both, general = earlier.head & later.head, frames.stems(frames.OF_ONE_VALUE | frames.RENEWED)
-        # A phone's number is not that of a flight.
+        both, general = (
+            earlier.head & later.head,
+            frames.stems(frames.OF_ONE_VALUE | frames.RENEWED | frames.OF_SEVERAL),
+        )
+        # A phone's number is not that of a flight, and her son Max is not her son Leo.
         are_told_apart = earlier.head - general and later.head - general and both <= general
         return bool(both) and not are_told_apart
     head, other = (earlier.head, later) if earlier.head else (later.head, earlier)
