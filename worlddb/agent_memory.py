@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import itertools
 import numbers
 import re
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
@@ -57,6 +58,7 @@ from worlddb.memory_scopes import (
 )
 from worlddb.plain_text import one_line
 from worlddb.projections.tables.names.canonical import composed
+from worlddb.query.claims import claim_relation
 from worlddb.query.coverage import scope_widening
 from worlddb.query.recall import near_claims
 from worlddb.query.records import records
@@ -123,7 +125,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
     ``people`` counts by name the statements that refer to each person or thing. ``messages`` and ``sessions`` are
     numbers of what was said, which is not listed. ``left`` counts statements beyond the limit. What is ``pinned`` is
-    listed first, all of it, and not by type again. ``note`` says that nothing was ever written for a user.
+    listed first, all of it, and not by type again. ``later`` has by its reference each that a later one listed competes
+    with, and the reference of that. ``note`` says that nothing was ever written for a user.
     """
 
     user: str
@@ -135,13 +138,19 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     left: int
     pinned: tuple[records.World, ...] = ()
     note: str = ""
+    later: dict[str, str] = {}
 
     def __str__(self) -> str:
         lines = [f"What is known of {one_line(self.user) or 'everybody'} at {times.format_time(self.at)}"]
+        known = {world.ref: world for world in itertools.chain(self.pinned, *self.kinds.values())}
+
+        def told(world: records.World) -> str:
+            return f"- {_line(world)}{_beside(world, known, self.later)}"
+
         if self.pinned:
-            lines += ["Pinned:", *(f"- {_line(world)}" for world in self.pinned)]
+            lines += ["Pinned:", *map(told, self.pinned)]
         for kind, worlds in self.kinds.items():
-            lines += [f"{one_line(kind)}:", *(f"- {_line(world)}" for world in worlds)]
+            lines += [f"{one_line(kind)}:", *map(told, worlds)]
         if self.people:
             lines.append(
                 "Mentioned: " + ", ".join(f"{one_line(name)} ({count})" for name, count in self.people.items())
@@ -440,10 +449,16 @@ class Memory:
 
     @_told_here
     def contradict(self, one: Any, other: Any, *, why: str = "") -> Added:
-        """Record that two memories cannot both be true; both stay, and each is shown with the other."""
+        """Record that two memories cannot both be true; both stay, and each is shown with the other.
+
+        What is recorded already is not written again, and a note says so.
+        """
         self._check_present()
         both = [self._memory(each) for each in (one, other)]
         refs = [each.ref for each in both]
+        if refs[1] in both[0].conflicts:
+            notes = (f"{refs[0]} and {refs[1]} are recorded as contradicting already, so nothing was written",)
+            return Added(ids=tuple(refs), seq=self.db.head().seq, notes=notes)
         done = self._done(self.db.link(refs[0], "contradicts", refs[1], why=why), refs)
         ended = [f"{each.ref} holds no more, so no answer shows that" for each in both if each.closed]
         return msgspec.structs.replace(done, notes=(*done.notes, *ended)) if ended else done
@@ -590,13 +605,17 @@ class Memory:
         kinds: dict[str, list[records.World]] = {}
         counted = {extraction.TURN: 0, extraction.SESSION: 0}
         people: dict[str, int] = {}
+        about: dict[str, set[str]] = {}
         for world, view in seen.values():
             if world.type in counted:
                 is_begun = world.type == extraction.TURN or bool(view.find(world=world.ref, limit=1))
                 counted[world.type] += is_begun
             elif world.type == ENTRY and not world.content:
-                said = [edge.source in seen for edge in view.edges(world.ref, type=ABOUT, direction="in")]
-                people |= {world.name: people.get(world.name, 0) + sum(said)} if any(said) else {}
+                said = [edge.source for edge in view.edges(world.ref, type=ABOUT, direction="in")]
+                said = [source for source in said if source in seen]
+                people |= {world.name: people.get(world.name, 0) + len(said)} if said else {}
+                for source in said:
+                    about.setdefault(source, set()).add(world.name)
             elif says_something(world) and world.type != SCOPE and not world.pinned:
                 kinds.setdefault(world.type, []).append(world)
         left = 0
@@ -604,6 +623,7 @@ class Memory:
             worlds.sort(key=lambda world: (-world.valid.start, -world.seq))
             left += max(0, len(worlds) - limit)
             kinds[kind] = worlds[:limit]
+        pinned = self._pinned()
         return Profile(
             user=str(self.user or ""),
             at=(views[0] if views else self._whole_view()).valid,
@@ -612,7 +632,8 @@ class Memory:
             sessions=counted[extraction.SESSION],
             messages=counted[extraction.TURN],
             left=left,
-            pinned=tuple(self._pinned()),
+            pinned=tuple(pinned),
+            later=_told_later(itertools.chain(pinned, *kinds.values()), about),
             note="" if views else self._nothing_yet(),
         )
 
@@ -1103,9 +1124,7 @@ def prompt_text(found: records.Recall, pinned: Sequence[records.World], tokens: 
     for hit in hits:
         said = one_line(hit.content or hit.name)
         line = f"- {_line(hit)}"
-        against = [known[ref].content for ref in hit.conflicts if ref in known]
-        line += f" (contradicted by: {'; '.join(map(one_line, against))})" if against else ""
-        line += f" (a later one says: {one_line(known[later[hit.ref]].content)})" if hit.ref in later else ""
+        line += _beside(hit, known, later)
         text = "\n".join([*(each for _, each in sorted(shown.values())), line])
         if said not in shown and tokens(text) <= max_tokens:
             shown[said] = (0 if hit.pinned else 1, hit.valid.start, hit.seq), line
@@ -1125,6 +1144,24 @@ def _is_seen(view: View, ref: str) -> bool:
         return bool(view.reference_of(ref))
     except errors.InputError:
         return False
+
+
+def _told_later(listed: Iterable[records.World], about: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """Return by reference what a later one of some memories competes with, and the reference of that."""
+    worlds = sorted(listed, key=lambda world: (-world.valid.start, -world.seq))
+    said = [claim_relation.Said(world.content, frozenset(about.get(world.ref, ()))) for world in worlds]
+    return {worlds[place].ref: worlds[at].ref for place, at in claim_relation.told_later(said).items()}
+
+
+def _beside(
+    found: records.World | records.Hit,
+    known: Mapping[str, records.World | records.Hit],
+    later: Mapping[str, str],
+) -> str:
+    """Return what is said behind a memory: what contradicts it, and what was said later of the same."""
+    against = [known[ref].content for ref in found.conflicts if ref in known]
+    told = f" (contradicted by: {'; '.join(map(one_line, against))})" if against else ""
+    return told + (f" (a later one says: {one_line(known[later[found.ref]].content)})" if found.ref in later else "")
 
 
 def _line(found: records.World | records.Hit) -> str:

@@ -197,6 +197,38 @@ def test_what_is_known_to_contradict_is_not_said_to_be_undecided(mem: worlddb.Me
     assert "nothing says which is so" not in note
 
 
+def test_what_is_recorded_to_contradict_is_not_refused_when_it_is_said_again(mem: worlddb.Memory) -> None:
+    """An agent that asked again, or whose text was linked by on_near, got an error."""
+    one, other = mem.add("Ana's code is 4."), mem.add("Ana's code is 5.")
+    first = mem.contradict(one, other)
+    for pair in ((one, other), (other, one)):
+        again = mem.contradict(*pair)
+        assert "recorded as contradicting already" in again.notes[0] and set(again.ids) == set(first.ids)
+    assert again.seq == mem.db.head().seq == first.seq
+    mem.forget(one)
+    assert "holds no more" in mem.contradict(one, mem.add("Ana's code is 6.")).notes[-1]
+
+
+def test_a_profile_says_what_was_said_later_of_the_same_and_what_contradicts(mem: worlddb.Memory) -> None:
+    """A job of before stood in the prompt beside that of now, each as what holds."""
+    globex = mem.add("Ana works at Globex as a data analyst.", about="Ana", since="2024-01-01")
+    acme = mem.add("Ana works at Acme Tools.", about="Ana", since="2025-01-01")
+    mem.add("Ben works at Initech.", about="Ben", since="2025-02-01")
+    mem.add("Ana's son Max is 5 years old.", about="Ana", since="2025-02-01")
+    mem.add("Ana's son Leo is 7 years old.", about="Ana", since="2025-03-01")
+    tea, no_tea = (mem.add(f"Ana {says} tea.", about="Ana", pinned=True) for says in ("drinks", "avoids"))
+    mem.contradict(tea, no_tea)
+    profile = mem.profile()
+    assert profile.later == {globex.id: acme.id}
+    lines = str(profile).splitlines()
+    told = "Ana works at Globex as a data analyst."
+    assert [line for line in lines if "a later one says" in line] == [line for line in lines if told in line]
+    assert next(line for line in lines if told in line).endswith(" (a later one says: Ana works at Acme Tools.)")
+    assert sum("(contradicted by: Ana avoids tea.)" in line for line in lines) == 1
+    mem.forget(acme)
+    assert mem.profile().later == {} and "a later one" not in str(mem.profile(limit=1))
+
+
 def test_messages_of_agent_frameworks_are_read_as_they_keep_them() -> None:
     """What a run of OpenAI's SDK or Pydantic AI had said was refused, and LlamaIndex's was left out as without text."""
     called, answered = ("assistant", '[calls f({"a":1})]'), ("tool", "42")
