@@ -229,6 +229,9 @@ MAX_NEW: Final = 256
 MAX_NEW_BEHIND: Final = 48
 """So many while others write: the thread behind rests between two steps, and one of :data:`MAX_NEW` takes seconds."""
 
+ASKED_AT_ONCE: Final = 256
+"""How many worlds are compared from one transaction before a tiebreaker is asked about them."""
+
 MAX_STAGED: Final = 1_000
 """How many proposals one commit stages."""
 
@@ -250,6 +253,10 @@ class Reclustering(NamedTuple):
     events: int
     commits: int
     busy: bool = False
+
+
+_Pair = tuple[bytes, bytes, dict[str, Any]]
+"""The later world, the earlier one, and the evidence that they may be one."""
 
 
 class ComparedWorld(NamedTuple):
@@ -285,14 +292,8 @@ def recluster(
         through = max(after, marked)
         done = LookedAt(set(), set())
         while leased and through < head and (limit is None or looked_at < limit) and not stopped():
-            looks, reached = _look(writer, meaning, through, head, most, done, every=tiebreaker is not None)
-            judged = (pair for look in looks for pair in _judged(look, meaning, tiebreaker))
-            # The first look at a pair counts, wherever one transaction ends and the next begins.
-            found: dict[frozenset[bytes], tuple[bytes, bytes, dict[str, Any]]] = {}
-            for pair in judged:
-                found.setdefault(frozenset(pair[:2]), pair)
-            pairs = list(found.values())
-            looked_at, through = looked_at + len(looks), reached
+            count, pairs, reached = _look(writer, meaning, through, head, most, done, tiebreaker)
+            looked_at, through = looked_at + count, reached
             for command in _commands(pairs, marked, reached):
                 receipt = execute(writer._replace(author=AUTHOR, group=None), [command])
                 receipt.raise_if_refused()
@@ -314,14 +315,35 @@ def _look(
     head: int,
     most: int,
     done: LookedAt,
-    *,
-    every: bool,
-) -> tuple[list[ComparedWorld], int]:
-    """The worlds around the next commits, compared, and the last of those commits."""
+    tiebreaker: Tiebreaker | None,
+) -> tuple[int, list[_Pair], int]:
+    """Compare the worlds around the next commits: how many were, what is to be proposed, and the last commit.
+
+    A world may have thousands of namesakes, and one commit thousands of worlds, so each is judged before the next is
+    compared. Those that somebody is asked about are compared some at a time, and asked about where nothing is read.
+    """
+    # The first look at a pair counts, wherever one transaction ends and the next begins.
+    found: dict[frozenset[bytes], _Pair] = {}
+    count = 0
+
+    def judge_all(looks: Iterable[ComparedWorld]) -> None:
+        nonlocal count
+        for look in looks:
+            count += 1
+            for pair in _judged(look, meaning, tiebreaker):
+                found.setdefault(frozenset(pair[:2]), pair)
+
     with writer.env.read() as txn:
         ctx = reading(writer, txn)
         fresh = changed_worlds(ctx, after, head, most, done)
-        return list(_looks(ctx, writer, meaning, fresh.nodes, every=every)), fresh.through
+        if tiebreaker is None:
+            judge_all(_looks(ctx, writer, meaning, fresh.nodes, every=False))
+    for start in range(0, 0 if tiebreaker is None else len(fresh.nodes), ASKED_AT_ONCE):
+        with writer.env.read() as txn:
+            some = fresh.nodes[start : start + ASKED_AT_ONCE]
+            looks = list(_looks(reading(writer, txn), writer, meaning, some, every=True))
+        judge_all(looks)
+    return count, list(found.values()), fresh.through
 
 
 def reading(writer: Writer, txn: Any) -> context.Context:
@@ -386,7 +408,7 @@ def _near(
 
 def _judged(
     look: ComparedWorld, meaning: vectors_of_texts.NearestTexts | None, tiebreaker: Tiebreaker | None
-) -> Iterator[tuple[bytes, bytes, dict[str, Any]]]:
+) -> Iterator[_Pair]:
     """(later lineage, earlier lineage, evidence) of each pair to propose."""
     found = judge(look.held.considered, look.setting.thresholds, tiebreaker, looked_at=look.held.looked_at)
     chosen = (found.match,) if isinstance(found, Resolved) else found.matches if isinstance(found, Ambiguous) else ()
@@ -397,7 +419,7 @@ def _judged(
             yield look.lineage, bytes.fromhex(each.ref), {**found.evidence, **told}
 
 
-def _commands(pairs: list[tuple[bytes, bytes, dict[str, Any]]], marked: int, reached: int) -> Iterator[cmd.Recluster]:
+def _commands(pairs: list[_Pair], marked: int, reached: int) -> Iterator[cmd.Recluster]:
     """The commands that stage the pairs; the last one says how far the reclustering has come."""
     for start in range(0, len(pairs), MAX_STAGED):
         some = tuple(pairs[start : start + MAX_STAGED])

@@ -481,3 +481,44 @@ def test_a_history_with_it_is_replayed_to_the_same(tmp_path: Path) -> None:
         assert db.verify(deep=True).ok
         with db._env.read() as txn:
             assert LmdbLog(txn).head().seq == db.head().seq
+
+
+def test_what_was_compared_is_judged_before_the_next_and_a_tiebreaker_is_asked_between_reads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All comparisons of a step were kept until its end: of a commit of 10,000 facts, all of theirs."""
+    steps: list[str] = []
+
+    def noted(name: str) -> None:
+        call = getattr(reclustering.resolver, name) if name == "considered" else getattr(reclustering, name)
+
+        def noting(*given: Any, **options: Any) -> Any:
+            steps.append(name)
+            return call(*given, **options)
+
+        monkeypatch.setattr(reclustering.resolver if name == "considered" else reclustering, name, noting)
+
+    with new_store(embedder=None) as db:
+        with db.batch() as tx:
+            for number in range(6):
+                tx.create("Entity", f"Sarah Chen{'n' * number}", resolve=False)
+        with db.batch() as tx:
+            tx.create("Entity", "Sara Chen", resolve=False)
+        noted("considered")
+        noted("judge")
+        assert db.recluster().proposals
+        assert steps == ["considered", "judge"] * (len(steps) // 2) and len(steps) >= 14
+
+    monkeypatch.setattr(reclustering, "ASKED_AT_ONCE", 2)
+    with new_store(embedder=None) as db:
+        for given in ("Dana Reyes", "Dana Reyes", "Dana Reyes"):
+            db.create("Entity", given, resolve=False)
+        asked: list[int] = []
+
+        def by_hand(contenders: Sequence[Any]) -> Any:
+            db.create("Note", f"asked {len(asked)}", resolve=False)
+            asked.append(len(contenders))
+            return contenders[:1]
+
+        staged = db.recluster(tiebreaker=by_hand).proposals
+        assert staged and len(staged) == len({frozenset((each.source, each.target)) for each in db.proposals()})
