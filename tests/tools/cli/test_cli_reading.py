@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -328,3 +329,19 @@ def test_a_name_of_an_entity_and_of_notes_shows_the_entity_and_says_so(tmp_path,
     with worlddb.open(tmp_path / "store", author="ana", embedder=None) as db:
         db.create("Entity", "Bob", content="a dog", resolve=False)
     assert "ambiguous_reference" in here("show", "Bob").err, "there are two"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="arguments are text there")
+def test_a_question_with_a_byte_that_is_not_utf8_is_refused(run, tmp_path):
+    """It was asked without the byte, and the answer was that to another question."""
+    typed = os.fsdecode(b"where is the caf\xe9?")
+    for argv in (["recall", typed], ["recall", "where", typed], ["context", typed], ["query", "--text", typed]):
+        told = run(*argv)
+        assert told.code == 2 and "the byte 0xe9" in told.err and "iconv" in told.err, argv
+        assert "at character" in told.err
+    file = tmp_path / "given.json"
+    file.write_bytes(b'{"seeds":\n "caf\xe9"}')
+    for argv in (["query", "--file", file], ["merge", "root", "--decide", file]):
+        told = run(*argv).err
+        assert told.startswith("error[invalid_text]") and "the byte 0xe9 at byte 6 of line 2" in told, told
+        assert "codec" not in told and "given.json" in told

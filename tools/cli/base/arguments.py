@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
-from worlddb import EMBEDDERS, InputError, __version__
+from worlddb import EMBEDDERS, InputError, InvalidText, __version__
 from worlddb.tools.cli.base.output import Output
 
 DONE: Final = 0
@@ -410,4 +410,45 @@ def standard_input(remedy: str) -> str:
     try:
         return sys.stdin.read().removesuffix("\n")
     except UnicodeDecodeError as error:
-        raise InputError(f"Standard input is not text: {error}", "Give it as UTF-8") from None
+        raise not_utf8("Standard input", error) from None
+
+
+_GIVE_UTF8: Final = "Give it in UTF-8: `iconv -f latin1 -t utf-8` makes it of a text in Latin-1"
+
+
+def not_utf8(what: str, error: UnicodeDecodeError) -> InvalidText:
+    """The error that names the byte of an input that is not UTF-8, and its place."""
+    before = error.object[: error.start]
+    line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")
+    return InvalidText(
+        f"{what} is not UTF-8: the byte 0x{error.object[error.start]:02x} at byte {column} of line {line}",
+        _GIVE_UTF8,
+    )
+
+
+def utf8(given: bytes, what: str) -> str:
+    """Read the text of a file that was named.
+
+    Raises:
+        InvalidText: it is not UTF-8.
+    """
+    try:
+        return given.decode()
+    except UnicodeDecodeError as error:
+        raise not_utf8(what, error) from None
+
+
+def question(words: Sequence[str]) -> str:
+    """Join the words of a question.
+
+    Raises:
+        InvalidText: a byte that was typed is not UTF-8: it would be asked without it.
+    """
+    text = " ".join(words)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        # What was typed comes from the system with such bytes as U+DC80 to U+DCFF.
+        found = f"the byte 0x{ord(text[error.start]) & 0xFF:02x} at character {error.start}"
+        raise InvalidText(f"The question is not UTF-8: {found}", _GIVE_UTF8) from None
+    return text

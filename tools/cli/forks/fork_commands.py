@@ -98,7 +98,7 @@ def _apart(*sides: str) -> tuple[str, ...]:
 
 def _decided(path: str) -> dict[str, Any]:
     try:
-        found = json.loads(Path(path).read_text("utf-8"))
+        found = json.loads(arguments.utf8(Path(path).read_bytes(), path))
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read: {error}", "Give a JSON object of ids with ours or theirs") from None
     if not isinstance(found, dict):

@@ -147,6 +147,7 @@ def _from_file(args: base.Namespace) -> Query:
             document = file.read(MAX_FILE_BYTES + 1)
     if len(document) > MAX_FILE_BYTES:
         raise InputError(f"{os.fsdecode(args.file)!r:.200} is too large for a query", "Write one with --print")
+    arguments.utf8(document, "Standard input" if args.file == "-" else os.fsdecode(args.file))
     return Query.from_json(document)
 
 
@@ -154,7 +155,7 @@ def _typed(args: base.Namespace, named: Named) -> Query:
     """Build the query from the command line."""
     query = Query.of(
         seeds=None if args.seed is None else [named(text) for text in args.seed],
-        text=args.text,
+        text=None if args.text is None else arguments.question([args.text]),
         world=None if args.world is None else named(args.world),
         k=args.k,
         lanes=args.lanes,

@@ -278,7 +278,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
         arguments.check_place(args.receipt)
         arguments.refuse_existing(args.receipt, overwrite=False)
     with stores.existing(args) as db:
-        view, found, named, absence = _answered(db, args, question := " ".join(args.text))
+        view, found, named, absence = _answered(db, args, question := arguments.question(args.text))
         if found.receipt is not None:
             from worlddb import recall_receipt_text
 

@@ -137,7 +137,10 @@ def _context_arguments(parser: Parser) -> None:
 
 def _context(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
-        text, note = _memory(db, args).context(" ".join(args.question), max_tokens=args.max_tokens), _note(db, args)
+        text, note = (
+            _memory(db, args).context(arguments.question(args.question), max_tokens=args.max_tokens),
+            _note(db, args),
+        )
 
         def write(page: Page) -> None:
             for line in text.splitlines():
