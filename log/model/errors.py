@@ -355,6 +355,17 @@ def _secrets() -> re.Pattern[str]:
     return re.compile(rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?:{tokens})|{'|'.join(_BEHIND)}")
 
 
+@functools.cache
+def _token() -> re.Pattern[str]:
+    return re.compile("|".join(_TOKENS))
+
+
+@functools.cache
+def _line_end() -> re.Pattern[str]:
+    """A line end between signs of a token, also as Python and JSON write it, with what indents the next line."""
+    return re.compile(r"(?<=[\w.~+/-])(?:\\?[\r\n]|\\+[rn])(?:[\r\n \t]|\\+[rnt])*(?=[\w.~+/=-])")
+
+
 _HIDDEN: Final = (
     r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     r"\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
@@ -402,7 +413,7 @@ def concealed(text: str) -> str:
     """
     if len(text) < _SHORTEST:
         return text
-    text = _secrets().sub(_CONCEALED, text)
+    text = _secrets().sub(_CONCEALED, _concealed_across_lines(text))
     plain, places = unhidden(text, escaped=True)
     if len(plain) == len(text) and plain == text:
         return text
@@ -411,6 +422,39 @@ def concealed(text: str) -> str:
         pieces += [text[at : places[found.start()]], _CONCEALED]
         at = places[found.end() - 1] + 1
     return "".join((*pieces, text[at:]))
+
+
+def _concealed_across_lines(text: str) -> str:
+    """A text without the credentials that go on behind a line end: of such a one the second half would be shown."""
+    if not any(sign in text for sign in "\n\r\\"):
+        return text
+    plain, places = unhidden(text, escaped=True)
+    kept, at = list[int](), 0
+    for end in _line_end().finditer(plain):
+        kept += range(at, end.start())
+        at = end.end()
+    if not at:
+        return text
+    kept += range(at, len(plain))
+    joined, pieces, done, start = "".join(plain[place] for place in kept), list[str](), 0, 0
+    while (found := _first_credential(joined, kept, plain, start)) is not None:
+        begin, start = found
+        pieces += [text[done : places[kept[begin]]], _CONCEALED]
+        done = places[kept[start - 1]] + 1
+    return "".join((*pieces, text[done:]))
+
+
+def _first_credential(joined: str, kept: Sequence[int], plain: str, start: int) -> tuple[int, int] | None:
+    """Where a credential lies in a text without line ends, from a place on; a line may begin with one."""
+    behind = next(iter(_secrets().finditer(joined, start)), None)
+    at = start
+    while (token := _token().search(joined, at)) is not None and (behind is None or token.start() < behind.start()):
+        before = kept[token.start()] - 1
+        is_new_line = token.start() > 0 and kept[token.start() - 1] != before
+        if is_new_line or before < 0 or not (plain[before].isascii() and plain[before].isalnum()):
+            return token.span()
+        at = token.start() + 1
+    return None if behind is None else behind.span()
 
 
 _SHORTEST: Final = 8

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -87,6 +88,26 @@ def test_every_kind_of_credential_is_concealed_also_where_it_is_cut_off() -> Non
                 shown = errors.concealed(f"There is no {each.text[: found.start + cut]!r}")
                 assert secret[12:cut] not in shown, shown
     assert tried > 100
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\\\n", "\n  ", "\u200b\n"])
+def test_the_second_half_of_a_credential_that_a_line_end_breaks_is_concealed_too(end: str) -> None:
+    """The first half was concealed, or too short for that, and the half behind the line end was shown."""
+    for secret in SECRETS:
+        for cut in range(secret.rindex(":") + 2 if "://" in secret else 8, len(secret) - 8):
+            broken = secret[:cut] + end + secret[cut:]
+            shown = told(secret) if "://" not in secret else secret.rpartition(":")[2][:-6]
+            for before in ("", "x ", "a word\n"):
+                for text in (
+                    f"There is no {before}{broken}",
+                    f"There is no {before + broken!r}",
+                    json.dumps(before + broken),
+                ):
+                    left = errors.concealed(text)
+                    halves = (shown, secret[cut : cut + 8], secret[max(cut - 8, 0) : cut] if cut > 20 else shown)
+                    assert not any(len(half) > 5 and half in left for half in halves), (text, left)
+    text = "Several worlds fit:\n    3fa9c2d1  Note\n    C:\\new\\ready  Topic"
+    assert errors.concealed(text) == text
 
 
 def test_what_is_no_credential_is_told_as_it_was() -> None:

@@ -31,7 +31,7 @@ _CURLY: Final = str.maketrans(dict.fromkeys("“”„‟❝❞❠〝〞〟＂ʺ
 
 def quoted(text: str, most: int = MOST) -> str:
     """Return the beginning of a text in quotation marks that nothing inside it closes."""
-    inside = concealed(one_line(text)).translate(_CURLY)
+    inside = concealed(one_line(concealed(text))).translate(_CURLY)
     return f"“{inside[: most - 1]}…”" if len(inside) > most else f"“{inside}”"
 
 
