@@ -16,7 +16,7 @@ from blake3 import blake3
 
 from worlddb.log.model import checkpoint, errors, merkle
 from worlddb.log.model.events import Forked, Imported, TakenOver
-from worlddb.log.store import copies, environment, scratch, shared_environment, verify
+from worlddb.log.store import copies, environment, high_water, scratch, shared_environment, verify
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.index_check import index_findings
 from worlddb.projections.runner import apply_commit, head_row_findings
@@ -43,6 +43,7 @@ def verify_store(
     """
     findings = verify.page_findings(env.damaged_pages())
     if findings:
+        high_water.note_damage(env.folder, high_water.Damage(min(found.seq for found in findings), deep))
         return verify.Totals(0, 0, 0), sorted(findings), "" if anchor is None else verify.UNREADABLE
 
     def read(work: Callable[[LmdbLog], object]) -> object:
@@ -59,6 +60,7 @@ def verify_store(
         findings.extend(compare_with_replay(env, last, progress))
     if not findings:
         findings.extend(tree_findings(env, last))
+    _note(env, deep, findings)
     if not findings:
         findings.extend(verify.Finding(0, found.problem) for found in index_findings(env, deep=deep))
     if deep and not findings:
@@ -71,6 +73,19 @@ def verify_store(
     findings = [_with_command(env.folder, finding) for finding in findings]
     findings.sort(key=lambda finding: finding.seq)
     return totals, findings, verdict
+
+
+def _note(env: environment.Environment, deep: bool, findings: list[verify.Finding]) -> None:
+    """Keep everybody from writing to a log or tables that are damaged, until they are found whole as deeply.
+
+    Indexes and snapshots are made anew from these. What lies beside the log is of no commit, and older stores have it.
+    """
+    noted = high_water.noted_damage(env.folder)
+    damaged = [found.seq for found in findings if found.seq and found.problem != verify.UNFINISHED]
+    if damaged:
+        high_water.note_damage(env.folder, high_water.Damage(min(damaged), deep))
+    elif noted is not None and deep >= noted.deep and not findings:
+        high_water.forget_damage(env.folder)
 
 
 def _with_command(folder: Path, finding: verify.Finding) -> verify.Finding:

@@ -7,7 +7,7 @@ from typing import Final
 
 from worlddb.log.model import blobs, codec, errors, hashing, ids
 from worlddb.log.model.events import Created
-from worlddb.log.store import environment, verify
+from worlddb.log.store import environment, high_water, verify
 from worlddb.log.store.log import LmdbLog, record_keys
 from worlddb.projections.tables.apply import apply, log_marks, rehash
 from worlddb.projections.tables.storage import rows, schema
@@ -182,10 +182,6 @@ LAST_COMMITS: Final = 16
 """So many of the last commits are looked at before a handle first writes, ..."""
 _LAST_EVENTS: Final = 256
 """... as long as they have no more events; of one that has, only the hashes of its header and its events are."""
-DAMAGE_REMEDY: Final = (
-    "Nothing was written. Run `worlddb verify --deep`: if only tables are wrong, `worlddb rebuild` mends them; else"
-    " restore the store from a backup"
-)
 
 
 def refuse_damaged_end(env: environment.Environment) -> None:
@@ -203,7 +199,9 @@ def refuse_damaged_end(env: environment.Environment) -> None:
         log, tables = LmdbLog(txn), rows.Tables(txn)
         for found in _end_findings(log, tables, log.head().seq):
             raise errors.DamagedStore(
-                f"Commit {found.seq} is not what was written: {found.problem}", DAMAGE_REMEDY, seq=found.seq
+                f"Commit {found.seq} is not what was written, so nothing was added: {found.problem}",
+                high_water.DAMAGE_REMEDY,
+                seq=found.seq,
             )
 
 

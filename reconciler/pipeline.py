@@ -16,7 +16,7 @@ from worlddb.log.model.clock import RELEASED_AT, Clock, Entropy, now_of
 from worlddb.log.model.events import NONE, Created, Erased, StoreCreated
 from worlddb.log.redaction import credentials
 from worlddb.log.redaction.personal_data import Redactor
-from worlddb.log.store import copies, environment, group_commit
+from worlddb.log.store import copies, environment, group_commit, high_water
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections import runner, scrub
 from worlddb.projections.tables.apply.log_marks import add_commit, refuse_supposed, secret_of
@@ -422,6 +422,7 @@ def _make_ready(writer: Writer, log: LmdbLog, tables: rows.Tables) -> None:
     if not log.check_format():
         raise errors.NotAStore(f"{writer.env.folder} holds no store", "Open it with create=True")
     refuse_copy(writer, log)
+    high_water.refuse_noted_damage(writer.env.folder)
     if tables.progress().seq != log.head().seq:
         runner.rebuild_unless_level(log, tables)
     if tables.supposed_at():

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from worlddb.log.model import errors, ids, limits, times
 from worlddb.log.model.clock import Clock, Entropy, SystemClock, SystemEntropy, monotonic, now_of
-from worlddb.log.store import scratch
+from worlddb.log.store import high_water, scratch
 from worlddb.projections.scrub import finish_erasures
 from worlddb.query.history.journal import Entry, LastTold, commit_entries, followed, journal
 from worlddb.query.reads import store_facts, window
@@ -1439,7 +1439,9 @@ class Database(WriteCalls):
         that one that was rewritten with fresh hashes or cut short is found. Each verifier key in ``keys`` must have
         signed it.
 
-        Never raises for damage: what does not hold is listed, with the first bad commit (0: outside the log).
+        Never raises for damage: what does not hold is listed, with the first bad commit (0: outside the log). Once a
+        commit or a table is found damaged, every process refuses to write, until ``rebuild`` has mended it or a
+        verification as deep finds nothing.
 
         Raises:
             MalformedFile: ``head`` is no checkpoint.
@@ -1484,6 +1486,8 @@ class Database(WriteCalls):
         wanted = tuple(name for name in PROJECTIONS if not names or name in names)
         began = monotonic()
         self._reader.rebuild(wanted, progress)
+        if TABLES_NAME in wanted and (noted := high_water.noted_damage(self._env.folder)) is not None:
+            self.verify(deep=noted.deep, progress=progress)  # What finds nothing takes the note away.
         return Rebuilt(wanted, monotonic() - began, self.view().hash())
 
     def catch_up(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from worlddb.projections.indexes.vector_rows import Matrix
     from worlddb.reconciler.backup.backups import BackedUp
 
+_LOG: Final = logging.getLogger("worlddb.store")
 DEFAULT_TIMEOUT_SECONDS: Final = 10.0
 """How long a write waits for another process's."""
 MAX_THREADS: Final = 4
@@ -344,6 +346,9 @@ class StoreReader:
             raise errors.DamagedStore(
                 "The log begins with another event than a store's", "Restore it from a backup", seq=1
             )
+        if high_water.noted_damage(env.folder) is not None:
+            told = "a verification found %s damaged: what is read may be wrong, and writes are refused. %s"
+            _LOG.warning(told, env.folder, high_water.DAMAGE_REMEDY)
         self.root = first.root
         self.interiors = InteriorCache(partial(self._kept_place, witness.SUMMARIES))
         self._ended = False

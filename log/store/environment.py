@@ -3,6 +3,7 @@
     DIR/data.mdb, lock.mdb     LMDB: log, blobs and tables, which commit together
     DIR/writer.lock, .json     the lock between writers, and who holds it
     DIR/high-water             the last acknowledged commit, which opening compares
+    DIR/damaged                that a verification found damage; writes are refused while it is there
     DIR/.scrub/                the data file being written anew after an erasure
     DIR/indexes/               projections that catch up by checkpoint; may be deleted at any time
     DIR/snapshots/             the store as it was at some commits; may be deleted at any time

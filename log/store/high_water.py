@@ -16,8 +16,12 @@ The mark, big-endian:
     the transaction left (both trees, last page), u32 CRC-32 of all that
 
 A mark that is missing, torn or does not have its checksum says nothing. Without it the metas are still compared.
+
+Another mark, ``DIR/damaged``, says that a verification has found damage: from then on no process writes to the store,
+until one as deep finds nothing, which takes the mark away. It names the first bad commit, and no text.
 """
 
+import json
 import os
 import struct
 import zlib
@@ -34,6 +38,11 @@ MARK_FILE: Final = "high-water"
 _MAGIC: Final = b"wdb-mark"
 _MARK = struct.Struct(">8sQ32sQQI")
 _CHECKSUM = struct.Struct(">I")
+DAMAGE_FILE: Final = "damaged"
+DAMAGE_REMEDY: Final = (
+    "Run `worlddb verify --deep`: if only tables are wrong, `worlddb rebuild` mends them; else restore the store from a"
+    " backup. A verification that finds nothing lets writes go on"
+)
 _REMEDY: Final = "Restore the store from a backup, and check the disk"
 _ATTEMPTS: Final = 8
 """How often a file that others write to is looked at before it is taken for what it seems."""
@@ -61,6 +70,59 @@ def marked(folder: Path) -> Mark | None:
         return None
     magic, seq, chain, transaction, inode, meta = _MARK.unpack_from(stored)
     return Mark(log.Head(seq, chain), transaction, inode, meta) if magic == _MAGIC else None
+
+
+class Damage(NamedTuple):
+    """What a verification has found: the first bad commit (0: in none), and whether it was a deep one."""
+
+    seq: int
+    deep: bool
+
+
+def noted_damage(folder: Path) -> Damage | None:
+    """What is noted of damage in a directory; a note that cannot be read is one of a deep verification."""
+    try:
+        with open(folder / DAMAGE_FILE, "rb", buffering=0) as opened:
+            stored = opened.read()
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return Damage(0, True)
+    try:
+        found = json.loads(stored)
+        return Damage(int(found["seq"]), bool(found["deep"]))
+    except (ValueError, TypeError, KeyError):
+        return Damage(0, True)
+
+
+def note_damage(folder: Path, damage: Damage) -> None:
+    """Keep every process from writing, as far as the directory can be written to."""
+    before = noted_damage(folder)
+    kept = damage if before is None else Damage(damage.seq, damage.deep or before.deep)
+    with suppress(OSError):
+        (folder / DAMAGE_FILE).write_text(json.dumps(kept._asdict()) + "\n")
+
+
+def forget_damage(folder: Path) -> None:
+    """Let writes go on."""
+    with suppress(OSError):
+        (folder / DAMAGE_FILE).unlink()
+
+
+def refuse_noted_damage(folder: Path) -> None:
+    """Look before anything is written; two microseconds where there is no note.
+
+    Raises:
+        DamagedStore: a verification has found damage.
+    """
+    found = noted_damage(folder)
+    if found is not None:
+        where = f", first in commit {found.seq}" if found.seq else ""
+        raise errors.DamagedStore(
+            f"A verification found {folder} damaged{where} (says {DAMAGE_FILE} in it), so nothing was written",
+            DAMAGE_REMEDY,
+            seq=found.seq or None,
+        )
 
 
 class MarkFile:

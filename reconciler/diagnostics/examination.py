@@ -76,6 +76,7 @@ def examine(
         going.check("permissions", partial(location.permissions, folder))
         going.check("leftovers", partial(location.leftovers, folder))
         going.check("locks", partial(location.locks, folder))
+        going.check("noted damage", partial(location.noted_damage, folder))
         try:
             env = environment.Environment(folder, author=_AUTHOR, timeout_seconds=_TIMEOUT_SECONDS)
         except WorldDBError as error:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from worlddb.log.store import durable, environment, lock, scratch, shared_environment
+from worlddb.log.store import durable, environment, high_water, lock, scratch, shared_environment
 from worlddb.reconciler.background.worker import LEASE_FILE
 from worlddb.reconciler.diagnostics.installation import Symptom, on, quoted, restored
 
@@ -187,6 +187,21 @@ def leftovers(folder: Path) -> Iterator[Symptom]:
             "It takes room; the next erasure, or one that is to be finished, begins it anew",
             "Delete it when no program uses the store, or leave it to the next erasure",
             f"rm -r {quoted(folder / shared_environment.REWRITE_FOLDER)}",
+        )
+
+
+def noted_damage(folder: Path) -> Iterator[Symptom]:
+    """Has a verification found damage, for which writes are refused."""
+    found = high_water.noted_damage(folder)
+    if found is not None:
+        yield Symptom(
+            "writes_refused",
+            True,
+            str(folder / high_water.DAMAGE_FILE),
+            f"A verification found damage{f', first in commit {found.seq}' if found.seq else ''}",
+            "Nothing can be written to the store, and what is read of it may be wrong",
+            high_water.DAMAGE_REMEDY,
+            on(folder, "verify --deep" if found.deep else "verify"),
         )
 
 

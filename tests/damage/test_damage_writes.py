@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -85,3 +87,67 @@ def test_what_was_erased_retired_or_written_in_one_large_commit_is_no_damage(sto
     with worlddb.open(store, author="x") as db:
         db.create("fact", "New")
         assert db.verify(deep=True).ok
+
+
+OTHER_PROCESS = """
+import sys, worlddb
+with worlddb.open(sys.argv[1], author="y") as db:
+    print(len(list(db.view().children())))
+    db.create("fact", "From elsewhere")
+"""
+
+
+def old_row(store: Path, table: str) -> bytes:
+    """A row of a table that no first write looks at."""
+    return rows_of(store, table)[3]
+
+
+def test_once_found_damaged_nobody_writes_until_it_was_mended(store: Path) -> None:
+    flip(store, old_row(store, "hashes"), 3)
+    with worlddb.open(store, author="x") as db, worlddb.open(store, author="z") as other:
+        db.create("fact", "Before it was found")
+        assert not db.verify(deep=True).ok
+        for handle in (db, other):
+            with pytest.raises(worlddb.DamagedStore, match="worlddb rebuild"):
+                handle.create("fact", "After")
+        command = [sys.executable, "-c", OTHER_PROCESS, str(store)]
+        elsewhere = subprocess.run(command, check=False, capture_output=True, text=True)
+        assert elsewhere.stdout.strip() == "31", "reads go on"
+        assert "DamagedStore" in elsewhere.stderr and "what is read may be wrong" in elsewhere.stderr
+        assert "writes_refused" in {symptom.code for symptom in worlddb.diagnose(store).symptoms}
+        assert db.verify().ok, "it looks at less than what found the damage"
+        with pytest.raises(worlddb.DamagedStore):
+            db.create("fact", "After")
+        db.rebuild()
+        for handle in (db, other):
+            handle.create("fact", "After")
+        assert db.verify(deep=True).ok
+    assert worlddb.diagnose(store, deep=True).ok
+
+
+def test_a_damaged_log_stays_refused_and_a_whole_file_in_its_place_is_written_to_once_verified(store: Path) -> None:
+    whole = (store / "data.mdb").read_bytes()
+    text = min(key for key, value in forge.pairs(store) if key[0] == forge.BLOBS and b"what fact 3 says" in value)
+    flip(store, text, -12)
+    with worlddb.open(store, author="x") as db:
+        assert not db.verify().ok
+        with pytest.raises(worlddb.DamagedStore):
+            db.rebuild()
+        with pytest.raises(worlddb.DamagedStore) as told:
+            db.create("fact", "After")
+        assert told.value.details["seq"] == forge.seq_of(text)
+    (store / "data.mdb").write_bytes(whole)
+    with worlddb.open(store, author="x") as db:
+        with pytest.raises(worlddb.DamagedStore, match="verify"):
+            db.create("fact", "After")
+        assert db.verify().ok
+        db.create("fact", "After")
+
+
+def test_a_head_of_another_store_keeps_nobody_from_writing(store: Path, tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "other", author="x") as db:
+        db.create("fact", "Elsewhere")
+        head = db.checkpoint()
+    with worlddb.open(store, author="x") as db:
+        assert not db.verify(head=head).ok
+        db.create("fact", "After")
