@@ -99,10 +99,21 @@ def decoded(place: Place, decode: Callable[[Given], Made], given: Given) -> Made
     except UnicodeDecodeError as error:
         raise malformed(place, f"the byte {error.object[error.start]:#04x} is not valid UTF-8", SAVE_AS_UTF8) from None
     except msgspec.MsgspecError as error:
+        if isinstance(given, bytes | bytearray | msgspec.Raw) and (byte := _wrong_byte(bytes(given))) is not None:
+            raise malformed(place, f"the byte {byte:#04x} is not valid UTF-8", SAVE_AS_UTF8) from None
         found = _PLACE.fullmatch(str(error))
         if found is None:
             raise malformed(place, str(error)) from None
         raise malformed(place.at(place.path + found["path"][1:]), found["what"]) from None
+
+
+def _wrong_byte(given: bytes) -> int | None:
+    """The first byte that is not UTF-8, which msgspec tells by errors of two kinds."""
+    try:
+        given.decode()
+    except UnicodeDecodeError as error:
+        return error.object[error.start]
+    return None
 
 
 def refuse_repeated(place: Place, key: str | None) -> None:

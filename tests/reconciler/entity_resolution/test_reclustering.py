@@ -19,6 +19,7 @@ from worlddb.reconciler.background import reclustering
 from worlddb.reconciler.background.reclustering import MAX_EDGES, Surroundings
 from worlddb.reconciler.background.worker import background_lease
 from worlddb.reconciler.embedding.vectors_of_texts import LABELLED_TYPES
+from worlddb.reconciler.entity_resolution import resolver
 from worlddb.tools.importers.run import ingest_files
 
 
@@ -490,13 +491,13 @@ def test_what_was_compared_is_judged_before_the_next_and_a_tiebreaker_is_asked_b
     steps: list[str] = []
 
     def noted(name: str) -> None:
-        call = getattr(reclustering.resolver, name) if name == "considered" else getattr(reclustering, name)
+        call = getattr(resolver, name) if name == "considered" else getattr(reclustering, name)
 
         def noting(*given: Any, **options: Any) -> Any:
             steps.append(name)
             return call(*given, **options)
 
-        monkeypatch.setattr(reclustering.resolver if name == "considered" else reclustering, name, noting)
+        monkeypatch.setattr(resolver if name == "considered" else reclustering, name, noting)
 
     with new_store(embedder=None) as db:
         with db.batch() as tx:

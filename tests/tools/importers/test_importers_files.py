@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 import zstandard
 
@@ -36,6 +37,17 @@ def write(tmp_path: Path) -> Callable[[str, bytes], Path]:
         return path
 
     return written
+
+
+@pytest.mark.parametrize("told", [msgspec.DecodeError("Invalid UTF-8 encoded string - at `$[0]`"), None])
+def test_a_byte_that_is_not_utf_8_is_named_however_the_decoder_tells_of_it(told: Exception | None) -> None:
+    def decode(given: bytes) -> str:
+        if told is not None:
+            raise told
+        return given.decode()
+
+    with pytest.raises(MalformedFile, match="the byte 0xe9 is not valid UTF-8"):
+        input_files.decoded(input_files.Place(Path("a.json")), decode, b"caf\xe9")
 
 
 def test_a_plain_file_is_read_as_it_is(write):
