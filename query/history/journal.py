@@ -52,9 +52,9 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def journal(
-    reader: SnapshotSource, first: int, last: int, ref: str | None = None, *, place: Place | None = None
+    reader: SnapshotSource, first: int, last: int, ref: str | None = None, *, place: Place | None = None, skip: int = 0
 ) -> Iterator[Entry]:
-    """The events of commits ``first`` to ``last``; with ``ref`` (full hex id) those naming it.
+    """The events of commits ``first`` to ``last`` but the first ``skip``; with ``ref`` (full hex id) those naming it.
 
     With ``place``, as seen from there: an event that names something outside, or no world at all, is left out, and
     ``index`` counts what is shown of its commit.
@@ -66,13 +66,27 @@ def journal(
             tables = None if place is None or not place.is_confined else VisibleSnapshot(snapshot, place).tables
             end = min(seq + PAGE, last + 1)
             while seq < end and len(entries) < wanted:
-                entries.extend(islice(commit_entries(snapshot.log, seq, ref, tables, index), wanted - len(entries)))
+                count = _count(snapshot.log, seq, ref, tables) if skip else 0
+                if not skip or skip < count:
+                    begin, passed = (index + skip, 0) if ref is None else (index, skip)
+                    found = commit_entries(snapshot.log, seq, ref, tables, begin)
+                    entries.extend(islice(found, passed, passed + wanted - len(entries)))
+                skip = max(0, skip - count)
                 seq, index = seq + 1, 0
         if len(entries) == wanted:
             # The commit of the last one may have more.
             seq, index = entries[-1].seq, entries[-1].index + 1
         wanted = min(FEW * wanted, MANY)
         yield from entries
+
+
+def _count(log: LmdbLog, seq: int, ref: str | None, tables: TableReads | None) -> int:
+    """How many events of a commit are shown."""
+    if ref is None and tables is None:
+        return log.header(seq).event_count
+    events = log.events(seq).events
+    shown = events if tables is None else _shown(tables, events)
+    return sum(1 for event in shown if ref is None or ref in named_by(event))
 
 
 def followed(reader: SnapshotSource, first: int, ref: str | None, patience_seconds: float | None) -> Iterator[Entry]:

@@ -812,11 +812,13 @@ class View:
         with self._snapshot() as snapshot:
             return blame(snapshot, self._named(snapshot, ref), self.moment)
 
-    def log(self, first: int = 1, last: int | None = None, *, ref: Any = None) -> Iterator[Entry]:
+    def log(self, first: int = 1, last: int | None = None, *, ref: Any = None, skip: int = 0) -> Iterator[Entry]:
         """The events of commits ``first`` to ``last`` (default: the view's) as a person reads them.
 
-        With ``ref`` only those that name that world. Of a confined view, those that name nothing from outside.
+        With ``ref`` only those that name that world. Of a confined view, those that name nothing from outside. ``skip``
+        passes over so many of them.
         """
+        limits.checked_number(skip, "skip", 0, LARGEST)
         limits.checked_number(first, "first", 0, LARGEST)
         if last is not None:
             limits.checked_number(last, "last", 0, LARGEST)
@@ -825,7 +827,7 @@ class View:
             with self._snapshot() as snapshot:
                 wanted = snapshot.tables.node(self._node(snapshot, ref)).lineage.hex()
         through = self.seq if last is None else min(last, self.seq)
-        return journal(self._window.reader, first, through, wanted, place=self._window.place)
+        return journal(self._window.reader, first, through, wanted, place=self._window.place, skip=skip)
 
     def proposals(self, *, status: str | None = "pending") -> list[records.Proposal]:
         """Proposals in the order they were staged; ``status=None`` for all of them."""

@@ -43,6 +43,11 @@ def test_a_few_events_of_a_large_commit_are_told_without_reading_the_rest(tmp_pa
         assert inside == list(range(tx.receipt.events))
         last = next(iter(db.view().find(name="inside 699")))
         assert [entry.event for entry in db.log(ref=last)] == ["created", "linked"]
+        for view in (db.view(), db.view(world=within)):
+            for how in ({}, {"ref": last}, {"first": 3}):
+                told = list(view.log(**how))
+                for skip in (0, 1, 3, 299, 700, len(told) - 1, len(told), len(told) + 5):
+                    assert list(view.log(**how, skip=skip)) == told[skip:], (how, skip)
         entry = mock.Mock(wraps=journal._entry)
         monkeypatch.setattr(journal, "_entry", entry)
         assert len(list(islice(db.log(), 5))) == 5 and entry.call_count < 50

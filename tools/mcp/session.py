@@ -78,6 +78,8 @@ MAX_NAMED: Final = 5
 """Scopes that are named in the place of one that is not there."""
 _ALIKE: Final = 0.66
 """How alike ids are that may be one misspelt, as ``difflib`` has it."""
+MAX_EVENTS: Final = 2**32 - 1
+"""Behind how many events of a log, or of a commit, a cursor leads."""
 _PLACE: Final = struct.Struct(">QqI")
 
 
@@ -106,8 +108,8 @@ class Cursors:
             stored = self._cipher.encrypt(stored, [self._world])
         return base64.urlsafe_b64encode(stored).decode()
 
-    def place(self, cursor: str) -> Place:
-        """Decode a cursor.
+    def place(self, cursor: str, most: int = tool_arguments.MAX_OFFSET) -> Place:
+        """Decode a cursor, whose offset is ``most`` at most.
 
         Raises:
             InputError: it is not a cursor of this session.
@@ -119,7 +121,7 @@ class Cursors:
             place = Place(*_PLACE.unpack(stored))
         except (ValueError, InvalidTag, struct.error):
             place = None
-        if place is None or not 0 <= place.offset <= tool_arguments.MAX_OFFSET:
+        if place is None or not 0 <= place.offset <= most:
             raise worlddb.InputError(
                 f"There is no page {cursor!r:.60}", "Give next_cursor of an answer as it is, or none"
             )
@@ -146,9 +148,12 @@ class ResumedView(NamedTuple):
 
     def page(self, items: Iterable[Item], limit: int) -> tuple[list[Item], str | None]:
         """Return one page of the items, and the cursor of the next page if there is one."""
-        taken = list(islice(items, self.offset, self.offset + limit + 1))
-        end = self.offset + limit
-        more = len(taken) > limit and end <= tool_arguments.MAX_OFFSET
+        return self.page_behind(islice(items, self.offset, None), limit, tool_arguments.MAX_OFFSET)
+
+    def page_behind(self, items: Iterable[Item], limit: int, most: int = MAX_EVENTS) -> tuple[list[Item], str | None]:
+        """As :meth:`page`, of the items behind the earlier pages, of which there may be ``most``."""
+        taken, end = list(islice(items, limit + 1)), self.offset + limit
+        more = len(taken) > limit and end <= most
         cursor = self.cursors.text(Place(self.view.seq, self.view.valid, end)) if more else None
         return taken[:limit], cursor
 
@@ -213,15 +218,22 @@ class Session(Scopes):
             # One answer for all moments before this world, or the first of them would tell when others began.
             raise worlddb.UnknownReference("Nothing was known here by then", "Ask for a later time") from None
 
-    def resume(self, cursor: str | None, *, valid: str | None = None, known: str | int | None = None) -> ResumedView:
-        """Return the view and offset of a page: the cursor's, else as asked for.
+    def resume(
+        self,
+        cursor: str | None,
+        *,
+        valid: str | None = None,
+        known: str | int | None = None,
+        most: int = tool_arguments.MAX_OFFSET,
+    ) -> ResumedView:
+        """Return the view and offset of a page: the cursor's, which is ``most`` at most, else as asked for.
 
         Raises:
             InputError: the cursor is none.
         """
         if cursor is None:
             return ResumedView(self.view(valid=valid, known=known), 0, self._cursors)
-        place = self._cursors.place(cursor)
+        place = self._cursors.place(cursor, most)
         view = self.db.view(seq=place.seq, valid=place.valid, world=self.world)
         return ResumedView(view, place.offset, self._cursors)
 

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 import msgspec
 
 from worlddb import InputError
-from worlddb.tools.mcp.session import Cursors, Place
+from worlddb.tools.mcp.session import MAX_EVENTS, Cursors, Place
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server import wire_values
 from worlddb.tools.server.client_desk import Desk
@@ -35,7 +35,7 @@ def follow(desk: Desk, asked: Asked) -> Reply:
 def _behind(cursors: Cursors, after: str) -> Place:
     """Return where a stream goes on behind the event of an id."""
     try:
-        place = cursors.place(after)
+        place = cursors.place(after, MAX_EVENTS)
     except InputError:
         raise InputError(
             f"No event has the id {after!r:.80}",
@@ -70,8 +70,8 @@ class _Followed:
         if view.seq < self._at.seq:
             return b""
         parts = []
-        entries = (each for each in view.log(self._at.seq) if (each.seq, each.index) >= (self._at.seq, self._at.offset))
-        found = list(islice(entries, MAX_AT_ONCE))
+        rest = view.log(self._at.seq, self._at.seq, skip=self._at.offset)
+        found = list(islice(chain(rest, view.log(self._at.seq + 1)), MAX_AT_ONCE))
         for entry in found:
             told = msgspec.json.encode(wire_values.entry(entry, commits=self._desk.commits))
             name = self._cursors.text(Place(entry.seq, 0, entry.index)).encode()

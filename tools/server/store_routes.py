@@ -1,12 +1,12 @@
 """Routes of decisions, and of the store as a whole: proposals, conflicts, head, proofs, log, keys."""
 
 from collections.abc import Callable
-from itertools import islice
 from typing import Any, Final
 
 import worlddb
 from worlddb import Receipt, View
 from worlddb.client import wire_records as wire
+from worlddb.tools.mcp.session import MAX_EVENTS
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server import wire_values
 from worlddb.tools.server.client_desk import Desk
@@ -79,10 +79,10 @@ def log(desk: Desk, asked: Asked) -> Reply:
     query: types.ReadLog = asked.query
     if not desk.commits and (query.first, query.last) != (1, None):
         raise worlddb.InputError("Commits have no numbers here", "Leave out first and last")
-    resumed = desk.session.resume(query.cursor)
+    resumed = desk.session.resume(query.cursor, most=MAX_EVENTS)
     ref = None if query.ref is None else desk.ref(resumed.view, query.ref)
-    found = resumed.view.log(query.first, query.last, ref=ref)
-    page, cursor = resumed.page(islice(found, resumed.offset + query.limit + 1), query.limit)
+    found = resumed.view.log(query.first, query.last, ref=ref, skip=resumed.offset)
+    page, cursor = resumed.page_behind(found, query.limit)
     told = [wire_values.entry(each, commits=desk.commits) for each in page]
     return Reply({"entries": told, "next_cursor": cursor})
 
