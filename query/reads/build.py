@@ -431,7 +431,7 @@ def several(validity: times.Validity) -> tuple[records.Valid, ...]:
     return tuple(records.Valid(*piece) for piece in validity.pieces) if len(validity.pieces) != 1 else ()
 
 
-def _stated(row: VersionRow) -> str:
+def stated_start(row: VersionRow) -> str:
     """Whether somebody stated where a version begins."""
     if row.stated == events.UNKNOWN:
         return ""
@@ -452,7 +452,7 @@ def version(snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVersion
         name=text.name,
         content=text.content,
         valid=records.Valid(validity.start, validity.end),
-        start=_stated(row),
+        start=stated_start(row),
         seq=row.seq,
         ingested_at=header.ingest_time,
         author=header.author,

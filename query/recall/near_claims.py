@@ -18,7 +18,7 @@ from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.claims import claim_frame, claim_relation
 from worlddb.query.claims.claim_relation import Compared, Relation
 from worlddb.query.question.question import CONVEX, LANES, Question, Request
-from worlddb.query.reads import world_lookup
+from worlddb.query.reads import build, world_lookup
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import recall
 from worlddb.query.recall.candidates import Gate
@@ -50,7 +50,8 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
 
     ``relation``: the new one says the ``same``, would be a ``replacement`` or a ``contradiction``, or is
     ``compatible``: of the same attribute, and both may hold. ``likeness`` is from 0 to 1. ``about`` are the
-    references of the worlds that the statement refers to. ``is_later``: it began after the new one does.
+    references of the worlds that the statement refers to. ``is_later``: it began after the new one does, and somebody
+    stated so, or the new one has an end.
     ``is_repeated``: the new one says it word for word, but for blanks, of the same subjects, and it lies directly
     in the world that was looked in, held by then, and ends when the new one does. ``is_of_one``: the new one has
     another value of the one attribute of which the earlier one has a value, and the earlier one says nothing else.
@@ -264,7 +265,9 @@ def _compared(
         # "I" is somebody else in another world.
         return None
     start, (since, until) = seen.validity.start, span
-    is_later = since is not None and start > since
+    begins_later = since is not None and start > since
+    # A start that nobody stated yields to one that somebody did, of what has no end.
+    is_later = begins_later and (until < times.FOREVER or build.stated_start(seen.row) != "defaulted")
     cosine, began = cosines.get(node, 0.0), 1970 + start // _YEAR
     alike = _likeness(subject, said, framed, cosine, is_linked=is_linked, is_later=is_later, began=began)
     if alike is None:
@@ -280,7 +283,7 @@ def _compared(
         about=tuple(snapshot.tables.node(target).lineage.hex() for target in targets),
         is_later=is_later,
         is_of_one=alike.is_of_one,
-        is_repeated=not is_later
+        is_repeated=not begins_later
         and seen.validity.end == until
         and claim_frame.folded(said) == framed[1]
         and subject.is_that_of(targets)

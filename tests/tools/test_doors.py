@@ -67,7 +67,7 @@ class House:
         told = self._rest.send("POST", f"/v1/worlds/{self.home}/memories", text=text, about=[self.ana], **span)
         return Told(told["receipt"]["refs"][0], told["restated"], told["notes"])
 
-    def replace(self, door: str, text: str, since: str) -> Told:
+    def replace(self, door: str, text: str, since: str | None) -> Told:
         """Write a statement that takes the place of what it replaces."""
         how = "supersede_same_subject"
         if door == "library":
@@ -77,11 +77,13 @@ class House:
             told = remember(self.db, text, about="Ana", since=since, world=self.home, on_near=how)
             return Told(told["id"], False, told.get("notes", []))
         if door == "command line":
-            asked = ("--user", "ana", "--about", "Ana", "--since", since, "--on-near", how)
-            told = self.run.json("remember", text, *asked)
+            begun = () if since is None else ("--since", since)
+            told = self.run.json("remember", text, "--user", "ana", "--about", "Ana", *begun, "--on-near", how)
             return Told(told["ref"], False, told["notes"])
-        given = {"user_id": "ana", "about": ["Ana"], "valid_from": since, "on_near": how}
-        told = call(self._session, "memory_write", text=text, **given)
+        given: dict[str, Any] = {"user_id": "ana", "about": ["Ana"], "on_near": how}
+        told = call(
+            self._session, "memory_write", text=text, **given, **({} if since is None else {"valid_from": since})
+        )
         return Told(told["id"], False, told["notes"])
 
 
@@ -220,6 +222,21 @@ def test_what_is_said_of_an_earlier_time_takes_its_place_between_and_replaces_no
         assert [each.content for each in held if each is not None] == [text], year
     before = house.replace(door, "Ana lives in Braga.", "2010-01-01")
     assert before.notes[-1].startswith("It holds until 20") and house.db.view().get(last.id) is not None
+
+
+@pytest.mark.parametrize("door", ["library", "functions", "command line", "mcp"])
+def test_what_began_at_a_time_that_nobody_stated_yields_to_what_is_said_to_have_begun_before(
+    house: House, door: str
+) -> None:
+    """Somebody who had lived elsewhere for years, and said so a day later, lived where a guess had put them."""
+    lisbon, porto, faro = (f"Ana lives in {town}." for town in ("Lisbon", "Porto", "Faro"))
+    first = house.replace(door, lisbon, "2015-01-01")
+    guess = house.replace(door, porto, None)
+    told = house.replace(door, faro, "2020-01-01")
+    assert not any(note.startswith("It holds until") for note in told.notes)
+    for valid, text in (("2016-01-01", lisbon), ("2021-01-01", faro), (None, faro), ("2900-01-01", faro)):
+        held = [house.db.view(valid=valid).get(each.id) for each in (first, guess, told)]
+        assert [each.content for each in held if each is not None] == [text], valid
 
 
 def test_a_retry_of_what_was_placed_between_is_the_same_write(house: House) -> None:
