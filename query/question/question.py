@@ -60,10 +60,19 @@ def without_names(question: str, names: Sequence[str]) -> str:
     """The question without the names and their possessives; all of it, if nothing else is in it."""
     if not names:
         return question
+    rest = _blanked(question, names)
+    return rest if _WORD.search(rest) else question
+
+
+def names_beside(question: str, names: Sequence[str]) -> frozenset[str]:
+    """What might be a name in a question without some names: of "Tom Baker" no "Tom" is left."""
+    return frozenset(possible_names(_blanked(question, names)))
+
+
+def _blanked(question: str, names: Sequence[str]) -> str:
     longest_first = sorted(names, key=len, reverse=True)
     pattern = "|".join(re.escape(name) for name in longest_first)
-    rest = re.sub(rf"(?<!\w)(?:{pattern})(?:['’]s)?(?!\w)", " ", question)
-    return rest if _WORD.search(rest) else question
+    return re.sub(rf"(?<!\w)(?:{pattern})(?:['’]s)?(?!\w)", " ", question)
 
 
 _TALK: Final = r"(?!\s+(?:conversations?|chats?|discussions?|sessions?|messages?|talks?|answers?|questions?))"

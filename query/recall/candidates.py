@@ -26,7 +26,7 @@ from worlddb.projections.tables.storage.schema import (
     EdgePlace,
     EdgeRow,
 )
-from worlddb.query.question.question import TO_MACHINES, Question
+from worlddb.query.question.question import TO_MACHINES, Question, names_beside
 from worlddb.query.recall.scoring import MAX_CHARACTERS, prefers
 from worlddb.query.snapshot import edge_rules, provenance, valid_period, visible
 from worlddb.query.snapshot.snapshot import Inhabitants
@@ -322,11 +322,15 @@ class Gate:
 
 
 class Named(NamedTuple):
-    """The entities that a question is about, and the names that it calls them by."""
+    """The entities that a question is about, and the names that it calls them by.
+
+    ``partly`` are those that it calls by a part of a longer name alone, as Tom where Tom Baker is asked about.
+    """
 
     entities: frozenset[int]
     sides: frozenset[int]
     names: tuple[str, ...]
+    partly: frozenset[int] = frozenset()
 
 
 NOBODY: Final = Named(frozenset(), frozenset(), ())
@@ -343,19 +347,31 @@ def entities_named(snapshot: visible.VisibleSnapshot, question: Question, spec: 
 
     Only worlds that something refers to count.
     """
-    tables, moment = snapshot.tables, snapshot.place.moment
-    found: set[int] = set()
+    whole: set[int] = set()
+    parts: set[int] = set()
     names: list[str] = []
     for name in question.names:
         called = nodes_called(snapshot, name)
         if called:
-            found |= called
+            longer = [each for each in names if len(each) > len(name)]
+            is_part = bool(longer) and name not in names_beside(question.text, longer)
+            (parts if is_part else whole).update(called)
             names.append(name)
-        if len(found) > MAX_ENTITIES:
+        if len(whole) + len(parts) > MAX_ENTITIES:
             break
+    whole = _identified(snapshot, spec, whole)
+    found = _identified(snapshot, spec, whole | parts)
     asked = {node for side in question.sides for node in nodes_called(snapshot, side)}
+    entities = frozenset(filter(partial(_is_referred_to, snapshot), found))
+    return Named(entities, frozenset(asked), tuple(names), entities - whole)
+
+
+def _identified(snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, nodes: Iterable[int]) -> set[int]:
+    """Some worlds, and those that are one with them."""
+    tables, moment = snapshot.tables, snapshot.place.moment
     known = [(name, tables.type_code(name)) for name in sorted(spec.identity_types)]
     codes = [(name, code) for name, code in known if code is not None]
+    found = set(nodes)
     pending = list(found)
     while pending and codes:
         node = pending.pop()
@@ -367,7 +383,7 @@ def entities_named(snapshot: visible.VisibleSnapshot, question: Question, spec: 
                 if other not in found and is_one:
                     found.add(other)
                     pending.append(other)
-    return Named(frozenset(filter(partial(_is_referred_to, snapshot), found)), frozenset(asked), tuple(names))
+    return found
 
 
 def nodes_called(snapshot: visible.VisibleSnapshot, name: str) -> set[int]:

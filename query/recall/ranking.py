@@ -410,9 +410,9 @@ _TURN: Final = type_digest("Turn")
 def _entities(snapshot: VisibleSnapshot, pool: Iterable[int], named: candidates.Named) -> dict[int, float]:
     """1 for what the side said that a question is about, half for what names an entity in it.
 
-    A name in a question may be that of a bystander.
+    A name in a question may be that of a bystander; what is a part of a longer name is most often somebody else's.
     """
-    anybody = named.entities | named.sides
+    anybody = (named.entities - named.partly) | named.sides
     if not anybody:
         return {}
     found: dict[int, float] = {}

@@ -229,6 +229,18 @@ def test_a_profile_says_what_was_said_later_of_the_same_and_what_contradicts(mem
     assert mem.profile().later == {} and "a later one" not in str(mem.profile(limit=1))
 
 
+def test_who_is_called_by_a_part_of_the_name_in_a_question_is_not_whom_it_is_about(mem: worlddb.Memory) -> None:
+    """A question about Tom Baker was answered with what was known of another Tom."""
+    for name, town in (("Tom Reed", "Leeds"), ("Tom Baker", "Bath"), ("Tom", "York")):
+        mem.add(f"{name} lives in {town}.", about=name)
+    about = "by or about whom the question is about"
+    for name, town in (("Tom Reed", "Leeds"), ("Tom Baker", "Bath"), ("Tom", "York"), ("tom baker", "Bath")):
+        hits = mem.recall(f"where does {name} live?").hits
+        assert hits[0].content.endswith(f"{town}.") and [about in hit.reason for hit in hits] == [True, False, False]
+    both = mem.recall("do Tom Baker and Tom live in one town?").hits
+    assert {hit.content for hit in both if about in hit.reason} == {"Tom Baker lives in Bath.", "Tom lives in York."}
+
+
 def test_messages_of_agent_frameworks_are_read_as_they_keep_them() -> None:
     """What a run of OpenAI's SDK or Pydantic AI had said was refused, and LlamaIndex's was left out as without text."""
     called, answered = ("assistant", '[calls f({"a":1})]'), ("tool", "42")
