@@ -257,6 +257,18 @@ def test_tags_tell_whether_something_changed(ana: Caller) -> None:
     assert ana("GET", "/v1/worlds/door", headers={"If-None-Match": tag}).status_code == 200
 
 
+def test_a_memory_that_is_sent_again_under_its_key_is_answered_as_it_was(ana: Caller) -> None:
+    """It was near itself, and near what was written since."""
+    ana.send("POST", "/v1/worlds/bo/memories", text="Bo lives in Lisbon.", valid_from="2024-01-01")
+    said = {"text": "Bo lives in Porto.", "valid_from": "2025-01-01"}
+    asked: dict[str, Any] = {"json": said, "headers": {"Idempotency-Key": "moved"}}
+    first = ana("POST", "/v1/worlds/bo/memories", **asked)
+    ana.send("POST", "/v1/worlds/bo/memories", text="Bo lives in Faro.", valid_from="2025-02-01")
+    again = ana("POST", "/v1/worlds/bo/memories", **asked)
+    assert [near["text"] for near in first.json()["near"]] == ["Bo lives in Lisbon."]
+    assert (again.status_code, again.json()) == (first.status_code, first.json())
+
+
 def test_a_request_under_a_key_is_done_once(ana: Caller) -> None:
     key = {"Idempotency-Key": "once"}
     one, two = (ana("POST", "/v1/worlds", json={"name": "kettle"}, headers=key).json() for _ in range(2))

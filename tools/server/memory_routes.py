@@ -63,6 +63,11 @@ def _remembered(desk: Desk, body: types.NewMemory, home: str, key: str | None) -
             notes = told_again(desk.db, receipt, said, since, body.expires_at, pinned=body.pinned)
             return Reply({"receipt": told, "near": desk.shown(others), "restated": True, "notes": notes})
     receipt = _write(desk, None if key is not None and desk.db.was_written(key) else look, body, home, about, key)
+    if receipt.seq <= look.seq:
+        # Sent again under its key, it is answered as it was: by what was near before it.
+        before = desk.db.view(seq=receipt.seq - 1, valid=receipt.ingest_time, world=view.world)
+        then = seen_later(desk.db, before, since)
+        near = then.near(body.text, about=about or None, world=home, since=since, until=body.valid_to)
     told = desk.receipt(receipt)
     told["refs"] = told["refs"][:1]
     notes = told_of_new(since, receipt.ingest_time, body.expires_at, pinned=body.pinned)
