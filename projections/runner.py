@@ -220,6 +220,9 @@ def _end_findings(log: LmdbLog, tables: rows.Tables, last: int) -> Iterator[veri
         return  # They are derived anew before anything is written.
     yield from head_row_findings(log, tables, last)
     for seq in range(first, last + 1):
+        key = log.header(seq).key
+        if key and tables.keys.get(key) != schema.U64.pack(seq):
+            yield verify.Finding(seq, "the tables do not have the idempotency key that it was made under")
         for event in log.events(seq).events:
             if type(event) is Created and not _is_hashed(tables, event.lineage):
                 yield verify.Finding(seq, f"the tables do not have what it wrote of {event.lineage.hex()[:12]}")

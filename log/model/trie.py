@@ -24,6 +24,7 @@ from typing import Final, Protocol
 
 from blake3 import blake3
 
+from worlddb.log.model import errors
 from worlddb.log.model.hashing import TRIE_BRANCH, TRIE_BUCKET, digest
 
 BUCKET_ENTRIES: Final = 128
@@ -76,14 +77,21 @@ class Trie:
         self._key_size = key_size
         self._entry_size = key_size + value_size
 
-    def update(self, changes: Mapping[bytes, bytes | None]) -> bytes:
+    def update(self, changes: Mapping[bytes, bytes | None], before: bytes | None = None, new: int = 0) -> bytes:
         """Apply changes as one set and return the new root hash.
 
-        Each node is rewritten at most once.
+        Each node is rewritten at most once. Given the root hash ``before``, each that is read must have its hash. At
+        least ``new`` of the keys are new.
+
+        Raises:
+            DamagedStore: a node is missing or not what was written, or a new key is there already.
         """
         if not changes:
             return root_of(self.nodes)
-        return self._update(b"", list(changes.items()))[1]
+        growth, root = self._update(b"", list(changes.items()), before)
+        if new and growth < new - sum(value is None for value in changes.values()):
+            raise _damaged("has an entry already that is only now written")
+        return root
 
     def get(self, key: bytes) -> bytes | None:
         """The value stored for a key."""
@@ -121,14 +129,18 @@ class Trie:
             return set(self._entries(node or _BUCKET))
         return {key + value for key, value in self.entries(path)}
 
-    def _update(self, path: bytes, changes: list[Change]) -> tuple[int, bytes]:
+    def _update(self, path: bytes, changes: list[Change], before: bytes | None) -> tuple[int, bytes]:
         """Apply changes below a path: by how many entries the subtree grew, and its new hash."""
         node = self.nodes.get(path)
+        if before is not None and before != (EMPTY_ROOT if node is None else node_hash(node)):
+            raise _damaged("has lost a node" if node is None else "has a node that is not what was written")
         if node is None or node[:1] == _BUCKET:
             return self._update_bucket(path, node or _BUCKET, changes)
         branch, growth, shrunk = bytearray(node), 0, False
+        known = {} if before is None else children(node)
         for digit, below in _by_digit(changes, len(path)).items():
-            grown, child_hash = self._update(path + _DIGITS[digit], below)
+            child = None if before is None else known.get(digit, _NO_CHILD)[1]
+            grown, child_hash = self._update(path + _DIGITS[digit], below, child)
             growth, shrunk = growth + grown, shrunk or grown < 0
             _set_child(branch, digit, grown, child_hash)
         node = bytes(branch)
@@ -223,6 +235,16 @@ class Trie:
 def _layout(size: int, count: int) -> struct.Struct:
     """So many fields of one size, in a row."""
     return struct.Struct(f"{size}s" * count)
+
+
+_NO_CHILD: Final = (0, EMPTY_ROOT)
+
+
+def _damaged(what: str) -> errors.DamagedStore:
+    return errors.DamagedStore(
+        f"Of the tables, the tree of what a world holds {what}",
+        "Run `worlddb verify --deep`, then `worlddb rebuild tables`",
+    )
 
 
 def _by_digit(changes: list[Change], depth: int) -> dict[int, list[Change]]:

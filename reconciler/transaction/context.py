@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, NoReturn
 from worlddb.log.model import blobs, codec, errors, events, hashing, ids, times
 from worlddb.log.model import events as ev
 from worlddb.log.model.hashing import KEYED_EDGE, edge_id, keyed
-from worlddb.projections.tables.apply.apply import forbids
+from worlddb.log.store import high_water
+from worlddb.projections.tables.apply.apply import erasure_of, forbids
 from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage import proposal_rows, schema
 from worlddb.projections.tables.storage.transaction import KnownWorlds
@@ -81,9 +82,15 @@ class Reading:
         return asof.has_ended(self.tables, node, self.draft.seq)
 
     def body(self, node: int, number: int = 0) -> blobs.Body | None:
-        """The newest body of a node, or that of a version, in this draft or in the log; ``None`` once erased."""
+        """The newest body of a node, or that of a version, in this draft or in the log; ``None`` once erased.
+
+        Raises:
+            DamagedStore: it is not what was written, or is gone without having been erased.
+        """
         row = self.tables.version(node, number or self.tables.node(node).versions)
-        found = self._blob(row.seq, row.position)
+        found = self._blob(row.seq, row.position, row.body)
+        if found is None and row.seq != self.draft.seq and erasure_of(self.tables, node) is None:
+            self._see_that_it_never_came(row)
         return found if isinstance(found, blobs.Body) else None
 
     def aliases(self, node: int) -> list[str]:
@@ -241,13 +248,24 @@ class Reading:
         changed = any(self.tables.node(end).versions != version for end, version in proposed.items())
         return PairProposal(identifier, schema.STATUS_NAMES[row.status], changed)
 
-    def _blob(self, seq: int, position: int) -> blobs.Blob | None:
+    def _see_that_it_never_came(self, row: schema.VersionRow) -> None:
+        came = self.draft.log.some_events(row.seq, frozenset((ev.Imported, ev.Forked, ev.TakenOver)))
+        if not any(row.position in event.absent for event in came):  # type: ignore[union-attr]
+            raise errors.DamagedStore(
+                f"A text of commit {row.seq} is missing, and no erasure is recorded",
+                high_water.DAMAGE_REMEDY,
+                seq=row.seq,
+            )
+
+    def _blob(self, seq: int, position: int, identifier: bytes = b"") -> blobs.Blob | None:
         if position == events.NONE:
             return None
         if seq == self.draft.seq:
             return self.draft.blobs.body(position) or self.draft.blobs.details(position)
         stored = self.draft.log.blob(seq, position)
-        return None if stored is None else codec.decode_blob(stored, seq)
+        if stored is None:
+            return None
+        return codec.written_blob(stored, identifier, seq) if identifier else codec.decode_blob(stored, seq)
 
 
 SAME_AS = "same_as"

@@ -50,16 +50,17 @@ def test_a_first_write_is_refused_where_the_last_commits_are_not_what_was_writte
         assert db.head().seq == head, "nothing was written"
 
 
-@pytest.mark.parametrize("table", ["lineages", "nodes", "versions", "hashes"])
+@pytest.mark.parametrize("table", ["lineages", "nodes", "versions", "hashes", "keys"])
 def test_a_first_write_is_refused_where_the_tables_lost_what_the_last_commit_wrote(table: str, store: Path) -> None:
     with worlddb.open(store, author="x") as db:
-        ref = db.create("fact", "Last", key="the last one").ref
+        ref = db.create("fact", "Last", key="the last one", idempotency_key="asked once").ref
     lineage = bytes.fromhex(ref)
     key = {
         "lineages": lambda: next(each for each in rows_of(store, "lineages") if lineage in each),
         "nodes": lambda: rows_of(store, "nodes")[-1],
         "versions": lambda: rows_of(store, "versions")[-1],
         "hashes": lambda: rows_of(store, "hashes")[-1],
+        "keys": lambda: rows_of(store, "keys")[-1],
     }[table]()
     forge.rewrite(store, [(key, None)])
     with worlddb.open(store, author="x") as db:
@@ -151,3 +152,56 @@ def test_a_head_of_another_store_keeps_nobody_from_writing(store: Path, tmp_path
     with worlddb.open(store, author="x") as db:
         assert not db.verify(head=head).ok
         db.create("fact", "After")
+
+
+def test_a_world_whose_number_is_lost_is_not_made_a_second_time(store: Path) -> None:
+    with worlddb.open(store, author="x") as db:
+        early = db.view().find(name="Fact 3")[0]
+        lineage = bytes.fromhex(early.ref)
+    forge.rewrite(store, [(next(each for each in rows_of(store, "lineages") if lineage in each), None)])
+    with worlddb.open(store, author="x") as db:
+        with pytest.raises(worlddb.DamagedStore, match="worlddb rebuild"):
+            db.create("fact", "Fact 3", content="what fact 3 says now", key="key 3")
+        db.rebuild("tables")
+        assert db.create("fact", "Fact 3", content="what fact 3 says now", key="key 3").ref == early.ref
+        assert db.verify(deep=True).ok
+
+
+def test_an_edge_whose_key_is_lost_is_not_made_a_second_time(store: Path) -> None:
+    with worlddb.open(store, author="x") as db:
+        one, other = (db.view().find(name=name)[0].ref for name in ("Fact 3", "Fact 4"))
+        db.link(one, "supports", other, key="an edge")
+        for number in range(20):
+            db.create("fact", f"Later {number}")
+    forge.rewrite(store, [(rows_of(store, "edge_keys")[-1], None)])
+    with worlddb.open(store, author="x") as db, pytest.raises(worlddb.DamagedStore, match="worlddb rebuild"):
+        db.link(one, "supports", other, key="an edge")
+
+
+@pytest.mark.parametrize("is_lost", [True, False])
+def test_a_lost_or_changed_node_of_what_a_world_holds_is_not_written_over(is_lost: bool, store: Path) -> None:
+    with worlddb.open(store, author="x") as db, db.batch() as batch:
+        for number in range(300):
+            batch.create("fact", f"One of many {number}")
+    held = dict(forge.pairs(store))
+    inner = [key for key in rows_of(store, "tries") if len(held[key]) > 1][-8:]
+    forge.rewrite(store, [(key, None if is_lost else forge.flipped(held[key], 100)) for key in inner])
+    with worlddb.open(store, author="x") as db:
+        head = db.head()
+        with pytest.raises(worlddb.DamagedStore, match="worlddb rebuild"):
+            for number in range(40):
+                db.create("fact", f"New {number}")
+        db.rebuild("tables")
+        assert db.verify(deep=True).ok and db.head().seq >= head.seq
+
+
+def test_a_text_that_is_lost_or_changed_is_not_taken_for_erased_by_a_write(store: Path) -> None:
+    text = min(key for key, value in forge.pairs(store) if key[0] == forge.BLOBS and b"what fact 3 says" in value)
+    for change in (None, forge.flipped(dict(forge.pairs(store))[text], -12 % 100)):
+        damaged = forge.copied(store, store.with_name(f"damaged {change is None}"))
+        forge.rewrite(damaged, [(text, change)])
+        with worlddb.open(damaged, author="x") as db:
+            with pytest.raises(worlddb.DamagedStore) as told:
+                db.create("fact", "Fact 3", content="what fact 3 says now", key="key 3")
+            assert told.value.details["seq"] == forge.seq_of(text)
+            db.create("fact", "Another")

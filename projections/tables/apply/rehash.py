@@ -4,7 +4,7 @@ Paper §2.1, equation 2 and the edit propagation invariant (law 6). Worlds are v
 recursion, so depth costs no stack; a world is visited when all of its changed members are done.
 """
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
 
 from worlddb.log.model import events, hashing, ids, trie
@@ -21,6 +21,8 @@ class PendingHashes:
         self._changed: set[int] = set()
         self._touched_members: defaultdict[int, set[int]] = defaultdict(set)
         self._edges: defaultdict[int, dict[bytes, bytes | None]] = defaultdict(dict)
+        self._new_members: Counter[int] = Counter()
+        self._new_edges: Counter[int] = Counter()
 
     def body_changed(self, node: int) -> None:
         """Note that a node has a new body."""
@@ -38,6 +40,7 @@ class PendingHashes:
                 touched[source].add(target)
             else:
                 edges[home][event.edge] = b""
+                self._new_edges[home] += 1
 
     def member_changed(self, world: int, member: int) -> None:
         """Note that a member came or went: its ``contains`` edge was written or retracted."""
@@ -69,7 +72,7 @@ class PendingHashes:
         self._tables.put_hashes(list(settled), self._seq, list(settled.values()))
         self._tables.known_worlds.rehashed(settled)
         self._changed, self._edges = set(), defaultdict(dict)
-        self._touched_members = defaultdict(set)
+        self._touched_members, self._new_members, self._new_edges = defaultdict(set), Counter(), Counter()
         return self._current(schema.ROOT_NODE)
 
     def _rehash_leaves(self) -> dict[int, tuple[bytes, bytes]]:
@@ -117,6 +120,7 @@ class PendingHashes:
             if member in leaves:
                 lineage, leaf_hash = leaves[member]
                 changes[lineage] = leaf_hash if inside else None
+                self._new_members[world] += inside
             elif not inside:
                 changes[self._tables.node(member).lineage] = None
             elif member not in containers:
@@ -132,9 +136,9 @@ class PendingHashes:
         if node < tables.first_new_node:
             members_root, edges_root = self._roots(node)
         if members:
-            members_root = tables.members(node).update(members)
+            members_root = tables.members(node).update(members, members_root, self._new_members[node])
         if edges:
-            edges_root = tables.interior_edges(node).update(edges)
+            edges_root = tables.interior_edges(node).update(edges, edges_root, self._new_edges[node])
         new_hash = hashing.world_hash(row.body, members_root, edges_root, row.t_create)
         composite = members_root != trie.EMPTY_ROOT or edges_root != trie.EMPTY_ROOT
         return row.lineage, new_hash + members_root + edges_root if composite else new_hash
