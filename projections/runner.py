@@ -185,7 +185,9 @@ _LAST_EVENTS: Final = 256
 
 
 def refuse_damaged_end(env: environment.Environment) -> None:
-    """Look at what the last commits wrote, before a handle first adds to it: in about a millisecond.
+    """Look at what the last commits wrote, and at as many others, before a handle first adds to them.
+
+    It takes about a millisecond. What is found is noted, so that nobody else writes either.
 
     Raises:
         DamagedStore: it is not what was written.
@@ -197,7 +199,11 @@ def refuse_damaged_end(env: environment.Environment) -> None:
     env.refuse_damaged_pages(record_keys(last))
     with env.read() as txn:
         log, tables = LmdbLog(txn), rows.Tables(txn)
-        for found in _end_findings(log, tables, log.head().seq):
+        last = log.head().seq
+        first = _first_looked_at(log, last)
+        in_log = [*_end_findings(log, first, last), *_earlier_findings(log, last)]
+        for found in in_log or _end_of_tables(log, tables, first, last):
+            high_water.note_damage(env.folder, high_water.Damage(found.seq, deep=not in_log))
             raise errors.DamagedStore(
                 f"Commit {found.seq} is not what was written, so nothing was added: {found.problem}",
                 high_water.DAMAGE_REMEDY,
@@ -205,10 +211,16 @@ def refuse_damaged_end(env: environment.Environment) -> None:
             )
 
 
-def _end_findings(log: LmdbLog, tables: rows.Tables, last: int) -> Iterator[verify.Finding]:
-    erasures, previous, first, left = verify.Erasures(), None, last + 1, _LAST_EVENTS
+def _first_looked_at(log: LmdbLog, last: int) -> int:
+    """From which commit on they are looked at; none, if the last one has too many events."""
+    first, left = last + 1, _LAST_EVENTS
     while first > max(1, last + 1 - LAST_COMMITS) and (count := log.header(first - 1).event_count) <= left:
         first, left = first - 1, left - count
+    return first
+
+
+def _end_findings(log: LmdbLog, first: int, last: int) -> Iterator[verify.Finding]:
+    erasures, previous = verify.Erasures(), None
     if first > last:
         yield from verify.hash_findings(log, last)
     for seq in range(first, last + 1):
@@ -216,6 +228,9 @@ def _end_findings(log: LmdbLog, tables: rows.Tables, last: int) -> Iterator[veri
         yield from found
     # What erased a text came after it, and so is among these commits.
     yield from erasures.findings(log)
+
+
+def _end_of_tables(log: LmdbLog, tables: rows.Tables, first: int, last: int) -> Iterator[verify.Finding]:
     if tables.progress().seq != last:
         return  # They are derived anew before anything is written.
     yield from head_row_findings(log, tables, last)
@@ -226,6 +241,19 @@ def _end_findings(log: LmdbLog, tables: rows.Tables, last: int) -> Iterator[veri
         for event in log.events(seq).events:
             if type(event) is Created and not _is_hashed(tables, event.lineage):
                 yield verify.Finding(seq, f"the tables do not have what it wrote of {event.lineage.hex()[:12]}")
+
+
+def _earlier_findings(log: LmdbLog, last: int) -> Iterator[verify.Finding]:
+    """Some earlier commits, others after each commit, so that handles come to look at all of the log by and by.
+
+    What is missing of them may have been erased since.
+    """
+    begin, left = int.from_bytes(log.head().chain[:8], "big") % last + 1, _LAST_EVENTS
+    for seq in range(begin, min(begin + LAST_COMMITS, last + 1)):
+        left -= log.header(seq).event_count
+        if left < 0:
+            return
+        yield from verify.verify_commit(log, seq, None, verify.Erasures())[1]
 
 
 def head_row_findings(log: LmdbLog, tables: rows.Tables, last: int) -> Iterator[verify.Finding]:

@@ -154,6 +154,26 @@ def test_a_head_of_another_store_keeps_nobody_from_writing(store: Path, tmp_path
         db.create("fact", "After")
 
 
+def test_first_writes_come_to_look_at_all_of_the_log(store: Path) -> None:
+    with worlddb.open(store, author="x") as db:
+        for number in range(30):
+            db.create("fact", f"Later {number}", resolve=False)
+    text = min(key for key, value in forge.pairs(store) if key[0] == forge.BLOBS and b"what fact 3 says" in value)
+    flip(store, text, -12)
+    with worlddb.open(store, author="x") as held:
+        for _ in range(200):
+            try:
+                with worlddb.open(store, author="x") as db:
+                    db.create("fact", "One more", resolve=False)
+            except worlddb.DamagedStore as told:
+                assert told.details["seq"] == forge.seq_of(text)
+                break
+        else:
+            pytest.fail("nobody has looked")
+        with pytest.raises(worlddb.DamagedStore):
+            held.create("fact", "Nobody else writes either")
+
+
 def test_a_world_whose_number_is_lost_is_not_made_a_second_time(store: Path) -> None:
     with worlddb.open(store, author="x") as db:
         early = db.view().find(name="Fact 3")[0]
@@ -204,4 +224,3 @@ def test_a_text_that_is_lost_or_changed_is_not_taken_for_erased_by_a_write(store
             with pytest.raises(worlddb.DamagedStore) as told:
                 db.create("fact", "Fact 3", content="what fact 3 says now", key="key 3")
             assert told.value.details["seq"] == forge.seq_of(text)
-            db.create("fact", "Another")
