@@ -5,11 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from worlddb.log.model import blobs, codec, errors, hashing, ids
-from worlddb.log.model.events import Created
-from worlddb.log.store import environment, high_water, verify
-from worlddb.log.store.log import LmdbLog, record_keys
-from worlddb.projections.tables.apply import apply, log_marks, rehash
+from worlddb.log.model import blobs, codec, errors
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.apply import apply, log_marks
 from worlddb.projections.tables.storage import rows, schema
 
 
@@ -176,104 +174,3 @@ def rebuild_unless_level(log: LmdbLog, tables: rows.Tables) -> None:
             seq=head + 1,
         )
     rebuild(log, tables)
-
-
-LAST_COMMITS: Final = 16
-"""So many of the last commits are looked at before a handle first writes, ..."""
-_LAST_EVENTS: Final = 256
-"""... as long as they have no more events; of one that has, only the hashes of its header and its events are."""
-
-
-def refuse_damaged_end(env: environment.Environment) -> None:
-    """Look at what the last commits wrote, and at as many others, before a handle first adds to them.
-
-    It takes about a millisecond. What is found is noted, so that nobody else writes either.
-
-    Raises:
-        DamagedStore: it is not what was written.
-    """
-    with env.read() as txn:
-        last = LmdbLog(txn).head().seq
-    if not last:
-        return
-    env.refuse_damaged_pages(record_keys(last))
-    with env.read() as txn:
-        log, tables = LmdbLog(txn), rows.Tables(txn)
-        last = log.head().seq
-        first = _first_looked_at(log, last)
-        in_log = [*_end_findings(log, first, last), *_earlier_findings(log, last)]
-        for found in in_log or _end_of_tables(log, tables, first, last):
-            high_water.note_damage(env.folder, high_water.Damage(found.seq, deep=not in_log))
-            raise errors.DamagedStore(
-                f"Commit {found.seq} is not what was written, so nothing was added: {found.problem}",
-                high_water.DAMAGE_REMEDY,
-                seq=found.seq,
-            )
-
-
-def _first_looked_at(log: LmdbLog, last: int) -> int:
-    """From which commit on they are looked at; none, if the last one has too many events."""
-    first, left = last + 1, _LAST_EVENTS
-    while first > max(1, last + 1 - LAST_COMMITS) and (count := log.header(first - 1).event_count) <= left:
-        first, left = first - 1, left - count
-    return first
-
-
-def _end_findings(log: LmdbLog, first: int, last: int) -> Iterator[verify.Finding]:
-    erasures, previous = verify.Erasures(), None
-    if first > last:
-        yield from verify.hash_findings(log, last)
-    for seq in range(first, last + 1):
-        previous, found = verify.verify_commit(log, seq, previous, erasures)
-        yield from found
-    # What erased a text came after it, and so is among these commits.
-    yield from erasures.findings(log)
-
-
-def _end_of_tables(log: LmdbLog, tables: rows.Tables, first: int, last: int) -> Iterator[verify.Finding]:
-    if tables.progress().seq != last:
-        return  # They are derived anew before anything is written.
-    yield from head_row_findings(log, tables, last)
-    for seq in range(first, last + 1):
-        key = log.header(seq).key
-        if key and tables.keys.get(key) != schema.U64.pack(seq):
-            yield verify.Finding(seq, "the tables do not have the idempotency key that it was made under")
-        for event in log.events(seq).events:
-            if type(event) is Created and not _is_hashed(tables, event.lineage):
-                yield verify.Finding(seq, f"the tables do not have what it wrote of {event.lineage.hex()[:12]}")
-
-
-def _earlier_findings(log: LmdbLog, last: int) -> Iterator[verify.Finding]:
-    """Some earlier commits, others after each commit, so that handles come to look at all of the log by and by.
-
-    What is missing of them may have been erased since.
-    """
-    begin, left = int.from_bytes(log.head().chain[:8], "big") % last + 1, _LAST_EVENTS
-    for seq in range(begin, min(begin + LAST_COMMITS, last + 1)):
-        left -= log.header(seq).event_count
-        if left < 0:
-            return
-        yield from verify.verify_commit(log, seq, None, verify.Erasures())[1]
-
-
-def head_row_findings(log: LmdbLog, tables: rows.Tables, last: int) -> Iterator[verify.Finding]:
-    """The head record and the tables' root hash against the last commit."""
-    if log.head().chain != log.chain(last):
-        yield verify.Finding(last, "the head record does not have the chain hash of the last commit")
-    found = tables.hash_row(schema.ROOT_NODE, last)
-    if tables.progress().seq != last:
-        yield verify.Finding(last, f"the tables have applied {tables.progress().seq} of {last} commits")
-    elif found is None or found[1][: ids.HASH_BYTES] != log.header(last).root:
-        yield verify.Finding(last, "the tables' root hash is not the one that the last commit recorded")
-
-
-def _is_hashed(tables: rows.Tables, lineage: bytes) -> bool:
-    """True if the tables have a world, and what they have of it comes to its hash."""
-    node = tables.node_of(lineage)
-    stored = None if node is None else tables.current_hash(node)
-    if node is None or stored is None:
-        return False
-    row = tables.node(node)
-    hashed = hashing.world_hash(row.body, *rehash.roots_of(stored), row.t_create)
-    newest = tables.version(node, row.versions)
-    return (row.lineage, newest.body, hashed) == (lineage, row.body, stored[: ids.HASH_BYTES])

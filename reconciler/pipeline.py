@@ -205,7 +205,9 @@ def _execute_once(
 
 def _execute_task(writer: Writer, task: Task) -> outcome.Receipt:
     if not writer.env.end_seen:
-        runner.refuse_damaged_end(writer.env)
+        from worlddb.projections import check  # Who only reads does not load it.
+
+        check.refuse_damaged_end(writer.env)
         writer.env.end_seen = True
     is_large = len(task.commands) >= LARGE_BATCH or task.arriving is not None
     # A caller of ``progress`` may stop the work half way, so others do not share its transaction.
