@@ -18,8 +18,8 @@ from worlddb.query.snapshot.visible import Place, VisibleSnapshot
 
 PAGE = 256
 """Of at most how many commits events are read at once."""
-FEW, MANY = 16, 4_096
-"""How many events are read at first, since who asks may want a few of a large commit, and at most."""
+FEW = 32
+"""How many events are read at first, since who asks may want a few of a large commit; then so many times as many."""
 POLL_SECONDS = 0.02
 """How often a follower looks for news: one read of the log's head, without a lock."""
 MAX_KEPT = 1_000
@@ -76,7 +76,7 @@ def journal(
         if len(entries) == wanted:
             # The commit of the last one may have more.
             seq, index = entries[-1].seq, entries[-1].index + 1
-        wanted = min(FEW * wanted, MANY)
+        wanted *= FEW
         yield from entries
 
 

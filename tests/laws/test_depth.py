@@ -234,11 +234,14 @@ def test_totals_are_those_of_the_rows_after_every_commit_and_a_rebuild() -> None
             assert db.view(seq=seq).counts() == expected
         # Without the record all is counted row by row, and a deep check says that it is gone.
         db._env.write(lambda txn: txn.delete(bytes([schema.FIRST_TABLE_BYTE]) + log_marks.TOTALS))
-        assert not db.verify(deep=True).ok
         db.create("Fact", "later")
         assert db.view().counts() == by_rows(db)[0]
         assert sum(space.texts for space in db.spaces()) == vectors
+        assert not db.verify(deep=True).ok
+        with pytest.raises(worlddb.DamagedStore, match="rebuild"):
+            db.create("Fact", "no more")
         db.rebuild("tables")
+        db.create("Fact", "again")
 
 
 def test_where_a_world_has_been_is_not_looked_at_when_it_is_moved_again() -> None:

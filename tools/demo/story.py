@@ -331,13 +331,13 @@ def a_forgery_is_found(stage: Stage) -> Section:
     with stage.open() as db:
         turn = stage.turn(db.view(), "the deposit")
         intact = db.verify(deep=True)
+    (altered,) = worlddb.diff(stage.memory, stage.forged, deep=True).worlds
     with worlddb.open(stage.forged, create=False) as db:
         found = db.verify()
         try:
             read = db.view().recall(turn.content).hits[0].content
         except worlddb.DamagedStore as refused:
             read = refused.message
-    (altered,) = worlddb.diff(stage.memory, stage.forged, deep=True).worlds
     event = altered.events[0]
     named = found.first_bad_seq == turn.seq == event["seq"] and altered.ref == turn.ref
     problem = found.findings[0].problem if found.findings else "nothing is wrong"

@@ -99,7 +99,7 @@ def decoded(place: Place, decode: Callable[[Given], Made], given: Given) -> Made
     except UnicodeDecodeError as error:
         raise malformed(place, f"the byte {error.object[error.start]:#04x} is not valid UTF-8", SAVE_AS_UTF8) from None
     except msgspec.MsgspecError as error:
-        if isinstance(given, bytes | bytearray | msgspec.Raw) and (byte := _wrong_byte(bytes(given))) is not None:
+        if isinstance(given, bytes | bytearray | memoryview | msgspec.Raw) and (byte := _wrong_byte(bytes(given))) is not None:
             raise malformed(place, f"the byte {byte:#04x} is not valid UTF-8", SAVE_AS_UTF8) from None
         found = _PLACE.fullmatch(str(error))
         if found is None:
@@ -108,7 +108,7 @@ def decoded(place: Place, decode: Callable[[Given], Made], given: Given) -> Made
 
 
 def _wrong_byte(given: bytes) -> int | None:
-    """The first byte that is not UTF-8, which msgspec tells by errors of two kinds."""
+    """The first byte that is not UTF-8, which msgspec tells by one error or another, as its version has it."""
     try:
         given.decode()
     except UnicodeDecodeError as error:

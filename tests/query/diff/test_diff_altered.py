@@ -62,9 +62,9 @@ def test_a_text_changed_in_the_file_is_named_with_both_texts_and_the_side_that_w
 
 def test_a_text_that_was_changed_is_found_in_a_store_that_has_gone_on_if_asked_for(whole: Path, suspect: Path) -> None:
     key, value, ref = text_of(whole, "engineering lead")
-    forge.rewrite(suspect, [(key, forged_text(value, "engineering fool"))])
     with worlddb.open(suspect) as db:
         db.create("Note", "later")
+    forge.rewrite(suspect, [(key, forged_text(value, "engineering fool"))])
     assert ref not in {change.ref for change in worlddb.diff(whole, suspect).worlds}
     found = worlddb.diff(whole, suspect, deep=True)
     assert {"altered", "added"} <= {change.change for change in found.worlds}
