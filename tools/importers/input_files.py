@@ -30,6 +30,7 @@ Given = TypeVar("Given")
 Made = TypeVar("Made")
 Written = TypeVar("Written", bound=Sized)
 
+_BYTES: Final = (bytes, bytearray, memoryview, msgspec.Raw)
 _PLACE: Final = re.compile(r"(?P<what>.*) - at `(?P<path>\$.*)`", re.DOTALL)
 
 
@@ -99,7 +100,7 @@ def decoded(place: Place, decode: Callable[[Given], Made], given: Given) -> Made
     except UnicodeDecodeError as error:
         raise malformed(place, f"the byte {error.object[error.start]:#04x} is not valid UTF-8", SAVE_AS_UTF8) from None
     except msgspec.MsgspecError as error:
-        if isinstance(given, bytes | bytearray | memoryview | msgspec.Raw) and (byte := _wrong_byte(bytes(given))) is not None:
+        if isinstance(given, _BYTES) and (byte := _wrong_byte(bytes(given))) is not None:
             raise malformed(place, f"the byte {byte:#04x} is not valid UTF-8", SAVE_AS_UTF8) from None
         found = _PLACE.fullmatch(str(error))
         if found is None:
