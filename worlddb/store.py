@@ -642,8 +642,11 @@ class StoreReader:
     # -- indexes
 
     def catch_up(self) -> bool:
-        """Bring the indexes up to date; false if another process is doing it."""
-        level = self.text.catch_up(self.head())
+        """Bring the indexes up to date; false if another process is doing it, and goes on for long.
+
+        This handle's own thread may be about it, and lets go of the index between its steps.
+        """
+        level = self.text.catch_up(self.head(), wait_seconds=catchup.STEP_PATIENCE_SECONDS)
         return self.index_vectors() and level
 
     def index_vectors(self) -> bool:
