@@ -110,7 +110,7 @@ def forget_damage(folder: Path) -> None:
 
 
 def refuse_noted_damage(folder: Path) -> None:
-    """Look before anything is written; two microseconds where there is no note.
+    """Look before anything is written; five microseconds where there is no note.
 
     Raises:
         DamagedStore: a verification has found damage.
