@@ -5,6 +5,7 @@ Keywords are found among tokens and never as substrings, so that texts, names an
 
 import re
 from collections.abc import Iterator
+from itertools import islice, product
 from typing import Final, NamedTuple
 
 from worlddb.log.model import errors
@@ -30,11 +31,15 @@ VOCABULARY: Final = (
 _NEAR: Final = 3
 _MOST_TOLD: Final = 8
 MAX_SPARQL_BYTES: Final = 1024 * 1024
+MAX_TOKENS: Final = 500_000
 
-_TOKEN = re.compile(
-    r"""(?P<space>\s+|\#[^\n\r]*)
-    |(?P<text>\"\"\"(?:\"{0,2}(?:[^"\\]|\\.))*\"\"\"|\'\'\'(?:\'{0,2}(?:[^'\\]|\\.))*\'\'\'
-        |"(?:[^"\\\n\r]|\\.)*"|'(?:[^'\\\n\r]|\\.)*')
+_LONG: Final = (
+    r"\"\"\"(?:\"{0,2}(?:[^\"\\]|\\.))*\"\"\"",
+    r"\'\'\'(?:\'{0,2}(?:[^\'\\]|\\.))*\'\'\'",
+)
+"""Texts in three quotes, which may have several lines."""
+_KINDS: Final = r"""(?P<space>\s+|\#[^\n\r]*)
+    |(?P<text>LONG"(?:[^"\\\n\r]|\\.)*"|'(?:[^'\\\n\r]|\\.)*')
     |(?P<unended>["'][^\n\r]*)
     |(?P<iri><[^<>"{}|^`\\\x00-\x20]*>)
     |(?P<variable>[?$]\w+)
@@ -43,11 +48,19 @@ _TOKEN = re.compile(
     |(?P<name>(?:[^\W\d_][\w.\-\xb7]{0,200}+)?:(?:[\w:\-]|\.(?=[\w:.\-%\\])|%[0-9A-Fa-f]{2}|\\[-_~.!$&'()*+,;=/?\#@%])*)
     |(?P<word>[A-Za-z]\w*)
     |(?P<number>[+-]?(?:[0-9]+\.(?=[eE][+-]?[0-9])|[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
-    |(?P<other>\^\^|(?:[()\[\]*/=!|&,\\]|\+(?![0-9.]))+|[\s\S])""",
-    re.VERBOSE | re.DOTALL,
-)
+    |(?P<other>\^\^|(?:[()\[\]*/=!|&,\\]|\+(?![0-9.]))+|[\s\S])"""
 """Each alternative takes time in proportion to what it matches, or is bounded: reading a text holds up all of this
-process. What begins with a quote and does not end is no text, up to the end of its line; the engine refuses it."""
+process. What begins with a quote and does not end is no text, up to the end of its line; the engine refuses it. Those
+in three quotes are looked for up to where the last of them can end (:func:`_ends`)."""
+_PATTERNS: Final = {
+    known: re.compile(
+        _KINDS.replace("LONG", "".join(f"{each}|" for each, is_there in zip(_LONG, known, strict=True) if is_there)),
+        re.VERBOSE | re.DOTALL,
+    )
+    for known in product((False, True), repeat=2)
+}
+"""The tokens, by whether a text in three double quotes can still end, and one in three single ones."""
+_QUOTES: Final = re.compile(r"\\.|\"{3,}|\'{3,}", re.DOTALL)
 _CLOSED: Final = {"SERVICE": "asks another server", "LOAD": "reads a file or a page"}
 _QUERIES: Final = frozenset({"SELECT", "ASK", "CONSTRUCT", "DESCRIBE"})
 _BEGINS: Final = _QUERIES | {"INSERT", "DELETE", "WITH", "CREATE", "DROP", "CLEAR", "ADD", "MOVE", "COPY"}
@@ -116,7 +129,7 @@ def read_sparql(text: str) -> Sparql:
 
     Raises:
         InvalidSparql: it asks for what is closed: ``SERVICE`` or ``LOAD``.
-        LimitExceeded: it is longer than a megabyte.
+        LimitExceeded: it is longer than a megabyte, or has more than half a million tokens.
         InvalidText: it is no text.
     """
     if not isinstance(text, str):
@@ -127,7 +140,13 @@ def read_sparql(text: str) -> Sparql:
         raise errors.InvalidText("The query is not valid Unicode", "Correct it at its source") from None
     if size > MAX_SPARQL_BYTES:
         raise errors.LimitExceeded(f"The query has {size:,} bytes, above {MAX_SPARQL_BYTES:,}", "Write it shorter")
-    tokens = tuple(_tokens(text))
+    tokens = tuple(islice(_tokens(text), MAX_TOKENS + 1))
+    if len(tokens) > MAX_TOKENS:
+        line, column = place_of(text, tokens[-1].start)
+        raise errors.LimitExceeded(
+            f"The query has more than {MAX_TOKENS:,} tokens: that at line {line}, column {column} is one too many",
+            "Write it shorter, or in several",
+        )
     for token in tokens:
         what = _CLOSED.get(token.text.upper()) if token.kind == "word" else None
         if what is not None:
@@ -158,7 +177,9 @@ def unknown_names(sparql: Sparql) -> str:
         line, column = place_of(sparql.text, token.start)
         meant = f"there is {', '.join(near)}" if near else "docs/sparql.md lists what there is"
         told[name] = f"line {line}, column {column}: wdb:{name[:80]} is nothing that the memory has; {meant}"
-    return "; ".join(list(told.values())[:_MOST_TOLD])
+        if len(told) == _MOST_TOLD:
+            break
+    return "; ".join(told.values())
 
 
 def explained(error: errors.InvalidSparql, text: str, *, is_update: bool) -> errors.InvalidSparql:
@@ -199,10 +220,30 @@ def place_of(text: str, at: int) -> tuple[int, int]:
 
 
 def _tokens(text: str) -> Iterator[Token]:
-    for found in _TOKEN.finditer(text):
-        kind = found.lastgroup or ""
-        if kind != "space":
-            yield Token(kind, found.group(), found.start(), found.end())
+    at, ends = 0, _ends(text)
+    while at < len(text):
+        # Behind the last place at which one ends, a text in three quotes would be looked for up to the end, each time.
+        until = min((each for each in ends if each > at), default=len(text))
+        for found in _PATTERNS[ends[0] > at, ends[1] > at].finditer(text, at):
+            if found.start() >= until:
+                break
+            at = found.end()
+            kind = found.lastgroup or ""
+            if kind != "space":
+                yield Token(kind, found.group(), found.start(), at)
+
+
+def _ends(text: str) -> tuple[int, int]:
+    """The last places at which a text in three double quotes can end, and in three single ones; -1 if none can.
+
+    A quote behind an odd number of backslashes ends nothing, wherever the text began: it began behind a quote.
+    """
+    last = {'"': -1, "'": -1}
+    if '"""' in text or "'''" in text:
+        for found in _QUOTES.finditer(text):
+            if found.group()[0] != "\\":
+                last[found.group()[0]] = found.end() - 3
+    return last['"'], last["'"]
 
 
 def _in_groups(tokens: Iterator[Token]) -> Iterator[Token]:

@@ -19,7 +19,7 @@ import pytest
 import worlddb
 from worlddb.log.statements.terms import Literal, Triple
 from worlddb.query.sparql import sparql_workers
-from worlddb.query.sparql.sparql_tokens import read_sparql
+from worlddb.query.sparql.sparql_tokens import read_sparql, unknown_names
 from worlddb.query.sparql.sparql_workers import workers
 
 NAMES = "SELECT ?name FROM wdb:memory { ?world wdb:name ?name } ORDER BY ?name"
@@ -282,8 +282,32 @@ def _stat(process: int) -> str:
         return " Z "
 
 
-@pytest.mark.parametrize("part", ["\\'", "a.", "\\", "<a"])
+@pytest.mark.parametrize("part", ["\\'", "a.", "\\", "<a", '"""\n\\', "'''\n\\"])
 def test_what_never_ends_is_read_in_time_in_proportion(part: str) -> None:
     began = process_time()
     read_sparql("'" * (part != "a.") + part * 50_000)
     assert process_time() - began < 3  # It was minutes where each quote was looked for to the end.
+
+
+def test_texts_in_three_quotes_end_where_they_do_and_what_follows_is_read() -> None:
+    found = read_sparql('SELECT * { ?s ?p """a "" \\""" b""" , \'\'\'SERVICE\'\'\' . ?s ?q """open\n\\""" }')
+    assert [token.text for token in found.tokens if token.kind == "text"] == [
+        '"""a "" \\""" b"""',
+        "'''SERVICE'''",
+        '""',
+        '""',
+    ]
+    with pytest.raises(worlddb.InvalidSparql, match="SERVICE at line 2"):
+        read_sparql('SELECT * { ?s ?p """\nSERVICE <http://a.example/> {}')
+
+
+def test_a_query_of_too_many_tokens_is_refused_with_the_place() -> None:
+    with pytest.raises(worlddb.LimitExceeded, match="500,000 tokens: that at line 2, column 300001"):
+        read_sparql("?" * 200_000 + "\n" + "?" * 400_000)
+
+
+def test_names_that_are_none_are_compared_until_enough_are_told() -> None:
+    began = process_time()
+    told = unknown_names(read_sparql(" ".join(f"wdb:typ{number}" for number in range(50_000))))
+    assert told.count("there is wdb:type") == 8
+    assert process_time() - began < 3  # It was minutes where all of them were.
