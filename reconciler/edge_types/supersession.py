@@ -145,11 +145,13 @@ class JoinedWorlds:
     times nothing has changed since they were compared, neither takes anything from the other.
     """
 
-    __slots__ = ("changed", "moments", "spans", "starts", "statements", "when")
+    __slots__ = ("changed", "moments", "retimed", "spans", "starts", "statements", "when")
 
     def __init__(self) -> None:
         self.changed: set[int] = set()
         """Those to compare with the others again."""
+        self.retimed: set[int] = set()
+        """Those of which versions have changed since they were read; they are to be compared too."""
         self.statements: dict[int, list[Statement]] = {}
         self.starts: dict[int, int] = {}
         """At how many times the versions of a world begin."""
@@ -190,6 +192,7 @@ class JoinedWorlds:
     def take_in(self, other: Self) -> None:
         """Take in worlds that belong to these; they are compared with these when somebody asks."""
         self.changed |= other.changed
+        self.retimed |= other.retimed
         self.changed.update(other.statements)
         for held in other.statements.values():
             for statement in held:
@@ -269,9 +272,10 @@ def joined(ctx: Succession, world: int) -> JoinedWorlds:
         if when.start < when.end == FOREVER:
             _join(ctx, source, target, when.start)
     found = _found(ctx, world)
-    # What was changed is read again, and still to be compared.
-    for node in found.changed:
+    retimed, found.retimed = found.retimed, set()
+    for node in retimed:
         found.look_at(ctx, node)
+    found.changed |= retimed
     return found
 
 
@@ -360,7 +364,8 @@ def settle(ctx: Succession, world: int, target: int | None = None, at: int = ALW
         asked |= {world, target}
         begins = min(_begins(ctx, world, at), when.get((world, target), FOREVER))
         when[world, target] = begins
-        moments |= {begins}
+        if begins != ALWAYS:
+            moments.add(begins)
     lost = _losses(_around(asked, [less] if less is more else [less, more]), when, moments)
     for part in parts.values():
         part.changed.clear()
@@ -408,19 +413,39 @@ def _around(asked: set[int], parts: Sequence[JoinedWorlds]) -> list[Statement]:
 def _losses(
     statements: Sequence[Statement], when: Mapping[tuple[int, int], int], moments: set[int]
 ) -> dict[tuple[int, int], list[Interval]]:
-    """Who of some loses what to whom, in order of time; ``when`` changes at some of the ``moments``."""
-    moments = {moment for each in statements for moment in each.span} | moments
+    """Who of some loses what to whom, in order of time; ``when`` changes at some of the ``moments``.
+
+    Where it changes at none, the last of those that hold has all that they have.
+    """
+    times = sorted(moments.union(chain.from_iterable([each.span for each in statements])))
     lost: dict[tuple[int, int], list[Interval]] = {}
     holding: list[Statement] = []
-    following = 0
-    for begins, ends in pairwise(sorted(moments)):
-        holding = [each for each in holding if each.span.end > begins]
-        while following < len(statements) and statements[following].span.start <= begins:
+    following, until, count = 0, FOREVER, len(statements)
+    for begins, ends in pairwise(times):
+        if until <= begins:
+            holding = [each for each in holding if each.span.end > begins]
+        while following < count and statements[following].span.start <= begins:
             holding.append(statements[following])
             following += 1
-        if len(holding) > 1:
+        if len(holding) < 2:
+            until = holding[0].span.end if holding else FOREVER
+            continue
+        until = ends
+        if moments:
             _divide(holding, Interval(begins, ends), when, lost)
+            continue
+        winner = max(holding)
+        for each in holding:
+            if each is not winner:
+                _add_window(lost.setdefault((each.world, winner.world), []), begins, ends)
     return lost
+
+
+def _add_window(windows: list[Interval], begins: int, ends: int) -> None:
+    """Add a window behind others, or to the last of them if it begins where that ends."""
+    if windows and windows[-1].end == begins:
+        begins = windows.pop().start
+    windows.append(Interval(begins, ends))
 
 
 def _divide(
@@ -435,9 +460,7 @@ def _divide(
         for winner in stay:
             pairs = (winner, each.world), (each.world, winner)
             if window.start >= max(from_when.get(pair, ALWAYS) for pair in pairs):
-                windows = lost.setdefault((each.world, winner), [])
-                begins = windows.pop().start if windows and windows[-1].end == window.start else window.start
-                windows.append(Interval(begins, window.end))
+                _add_window(lost.setdefault((each.world, winner), []), *window)
                 break
         else:
             stay.append(each.world)
@@ -486,20 +509,19 @@ def tell_touched(ctx: Succession, world: int, windows: Sequence[Interval], endin
 
     But for those that are ``ending``, or take its place.
     """
-    members = (target for target in ctx.targets(world, CONTAINS) if target not in ending)
-    still = (
-        member for member in members if any(span.overlaps(window) for span in ctx.spans(member) for window in windows)
-    )
-    told = [ctx.lineage(member) for member in islice(still, MOST_TOLD)]
-    if told:
-        ctx.note("members_remain", ctx.lineage(world), *told)
+    if targets := ctx.targets(world, CONTAINS):
+        members = (target for target in targets if target not in ending)
+        still = (each for each in members if any(span.overlaps(one) for span in ctx.spans(each) for one in windows))
+        told = [ctx.lineage(member) for member in islice(still, MOST_TOLD)]
+        if told:
+            ctx.note("members_remain", ctx.lineage(world), *told)
     tell_derived(ctx, world, ending)
 
 
 def tell_derived(ctx: HandlerContext, world: int, ending: Container[int] = ()) -> None:
     """Name what was derived from a world that ends, or says something else from now on."""
-    told = _told_inside(ctx, world, [edge for edge in derived_from(ctx, world) if edge.source not in ending])
-    if told:
+    derived = [edge for edge in derived_from(ctx, world) if edge.source not in ending]
+    if derived and (told := _told_inside(ctx, world, derived)):
         ctx.note("now_stale", ctx.lineage(world), *map(ctx.lineage, told))
 
 
@@ -552,26 +574,27 @@ class _Contradictions:
     def __init__(self, ctx: Succession, world: int) -> None:
         self._world = world
         self.edges = [
-            (edge, edge.source if incoming else edge.target)
+            (edge, other, ctx.lineage(other))
             for incoming in (False, True)
             for edge in ctx.edges(world, CONTRADICTS, incoming=incoming)
+            for other in (edge.source if incoming else edge.target,)
         ]
         self._held = list(ctx.spans(world)) if self.edges else []
         self._open: dict[int, list[Interval]] = {}
 
     def note_left(self, ctx: Succession, window: Interval, by: bytes) -> None:
         """Note which of them end in a window; others have lost no time meanwhile."""
-        if not any(span.overlaps(window) for span in self._held):
+        if not self.edges or not any(span.overlaps(window) for span in self._held):
             return
         told: Counter[int] = Counter()
-        for at, (edge, other) in enumerate(self.edges):
-            if ctx.lineage(other) == by or told[edge.home] == MAX_CONFLICTS_TOLD:
+        for at, (edge, other, lineage) in enumerate(self.edges):
+            if lineage == by or told[edge.home] == MAX_CONFLICTS_TOLD:
                 continue
             if at not in self._open:
                 self._open[at] = self._in_force(ctx, edge, other)
-            if any(piece.overlaps(window) for piece in self._open[at]):
+            if self._open[at] and any(piece.overlaps(window) for piece in self._open[at]):
                 told[edge.home] += 1
-                ctx.note("conflict_left", ctx.lineage(self._world), ctx.lineage(other))
+                ctx.note("conflict_left", ctx.lineage(self._world), lineage)
 
     def _in_force(self, ctx: Succession, edge: HandledEdge, other: int) -> list[Interval]:
         """When both sides hold and the contradiction is in force."""

@@ -53,7 +53,7 @@ class SourceDefaults(NamedTuple):
 class JoinedWorlds(Protocol):
     """Worlds that belong together, as the reconciler keeps them."""
 
-    changed: set[int]
+    retimed: set[int]
     """Those of which versions have changed since it looked."""
 
     def __len__(self) -> int: ...
@@ -100,7 +100,7 @@ class KnownWorlds:
     def retimed(self, node: int) -> None:
         """Note that a world got a version, or that one of its versions lost a time."""
         if self.joined and (worlds := self.joined.get(node)) is not None:
-            worlds.changed.add(node)
+            worlds.retimed.add(node)
 
     def superseded(self, source: int, target: int, when: Interval) -> None:
         """Note a new ``supersedes`` edge."""
