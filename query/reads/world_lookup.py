@@ -348,8 +348,8 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
     """The node of a world by a reference, a prefix of one, or its exact name or an alias.
 
     What could be a reference is looked up as one first, and a kref of an item is one. Names are compared as
-    :func:`normalised` has them; worlds that are valid in the view come before those that are not, a world before its
-    forks, and the outermost world that is seen after all others. With ``unify``, several worlds of one identity are the
+    :func:`normalised` has them; worlds that are valid in the view come before those that are not, a world (one that has
+    ended, too) before its forks, and the outermost world that is seen after all others. With ``unify``, several worlds of one identity are the
     first of them. What is a prefix of one world's reference and the name of another stands for neither.
 
     Raises:
@@ -399,9 +399,23 @@ def _called(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, unify: 
     for superseded in (False, True):
         worlds = find(snapshot, spec, wanted, include_superseded=superseded, period=None, unify=unify)
         found = list(islice(_no_forks(snapshot, worlds), _SHOWN + 1))
+        if found and not superseded and snapshot.has_forks:
+            found = _no_forks_of_ended(snapshot, spec, wanted, unify, found)
         if found:
             return found
     return []
+
+
+def _no_forks_of_ended(
+    snapshot: VisibleSnapshot, spec: edge_rules.Spec, wanted: Wanted, unify: bool, found: list[records.World]
+) -> list[records.World]:
+    """Worlds of a name without those of forks that go on from one of that name which has ended."""
+    origins = [frozenset(_origins(snapshot, _node(snapshot, world))) for world in found]
+    if not any(origins):
+        return found
+    ever = find(snapshot, spec, wanted, include_superseded=True, period=None, unify=unify)
+    called = {_node(snapshot, world) for world in ever}
+    return [world for world, goes_on_from in zip(found, origins, strict=True) if called.isdisjoint(goes_on_from)]
 
 
 def _refuse_named(

@@ -199,6 +199,17 @@ def test_a_name_means_the_world_before_its_forks(db: Database, trip: str) -> Non
         db.view().reference_of("Lisbon")
 
 
+def test_a_name_stands_for_a_world_that_has_ended_before_its_fork(db: Database, trip: str) -> None:
+    """What was sent to the name of an ended world changed what goes on from it in a fork."""
+    inner = db.view().find(world=trip)[0]
+    fork = str(db.fork(trip, "what if").ref)
+    db.retire(inner.ref)
+    assert db.view().reference_of(inner.name) == inner.ref
+    assert db.view().confined(fork).reference_of(inner.name) in _inside(db, fork).values()
+    again = str(db.create("Plan", inner.name, resolve=False).ref)
+    assert db.view().reference_of(inner.name) == again, "what holds comes before what has ended"
+
+
 @pytest.mark.parametrize("exact", [False, True])
 def test_what_is_tried_in_a_fork_is_recalled_only_there(db: Database, trip: str, exact: bool) -> None:
     """A recall showed what was only tried beside what is known, and all the rest of the fork a second time."""
