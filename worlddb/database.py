@@ -538,7 +538,8 @@ class Database(WriteCalls):
         what they saw. ``within`` is a world outside of which it sees nothing. If others write meanwhile it is evaluated
         again, and so it is, as of then, where a commit was made under ``idempotency_key``. SERVICE and LOAD are closed.
         ``using_graphs`` and ``using_named_graphs``, IRIs, are what USING and USING NAMED say, as in its protocol.
-        ``lanes`` are as there, too.
+        ``lanes`` are as there, too. Notes of the receipt say why a search in it could not go by meaning, and which
+        names below ``wdb:`` are none.
 
         Raises:
             InvalidSparql, QueryLimit: it breaks the grammar, asks for what is closed, or says USING or WITH beside
@@ -574,7 +575,7 @@ class Database(WriteCalls):
                     raise
                 continue  # It was made by somebody else meanwhile.
             if not (isinstance(receipt.outcome, outcome.Refused) and receipt.outcome.code in _MEANWHILE):
-                return receipt
+                return replace(receipt, notes=(*receipt.notes, *change.notes))
         raise errors.UnavailableError("Others write again and again", "Try again")
 
     def ingest_memory(

@@ -113,6 +113,8 @@ NOTES = {
     " whether this is the same: nothing was written. Use a new key for a new text",
     "waits_here": "{} waits for a decision here; what the bundle proposes about the same pair was left out",
     "derived": "{} was created by the handler of an edge, and says so in its provenance",
+    "searched_by_words": "a search in the update went by words alone, not by meaning: {}",
+    "names_unknown": "{}",
     "buffers_cleared": "nothing was ever written of {}, and what working memory had of them was removed",
     "credential_found": "it is written, and what looks like a credential stands in: {}",
     "personal_data_found": "it is written, and personal data stands in: {}",
@@ -121,13 +123,13 @@ NOTES = {
 }
 
 
-GUARDED = ("credential_found", "personal_data_found", "redacted")
+GUARDED = ("credential_found", "personal_data_found", "redacted", "names_unknown")
 """The notes of what was found in texts: they name places in what the caller gave, so everybody may see them."""
 NAMING = frozenset(
     (
         *("types_registered", "types_differ", "beliefs_set", "beliefs_differ"),
         *("not_embedded", "not_extracted", "not_compared", "not_changed"),
-        *("bytes_remain", "copies_remain", "buffers_cleared", *GUARDED),
+        *("bytes_remain", "copies_remain", "buffers_cleared", "searched_by_words", *GUARDED),
     )
 )
 """The notes whose ``refs`` are names, or a reason, also beside a reference."""

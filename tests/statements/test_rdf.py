@@ -110,6 +110,15 @@ def test_an_update_changes_the_present_and_leaves_the_past(db: worlddb.Database)
     assert db.head().seq == head
 
 
+def test_an_update_says_what_was_not_searched_and_which_names_are_none(db: worlddb.Database) -> None:
+    town = db.create("Place", "Town", content="warm").ref
+    said = "INSERT { ?x <urn:x:p> ?n } WHERE { GRAPH <https://worlddb.dev/ns#search?text=warm> { ?x wdb:scroe ?n } }"
+    notes = db.sparql_update(said, world=town).notes
+    assert [note.code for note in notes] == ["searched_by_words", "names_unknown"]
+    assert "by words alone" in str(notes[0]) and "wdb:scroe is nothing" in str(notes[1]) and "wdb:score" in str(notes[1])
+    assert not db.sparql_update("INSERT DATA { <urn:a> <urn:b> <urn:c> }", world=town).notes
+
+
 def test_an_update_is_evaluated_again_if_others_wrote(db: worlddb.Database, monkeypatch: pytest.MonkeyPatch) -> None:
     from worlddb.statements import updating
 

@@ -181,7 +181,11 @@ def _updated(desk: Desk, asked: Asked, query: types.SparqlAsked) -> Reply:
         named |= {"using_graphs": query.using_graphs, "using_named_graphs": query.using_named_graphs}
     receipt = desk.db.sparql_update(text, world=ref, **named)
     receipt.raise_if_refused()
-    return written(desk, receipt)._replace(headers=_noted(lanes, text))
+    noted = {note.code: note.refs[0] for note in receipt.notes if note.code in ("searched_by_words", "names_unknown")}
+    missed = {lane: why for lane, why in (("vector", noted.get("searched_by_words")),) if why}
+    searched = answer_notes.search_note(missed, in_one_world=not desk.commits)
+    headers = _noted(lanes, text, searched, noted.get("names_unknown", ""))
+    return written(desk, receipt)._replace(headers=headers)
 
 
 def _with(query: types.SparqlAsked, name: str, body: bytes) -> types.SparqlAsked:

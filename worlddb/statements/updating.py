@@ -13,17 +13,19 @@ from worlddb.query.reads.world_lookup import named_node
 from worlddb.query.snapshot.visible import VisibleSnapshot
 from worlddb.query.sparql import datasets, rdf_formats, sparql_query, update_steps
 from worlddb.query.sparql.rdf_formats import Row
-from worlddb.query.sparql.sparql_tokens import MEMORY, SEARCH, read_sparql
+from worlddb.query.sparql.sparql_tokens import MEMORY, SEARCH, read_sparql, unknown_names
 from worlddb.query.sparql.sparql_workers import Dataset, Limits, Workers
 from worlddb.query.statements import statement_reads
 from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.commands import outcome
 
 
 class Change(NamedTuple):
-    """The statements that an update takes away, and those that it adds."""
+    """The statements that an update takes away, those that it adds, and what its caller should know."""
 
     removed: list[Row]
     added: list[Row]
+    notes: tuple[outcome.Note, ...] = ()
 
 
 def change_of(
@@ -47,21 +49,29 @@ def change_of(
         InvalidSparql, QueryLimit: it breaks the grammar, asks for what is closed, or was ended at a limit.
         InputError: it writes into a graph of the engine, which is there to be read.
     """
-    read = update_steps.without_later_prologues(read_sparql(update))
+    given = read_sparql(update)
+    read = update_steps.without_later_prologues(given)
     if dataset is not None:
         read = read_sparql(update_steps.using(read, dataset.default, dataset.named))
     parts = datasets.parts(asked, read, world, lanes)
-    lost, given = before
+    lost, added = before
     if lost:
         with asked.window.snapshot() as snapshot:
             lost = _held(asked, snapshot, world, before).lost()
     with workers.desk(allowed, *sparql_query.keys_of(parts)) as desk:
         key = sparql_query.hold(desk, parts)
         steps = update_steps.steps(read)
-        found = desk.update(key, read.text, steps, repeatable=repeatable, before=(lost, given))
+        found = desk.update(key, read.text, steps, repeatable=repeatable, before=(lost, added))
     told = {part: _rows(lines) for part, lines in found.items()}
+    notes = (("searched_by_words", _missed(parts)), ("names_unknown", unknown_names(given)))
     with asked.window.snapshot() as snapshot:
-        return _held(asked, snapshot, world, before).change(told)
+        change = _held(asked, snapshot, world, before).change(told)
+    return change._replace(notes=tuple(outcome.Note(code, (said,)) for code, said in notes if said))
+
+
+def _missed(parts: Iterable[datasets.Named]) -> str:
+    """Why a search did not go by meaning as it was asked to; empty if each did."""
+    return next((why for part in parts for why in part.missed or ()), "")
 
 
 def _held(asked: datasets.Asked, snapshot: VisibleSnapshot, world: str, before: tuple[bytes, bytes]) -> _Held:

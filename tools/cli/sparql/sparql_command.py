@@ -25,6 +25,8 @@ def _update(args: Namespace, out: Output) -> int:
         world = stores.world_of(db.view(), args.world)
         receipt = db.sparql_update(args.text, world=world, timeout_seconds=args.timeout)
     receipt.raise_if_refused()
+    for note in receipt.notes:
+        out.warn(f"note: {note}")
     done = f"changed by commit {receipt.seq}" if receipt.events else "nothing was to be changed"
     out.answer(wire.receipt(receipt), lambda page: page.line(done))
     return DONE
