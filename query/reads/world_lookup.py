@@ -349,8 +349,9 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
 
     What could be a reference is looked up as one first, and a kref of an item is one. Names are compared as
     :func:`normalised` has them; worlds that are valid in the view come before those that are not, a world (one that has
-    ended, too) before its forks, and the outermost world that is seen after all others. With ``unify``, several worlds of one identity are the
-    first of them. What is a prefix of one world's reference and the name of another stands for neither.
+    ended, too) before its forks, and the outermost world that is seen after all others. With ``unify``, several worlds
+    of one identity are the first of them. What is a prefix of one world's reference and the name of another stands for
+    neither.
 
     Raises:
         UnknownReference: nothing that is seen is called so.
