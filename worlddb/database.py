@@ -468,12 +468,19 @@ class Database(WriteCalls):
         self._reader.vector_indexes()
         return receipt
 
-    def was_written(self, idempotency_key: str) -> bool:
-        """True if a commit was made under an idempotency key: the same call under it again is a retry."""
+    def was_written(self, idempotency_key: str, *, author: str | None = None) -> bool:
+        """True if a commit was made under an idempotency key: the same call under it again is a retry.
+
+        With ``author`` only if it was that author's.
+        """
         from worlddb.statements import retries
 
         limits.checked_text(idempotency_key, "idempotency_key", limits.MAX_KEY_BYTES, empty=False)
-        return retries.moment_of(self._reader, idempotency_key) is not None
+        moment = retries.moment_of(self._reader, idempotency_key)
+        if moment is None or author is None:
+            return moment is not None
+        with self._reader.snapshot() as snapshot:
+            return snapshot.log.header(moment[0] + 1).author == author
 
     def _present_of(self, idempotency_key: str | None) -> View:
         if idempotency_key is not None:

@@ -277,6 +277,24 @@ def test_a_request_under_a_key_is_done_once(ana: Caller) -> None:
     assert (other.status_code, other.json()["code"]) == (409, "idempotency_conflict")
 
 
+def test_a_key_of_another_is_another_request(served: Running, ana: Caller) -> None:
+    """One who happened to use the same Idempotency-Key was refused, or told what somebody else had written."""
+    key = {"Idempotency-Key": "mine"}
+    first = ana("POST", "/v1/worlds/tea/memories", json={"text": "It is green."}, headers=key).json()
+    for other in (served.caller("eve"), served.caller("guest", ana.get("/v1/worlds/tea")["ref"])):
+        told = other("POST", "/v1/worlds", json={"name": "mug"}, headers=key)
+        assert told.status_code == 201, told.text
+        assert other("POST", "/v1/worlds", json={"name": "mug"}, headers=key).json()["refs"] == told.json()["refs"]
+    assert ana("POST", "/v1/worlds/tea/memories", json={"text": "It is green."}, headers=key).json() == first
+
+
+def test_a_key_that_was_recorded_for_everybody_goes_on_for_who_wrote_under_it(served: Running, ana: Caller) -> None:
+    made = served.db.signed("ana").create("World", "jug", idempotency_key="old")
+    key = {"Idempotency-Key": "old"}
+    assert ana("POST", "/v1/worlds", json={"name": "jug"}, headers=key).json()["refs"] == [made.ref]
+    assert served.caller("ike")("POST", "/v1/worlds", json={"name": "cup"}, headers=key).status_code == 201
+
+
 BAD = [
     ("GET", "/", {}, 404, "not_found"),
     ("GET", "/v1/nothing", {}, 404, "not_found"),

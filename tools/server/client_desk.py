@@ -6,6 +6,8 @@ from functools import partial
 from typing import Any, Final, Protocol
 from unicodedata import normalize
 
+import msgspec
+
 import worlddb
 from worlddb import AmbiguousReference, InputError, Receipt, UnknownReference, View, World
 from worlddb.memory_scopes import ENTRY, notes_inside
@@ -151,7 +153,7 @@ class Desk:
             PlanLimit: the plan of the account has no room for it.
             RefusedError: the reconciler said no.
         """
-        told = self.session.idempotency_key(key)
+        told = self.key(key)
         if rests_on is None:
             receipt: Receipt = call(self.db, idempotency_key=told)
         else:
@@ -161,6 +163,27 @@ class Desk:
             receipt = tx.receipt
         receipt.raise_if_refused()
         return receipt
+
+    def key(self, given: str | None) -> str | None:
+        """Return an idempotency key as the store knows it: of the account that asks, else of the key of a file.
+
+        One that this client has written under as earlier servers had it, the same for everybody, stays that.
+        """
+        who = self.principal
+        if given is None or who is None:
+            return self.session.idempotency_key(given)
+        own = self.session.idempotency_key(msgspec.json.encode([*who, given]).decode())
+        before = self.session.idempotency_key(given)
+        assert own is not None and before is not None, "a key was given"
+        is_earlier = self.db.was_written(before, author=self.grant.name) and not self.db.was_written(own)
+        return before if is_earlier else own
+
+    @property
+    def principal(self) -> tuple[str, str] | None:
+        """Whose requests are those of one: an account, or a key of a file; nobody's where there are no keys."""
+        if self.grant.account is not None:
+            return "account", self.grant.account.account
+        return ("key", self.grant.name) if self.grant.id else None
 
     def home(self) -> str | None:
         """Return the world in which something is made that was put nowhere else; ``None`` for the root."""

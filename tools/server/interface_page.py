@@ -15,7 +15,7 @@ _KEY: Final = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "The same request under the same key is done once.",
+    "description": "The same request of one account under the same key is done once.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 200},
 }
 _IF_MATCH: Final = {

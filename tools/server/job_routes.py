@@ -38,7 +38,7 @@ def erase(desk: Desk, asked: Asked) -> Reply:
     def work(job: Job, step: Step) -> dict[str, Any]:
         if body.plan:
             return dict(msgspec.to_builtins(desk.db.erasure_plan(ref, **how)))
-        key = desk.session.idempotency_key(asked.idempotency_key)
+        key = desk.key(asked.idempotency_key)
         receipt = desk.db.erase(ref, reason=body.reason, idempotency_key=key, **how)
         receipt.raise_if_refused()
         return {"receipt": desk.receipt(receipt), "erasure": _erasure(desk, receipt.seq)}
@@ -98,7 +98,7 @@ def import_bundle(desk: Desk, asked: Asked) -> Reply:
     def work(job: Job, step: Step) -> dict[str, Any]:
         job.path.write_bytes(asked.body)
         try:
-            key = desk.session.idempotency_key(asked.idempotency_key)
+            key = desk.key(asked.idempotency_key)
             how: Any = {"into": into, "why": query.why, "allow_outside": query.allow_outside}
             receipt = desk.db.import_bundle(job.path, idempotency_key=key, **how)
         except InvalidBundle as error:  # Where the server keeps it says nothing to who sent it.

@@ -44,7 +44,7 @@ def remember(desk: Desk, asked: Asked) -> Reply:
     if is_blank(body.text):
         raise InputError("text is blank", "Give one statement, understandable by itself")
     desk.subjects(desk.session.view(), body.about)  # Before a world is made for what is refused.
-    home, key = desk.claimed(asked.path["world"]), desk.session.idempotency_key(asked.idempotency_key)
+    home, key = desk.claimed(asked.path["world"]), desk.key(asked.idempotency_key)
     return looked(lambda: _remembered(desk, body, home, key))
 
 

@@ -167,6 +167,9 @@ def of_error(error: WorldDBError, session: Session, *, conditional: bool) -> Req
         )
     hidden = session.hidden(error)
     detail, remedy = (hidden, "") if hidden is not None else (error.message, _over_http(error.remedy))
+    if isinstance(error, IdempotencyConflict) and hidden is None:  # As the store has it, the key is of an account.
+        detail = f"Another request was made under this Idempotency-Key, by commit {error.details['seq']}"
+        remedy = "Use a new key for a new request"
     problem = Problem(
         type=_TYPE, title=_TITLES[status], status=status, detail=detail, code=error.code, remedy=remedy, reason=reason
     )

@@ -174,7 +174,7 @@ def _updated(desk: Desk, asked: Asked, query: types.SparqlAsked) -> Reply:
     ref = desk.home() if world is None else desk.claimed(world)
     if ref is None:
         raise InputError("An update changes one world", f"Send it to {WORLD}/sparql")
-    key = desk.session.idempotency_key(asked.idempotency_key)
+    key = desk.key(asked.idempotency_key)
     lanes, text = desk.session.lanes(), str(query.update)
     named: dict[str, Any] = {"within": desk.grant.world, "idempotency_key": key, "lanes": lanes}
     if query.using_graphs or query.using_named_graphs:

@@ -19,7 +19,7 @@ def precondition(desk: Desk, asked: Asked, view: View, ref: str) -> tuple[View, 
         return None
     tag = view.hash(ref)
     given = {each.strip().removeprefix("W/").strip('"').partition(".")[0] for each in asked.if_match.split(",")}
-    key = desk.session.idempotency_key(asked.idempotency_key)
+    key = desk.key(asked.idempotency_key)
     # A retry of what was done is answered as it was then, whatever that, or others, made of the world.
     if "*" not in given and tag not in given and not (key and desk.db.was_written(key)):
         raise refusal(412, "The world has another hash by now", "Read it again, and send its new ETag")
