@@ -370,7 +370,7 @@ class Frame(NamedTuple):
     one: frozenset[str] = frozenset()
     """What it says of which, if that is one of its kind: "the oldest tree in the garden is", "Mira's first car was"."""
     ranks: frozenset[str] = frozenset()
-    """The words by which that is one of its kind: first, oldest, only."""
+    """The words by which that is one of its kind: first, oldest, only; and the numbers: room 12."""
     some: frozenset[str] = frozenset()
     """The stems of what it speaks of as of any of its kind: "a taxi"."""
     owned: frozenset[str] = frozenset()
@@ -683,10 +683,38 @@ def _one_of_its_kind(tokens: list[str], naming: Set[str]) -> tuple[frozenset[str
     ranks = frozenset(
         _SPELT.get(word, word) for word in phrase if word in _RANKS or (_MOST.match(word) and word not in _NO_RANKS)
     )
+    numbered = _numbered(tokens)
     if not ranks:
-        return frozenset(), ranks
+        return frozenset(), numbered
     named = (word for word in phrase if word not in naming and word not in analysis.STOP_WORDS and word[0] not in "'’")
-    return stems(_SAME_WORD.get(word, word) for word in named) | ranks, ranks
+    return stems(_SAME_WORD.get(word, word) for word in named) | ranks, ranks | numbered
+
+
+_FIRST_WORDS: Final = 8
+"""Among so many a statement says of which one of a kind it tells."""
+_SIGNED: Final = re.compile(r"[a-z]+-?\d+[a-z]?$")
+
+
+def _numbered(tokens: list[str]) -> frozenset[str]:
+    """The numbers and signs by which a statement tells of one of a kind, before its verb: room 12, bug HER-17.
+
+    "Drives 3 cars" has none: what is counted is no name, nor is a value behind the verb.
+    """
+    found = set[str]()
+    for at, (word, after) in enumerate(pairwise(tokens[:_FIRST_WORDS])):
+        before = tokens[at - 1] if at else ""
+        begins = not before or before in _DETERMINERS or before[0] in "'’"
+        if word in _PRONOUNS or word in _AUX or (not begins and _may_be_verb(word)):
+            break
+        is_named = not (before in analysis.STOP_WORDS or before in _TIMES or before in _PREPOSITIONS)
+        is_number = word[0].isdecimal() and not begins
+        if is_named and (is_number or _SIGNED.match(word)) and (after == "of" or _may_be_verb(after)):
+            found.add(word if before in _DETERMINERS else f"{before} {word}".strip())
+    return frozenset(found)
+
+
+def _may_be_verb(word: str) -> bool:
+    return word in _AUX or is_past(word) or (word.endswith(("s", "ed")) and not word.endswith("ss"))
 
 
 def _indefinite(tokens: list[str]) -> list[str]:

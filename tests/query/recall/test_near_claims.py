@@ -684,3 +684,43 @@ def test_a_denial_of_another_thing_contradicts_nothing() -> None:
     assert relation("Ana speaks Dutch.", "Ana does not speak Danish.") == "compatible"
     assert relation(nuts, "Ana is not allergic to nuts.") == "contradiction"
     assert relation(nuts, "Ben says Ana is not allergic to nuts.") == "compatible"
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Room 12 has 30 seats.", "Room 14 has 20 seats."),
+        ("The rent of flat 3 is 900 euros.", "The rent of flat 4 is 950 euros."),
+        ("Bug HER-17 is open.", "Bug HER-18 is closed."),
+        ("Server web1 runs Debian 11.", "Server web2 runs Debian 12."),
+        (
+            "Meeting number 3 of the book club is about volume 5.",
+            "Meeting number 4 of the book club is about volume 6.",
+        ),
+        ("Shelf list: drawer D3 holds key 21.", "Shelf list: drawer D23 holds key 161."),
+        ("The bus 12 leaves every 10 minutes.", "The bus 14 leaves every 20 minutes."),
+    ],
+)
+def test_what_is_said_of_another_number_of_a_kind_ends_and_denies_nothing(
+    db: Database, earlier: str, later: str
+) -> None:
+    about = db.create("Entity", "Casa").ref
+    first = say(db, earlier, about=about)
+    assert all(near.relation == "compatible" for near in db.view().near(later, about=about) if near.ref == first)
+    say(db, later, about=about)
+    assert not db.view().recall(earlier, about=about).competing
+    assert db.view().recall(earlier, about=about).hits[0].ref == first
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Room 12 has 30 seats.", "Room 12 has 40 seats."),
+        ("The API listens on port 8080.", "The API listens on port 9090."),
+        ("Casa has 2 floors.", "Casa has 3 floors."),
+    ],
+)
+def test_another_number_said_of_one_thing_still_takes_its_place(db: Database, earlier: str, later: str) -> None:
+    about = db.create("Entity", "Casa").ref
+    first = say(db, earlier, about=about)
+    assert [near.relation for near in db.view().near(later, about=about) if near.ref == first] == ["replacement"]
