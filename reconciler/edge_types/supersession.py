@@ -169,11 +169,13 @@ class JoinedWorlds:
 
     def look_at(self, ctx: Succession, world: int) -> None:
         """Read what a world says, and when."""
-        for statement in self.statements.get(world, ()):
-            self.spans.discard(statement)
-        held = self.statements[world] = ctx.held(world)
-        for statement in held:
-            self.spans.add(statement)
+        before, held = self.statements.get(world, []), ctx.held(world)
+        if held != before:
+            for statement in before:
+                self.spans.discard(statement)
+            for statement in held:
+                self.spans.add(statement)
+        self.statements[world] = held
         count = len(ctx.starts(world))
         if self.starts.get(world, count) != count:
             own = [edge for edge in ctx.edges(world, SUPERSEDES) if _is_in_force(edge)]
@@ -238,7 +240,10 @@ class SpanBlocks:
         at = self._block_of(statement)
         block = self._blocks[at]
         del block[bisect_left(block, _place(statement), key=_place)]
-        self._put(at, at + 1, [block] if block else [])
+        if not block or statement.span.end == self._ends[at]:
+            self._put(at, at + 1, [block] if block else [])
+        else:
+            self._firsts[at] = _place(block[0])
 
     def touching(self, window: Interval) -> Iterator[Statement]:
         """The statements that hold at some time of a window."""
@@ -400,7 +405,12 @@ def _take(ctx: Succession, loser: int, taken: Sequence[tuple[int, list[Interval]
 def _around(asked: set[int], parts: Sequence[JoinedWorlds]) -> list[Statement]:
     """What some worlds say, and all that is said of the same times, in the order of time."""
     if len(asked) * MOST_IN_BLOCK > sum(map(len, parts)):
-        return sorted(chain.from_iterable(held for part in parts for held in part.statements.values()), key=_place)
+        spans = [
+            said.span for part in parts for each in asked & part.statements.keys() for said in part.statements[each]
+        ]
+        window = Interval(min((start for start, _ in spans), default=0), max((end for _, end in spans), default=0))
+        few = [said for part in parts for said in part.spans.touching(window)]
+        return few if len(parts) == 1 else sorted(few, key=_place)
     around: set[Statement] = set()
     for part in parts:
         for each in asked & part.statements.keys():
