@@ -10,7 +10,7 @@ Pure: the same text gives the same frame (laws 11 and 12).
 
 import re
 import unicodedata
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Set
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -61,6 +61,7 @@ _ATTRIBUTES: Final = {
         "owner": "belongs belong owner owned",
         "wish for answers": "answers summaries replies responses",
         "level": "beginner novice intermediate advanced expert proficient",
+        "colour": "",
     },
     ONCE: {
         "birth": "born birthday birthplace",
@@ -125,6 +126,12 @@ _CHANGE: Final = _words(
 )
 ADDING: Final = _words("also too as-well besides additionally in-addition likewise")
 """Words that say that something is so beside what was before."""
+APART: Final = _words(
+    "return outbound outward inbound connecting other another second third spare work home office private personal"
+    " business professional emergency mobile landline morning afternoon evening night weekend weekday summer winter"
+    " left right front back upper lower upstairs downstairs old former previous"
+)
+"""Words before a thing that tell it from another one, of which nothing of the kind is said."""
 _ONLY: Final = _words("only solely exclusively")
 """Words that leave nothing beside what is said."""
 _FURTHER: Final = _words(
@@ -191,7 +198,7 @@ _TIMES: Final = _words(
     "monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays"
     " sundays am pm o'clock january february march april may june july august september october november december"
     " morning noon afternoon evening night midnight spring summer autumn winter weekend daily weekly monthly yearly"
-    " tomorrow yesterday today hour hours"
+    " tomorrow yesterday today hour hours weekday weekdays weekends"
 )
 _AUX: Final = _words(
     "is are was were am be been being has have had does do did will would can could may might must should shall not"
@@ -324,6 +331,9 @@ _CLAUSE_ENDS: Final = late(
     r"[,;:()]|\b(?:and|but|when|while|because|since|after|before|so|which|who|though|although|until|if)\b"
 )
 _NOT: Final = re.compile(r"n't\b")
+_CLOCK: Final = late(r"(?<![\d:.])(\d{1,2}):(\d\d)(?![\d:])")
+_LETTER_SIZE: Final = late(r"\b(is|are|size|in) (x*[sml])\b(?!')")
+"""Sizes that are letters, some of which are also what is left of "is" and "am"."""
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ADDRESS: Final = (
     r"\w[\w.+-]*@[\w-]+(?:\.[\w-]+)+|https?://[^\s<>\"]*[^\s<>\".,;:!?)]|[^\W\d_][\w-]+(?:\.[\w-]+)*\.[a-z]{2,}\b"
@@ -331,6 +341,24 @@ _ADDRESS: Final = (
 """Addresses of mail, pages and machines, and names of files: each is one word, whatever words are in it."""
 _TOKEN: Final = late(rf"{_ADDRESS}|\d+(?:\.\d+)*|['’]s?(?=\s)|[^\W_]+(?:-[^\W_]+)*")
 _TITLED: Final = late(r"\d+|[^\W_]+(?:[-.][^\W_]+)*|['’]s?(?=\s)")
+
+
+class Thing(NamedTuple):
+    """The thing with which a statement begins, in words: what it is, and which of its kind."""
+
+    noun: str
+    which: frozenset[str]
+    """The words before the noun: return, blue."""
+    names: frozenset[str]
+    """Its name: my son Max."""
+    place: str
+    """The preposition behind it."""
+    behind: frozenset[str]
+    """What follows that: "my flight to Rome"."""
+
+
+ANYTHING: Final = Thing("", frozenset(), frozenset(), "", frozenset())
+"""What a statement speaks of that begins with no thing."""
 
 
 class Frame(NamedTuple):
@@ -391,6 +419,14 @@ class Frame(NamedTuple):
     """Of brothers and sisters, who are siblings, those that it names."""
     at: str = ""
     """The preposition behind a verb for living: in a town, on a street, at a number."""
+    thing: "Thing" = ANYTHING
+    """Which thing it speaks of, if it begins with one: "my return flight to Rome"."""
+    sort: str = ""
+    """Of what sort that is which it says of it: a colour, a time, a place, …; empty if no word tells."""
+    hours: frozenset[str] = frozenset()
+    """Those of its numbers that are times of the day."""
+    measured: frozenset[tuple[str, str]] = frozenset()
+    """The units of its numbers, each with what is measured: GB of storage."""
 
 
 @lru_cache(maxsize=_KEPT)
@@ -456,6 +492,10 @@ def _plain(text: str) -> str:
         plain = _NOT.sub(" not", plain)
     if "," in plain:
         plain = _THOUSANDS.sub("", plain)
+    if ":" in plain:
+        plain = _CLOCK.sub(r"\1.\2", plain)
+    if "size" in plain:
+        plain = _LETTER_SIZE.sub(r"\1 \2-sized", plain)
     plain = _PHRASE.sub(lambda found: _PHRASES[found[0]], plain)
     return _HALTED.sub("paused ", plain) if "stop" in plain else plain
 
@@ -503,7 +543,8 @@ def leading_subject(text: str) -> frozenset[str]:
             small = word.casefold()
             if small in _AUX or small in _COPULA or word[0] == "'" or small in _PREPOSITIONS:
                 break
-            if place and (small.endswith(("s", "ed")) or small in _attribute_words() or small in _PAST):
+            is_verb = small.endswith(("s", "ed")) and not small.endswith("ss")
+            if place and (is_verb or small in _attribute_words() or small in _PAST):
                 break
             found.append(small)
         else:
@@ -551,6 +592,9 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         and word not in _NUMBER_WORDS and word not in _ONLY
     ]  # fmt: skip
     goes_on = _goes_on(tokens)
+    thing, end = _thing(tokens, frozenset(word.casefold() for word in _TITLED.findall(plain) if word[0].isupper()))
+    hours = _hours(tokens)
+    sort = _sort(_numbers_joined(tokens[end:]), has_hours=bool(hours)) if end else ""
     change = next((_SAME_WORD.get(word, word) for word in tokens if word in _CHANGE and word not in goes_on), "")
     return Frame(
         key,
@@ -558,7 +602,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         head,
         stems(heavy),
         stems(word for word in said if word in _LIGHT_WORDS),
-        _attributes(tokens, rest, verb, passive),
+        _attributes(tokens, rest, verb, passive) | ({"colour"} if sort == "colour" else set()),
         verb,
         _numbers(bare),
         frozenset(word for word in tokens if word in _TIMES),
@@ -567,23 +611,156 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         _is_past(tokens, verb),
         passive,
         bool(rest) and rest[0] in _WISHES,
-        frozenset(tokens) & ADDING
-        | frozenset(tokens[-1:]) & {"too"}
-        | (frozenset(tokens) & _FURTHER if not change else set()),
+        frozenset(tokens) & ADDING | frozenset(tokens[-1:]) & {"too"} | (_further(tokens) if not change else set()),
         not _ONLY.isdisjoint(tokens),
         _way(rest, verb),
         *_one_of_its_kind(tokens, naming),
         stems(_SAME_WORD.get(word, word) for word in _indefinite(tokens)),
         owned,
         _proper_names(plain, naming),
-        "unsure" if plain.endswith("?") or _FOR_A_WHILE.search(unfolded) else _mood(tokens, naming),
+        "unsure" if plain.endswith("?") or _is_for_a_while(unfolded, tokens) else _mood(tokens, naming),
         _recurs(tokens),
         _is_former(rest, passive),
         frozenset() if goes_on else _denied(unfolded, naming),
         _AT_A_TIME.search(unfolded) is not None,
         frozenset(word.rstrip("s") for word in tokens if word in _KIN),
         next((after for word, after in pairwise(tokens) if word in _LIVING and after in _PREPOSITIONS), ""),
+        thing,
+        sort,
+        hours,
+        frozenset((_one_of(unit), _stem(what)) for unit, what in _measured(tokens)),
     )
+
+
+def _is_for_a_while(plain: str, tokens: list[str]) -> bool:
+    """True if a statement tells what will soon be as before: who leaves at nine comes back, but a flight does not."""
+    return _FOR_A_WHILE.search(plain) is not None and _VEHICLES.isdisjoint(tokens)
+
+
+def _further(tokens: list[str]) -> frozenset[str]:
+    """The words that tell a thing from the one spoken of before; floors and streets are counted without being more."""
+    return frozenset(word for word, after in pairwise([*tokens, ""]) if word in _FURTHER and after not in _COUNTED)
+
+
+def _thing(tokens: list[str], titled: Set[str]) -> tuple[Thing, int]:
+    """The thing with which a statement begins, and where what is said of it begins."""
+    owner = next((at for at, word in enumerate(tokens[:4]) if word[0] in "'\u2019"), 0)
+    if tokens[0] not in _DETERMINERS and not owner:
+        return ANYTHING, 0
+    at, said = owner + 1, list[str]()
+
+    def is_over(at: int) -> bool:
+        word, after = tokens[at], tokens[at + 1 : at + 2]
+        if word in _AUX or word in _BEHIND:
+            return True
+        is_verb = is_past(word) or (word.endswith("s") and not word.endswith("ss"))
+        return is_verb and word not in titled and not (after and (after[0] in _AUX or after[0] in _BEHIND - {"at"}))
+
+    while at < len(tokens) and len(said) < _LONGEST and not (is_over(at) and (said or tokens[at] in _AUX)):
+        said.append(tokens[at])
+        at += 1
+    names = frozenset(word for word in said if word in titled)
+    called = [word for word in said if word not in titled]
+    noun, which = (called[-1], called[:-1]) if called else ("", [])
+    place, behind = "", list[str]()
+    if at < len(tokens) and tokens[at] in _BEHIND:
+        place, to = tokens[at], at + 1
+        while to < len(tokens) and len(behind) < _LONGEST and not (behind and is_over(to)):
+            if tokens[to] not in _DETERMINERS:
+                behind.append(tokens[to])
+            to += 1
+        place, behind, at = (place, behind, to) if to < len(tokens) else ("", [], at)
+    told = frozenset(which) - (RENEWED - _FORMER) - _CHANGE - SORTING
+    return Thing(_SPELT.get(noun, noun), told, names, place, frozenset(behind)), at
+
+
+_FORMER: Final = _words("old former previous")
+_LONGEST: Final = 5
+_BEHIND: Final = _words("with for to of from in on at about by near")
+"""Prepositions behind a thing that say which one it is."""
+_COUNTED: Final = _words(
+    "floor floors storey street avenue row grade line place class version edition draft quarter gear"
+)
+_VEHICLES: Final = _words("flight train bus ferry plane coach boat tram flights trains ship bus shuttle metro taxi")
+"""What leaves at an hour for good."""
+_HALVES: Final = _words("am pm o'clock noon midnight")
+_AT_HOURS: Final = _words("at by until till from around before after")
+
+
+def _hours(tokens: list[str]) -> frozenset[str]:
+    """The numbers of a statement that are times of the day."""
+    found = set[str]()
+    for before, word, after in zip(["", *tokens], tokens, [*tokens[1:], ""], strict=False):
+        if not word[0].isdecimal() or not word.replace(".", "").isdecimal() or word.count(".") > 1:
+            continue
+        is_hour = float(word) < _HOURS_OF_A_DAY and (before in _AT_HOURS or (before == "for" and "." in word))
+        if after in _HALVES or (is_hour and (not after or after in _BEHIND or after in _TIMES)):
+            found.add(str(float(word)))
+    return frozenset(found)
+
+
+_HOURS_OF_A_DAY: Final = 25
+
+
+def _measured(tokens: list[str]) -> Iterator[tuple[str, str]]:
+    """Each unit behind a number with the thing of which there is so much."""
+    for at, word in enumerate(tokens[:-3]):
+        if word[0].isdecimal() and tokens[at + 2] == "of":
+            behind = [each for each in tokens[at + 3 : at + 5] if each not in _DETERMINERS]
+            if behind:
+                yield tokens[at + 1], behind[0]
+
+
+COLOURS: Final = _words(
+    "red blue green yellow black white grey gray brown pink purple orange violet turquoise beige silver gold golden"
+    " blond blonde navy cyan magenta maroon ivory cream teal bronze crimson scarlet lilac"
+)
+_DYED: Final = _words("painted dyed coloured colored light dark bright")
+_QUALITIES: Final = _words(
+    "fast slow small big large bright heavy old young nice ugly beautiful pretty cheap expensive dear loud quiet noisy"
+    " short long wide narrow warm cold hot cool cosy wet dry soft hard rough smooth strong weak sweet sour bitter great"
+    " good bad awful lovely fun boring kind rude shy calm clever smart lazy busy tired sick ill happy sad angry fine"
+    " hungry modern round square thick thin rich poor late early electric hybrid automatic fancy simple safe light dark"
+    " tidy messy rusty sunny dusty shiny tasty spicy salty healthy lucky sturdy steep deep close far"
+)
+_QUALITY: Final = re.compile("[a-z]{3,}(?:ful|ous|ive|able|ible|less|ish|ing|ed)$")
+ANTONYMS: Final = [
+    frozenset(pair.split("-"))
+    for pair in _words(
+        "fast-slow small-big small-large bright-dark heavy-light old-young cheap-expensive loud-quiet noisy-quiet"
+        " short-long wide-narrow warm-cold hot-cold wet-dry soft-hard rough-smooth strong-weak good-bad happy-sad"
+        " healthy-ill healthy-sick thick-thin rich-poor late-early tidy-messy far-close"
+    )
+]
+"""Qualities of which a thing has one at a time."""
+
+
+def _sort(rest: list[str], *, has_hours: bool) -> str:
+    """Of what sort that is which is said of a thing: ``rest`` begins with the verb, or what stands before it."""
+    if has_hours or not (_TIMES - _NO_TIMES).isdisjoint(rest):
+        return "time"
+    if rest[:1] in (["has"], ["have"]) and not (rest[1:2] and (rest[1] in _AUX or is_past(rest[1]))):
+        return "part"
+    at = next((at for at, word in enumerate(rest[:4]) if word in _COPULA), None)
+    said = [] if at is None else [word for word in rest[at + 1 : at + 6] if word not in _SAYING_LITTLE]
+    if said[1:] and said[0] in _DYED and said[1] in COLOURS:
+        said = said[1:]
+    first = said[0] if said else ""
+    if at is None or first[:1].isdecimal():
+        return "amount" if any(word[0].isdecimal() for word in rest) else ""
+    if first in COLOURS:
+        return "colour"
+    if first in _BEHIND or first in _PREPOSITIONS:
+        return "place"
+    if first in _OPPOSITE or first in _OPPOSITE.values():
+        return "state"
+    if first in _attribute_words() or first in ("called", "named"):
+        return "name" if first in ("called", "named") else ""
+    return "kind" if first in ("a", "an") else "quality" if first in _QUALITIES or _QUALITY.match(first) else ""
+
+
+_NO_TIMES: Final = _words("today hour hours daily weekly monthly yearly")
+_SAYING_LITTLE: Final = _words("very quite really rather so too now still always also just the")
 
 
 def _goes_on(tokens: list[str]) -> frozenset[str]:
@@ -807,7 +984,7 @@ _PAST: Final = _words(
     "was were had did came went paid wrote ran met died built found bought took gave made said saw left sold won lost"
     " began grew flew drove spoke taught ate slept rode swam sang sank froze blew broke fell rose woke wore chose shook"
     " stole threw tore bit hid stood stuck struck swung knew drew hung kept led lent felt held heard sent spent thought"
-    " caught brought"
+    " caught brought drank fed fled fought forgot lit rang shot sought swore swept wept withdrew understood"
 )
 
 
@@ -887,7 +1064,7 @@ def _numbers(words: list[str]) -> frozenset[tuple[str, str]]:
     """Each number with the word behind it, which is most often its unit."""
     following = [*words[1:], ""][: len(words)]
     return frozenset(
-        (str(float(word)) if word.count(".") <= 1 else word, _one_of(unit))
+        (str(float(word)) if word.count(".") <= 1 else word, "" if unit in _BEHIND else _one_of(unit))
         for word, unit in zip(words, following, strict=True)
         if word[0].isdecimal() and word.replace(".", "").isdecimal()
     )

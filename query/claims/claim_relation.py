@@ -82,6 +82,8 @@ def relate(earlier: Frame, later: Frame) -> Compared | None:
     found = _related(earlier, later)
     if found is not None and found.relation in COMPETING and _denies_another(earlier, later):
         return _told(found.likeness, later, "something else is denied than what was said", "compatible")
+    if found is not None and found.relation in COMPETING and _of_another(earlier, later):
+        return _told(found.likeness, later, "each told of another thing, or something else of it", "compatible")
     if found is not None and found.relation in COMPETING and _holds_beside(earlier, later):
         return _told(found.likeness, later, "beside what was said before", "compatible")
     if found is not None and found.relation in COMPETING and not _says_how_it_is(earlier, later):
@@ -89,6 +91,114 @@ def relate(earlier: Frame, later: Frame) -> Compared | None:
     if found is None or found.relation != "replacement" or not _is_of_one(earlier, later):
         return found
     return found._replace(is_of_one=True)
+
+
+def _of_another(earlier: Frame, later: Frame) -> bool:
+    """True if two statements tell of two things of a kind, or of what a thing may be at once: red, and fast.
+
+    What a word of change tells of is the one that was spoken of before.
+    """
+    if later.change not in _PRESENT or _once(earlier, later):
+        return False
+    if earlier.past and later.past and _of_other_times(earlier, later):
+        return True
+    if _is_another_thing(earlier, later):
+        return True
+    if later.change:
+        return False
+    return (
+        (not earlier.denied and not later.denied and _of_other_sorts(earlier, later))
+        or _measure_other_things(earlier, later)
+        or _may_be_another(earlier, later)
+        or _at_other_hours(earlier, later)
+    )
+
+
+def _of_other_sorts(earlier: Frame, later: Frame) -> bool:
+    """True if they say of one thing what it may be at once: its colour and its place, or two of its qualities."""
+    one, other = earlier.sort, later.sort
+    before, after = earlier.content | earlier.light, later.content | later.light
+    own, new = before - after, after - before
+    if one == other:
+        # What a thing has is one part and another, and of two qualities it has one at a time if they are opposites.
+        is_several = one == "part" or (one == "quality" and not any(pair <= own | new for pair in _antonyms()))
+        return is_several and bool(own and new)
+    if one and other:
+        return "state" not in (one, other) or not {one, other}.isdisjoint(("colour", "quality"))
+    unsorted = later if one else earlier
+    return (one or other) == "quality" or ((one or other) in ("colour", "kind") and bool(unsorted.verb))
+
+
+@cache
+def _antonyms() -> frozenset[frozenset[str]]:
+    return frozenset(frames.stems(pair) for pair in frames.ANTONYMS)
+
+
+def _is_another_thing(earlier: Frame, later: Frame) -> bool:
+    """True if each begins with another thing: my flight to Rome and to Oslo, the wedding and the wedding dinner."""
+    one, other = earlier.thing, later.thing
+    if not one.noun or not other.noun:
+        return False
+    if one.names and other.names and one.names.isdisjoint(other.names):
+        return True
+    if one.place == other.place and not one.behind <= other.behind and not other.behind <= one.behind:
+        return True
+    if earlier.ranks != later.ranks:
+        return True
+    if one.noun != other.noun:
+        is_longer = one.noun in other.which or other.noun in one.which
+        return is_longer and frames.OF_ONE_VALUE.isdisjoint({one.noun, other.noun})
+    which, others = one.which - other.which, other.which - one.which
+    return bool(which and others) or bool((which | others) & frames.APART)
+
+
+def _measure_other_things(earlier: Frame, later: Frame) -> bool:
+    """True if other numbers are of other things: GB of memory and of storage, the price at one shop and at another."""
+    unit = _changed_numbers(earlier, later)
+    if not unit:
+        return False
+    before, after = (frozenset(what for of, what in each.measured if of == unit) for each in (earlier, later))
+    if before and after and before.isdisjoint(after):
+        return True
+    if earlier.verb != later.verb or not later.verb:
+        return False
+    named, some = (earlier.names - later.names, later.names - earlier.names), (earlier.some, later.some)
+    return all(named) or (all(some) and some[0].isdisjoint(some[1]))
+
+
+def _may_be_another(earlier: Frame, later: Frame) -> bool:
+    """True if each tells of any one of a kind at its own time: a meeting at nine, and one at eleven."""
+    one, other = earlier.content - {earlier.verb}, later.content - {later.verb}
+    is_any = bool(one and other) and one <= earlier.some and other <= later.some
+    if not is_any and not (one & other and one & other <= earlier.some & later.some):
+        return False
+    values, others = _values(earlier) - _values(later), _values(later) - _values(earlier)
+    return (values <= earlier.hours and others <= later.hours) and (values != others or earlier.times != later.times)
+
+
+def _at_other_hours(earlier: Frame, later: Frame) -> bool:
+    """True if each hour is of another thing that is done, or of other days that come again."""
+    if not earlier.hours or not later.hours or earlier.hours == later.hours:
+        return False
+    verbs = {earlier.verb, later.verb}
+    if not verbs.isdisjoint(_beginning()) and not verbs.isdisjoint(_ends()):
+        return True
+    is_on_its_days = later.recurs and not earlier.times
+    return is_on_its_days or (earlier.recurs and later.recurs and _of_other_times(earlier, later))
+
+
+@cache
+def _beginning() -> frozenset[str]:
+    return frames.stems(("leaves", "departs", "opens", "starts", "begins", "boards"))
+
+
+@cache
+def _ends() -> frozenset[str]:
+    return frames.stems(("lands", "arrives", "closes", "ends", "finishes", "returns"))
+
+
+def _of_other_times(earlier: Frame, later: Frame) -> bool:
+    return bool(earlier.times) and bool(later.times) and earlier.times.isdisjoint(later.times)
 
 
 def _holds_beside(earlier: Frame, later: Frame) -> bool:
@@ -220,11 +330,26 @@ def _may_be_several(attribute: str, later: Frame) -> bool:
 
 
 def _says_more_of_home(earlier: Frame, later: Frame) -> bool:
-    """True if a later statement of where somebody lives names the same place, and more."""
+    """True if one statement of where somebody lives names the same place as the other, and more, or else the kind.
+
+    Who lives in Lisbon may live in a flat in Lisbon, on a street, or on the third floor.
+    """
     if "residence" not in earlier.attributes & later.attributes or _changed_numbers(earlier, later):
         return False
-    places = earlier.content - frames.stems_of("residence") - {earlier.verb}
-    return bool(places) and places <= later.content
+    if earlier.at and later.at and {earlier.at, later.at} in _STREETS:
+        return True
+    before, after = (one.content - frames.stems_of("residence") - _moving() - {one.verb} for one in (earlier, later))
+    is_told = bool(earlier.at and later.at) or (earlier.verb == later.verb and earlier.verb in _moving())
+    return (is_told or bool(before)) and (before <= after or (is_told and after <= before))
+
+
+_STREETS: Final = ({"in", "on"}, {"in", "at"})
+"""The prepositions by which one lives in a town and on a street, at a number."""
+
+
+@cache
+def _moving() -> frozenset[str]:
+    return frames.stems(("moved", "moves", "relocated", "relocates", "resettled"))
 
 
 def _names_no_value(earlier: Frame, later: Frame) -> bool:
@@ -382,11 +507,13 @@ def told_later(said: Sequence[Said]) -> dict[int, int]:
         for at, later in enumerate(said[:place]):
             shared = earlier.about & later.about
             subject = frozenset[str]().union(*map(frames.words_of, shared))
-            if not shared:
-                before, after = frames.leading_subject(earlier.text), frames.leading_subject(later.text)
-                if (earlier.about and later.about) or not frames.names_agree(before, after):
-                    continue
-                subject = before | after
+            before, after = frames.leading_subject(earlier.text), frames.leading_subject(later.text)
+            if frames.names_agree(before, after):
+                subject |= before | after
+            elif not shared:
+                continue
+            if not shared and earlier.about and later.about:
+                continue
             one, other = frames.frame(earlier.text, subject), frames.frame(later.text, subject)
             alike = None if one is None or other is None else relate(one, other)
             if alike is not None and alike.relation in COMPETING:
@@ -514,13 +641,16 @@ def _says_of_its_own(earlier: Frame, later: Frame) -> bool:
 
 def _changed_numbers(earlier: Frame, later: Frame) -> str:
     """The unit of which the two have other numbers; empty if there is none."""
+    return next((unit or "number" for unit in _changed_units(earlier, later)), "")
+
+
+def _changed_units(earlier: Frame, later: Frame) -> list[str]:
+    """The units of which the two have other numbers; that of a number without one is empty."""
     before: dict[str, set[str]] = {}
     for value, unit in earlier.numbers:
         before.setdefault(unit, set()).add(value)
-    for value, unit in sorted(later.numbers):
-        if unit in before and value not in before[unit]:
-            return unit or "number"
-    return ""
+    changed = (unit for value, unit in sorted(later.numbers) if unit in before and value not in before[unit])
+    return list(dict.fromkeys(changed))
 
 
 def _numbered(earlier: Frame, later: Frame, overlap: float, unit: str) -> Compared | None:
@@ -532,6 +662,8 @@ def _numbered(earlier: Frame, later: Frame, overlap: float, unit: str) -> Compar
         is_counted = earlier.passive or not earlier.verb or bool(_units(earlier) & _units(later))
         if not is_counted:
             # "Note 3" is not another number of what "note 4" is.
+            return _told(0.3 + 0.4 * overlap, later, "each told of something else", "compatible")
+        if not earlier.passive and len(_changed_units(earlier, later)) > 1:
             return _told(0.3 + 0.4 * overlap, later, "each told of something else", "compatible")
         objects = (earlier.content & later.content) - {earlier.verb} - frames.stems(_units(earlier))
         if objects and objects <= earlier.some & later.some:
@@ -603,7 +735,7 @@ def _by_attribute(
         return _told(0.6 + 0.4 * overlap, later, reason, "contradiction")
     if kind == frames.MANY or (attribute == "diet" and _is_eaten(earlier, later)):
         return _told(0.45 + 0.4 * overlap, later, f"more than one {attribute} may hold", "compatible")
-    if earlier.past and later.past:
+    if earlier.past and later.past and not (earlier.verb in _moving() and later.verb in _moving()):
         return _told(0.4 + 0.4 * overlap, later, f"each tells of a {attribute} that was", "compatible")
     if attribute == "level" and not both and (_beyond(earlier, attribute) or _beyond(later, attribute)):
         return None

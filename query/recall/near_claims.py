@@ -300,6 +300,9 @@ def _likeness(
     first = claim_frame.leading_subject(said)
     leads = claim_frame.names_agree(first, subject.words)
     words = subject.words | first if leads else subject.words
+    if is_linked and claim_frame.names_agree(first, lead := claim_frame.leading_subject(folded)):
+        # Who is told to be Ana may be "my" in what is said of her.
+        words |= first | lead
     known = claim_frame.frame(said, words)
     given = given if words == subject.words else claim_frame.frame(folded, words)
     if known is None or given is None:

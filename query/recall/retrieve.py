@@ -170,13 +170,11 @@ def _competing(snapshot: visible.VisibleSnapshot, said: dict[int, _Statement]) -
     """The pairs of statements that compete, the better hit first."""
     called: dict[int, frozenset[str]] = {}
     around: dict[int, frozenset[int]] = {}
-    words = {
-        node: frozenset[str]() if one.about else claim_frame.leading_subject(one.text) for node, one in said.items()
-    }
+    words = {node: claim_frame.leading_subject(one.text) for node, one in said.items()}
     for (node, one), (other_node, other) in combinations(said.items(), 2):
         shared = one.about & other.about
         mine, theirs = words[node], words[other_node]
-        if not shared and mine.isdisjoint(theirs):
+        if not shared and (one.about or other.about or mine.isdisjoint(theirs)):
             continue
         for each in () if shared else (node, other_node):
             if each not in around:
@@ -188,7 +186,9 @@ def _competing(snapshot: visible.VisibleSnapshot, said: dict[int, _Statement]) -
             continue
         for each in shared - called.keys():
             called[each] = _called(snapshot, each)
-        subject = frozenset().union(*(called[each] for each in shared)) or mine | theirs
+        subject = frozenset[str]().union(*(called[each] for each in shared))
+        # Who is told to be Ana may be "my" in what is said of her.
+        subject |= mine | theirs if not shared or claim_frame.names_agree(mine, theirs) else frozenset()
         pair = ((node, one), (other_node, other))
         (later, new), (earlier, old) = pair if _is_newer(one.seen, other.seen) else pair[::-1]
         known, given = claim_frame.frame(old.text, subject), claim_frame.frame(new.text, subject)

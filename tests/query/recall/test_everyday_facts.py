@@ -1,0 +1,399 @@
+"""What an agent is told every day: a car's colour, a flight's hour, a number that changed; and what goes on beside it.
+
+Each pair is what was said before, and what was said later, with no word of what became of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import worlddb
+from worlddb import ManualClock, StaticEmbedder
+from worlddb.query.claims import claim_relation
+from worlddb.query.claims.claim_relation import Said
+
+DAY = 86_400_000_000
+
+COMPETE = (
+    ("My car is red.", "My car is blue."),
+    ("My flight leaves at 9:40.", "My flight leaves at 11:15."),
+    ("My phone number is 555-1234.", "My phone number is 555-9876."),
+    ("My phone number is +351 912 345 678.", "My phone number is +351 933 111 222."),
+    ("My e-mail is ana@old.example.", "My e-mail is ana@new.example."),
+    ("Ana's email address is ana@old.example.", "Ana's email address is ana@new.example."),
+    ("Ana moved to Faro.", "Ana moved to Porto."),
+    ("I moved to Berlin.", "I moved to Munich."),
+    ("We moved to a flat in Kings Road.", "We moved to a house in Ashby."),
+    ("Ana relocated to Madrid.", "Ana relocated to Seville."),
+    ("The ticket costs 20 euros.", "The ticket costs 25 euros."),
+    ("The ticket is 20 euros.", "The ticket is 25 euros."),
+    ("My shoe size is 39.", "My shoe size is 40."),
+    ("My T-shirt size is M.", "My T-shirt size is L."),
+    ("Our standup is at 9:30.", "Our standup is at 10:00."),
+    ("My weekly call with Tom is at 10.", "My weekly call with Tom is at 11."),
+    ("The weekly review is on Mondays.", "The weekly review is on Wednesdays."),
+    ("The rent is 900 euros.", "The rent is 950 euros."),
+    ("My bike is green.", "My bike is black."),
+    ("Ana's car is a Fiat.", "Ana's car is a Toyota."),
+    ("My flight to Rome departs at 9:40.", "My flight to Rome departs at 11:15."),
+    ("My gym class starts at 18:00.", "My gym class starts at 19:00."),
+    ("The yoga class is on Tuesdays.", "The yoga class is on Thursdays."),
+    ("The shop closes at 18:00.", "The shop closes at 20:00."),
+    ("My alarm is set for 6:30.", "My alarm is set for 7:00."),
+    ("The team has 5 members.", "The team has 7 members."),
+    ("My subscription costs 9.99 a month.", "My subscription costs 12.99 a month."),
+    ("The train to Porto leaves from platform 3.", "The train to Porto leaves from platform 7."),
+    ("My office is in room 204.", "My office is in room 310."),
+    ("My boss is Karen.", "My boss is Steve."),
+    ("Ana's address is 12 Rose Street.", "Ana's address is 4 Mill Lane."),
+    ("I drive a Volvo.", "I drive a Tesla."),
+    ("My landlord is Mr Brown.", "My landlord is Mrs Green."),
+    ("My wifi password is tulip7.", "My wifi password is orchid9."),
+    ("The budget for the trip is 800 euros.", "The budget for the trip is 1,000 euros."),
+    ("My hair is brown.", "My hair is blonde."),
+    ("Ana weighs 62 kg.", "Ana weighs 60 kg."),
+    ("My flat has two bedrooms.", "My flat has three bedrooms."),
+    ("The kitchen is yellow.", "The kitchen is white."),
+    ("The front door is painted green.", "The front door is painted red."),
+    ("My phone is an iPhone 12.", "My phone is a Pixel 8."),
+    ("I wake up at 7.", "I wake up at 6."),
+    ("My bus leaves at 8:15.", "My bus leaves at 8:25."),
+    ("Ana's flight lands at 14:00.", "Ana's flight lands at 15:30."),
+    ("Ana's flight leaves at 9 am.", "Ana's flight leaves at 11 am."),
+    ("My salary is 3000 euros.", "My salary is 3200 euros."),
+    ("My PIN is 4471.", "My PIN is 9023."),
+    ("I live on the second floor.", "I live on the fourth floor."),
+    ("My sister lives in Leeds.", "My sister lives in York."),
+    ("My insurance is with Allianz.", "My insurance is with Axa."),
+    ("My library card number is 20391.", "My library card number is 20877."),
+    ("My doctor is Dr. Lee.", "My doctor is Dr. Park."),
+    ("The meeting room is on floor 3.", "The meeting room is on floor 5."),
+    ("Milk costs 1.20 at the corner shop.", "Milk costs 1.40 at the corner shop."),
+    ("I pay 40 euros for my phone plan.", "I pay 35 euros for my phone plan."),
+    ("The pool opens at 7.", "The pool opens at 8."),
+    ("Checkout is at 10:00.", "Checkout is at 11:00."),
+    ("My piano lesson is at 4 pm.", "My piano lesson is at 5 pm."),
+    ("My piano lessons are on Mondays.", "My piano lessons are on Wednesdays."),
+    ("I take 20 mg of the blood pressure pill.", "I take 40 mg of the blood pressure pill."),
+    ("My favourite colour is green.", "My favourite colour is purple."),
+    ("My username is ana_s.", "My username is ana.silva."),
+    ("My son is 7.", "My son is 8."),
+    ("My cat weighs 4 kg.", "My cat weighs 5 kg."),
+    ("The deposit is 500 euros.", "The deposit is 600 euros."),
+    ("My seat is 14C.", "My seat is 22A."),
+    ("My hotel is the Ibis.", "My hotel is the Hilton."),
+    ("My gate is B12.", "My gate is C4."),
+    ("Ana has 3 employees.", "Ana has 5 employees."),
+    ("I have 12 vacation days left.", "I have 9 vacation days left."),
+    ("My bank is ING.", "My bank is N26."),
+    ("Our wedding is at 2 pm.", "Our wedding is at 3 pm."),
+    ("The colour of my car is red.", "The colour of my car is blue."),
+    ("Tom's jacket is black.", "Tom's jacket is grey."),
+    ("The meeting takes 30 minutes.", "The meeting takes 45 minutes."),
+    ("The interview is at 10:30.", "The interview is at 14:00."),
+    ("My commute takes 20 minutes.", "My commute takes 40 minutes."),
+    ("The password is tulip.", "The password is orchid."),
+    ("The recipe needs 3 eggs.", "The recipe needs 4 eggs."),
+    ("Eva's number is 5551234.", "Eva's number is 5559876."),
+    ("Ana lives in Lisbon.", "Ana lives in an apartment in Porto."),
+    ("Ana lives in Alfama, Lisbon.", "Ana lives in Porto."),
+    ("Ana lives in an apartment in Lisbon.", "Ana lives in a house in Porto."),
+    ("my boss is karen", "my boss is steve"),
+    ("My room is hot.", "My room is cold."),
+    ("My car is clean.", "My car is dirty."),
+    ("The shop is open.", "The shop is closed."),
+    ("My flight is at 9:40.", "My flight leaves at 11:15."),
+    ("My e-mail is ana@old.example.", "My e-mail address is ana@new.example."),
+    ("My jacket is green", "My jacket is grey"),
+    ("Our dog's collar is red", "Our dog's collar is blue"),
+    ("My train leaves at 7:12", "My train leaves at 7:42"),
+    ("The gym closes at 22:00", "The gym closes at 21:00"),
+    ("Leo's shoe size is 42", "Leo's shoe size is 43"),
+    ("The entry fee is 12 euros", "The entry fee is 15 euros"),
+    ("My mobile number is 0912 345", "My mobile number is 0933 111"),
+    ("Mia relocated to Basel", "Mia moved to Bern"),
+    ("My desk is on the 3rd floor", "My desk is on the 5th floor"),
+    ("Our team meeting is on Tuesdays", "Our team meeting is on Fridays"),
+    ("My therapist is Dr. Wu", "My therapist is Dr. Cole"),
+    ("I pay 12 euros a month for Netflix", "I pay 15 euros a month for Netflix"),
+    ("The parcel weighs 3 kg", "The parcel weighs 4 kg"),
+    ("My Wi-Fi is called Oak", "My Wi-Fi is called Elm"),
+    ("I get up at 6:30", "I get up at 7:15"),
+    ("My favourite band is Muse", "My favourite band is Blur"),
+    ("The lock code is 1122", "The lock code is 3344"),
+    ("The house has four rooms", "The house has five rooms"),
+    ("Mia's manager is Ruth", "Mia's manager is Paul"),
+    ("My dose is 20 mg", "My dose is 30 mg"),
+    ("Tea costs 3 euros", "Tea costs 4 euros"),
+    ("Our checkout time is 10 am", "Our checkout time is noon"),
+    ("my flight leaves at 9.40", "my flight leaves at 11.15"),
+    ("My kitchen walls are white", "My kitchen walls are yellow"),
+    ("The appointment with Dr. Wu is at 9", "The appointment with Dr. Wu is at 10"),
+    ("My flight to Rome leaves at 9:40 from gate 3", "My flight to Rome leaves at 11:15 from gate 3"),
+    ("Ana's lease ends in May", "Ana's lease ends in August"),
+    ("I am 34 years old", "I am 35 years old"),
+)
+"""Not both are so: the later one comes first, and both are told to compete."""
+BESIDE = (
+    ("My car is red.", "My car is fast."),
+    ("My car is red.", "My car is a Fiat."),
+    ("My car is red.", "My car is parked outside."),
+    ("My car is red.", "My car is dirty."),
+    ("My car is in the garage.", "My car is red."),
+    ("My car is red.", "My wife's car is blue."),
+    ("My car is red.", "My other car is blue."),
+    ("My car is red.", "My second car is blue."),
+    ("My car is red.", "My first car was blue."),
+    ("My car is red.", "I also have a blue car."),
+    ("My red car is in the garage.", "My blue car is at the workshop."),
+    ("My electric car is white.", "My old car is grey."),
+    ("I have a red car.", "I have a blue car."),
+    ("I have a red jacket.", "I have a blue jacket."),
+    ("I own a Fiat.", "I own a Toyota."),
+    ("Ana's car is red.", "Ana's bike is blue."),
+    ("Ana's first dog was brown.", "Ana's dog is black."),
+    ("Ana's eyes are blue.", "Ana's hair is red."),
+    ("Ana's black cat is called Mia.", "Ana's white cat is called Leo."),
+    ("My winter coat is black.", "My summer coat is white."),
+    ("The kitchen is yellow.", "The bathroom is white."),
+    ("The red car is Ana's.", "The blue car is Tom's."),
+    ("The blue room has 4 beds.", "The green room has 6 beds."),
+    ("My daughter's room is pink.", "My son's room is blue."),
+    ("My flight on Monday leaves at 9:40.", "My flight on Friday leaves at 11:15."),
+    ("My flight to Rome leaves at 9:40.", "My flight to Oslo leaves at 11:15."),
+    ("My flight leaves on 3 May at 9:40.", "My flight leaves on 10 May at 11:15."),
+    ("My flight leaves at 9:40.", "My flight lands at 11:15."),
+    ("My flight leaves at 9:40.", "My flight takes three hours."),
+    ("My flight leaves at 9:40.", "My return flight leaves at 18:20."),
+    ("Ana's flight on 3 May lands at 14:00.", "Ana's flight on 10 May lands at 15:30."),
+    ("I have a flight to Rome on Monday.", "I have a flight to Oslo on Friday."),
+    ("I am taking the 9:40 train to Faro.", "I am taking the 11:15 bus to Lagos."),
+    ("The train to Porto leaves at 9:40.", "The train to Faro leaves at 11:15."),
+    ("My work phone number is 555-1234.", "My home phone number is 555-9876."),
+    ("My work e-mail is ana@firm.example.", "My private e-mail is ana@home.example."),
+    ("Ana's mobile number is 5551234.", "Ana's office number is 5559876."),
+    ("Ana's phone is a Pixel.", "Ana's phone number is 5559876."),
+    ("My bank is ING.", "My bank account number is 20391."),
+    ("My hobby is chess.", "My hobby is climbing."),
+    ("My dog is called Rex.", "My cat is called Mia."),
+    ("I have a dog called Rex.", "I have a dog called Bello."),
+    ("I have two cats.", "I have three dogs."),
+    ("I have two cats.", "I have two goldfish."),
+    ("I bought a bike.", "I bought a car."),
+    ("I bought milk.", "I bought bread."),
+    ("I bought a lamp for 40 euros.", "I bought a chair for 60 euros."),
+    ("I bought a lamp for 40 euros in May.", "I bought a lamp for 30 euros in June."),
+    ("I bought a red dress for 40 euros.", "I bought a blue dress for 60 euros."),
+    ("I sold my bike for 100 euros.", "I sold my desk for 50 euros."),
+    ("I paid 30 euros for lunch.", "I paid 45 euros for dinner."),
+    ("I paid 30 euros for lunch on Monday.", "I paid 45 euros for lunch on Tuesday."),
+    ("I went to Rome in 2019.", "I went to Oslo in 2022."),
+    ("I went to Rome.", "I went to Oslo."),
+    ("I flew to Rome in May.", "I flew to Oslo in June."),
+    ("Ana visited Japan in 2018.", "Ana visited Japan in 2023."),
+    ("Ana was in Faro in June.", "Ana was in Porto in July."),
+    ("I stayed at the Ibis in 2019.", "I stayed at the Hilton in 2021."),
+    ("The meeting on Monday is at 9.", "The meeting on Tuesday is at 10."),
+    ("My morning meeting is at 9.", "My afternoon meeting is at 15:00."),
+    ("My meeting with Tom is at 10.", "My meeting with Eva is at 11."),
+    ("I have a meeting at 9.", "I have a meeting at 11."),
+    ("I have an appointment on Monday.", "I have an appointment on Thursday."),
+    ("I met Tom on Monday.", "I met Tom on Thursday."),
+    ("I booked a table for 7 pm on Friday.", "I booked a table for 8 pm on Saturday."),
+    ("My dentist appointment is on 3 May.", "My eye appointment is on 10 May."),
+    ("My yoga class is on Tuesdays.", "My swimming class is on Thursdays."),
+    ("The wedding is at 2 pm.", "The wedding dinner is at 7 pm."),
+    ("I rate the film Dune 8 out of 10.", "I rate the film Alien 9 out of 10."),
+    ("I gave the Ibis 3 stars.", "I gave the Hilton 5 stars."),
+    ("I gave Dune an 8.", "I gave Alien a 9."),
+    ("I rated the soup 3 stars.", "I rated the cake 5 stars."),
+    ("I scored 80 points in maths.", "I scored 92 points in physics."),
+    ("My rent is 900 euros.", "My phone bill is 40 euros."),
+    ("My shoe size is 39.", "My hat size is 57."),
+    ("My favourite colour is green.", "My favourite number is 7."),
+    ("My brother lives in Leeds.", "My sister lives in York."),
+    ("Ana moved to Porto.", "Ana moved to another team."),
+    ("Ana moved to Porto.", "Ana moved the desk to the window."),
+    ("My colleague Tom moved to Faro.", "My colleague Eva moved to Porto."),
+    ("Milk costs 1.20.", "Bread costs 2.40."),
+    ("Milk costs 1.20 at Lidl.", "Milk costs 1.40 at Aldi."),
+    ("The flat in Lisbon costs 900 euros.", "The flat in Porto costs 700 euros."),
+    ("Ana likes tea.", "Ana likes coffee."),
+    ("Ana speaks French.", "Ana speaks German."),
+    ("Ana plays tennis on Mondays.", "Ana plays chess on Thursdays."),
+    ("I ran 5 km on Monday.", "I ran 8 km on Wednesday."),
+    ("I walked 10,000 steps on Monday.", "I walked 12,000 steps on Tuesday."),
+    ("I drank two coffees yesterday.", "I drank three coffees today."),
+    ("I had pasta on Monday.", "I had pizza on Tuesday."),
+    ("I ate at Luigi's.", "I ate at Mario's."),
+    ("My son is 7.", "My daughter is 9."),
+    ("My son Max is 7.", "My son Leo is 9."),
+    ("My friend Eva is a nurse.", "My friend Tom is a baker."),
+    ("I take vitamin D in the morning.", "I take magnesium in the evening."),
+    ("I take the bus on Mondays.", "I take the train on Fridays."),
+    ("I wake up at 7 on weekdays.", "I wake up at 9 on weekends."),
+    ("The shop opens at 9.", "The shop closes at 18:00."),
+    ("The shop closes at 18:00.", "The shop closes at 13:00 on Saturdays."),
+    ("My hotel in Rome is the Ibis.", "My hotel in Oslo is the Hilton."),
+    ("My password for the bank is tulip.", "My password for the router is orchid."),
+    ("I read Dune in 2020.", "I read Emma in 2021."),
+    ("I watched a film on Monday.", "I watched a match on Tuesday."),
+    ("I planted 10 tomatoes.", "I planted 5 peppers."),
+    ("Ana's laptop has 16 GB of RAM.", "Ana's laptop has 512 GB of storage."),
+    ("I lent Tom 20 euros.", "I lent Eva 30 euros."),
+    ("Tom owes me 20 euros.", "Eva owes me 30 euros."),
+    ("I put 5,000 euros aside in 2020.", "I put 6,000 euros aside in 2021."),
+    ("I gave mum a scarf for Christmas.", "I gave mum a book for her birthday."),
+    ("The tall tree is an oak.", "The small tree is a birch."),
+    ("My car is red and fast.", "My car is red."),
+    ("My flat is bright.", "My flat is small."),
+    ("My flat is on the third floor.", "My flat has a balcony."),
+    ("Ana lives in Lisbon.", "Ana lives in Alfama, Lisbon."),
+    ("Ana lives in Lisbon.", "Ana lives in an apartment in Lisbon."),
+    ("Ana lives in Alfama, Lisbon.", "Ana lives in Lisbon."),
+    ("Ana lives in Lisbon.", "Ana lives on Rose Street."),
+    ("Ana lives in Lisbon.", "Ana lives in a flat."),
+    ("Ana lives in a flat.", "Ana lives in Lisbon."),
+    ("Ana lives in Lisbon.", "Ana lives at 12 Rose Street in Lisbon."),
+    ("I live in Lisbon.", "I live on the third floor."),
+    ("Ana moved to Lisbon.", "Ana moved to Alfama, Lisbon."),
+    ("Ana moved to Faro in 2019.", "Ana moved to Porto in 2024."),
+    ("Ana lives in Portugal.", "Ana lives in Lisbon, Portugal."),
+    ("My jacket is green", "My jacket is warm"),
+    ("My jacket is green", "My jacket is from Zara"),
+    ("My jacket is green", "My jacket has two pockets"),
+    ("My jacket is green", "My jacket cost 40 euros"),
+    ("My jacket is green", "My scarf is grey"),
+    ("My train to Hull leaves at 7:12", "My train to Leeds leaves at 7:42"),
+    ("The gym opens at 6", "The gym closes at 21:00"),
+    ("I have a green bike", "I have a red bike"),
+    ("Leo has a dentist appointment at 9", "Leo has a haircut at 11"),
+    ("Mia went to Basel in 2020", "Mia went to Bern in 2021"),
+    ("Mia went to Basel", "Mia went to Bern"),
+    ("I visited Rome in May", "I visited Oslo in June"),
+    ("I bought shoes for 80 euros", "I bought a coat for 120 euros"),
+    ("The red bike is broken", "The blue bike is new"),
+    ("My work laptop is a Dell", "My private laptop is a Mac"),
+    ("My left shoe is wet", "My right shoe is dry"),
+    ("The film Dune is 9 out of 10", "The film Alien is 8 out of 10"),
+    ("I gave Sushi Bar 4 stars", "I gave Pasta House 2 stars"),
+    ("I call mum on Sundays", "I call dad on Saturdays"),
+    ("My desk is on the 3rd floor", "My desk is wooden"),
+    ("My team meeting is on Tuesdays", "My choir practice is on Fridays"),
+    ("I pay 12 euros a month for Netflix", "I pay 10 euros a month for Spotify"),
+    ("Tea costs 3 euros", "Coffee costs 4 euros"),
+    ("The house has four rooms", "The house has a garden"),
+    ("The house has four rooms", "The house has two bathrooms"),
+    ("Mia lives in Bern", "Mia lives in a small flat in Bern"),
+    ("Mia lives in Switzerland", "Mia lives in Bern, Switzerland"),
+    ("Mia lives with her mother", "Mia lives in Bern"),
+    ("My phone is black", "My phone is a Pixel"),
+    ("My phone is black", "My phone is broken"),
+    ("The book costs 12 euros as a paperback", "The book costs 20 euros as a hardcover"),
+    ("I ate pasta yesterday", "I ate pizza today"),
+    ("I slept 6 hours on Monday", "I slept 8 hours on Tuesday"),
+    ("My son likes football", "My daughter likes tennis"),
+    ("I take 20 mg of statin", "I take 5 mg of ramipril"),
+    ("My car needs new tyres", "My car is blue"),
+    ("The party starts at 8 pm", "The party ends at 1 am"),
+    ("My cat is black", "My cat is three years old"),
+    ("My cat is black", "My cat is called Nox"),
+    ("I have a meeting with Tom at 9", "I have a meeting with Eva at 11"),
+    ("I met Eva in 2019", "I met Tom in 2021"),
+    ("My flight to Rome is on Monday", "My flight to Rome is with TAP"),
+    ("My flight to Rome is on Monday", "My flight to Rome takes 3 hours"),
+    ("Ana's son goes to school in Faro", "Ana's son is seven"),
+    ("My address in Lisbon is 5 Rose Street", "My address in Porto is 7 Mill Lane"),
+    ("I ran 10 km", "I swam 2 km"),
+    ("I ran 10 km in 50 minutes", "I ran 5 km in 24 minutes"),
+    ("I sold 3 tickets", "I sold 5 mugs"),
+    ("My neighbour Tom has a dog", "My neighbour Eva has a cat"),
+    ("Room 204 is blue", "Room 205 is green"),
+    ("My old phone was a Nokia", "My phone is a Pixel"),
+    ("The upstairs bathroom is blue", "The downstairs bathroom is green"),
+)
+"""Both may be so: nothing is said of the earlier one."""
+
+
+ANA = frozenset({"Ana"})
+OWN = ("My ", "Our ", "I ")
+
+
+def competes(earlier: str, later: str, about: frozenset[str] = frozenset()) -> bool:
+    return claim_relation.told_later([Said(later, about), Said(earlier, about)]) == {1: 0}
+
+
+@pytest.mark.parametrize(("earlier", "later"), COMPETE)
+def test_what_cannot_be_so_beside_the_earlier_competes_with_it(earlier: str, later: str) -> None:
+    assert competes(earlier, later)
+    # "My car" is Ana's in what is said to be about Ana.
+    assert not earlier.startswith(OWN) or "ana" in later or competes(earlier, later, ANA)
+
+
+@pytest.mark.parametrize(("earlier", "later"), BESIDE)
+def test_what_may_be_so_beside_the_earlier_competes_with_nothing(earlier: str, later: str) -> None:
+    assert not competes(earlier, later)
+    assert not earlier.startswith(OWN) or not competes(earlier, later, ANA)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(worlddb.parse_time("2025-06-01T12:00:00Z"))
+
+
+@pytest.fixture
+def mem(tmp_path: Path, clock: ManualClock) -> Iterator[worlddb.Memory]:
+    with worlddb.memory(tmp_path / "store", user="ana", clock=clock, embedder=StaticEmbedder()) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("about", ["", "Ana"])
+@pytest.mark.parametrize(
+    ("earlier", "later", "question"),
+    [
+        ("My car is red", "My car is blue", "what colour is my car?"),
+        ("My flight leaves at 9:40", "My flight leaves at 11:15", "when does my flight leave?"),
+        ("Ana moved to Faro", "Ana moved to Porto", "where does Ana live?"),
+        ("My e-mail is a@old.example", "My e-mail is a@new.example", "what is my e-mail?"),
+        ("The ticket costs 20 euros", "The ticket costs 25 euros", "how much is the ticket?"),
+    ],
+)
+def test_an_agent_is_told_in_every_answer_what_was_said_later(
+    mem: worlddb.Memory, clock: ManualClock, earlier: str, later: str, question: str, about: str
+) -> None:
+    mem.add(earlier, about=about or ())
+    clock.advance(DAY)
+    (near,) = mem.add(later, about=about or ()).near
+    assert near.text == earlier and near.relation in claim_relation.COMPETING
+    found = mem.recall(question)
+    assert [hit.content for hit in found][:2] == [later, earlier] and "compete" in found.note
+    told = f"(a later one says: {later})"
+    assert told in mem.context(question)
+    kept = str(mem.profile())
+    assert told in kept and kept.index(later) < kept.index(earlier)
+
+
+@pytest.mark.parametrize("about", ["", "Ana"])
+@pytest.mark.parametrize(
+    ("earlier", "later", "question"),
+    [
+        ("Ana lives in Lisbon", "Ana lives in Alfama, Lisbon", "where does Ana live?"),
+        ("Ana lives in Lisbon", "Ana lives in an apartment in Lisbon", "where does Ana live?"),
+        ("My red car is in the garage", "My blue car is at the workshop", "where are my cars?"),
+        ("My flight on Monday leaves at 9:40", "My flight on Friday leaves at 11:15", "when do my flights leave?"),
+        ("I gave the Ibis 3 stars", "I gave the Hilton 5 stars", "how did I like the hotels?"),
+    ],
+)
+def test_nothing_is_said_of_what_may_be_so_as_well(
+    mem: worlddb.Memory, clock: ManualClock, earlier: str, later: str, question: str, about: str
+) -> None:
+    mem.add(earlier, about=about or ())
+    clock.advance(DAY)
+    added = mem.add(later, about=about or (), on_near="supersede_same_subject")
+    assert all(near.relation not in claim_relation.COMPETING for near in added.near)
+    found = mem.recall(question)
+    assert {hit.content for hit in found} == {earlier, later} and not found.competing and not found.note
+    assert "later one says" not in mem.context(question) + str(mem.profile())
