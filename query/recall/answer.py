@@ -11,6 +11,7 @@ from typing import Any, Final, TypedDict
 
 import msgspec
 
+from worlddb.log.model.errors import shown
 from worlddb.log.model.ids import short
 from worlddb.log.model.times import ALWAYS, format_time
 from worlddb.projections.tables.reads import asof
@@ -304,9 +305,13 @@ _EARLIER_LEFT_OUT: Final = 'the question asks for change ("{}"), and what was va
 _PRESENT: Final = 'the question asks for the present ("{}"): that is the valid time of the view'
 _READ: Final = "read as times: {}"
 _THEN: Final = (
-    "at the time that the question names something else held than now{}: ask as of that time for all that held then"
+    "the question names a past time, when this held, which holds no more and comes first: {}{}; ask as of that time for"
+    " all that held then"
 )
-_THEN_FIRST: Final = ", and comes first, with when it ended"
+_THEN_UNSHOWN: Final = (
+    "the question names a past time, when not all was as it is now, which is shown: ask as of that time for what held"
+    " then"
+)
 _STATISTICS: Final = (
     "term statistics are the present index's, not the view's; only an exact ranking is that of a replayed store"
 )
@@ -362,6 +367,17 @@ def _told_of(pairs: Sequence[records.Competing], note: str) -> str:
     return note.format(", ".join(told), f" and {left} more" if left > 0 else "")
 
 
+def _told_then(hits: Sequence[records.Hit]) -> str:
+    """The note of what held at the time that a question names, by its text and its dates."""
+    held = [hit for hit in hits if retrieve.THEN in hit.scores]
+    told = (
+        f"{shown(' '.join(hit.content.split()))} ({_from_until(hit.valid.start, hit.valid.end)})"
+        for hit in held[:MAX_TOLD]
+    )
+    left = len(held) - MAX_TOLD
+    return _THEN.format(", ".join(told), f" and {left} more" if left > 0 else "") if held else _THEN_UNSHOWN
+
+
 class Notes(TypedDict):
     """The fields of an answer that tell a reader how it was made."""
 
@@ -410,7 +426,7 @@ def notes_of(
         _EARLIER.format(question.wish) if choice.earlier and not choice.include_superseded else "",
         _EARLIER_LEFT_OUT.format(question.wish) if is_refused and question.wish else "",
         _PRESENT.format(question.asks_for_present) if question.asks_for_present and not question.wish else "",
-        _THEN.format("" if request.group else _THEN_FIRST) if then else "",
+        _told_then(hits) if then else "",
         _told_of([pair for pair in rivals if pair not in recorded], _COMPETING),
         _told_of(recorded, _CONTRADICTING),
         _STATISTICS if at_present else "",
@@ -431,9 +447,13 @@ def _fits_nothing(request: Request, hits: Sequence[records.Hit], unknown: Sequen
 
 def _in_words(time: question_dates.Time) -> str:
     """The words of a time and the days that they stand for; the last one is no longer in it."""
-    start, end = time.span[:2]
-    since = "" if start == ALWAYS else f" from {format_time(start)[:10]}"
-    return f'"{time.words}" is{since} until {format_time(end)[:10]}'
+    return f'"{time.words}" is {_from_until(*time.span[:2])}'
+
+
+def _from_until(start: int, end: int) -> str:
+    """The days of a span; the last one is no longer in it."""
+    since = "" if start == ALWAYS else f"from {format_time(start)[:10]} "
+    return f"{since}until {format_time(end)[:10]}"
 
 
 def joined(notes: Iterable[str]) -> str:

@@ -213,7 +213,7 @@ def test_a_question_about_a_past_time_is_told_that_something_else_held_then(db: 
     db.link(porto, "supersedes", lisbon, valid_from="2023-09-01")
     cat = db.create("Fact", "", content="the cat is called Rex", valid_from="2022-01-01")
     db.revise(cat, content="the cat is called Max", valid_from="2023-09-01")
-    told = "at the time that the question names something else held"
+    told = "the question names a past time, when"
     for exact in (False, True):
         for question, then in (
             ("Where did Mara live in April 2023?", True),
@@ -227,7 +227,14 @@ def test_a_question_about_a_past_time_is_told_that_something_else_held_then(db: 
     asked = "Where did Mara live in April 2023?"
     for exact in (False, True):
         found = db.view().recall(asked, exact=exact)
-        assert refs(found)[:2] == [lisbon, porto] and "comes first, with when it ended" in found.note
+        assert refs(found)[:2] == [lisbon, porto]
+        said = "'Mara lives in Lisbon' (from 2022-01-01 until 2023-09-01)"
+        assert (
+            f"when this held, which holds no more and comes first: {said}" in found.note
+            and "ask as of that time" in found.note
+        )
+        grouped = db.view().recall(asked, exact=exact, group=1)
+        assert "when not all was as it is now, which is shown" in grouped.note and "Lisbon" not in grouped.note
         assert worlddb.format_time(found.hits[0].valid.end) == "2023-09-01T00:00:00Z"
         assert "held at the time that the question names" in found.hits[0].reason
         named = db.view().recall("What was the cat called in April 2023?", exact=exact).hits[0]
@@ -260,7 +267,10 @@ def test_what_held_at_a_past_time_in_the_question_is_found_though_nothing_took_i
     turn = db.create("Turn", "", content="Mara: my dog is called Rex", world=mara, valid_from="2022-01-01").ref
     for ended in (rex, turn):
         db.retire(ended, at="2023-09-01")
-    asked, told = "What was Mara's dog called in {}?", "at the time that the question names something else held"
+    asked, told = (
+        "What was Mara's dog called in {}?",
+        "which holds no more and comes first: 'Mara has a dog called Rex'",
+    )
     for view in (db.view(), db.view(world=mara)):
         for exact in (False, True):
             found = view.recall(asked.format("April 2023"), exact=exact)
