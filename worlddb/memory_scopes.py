@@ -105,6 +105,11 @@ def looked(write: Callable[[], Written]) -> Written:
     raise UnavailableError("Others write the same, or change what it is about, again and again", "Try again")
 
 
+def looked_at(db: Database, idempotency_key: str | None) -> View:
+    """Return what a write looks at: what is there, or what was when the commit under its key was decided."""
+    return db._present_of(idempotency_key)
+
+
 def says_something(hit: Hit | World) -> bool:
     """Return whether a world answers: the entry of a person or thing, and what only holds others, have but a name."""
     return bool(hit.content) or hit.type.casefold() not in _NAMES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import anyio
@@ -69,6 +69,28 @@ def test_the_client_has_the_librarys_names_and_records(remote: Client) -> None:
     assert remote.timeline(made).steps and not remote.conflicts().conflicts and not remote.proposals().proposals
 
 
+def test_marks_and_what_recalls_choose_by_have_the_librarys_names(remote: Client) -> None:
+    """What was written could not be pinned, labelled, hidden or deprecated any more, nor listed by its properties."""
+    made = remote.remember("marked", "The lamp is red.", properties={"watts": 40}, ttl=timedelta(days=1)).receipt
+    remote.remember("marked", "The lamp is green.", contradicts=made, on_near="propose")
+    seen = remote.get(made)
+    assert seen.expires_at and seen.conflicts and seen.properties == {"watts": 40}
+    done = remote.mark(made, pinned=True, expires_at="never", add_labels=["light"], tag="first", why="a test")
+    seen = remote.get(made)
+    assert (done.ref, seen.pinned, seen.expires_at, seen.labels) == (made.ref, True, None, ("light",))
+    assert seen.tags == {"first": 1}
+    assert [each.ref for each in remote.members("marked", properties={"watts": {"$gte": 40}}).worlds] == [made.ref]
+    assert remote.members("marked", properties={"watts": 41}).worlds == ()
+    text = remote.context("marked", "which lamp?", label="light", min_confidence=0.01).text
+    assert "red" in text and "green" not in text.partition("contradicted")[0].replace("The lamp is green", "")
+    grouped = remote.recall("lamp", world="marked", group=1).groups
+    assert grouped[0].hits and grouped[0].count >= 1
+    remote.mark(made, deprecated=True, remove_labels=["light"], untag="first", pinned=False)
+    assert made.ref not in [each.ref for each in remote.members("marked").worlds]
+    with pytest.raises(worlddb.InputError, match="No mark was given"):
+        remote.mark(made)
+
+
 def test_statements_and_forks_have_the_librarys_calls(remote: Client) -> None:
     cafe, serves = worlddb.Iri("https://a.example/luna"), worlddb.Iri("https://a.example/serves")
     remote.state("cafes", [(cafe, serves, worlddb.Literal("thé", language="fr")), (cafe, serves, '"tea"', None)])
@@ -82,6 +104,8 @@ def test_statements_and_forks_have_the_librarys_calls(remote: Client) -> None:
     remote.add(fork, "Plan", "bus")
     assert [each.detail for each in remote.merge(fork, plan=True).changes] == ["bus"]
     assert remote.merge(fork).receipt and remote.merge(fork).receipt is None
+    [told] = remote.forks("Lisbon").forks
+    assert told.ref == fork.ref and told.is_merged and remote.forks(fork).forked_from.of == told.of
     told = remote.sparql("SELECT ?n FROM wdb:memory { ?x wdb:type 'Trip' ; wdb:name ?n }", format="text/csv")
     assert b"Lisbon" in told and (told.media_type, told.note) == ("text/csv", "")
     missed = remote.sparql("ASK FROM wdb:memory { ?trip wdb:nmae 'Lisbon' }")

@@ -93,8 +93,43 @@ def test_a_name_is_taken_letter_by_letter_and_no_prefix_of_a_reference_for_one(a
 
 
 def test_what_is_refused_for_what_it_is_about_makes_no_world(ana: Caller) -> None:
-    answer = ana("POST", "/v1/worlds/eva/memories", json={"text": "Eva met Zed.", "about": ["Zed"]})
-    assert answer.status_code == 404 and ana("GET", "/v1/worlds/eva").status_code == 404
+    for about in (["f" * 32], [" "]):
+        answer = ana("POST", "/v1/worlds/eva/memories", json={"text": "Eva met Zed.", "about": about})
+        assert answer.status_code in (404, 422) and ana("GET", "/v1/worlds/eva").status_code == 404
+
+
+def test_whom_a_memory_is_about_is_made_at_the_first_mention_in_its_world(ana: Caller) -> None:
+    """A name that nothing had was 404, so that a caller had to make each person before saying anything of them."""
+    said = {"text": "Zed plays chess.", "about": ["Zed", "zed", "chess  club"]}
+    asked: dict[str, Any] = {"json": said, "headers": {"Idempotency-Key": "zed"}}
+    first = ana("POST", "/v1/worlds/club/memories", **asked)
+    assert first.status_code == 201
+    ana.send("POST", "/v1/worlds/club/memories", text="Zed won on Friday.", about=["ZED"])
+    again = ana("POST", "/v1/worlds/club/memories", **asked)
+    assert again.json() == first.json(), "a retry finds the entries that it made itself"
+    entries = ana.get("/v1/worlds/club/members", type="Entity")["worlds"]
+    assert sorted(each["name"] for each in entries) == ["Zed", "chess club"]
+    ana.send("POST", "/v1/worlds/other/memories", text="Zed plays the flute.", about=["Zed"])
+    assert [each["name"] for each in ana.get("/v1/worlds/other/members", type="Entity")["worlds"]] == ["Zed"]
+    for world, said in (("club", {"Zed plays chess.", "Zed won on Friday."}), ("other", {"Zed plays the flute."})):
+        hits = ana.send("POST", f"/v1/worlds/{world}/recall", text="what did Zed play or win?", about="Zed")["hits"]
+        assert {each["content"] for each in hits} - {""} == said
+
+
+def test_a_memory_replaces_contradicts_and_expires_as_it_is_told_to(ana: Caller) -> None:
+    path = "/v1/worlds/lodger/memories"
+    old = ana.send("POST", path, text="Kim lives in Lisbon.", about=["Kim"], valid_from="2024-01-01")["receipt"]["refs"]
+    new: dict[str, Any] = {"text": "Kim lives in Porto.", "about": ["Kim"], "valid_from": "2025-01-01"}
+    asked: dict[str, Any] = {"json": new | {"on_near": "supersede_same_subject"}, "headers": {"Idempotency-Key": "kim"}}
+    first, again = (ana("POST", path, **asked).json() for _ in range(2))
+    assert first == again and first["near"][0]["ref"] == old[0]
+    assert ana.get(f"/v1/worlds/{old[0]}")["valid"]["to"] == "2025-01-01T00:00:00Z"
+    porto = first["receipt"]["refs"][0]
+    against = ana.send("POST", path, text="Kim hates Porto.", contradicts=[porto], derived_from=[porto], ttl=60)
+    told = ana.get(f"/v1/worlds/{against['receipt']['refs'][0]}")
+    assert told["conflicts"] == [porto] and told["rests_on"][0]["ref"] == porto and told["expires_at"]
+    late = ana.send("POST", path, text="Kim lives in Faro.", replaces=[porto], valid_from="2025-06-01")
+    assert ana.get(f"/v1/worlds/{porto}")["valid"]["to"] == "2025-06-01T00:00:00Z" and late["receipt"]["lost"]
 
 
 def test_every_lane_can_be_asked_for() -> None:

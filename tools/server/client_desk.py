@@ -10,7 +10,7 @@ import msgspec
 
 import worlddb
 from worlddb import AmbiguousReference, InputError, Receipt, UnknownReference, View, World
-from worlddb.memory_scopes import ENTRY, notes_inside
+from worlddb.memory_scopes import BEGINNING, ENTRY, composed, folded, notes_inside
 from worlddb.tools.mcp.access_keys import Grant
 from worlddb.tools.mcp.session import ResumedView, Session
 from worlddb.tools.server import wire_values
@@ -111,21 +111,55 @@ class Desk:
         """Return the full references of several."""
         return [self.ref(view, name) for name in names]
 
-    def subjects(self, view: View, names: Any) -> list[str]:
-        """Return the full references of whom or what a statement is about.
+    def subjects(self, view: View, names: Any, home: str | None = None) -> tuple[list[str], list[str]]:
+        """Return the full references of whom or what a statement is about, and the names that nothing has yet.
 
-        What is called like one entity and like notes of its name is the entity; raises as :meth:`world`.
+        What is called like one entity and like notes of its name is the entity, and of a name what lies in the world
+        ``home`` comes before all else. An entity inside of another world is that one's own: two users may have a Zed
+        each. Raises as :meth:`world`, but for a name that nothing has.
         """
-        return [self._subject(view, name) for name in names]
+        refs, new = list[str](), dict[str, str]()
+        for name in names:
+            if not name.strip():
+                raise InputError("A name in about is blank", "Give the name of a person or thing, or leave it out")
+            try:
+                ref = self._inside(view, name, home)
+                refs.append(self._elsewhere(view, name) if ref is None else ref)
+            except UnknownReference:
+                if _is_reference(name):
+                    raise
+                new.setdefault(folded(" ".join(name.split())), " ".join(name.split()))
+        return list(dict.fromkeys(refs)), list(new.values())
 
-    def _subject(self, view: View, name: str) -> str:
+    def _inside(self, view: View, name: str, home: str | None) -> str | None:
+        """Return the one entity in a world that has a name, in whichever letters or those of the name."""
+        found = [] if home is None or _is_reference(name) else view.find(name=name, type=ENTRY, world=home)
+        exactly = [each for each in found if _is_called(each, name)]
+        return (exactly or found)[0].ref if len(exactly or found) == 1 else None
+
+    def _elsewhere(self, view: View, name: str) -> str:
         try:
-            return self.ref(view, name)
+            found = self.world(view, name)
         except AmbiguousReference:
-            entities = [each.ref for each in view.find(name=name, type=ENTRY) if _is_called(each, name)]
-            if len(entities) != 1:
+            entities = [each for each in view.find(name=name, type=ENTRY) if _is_called(each, name)]
+            free = [each for each in entities if self._is_free(view, each)]
+            if len(free) > 1 or not entities:
                 raise
-            return entities[0]
+            found = (free or entities)[0]
+        if found.type == ENTRY and not _is_reference(name) and not self._is_free(view, found):
+            raise UnknownReference(f"Nothing has the name {name[:80]!r} here", "Name it where it is", ref=name[:80])
+        return found.ref
+
+    def _is_free(self, view: View, world: World) -> bool:
+        """Whether a world lies in none but the outermost one that is seen."""
+        return all(each == self.session.top for each in view.containers(world.ref))
+
+    def entry(self, tx: Any, home: str, name: str, source: dict[str, Any]) -> Any:
+        """Make the entry of a person or thing in a world at its first mention there, and resolve it."""
+        key = msgspec.json.encode(["entry", home, composed(name)]).decode()
+        within = home if self.home() is None else self.home()
+        how: dict[str, Any] = {"key": key, "key_within": within, "world": home, "source": source}
+        return tx.create(ENTRY, name, **how, valid_from=BEGINNING, resolve="all", anew=True, revive=True)
 
     def shown(self, value: Any) -> Any:
         """Return a record as the client is told it."""

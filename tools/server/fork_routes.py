@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from worlddb import InputError, Merge, UnknownReference
+from worlddb import Fork, InputError, Merge, UnknownReference
 from worlddb.client import wire_records as wire
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server.client_desk import Desk
@@ -31,6 +31,21 @@ def fork(desk: Desk, asked: Asked) -> Reply:
 
     receipt = desk.written(write, key=asked.idempotency_key)
     return written(desk, receipt, 201, location=True)
+
+
+def list_forks(desk: Desk, asked: Asked) -> Reply:
+    """The forks of a world that are seen, oldest first, and what it goes on from, if it is in a fork itself."""
+    view = desk.view(asked.query)
+    ref = desk.ref(view, asked.path["world"])
+    origin = view.forked_from(ref)
+    told = {"forks": [_shown(desk, each) for each in view.forks(ref)], "moment": desk.moment(view)}
+    return Reply(told | {"forked_from": None if origin is None else _shown(desk, origin)}, tag=view.hash(ref))
+
+
+def _shown(desk: Desk, found: Fork) -> dict[str, Any]:
+    told: dict[str, Any] = desk.shown(found)
+    numbers = {name: told[name] or None if desk.commits else None for name in ("as_of", "merged", "through")}
+    return told | {"is_merged": bool(found.merged)} | numbers
 
 
 def merge(desk: Desk, asked: Asked) -> Reply:
@@ -71,6 +86,7 @@ def _see_all(desk: Desk, ref: str) -> None:
 
 
 ROUTES = (
+    Route("GET", f"{WORLD}/forks", "list_forks", list_forks, "List the forks of a world.", wire.Forks, types.AsOf),
     Route(
         "POST",
         f"{WORLD}/fork",

@@ -115,7 +115,10 @@ def _parameters(route: Route) -> Iterator[dict[str, Any]]:
     _, components = msgspec.json.schema_components([route.query], ref_template=_REF)
     described = components.get(route.query.__name__, {})
     for name, schema in described.get("properties", {}).items():
-        yield {"name": name, "in": "query", "required": name in described.get("required", ()), "schema": _plain(schema)}
+        told, is_required = _plain(schema), name in described.get("required", ())
+        # An object stands in a URL as its JSON.
+        how = {"content": {JSON: {"schema": told}}} if told.get("type") == "object" else {"schema": told}
+        yield {"name": name, "in": "query", "required": is_required, **how}
     if route.method != "GET" and route.right in ("write", "admin"):
         yield _KEY
         if route.path.startswith("/v1/worlds/"):

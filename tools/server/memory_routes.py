@@ -1,5 +1,6 @@
 """Routes of memories: what is remembered in a world, and what it answers."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -7,6 +8,7 @@ import msgspec
 
 from worlddb import (
     LANES,
+    ON_NEAR,
     IdempotencyConflict,
     InputError,
     Near,
@@ -19,16 +21,32 @@ from worlddb import (
     parse_time,
 )
 from worlddb.client import wire_records as wire
-from worlddb.memory_scopes import looked, say_again, seen_later, statements_of, told_again, told_of_new
+from worlddb.memory_scopes import (
+    TAKEN,
+    Link,
+    held_when_begun,
+    looked,
+    looked_at,
+    place_taker,
+    say_again,
+    seen_later,
+    statements_of,
+    to_link,
+    told_again,
+    told_of_later,
+    told_of_new,
+)
 from worlddb.plain_text import is_blank
 from worlddb.tools.mcp import answer_notes
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server.client_desk import Desk
 from worlddb.tools.server.route import TEXT, Asked, Reply, Route
-from worlddb.tools.server.world_routes import WORLD
+from worlddb.tools.server.world_routes import WORLD, precondition
 
 _CONTEXT_HITS: Final = 64
 _BYTES_A_TOKEN: Final = 3
+_NEVER: Final = "never"
+"""The deadline of what is hidden at no time."""
 _STATED: Final = "What this world states itself is not searched inside it: ask /v1/recall, or its sparql"
 _OF_STREAMS: Final = ("wordings", "paths", "hit_paths", "path_depth", "describe")
 _OF_A_QUESTION: Final = ("text", "world", "scopes", "ingested", "valid", "seq", *_OF_STREAMS)
@@ -43,37 +61,71 @@ def remember(desk: Desk, asked: Asked) -> Reply:
     body: types.NewMemory = asked.body
     if is_blank(body.text):
         raise InputError("text is blank", "Give one statement, understandable by itself")
-    desk.subjects(desk.session.view(), body.about)  # Before a world is made for what is refused.
+    _Memory(desk, desk.session.view(), body, None)  # Before a world is made for what is refused.
     home, key = desk.claimed(asked.path["world"]), desk.key(asked.idempotency_key)
     return looked(lambda: _remembered(desk, body, home, key))
 
 
+class _Memory:
+    """A statement that is to be remembered, with all that it names, as a view sees it.
+
+    Whom or what it is about are worlds that are there, of a name first those in the world that it goes into; a name
+    that nothing has yet becomes an entry there.
+
+    Raises:
+        AmbiguousReference, UnknownReference: several have a name; nothing has a reference.
+        InputError: a name is blank.
+    """
+
+    def __init__(self, desk: Desk, view: View, body: types.NewMemory, home: str | None) -> None:
+        self.desk, self.body, self.home = desk, body, home
+        self.about, self.new = desk.subjects(view, body.about, home)
+        self.since = None if body.valid_from is None else parse_time(body.valid_from, "valid_from")
+        named = {"contradicts": body.contradicts, "derived_from": body.derived_from, "supersedes": body.replaces}
+        self.ends = {kind: list(dict.fromkeys(desk.refs(view, refs))) for kind, refs in named.items()}
+
+    @property
+    def named(self) -> set[str]:
+        """The memories that it names itself."""
+        return {ref for refs in self.ends.values() for ref in refs}
+
+    def near(self, view: View) -> list[Near]:
+        """Return what it may repeat, replace or contradict."""
+        how: dict[str, Any] = {"world": self.home, "since": self.since, "until": self.body.valid_to}
+        return view.near(self.body.text, about=[*self.about, *self.new] or None, **how)
+
+    def links(self, near: Iterable[Near]) -> list[Link]:
+        """Return the edges to what is near that were asked for."""
+        found = ((each.edge_type(self.body.on_near, len(self.body.about)), each) for each in near)
+        return [(kind, each.ref, f"by on_near: {each.reason}") for kind, each in found if kind]
+
+
 def _remembered(desk: Desk, body: types.NewMemory, home: str, key: str | None) -> Reply:
-    look, view = desk.db.view(), desk.session.view()
-    about = desk.subjects(view, body.about)
-    since = None if body.valid_from is None else parse_time(body.valid_from, "valid_from")
-    then = seen_later(desk.db, view, since)
-    near = then.near(body.text, about=about or None, world=home, since=since, until=body.valid_to)
-    said = next(filter(None, (_said(then, each, body) for each in near)), None)
+    # Sent again under its key, it is looked at as it was then, and so comes to the same.
+    look = looked_at(desk.db, key)
+    view = look if desk.home() is None else desk.db.view(seq=look.seq, valid=look.valid, world=desk.home())
+    seen = None if key is not None and desk.db.was_written(key) else look
+    given = _Memory(desk, view, body, home)
+    then = seen_later(desk.db, view, given.since)
+    near = given.near(then)
+    said = None if given.named else next(filter(None, (_said(then, each, body) for each in near)), None)
     if said is not None:
         with suppress(IdempotencyConflict):  # The call that wrote it, sent again under its key.
-            receipt = _say_again(desk, look, said, body, key)
             others = [each for each in near if each.ref != said.ref]
+            receipt = _say_again(seen, then, said, given, others, key)
             told = desk.receipt(receipt) | {"refs": [said.ref]}
-            notes = told_again(desk.db, receipt, said, since, body.expires_at, pinned=body.pinned)
+            notes = told_again(desk.db, receipt, said, given.since, body.expires_at, pinned=body.pinned)
             return Reply({"receipt": told, "near": desk.shown(others), "restated": True, "notes": notes})
-    receipt = _write(desk, None if key is not None and desk.db.was_written(key) else look, body, home, about, key)
-    if receipt.seq <= look.seq:
-        # Sent again under its key, it is answered as it was: by what was near before it.
-        before = desk.db.view(seq=receipt.seq - 1, valid=receipt.ingest_time, world=view.world)
-        then = seen_later(desk.db, before, since)
-        near = then.near(body.text, about=about or None, world=home, since=since, until=body.valid_to)
-    told = desk.receipt(receipt)
-    told["refs"] = told["refs"][:1]
-    notes = told_of_new(since, receipt.ingest_time, body.expires_at, pinned=body.pinned)
-    return Reply(
-        {"receipt": told, "near": desk.shown(near), "restated": False, "notes": notes}, 201 if receipt.events else 200
-    )
+    beside = [each for each in near if each.ref not in given.named]
+    if body.on_near == ON_NEAR[-1]:
+        beside += held_when_begun(desk.db, view, given.since, near, given.near)
+    taker = place_taker(beside, body.on_near, len(body.about), body.valid_to)
+    receipt, ref = _write(seen, given, given.links(beside), taker, key)
+    told = desk.receipt(receipt) | {"refs": [ref]}
+    notes = told_of_later(beside, body.on_near, taker)
+    notes += told_of_new(given.since, receipt.ingest_time, body.expires_at, pinned=body.pinned)
+    shown = {"receipt": told, "near": desk.shown(near), "restated": False, "notes": notes}
+    return Reply(shown, 201 if receipt.events else 200)
 
 
 def _said(view: View, near: Near, body: types.NewMemory) -> World | None:
@@ -82,25 +134,33 @@ def _said(view: View, near: Near, body: types.NewMemory) -> World | None:
     return found if found is not None and (found.type, found.name) == (body.type, body.name) else None
 
 
-def _say_again(desk: Desk, look: View, said: World, body: types.NewMemory, key: str | None) -> Receipt:
-    with desk.db.batch(idempotency_key=key, seen=look) as tx:
-        marks: dict[str, Any] = {"expires_at": body.expires_at, "labels": body.labels, "pinned": body.pinned}
-        say_again(tx, said, body.source, body.why, **marks, properties=body.properties)
+def _say_again(
+    look: View | None, then: View, said: World, given: _Memory, others: list[Near], key: str | None
+) -> Receipt:
+    body = given.body
+    with given.desk.db.batch(idempotency_key=key, seen=look) as tx:
+        marks: dict[str, Any] = {"expires_at": body.expires_at, "ttl": body.ttl, "labels": body.labels}
+        say_again(tx, said, body.source, body.why, **marks, pinned=body.pinned, properties=body.properties)
+        for kind, ref, why in to_link(then, said.ref, given.links(others)):
+            tx.link(said.ref, kind, ref, valid_from=body.valid_from, why=why)
     tx.receipt.raise_if_refused()
     receipt: Receipt = tx.receipt
     return receipt
 
 
 def _write(
-    desk: Desk, look: View | None, body: types.NewMemory, home: str, about: list[str], key: str | None
-) -> Receipt:
-    bound: dict[str, Any] = {} if body.key is None or desk.home() is None else {"key_within": desk.home()}
-    with desk.db.batch(idempotency_key=key, seen=look) as tx:
+    look: View | None, given: _Memory, links: list[Link], taker: Near | None, key: str | None
+) -> tuple[Receipt, str]:
+    """Write a memory; returns the receipt, and its reference."""
+    body, within = given.body, given.desk.home()
+    bound: dict[str, Any] = {} if body.key is None or within is None else {"key_within": within}
+    with given.desk.db.batch(idempotency_key=key, seen=look) as tx:
+        entries = [given.desk.entry(tx, str(given.home), name, body.source) for name in given.new]
         made = tx.create(
             body.type,
             body.name,
             content=body.text,
-            world=home,
+            world=given.home,
             key=body.key,
             valid_from=body.valid_from,
             valid_to=body.valid_to,
@@ -109,14 +169,59 @@ def _write(
             labels=body.labels,
             pinned=body.pinned,
             expires_at=body.expires_at,
+            ttl=body.ttl,
             why=body.why,
             **bound,
         )
-        for each in about:
+        for each in (*given.about, *entries):
             tx.link(made, "refers_to", each, valid_from=body.valid_from)
+        for kind, ref, why in (*((kind, ref, body.why) for kind, refs in given.ends.items() for ref in refs), *links):
+            tx.link(made, kind, ref, valid_from=body.valid_from, why=why)
+        if taker is not None:
+            tx.link(taker.ref, "supersedes", made, valid_from=taker.valid.start, why=f"{TAKEN}{taker.reason}")
+    return tx.receipt, tx.receipt.refs[made.position]
+
+
+def mark(desk: Desk, asked: Asked) -> Reply:
+    """Pin a world, label it, hide it from a time on, deprecate it, or let a tag stand for a version of it."""
+    body: types.Marks = asked.body
+    given = msgspec.structs.replace(body, why="", version=None)
+    if given == types.Marks():
+        names = ", ".join(name for name in types.Marks.__struct_fields__ if name not in ("version", "why"))
+        raise InputError("No mark was given", f"Give some of: {names}")
+    if body.version is not None and body.tag is None:
+        raise InputError("version is of a tag, and none was given", "Give tag, too")
+    view = desk.session.view()
+    ref = desk.ref(view, asked.path["world"])
+    rests_on = precondition(desk, asked, view, ref)
+    with desk.db.batch(idempotency_key=desk.key(asked.idempotency_key), **_resting(rests_on)) as tx:
+        _marked(tx, ref, body)
     tx.receipt.raise_if_refused()
-    receipt: Receipt = tx.receipt
-    return receipt
+    return Reply(desk.receipt(tx.receipt) | {"refs": [ref]})
+
+
+def _resting(rests_on: tuple[View, str] | None) -> dict[str, Any]:
+    return {} if rests_on is None else {"seen": rests_on[0], "rests_on": [rests_on[1]]}
+
+
+def _marked(tx: Any, ref: str, body: types.Marks) -> None:
+    why: dict[str, Any] = {"why": body.why}
+    if body.pinned is not None:
+        (tx.pin if body.pinned else tx.unpin)(ref, **why)
+    if body.expires_at == _NEVER and body.ttl is None:
+        tx.unexpire(ref, **why)
+    elif body.expires_at is not None or body.ttl is not None:
+        tx.expire(ref, expires_at=body.expires_at, ttl=body.ttl, **why)
+    if body.add_labels:
+        tx.label(ref, *body.add_labels, **why)
+    if body.remove_labels:
+        tx.unlabel(ref, *body.remove_labels, **why)
+    if body.deprecated is not None:
+        (tx.deprecate if body.deprecated else tx.undeprecate)(ref, **why)
+    if body.tag is not None:
+        tx.tag(ref, body.tag, version=body.version, **why)
+    if body.untag is not None:
+        tx.untag(ref, body.untag, **why)
 
 
 def _recalled(desk: Desk, view: View, text: str, world: str | None, asked: dict[str, Any], recalls: int = 1) -> Reply:
@@ -139,6 +244,7 @@ def _recalled(desk: Desk, view: View, text: str, world: str | None, asked: dict[
         "notes": notes,
         "confidence": found.confidence,
         "paths": desk.shown(found.paths),
+        "groups": desk.shown(found.groups),
         "moment": desk.moment(view),
     }
     return Reply(told)
@@ -188,7 +294,9 @@ def context(desk: Desk, asked: Asked) -> Reply:
     view = desk.view(query)
     ref = desk.ref(view, asked.path["world"])
     lanes = desk.session.lanes()
-    found, _ = statements_of(lambda k: view.recall(query.text, world=ref, k=k, lanes=lanes), _CONTEXT_HITS)
+    how: Any = {name: getattr(query, name) or None for name in ("about", "type", "label", "properties")}
+    how |= {"world": ref, "lanes": lanes, "min_confidence": query.min_confidence}
+    found, _ = statements_of(lambda k: view.recall(query.text, k=k, **how), _CONTEXT_HITS)
     text = agent_memory.prompt_text(
         found, view.pinned(ref), lambda said: -(-len(said.encode()) // _BYTES_A_TOKEN), query.max_tokens
     )
@@ -214,6 +322,16 @@ ROUTES = (
         body=types.NewMemory,
         right="write",
         statuses=(201, 200),
+    ),
+    Route(
+        "POST",
+        f"{WORLD}/marks",
+        "mark",
+        mark,
+        "Pin, label, hide, deprecate or tag a world.",
+        wire.Receipt,
+        body=types.Marks,
+        right="write",
     ),
     *(Route("GET", path, name, recall, told, wire.Recalled, types.Question) for path, name, told in _QUESTIONS),
     *(

@@ -18,7 +18,13 @@ When = Annotated[str, Meta(min_length=1, max_length=64, description="ISO 8601: 2
 Span = tuple[When, When]
 Count = Annotated[int, Meta(ge=1, le=MAX_PAGE, description="How many at most.")]
 Commit = Annotated[int, Meta(ge=0, le=2**53, description="The number of a commit.")]
+Seconds = Annotated[float, Meta(gt=0, description="Seconds from now, in the place of expires_at.")]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+
+
+Conditions = Annotated[
+    dict[str, Any], Meta(description='Values, or comparisons such as {"age": {"$gte": 18}}; in a URL as JSON.')
+]
 
 
 class Query(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -52,6 +58,7 @@ class FindWorlds(Page, frozen=True, kw_only=True):
     name: Short | None = None
     type: Short | None = None
     label: tuple[Short, ...] = ()
+    properties: Conditions | None = None
     include_superseded: bool = False
     include_expired: bool = False
     include_deprecated: bool = False
@@ -85,6 +92,7 @@ class NewWorld(Body, frozen=True, kw_only=True):
     labels: tuple[Short, ...] = ()
     pinned: bool = False
     expires_at: When | None = None
+    ttl: Seconds | None = None
     why: Short = ""
     resolve: Literal["exact", "all", "none"] = "exact"
     revive: bool = False
@@ -175,12 +183,20 @@ class Why(Body, frozen=True, kw_only=True):
 
 
 class NewMemory(Body, frozen=True, kw_only=True):
-    """A statement to remember in a world."""
+    """A statement to remember in a world.
+
+    A name in ``about`` that nothing has yet becomes an entry there. ``on_near`` links it to what it contradicts or
+    replaces, of what is near; what ``replaces`` names ends where it begins.
+    """
 
     text: Annotated[str, Meta(min_length=1, max_length=200_000)]
     type: Short = "Fact"
     name: Short = ""
     about: tuple[Short, ...] = ()
+    contradicts: tuple[Ref, ...] = ()
+    derived_from: tuple[Ref, ...] = ()
+    replaces: tuple[Ref, ...] = ()
+    on_near: Literal["note", "propose", "supersede_same_subject"] = "note"
     valid_from: When | None = None
     valid_to: When | None = None
     source: dict[str, Any] = {}
@@ -188,7 +204,23 @@ class NewMemory(Body, frozen=True, kw_only=True):
     labels: tuple[Short, ...] = ()
     pinned: bool = False
     expires_at: When | None = None
+    ttl: Seconds | None = None
     key: Short | None = None
+    why: Short = ""
+
+
+class Marks(Body, frozen=True, kw_only=True):
+    """What is to change of how a world is found, and nothing of what it says; ``never`` lifts its deadline."""
+
+    pinned: bool | None = None
+    expires_at: When | None = None
+    ttl: Seconds | None = None
+    add_labels: tuple[Short, ...] = ()
+    remove_labels: tuple[Short, ...] = ()
+    deprecated: bool | None = None
+    tag: Short | None = None
+    version: Annotated[int, Meta(ge=1, description="What the tag stands for; by default what holds now.")] | None = None
+    untag: Short | None = None
     why: Short = ""
 
 
@@ -215,6 +247,10 @@ class LongQuestion(Body, frozen=True, kw_only=True):
     include_superseded: bool | None = None
     include_expired: bool = False
     include_deprecated: bool = False
+    group: Annotated[int, Meta(ge=1, le=MAX_HITS, description="So many hits of each of the best k holders.")] | None = (
+        None
+    )
+    prefer_summaries: bool = False
     lanes: tuple[Literal["text", "vector", "entity"], ...] = ("text", "vector", "entity")
     fusion: Literal["convex", "rrf", "combmax"] = "convex"
     asked: When | None = None
@@ -231,7 +267,7 @@ class LongQuestion(Body, frozen=True, kw_only=True):
     label: Short | tuple[Short, ...] | None = None
     tag: Short | None = None
     source: dict[str, Any] | None = None
-    properties: dict[str, Any] | None = None
+    properties: Conditions | None = None
     since: When | None = None
     until: When | None = None
     fields: dict[Literal["content", "inferred", "words"], float] | None = None
@@ -257,6 +293,11 @@ class ContextOf(AsOf, frozen=True, kw_only=True):
 
     text: Annotated[str, Meta(max_length=20_000)]
     max_tokens: Annotated[int, Meta(ge=1, le=100_000)] = 800
+    about: tuple[Short, ...] = ()
+    type: tuple[Short, ...] = ()
+    label: tuple[Short, ...] = ()
+    properties: Conditions | None = None
+    min_confidence: Share | None = None
 
 
 class ListProposals(Query, frozen=True, kw_only=True):

@@ -39,6 +39,7 @@ MAX_CLIENTS: Final = 1_000
 _LOG: Final = logging.getLogger("worlddb.server")
 _NOBODY: Final = Grant("", None, "read")
 _NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
+_DECIMAL: Final = re.compile(r"-?[0-9]{1,18}\.[0-9]{1,18}")
 _WEIGHT: Final = re.compile(r"(?:0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)")
 _TAG_BYTES: Final = 8
 _ID_BYTES: Final = 8
@@ -653,7 +654,7 @@ def _takes(names: Iterable[str]) -> str:
 def _kinds(declared: Any) -> Iterator[Any]:
     """Yield the plain types of which a declared one is made; a list of any is a ``tuple``."""
     origin = get_origin(declared)
-    if origin in (tuple, Literal) or origin is None:
+    if origin in (tuple, dict, Literal) or origin is None:
         yield declared if origin is None else origin
         return
     for each in get_args(declared)[:1] if origin is Annotated else get_args(declared):
@@ -664,8 +665,15 @@ def _value(text: str, kinds: frozenset[Any]) -> Any:
     """Return the value of a parameter; a text that is none of its kind stays a text, which its type then refuses."""
     if bool in kinds:
         return {"true": True, "false": False}.get(text, text)
-    if int in kinds:
-        return int(text) if _NUMBER.fullmatch(text) else text
+    if int in kinds or float in kinds:
+        if _NUMBER.fullmatch(text):
+            return int(text)
+        return float(text) if float in kinds and _DECIMAL.fullmatch(text) else text
+    if dict in kinds:
+        try:
+            return msgspec.json.decode(text)
+        except (msgspec.DecodeError, RecursionError):
+            return text
     return text
 
 

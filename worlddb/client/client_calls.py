@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from typing import Any, Final, NamedTuple, Self
 from urllib.parse import quote, unquote
 
@@ -128,21 +129,36 @@ def _kept(values: Mapping[str, Any]) -> dict[str, Any]:
 _TIMES: Final = frozenset(
     ("ingested", "valid", "valid_from", "valid_to", "asked", "since", "until", "expires_at", "at")
 )
+_NEVER: Final = "never"
 _SPANS: Final = frozenset(("during", "overlaps"))
 
 
+_REFS: Final = frozenset(("about", "contradicts", "derived_from", "replaces", "scopes"))
+
+
 def _plain(name: str, value: Any) -> Any:
-    if name in _TIMES:
+    if name in _TIMES and value != _NEVER:
         return times.format_time(times.parse_time(value, name))
     if name in _SPANS:
         return [times.format_time(times.parse_time(each, name)) for each in value]
+    if name in _REFS and isinstance(value, list | tuple):
+        return [getattr(each, "ref", each) for each in value]
+    if name in _REFS and name != "about" and not isinstance(value, str):
+        return [getattr(value, "ref", value)]
+    if isinstance(value, timedelta):
+        return value.total_seconds()
     return getattr(value, "ref", value)
 
 
 def _params(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters as URLs have them."""
-    told = {True: "true", False: "false"}
-    return {name: told[value] if isinstance(value, bool) else value for name, value in _kept(values).items()}
+    return {name: _param(value) for name, value in _kept(values).items()}
+
+
+def _param(value: Any) -> Any:
+    if isinstance(value, dict):
+        return msgspec.json.encode(value).decode()
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else value
 
 
 def _world(ref: Any) -> str:
@@ -276,6 +292,14 @@ class Calls(ABC):
         """What answers a question best, inside ``world`` if one is given."""
         return self._write("POST", "/v1/recall", wire.Recalled, {"text": text, **asked})
 
+    def mark(self, ref: Any, **marks: Any) -> Any:
+        """Pin, label, hide, deprecate or tag a world; returns a receipt.
+
+        ``pinned``, ``expires_at`` (``"never"`` lifts it) or ``ttl``, ``add_labels``, ``remove_labels``, ``deprecated``,
+        ``tag`` with ``version``, ``untag``.
+        """
+        return self._write("POST", f"{_world(ref)}/marks", wire.Receipt, marks)
+
     def context(self, world: Any, text: str, **asked: Any) -> Any:
         """What is known in a world for a question, as a text for a prompt."""
         return self._read(f"{_world(world)}/context", wire.Context, {"text": text, **asked})
@@ -325,6 +349,10 @@ class Calls(ABC):
     def fork(self, world: Any, name: str | None = None, **said: Any) -> Any:
         """Let a world go on a second time; returns a receipt, whose ``ref`` is the fork."""
         return self._write("POST", f"{_world(world)}/fork", wire.Receipt, {"name": name, **said})
+
+    def forks(self, world: Any, **asked: Any) -> Any:
+        """The forks of a world, and what it goes on from itself."""
+        return self._read(f"{_world(world)}/forks", wire.Forks, asked)
 
     def merge(self, fork: Any, **said: Any) -> Any:
         """Bring what a fork has come to into the world that it was forked from, or say what that would be."""

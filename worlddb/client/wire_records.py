@@ -200,8 +200,19 @@ class Moment(_Record, frozen=True, kw_only=True):
     valid: Time
 
 
+class Group(_Record, frozen=True, kw_only=True):
+    """A world that contains hits directly, such as a session, with the best of them."""
+
+    ref: str
+    type: str
+    name: str
+    score: float
+    count: int
+    hits: tuple[Hit, ...]
+
+
 class Recalled(_Record, frozen=True, kw_only=True):
-    """The hits of a recall, best first."""
+    """The hits of a recall, best first; with ``group`` also what holds them."""
 
     hits: tuple[Hit, ...]
     exact: bool
@@ -211,6 +222,7 @@ class Recalled(_Record, frozen=True, kw_only=True):
     confidence: float | None
     moment: Moment
     paths: tuple[EntityPath, ...] = ()
+    groups: tuple[Group, ...] = ()
 
 
 class Near(_Record, frozen=True, kw_only=True):
@@ -585,6 +597,34 @@ class MergeChange(_Record, frozen=True, kw_only=True):
     world: str
     what: str
     detail: str
+
+
+class Fork(_Record, frozen=True, kw_only=True):
+    """A world that goes on from the world ``of`` as of commit ``as_of``; ``inside``: it lies in a fork.
+
+    ``merged`` is the last commit that merged it, ``through`` the one as of which it did; none if it never was merged,
+    and null for a key of one world.
+    """
+
+    ref: str
+    of: str
+    as_of: int | None
+    seq: int | None
+    ingested_at: Time
+    author: str
+    why: str
+    is_merged: bool
+    merged: int | None
+    through: int | None
+    inside: bool
+
+
+class Forks(_Record, frozen=True, kw_only=True):
+    """The forks of a world, and what it goes on from itself."""
+
+    forks: tuple[Fork, ...]
+    forked_from: Fork | None
+    moment: Moment
 
 
 class Merged(_Record, frozen=True, kw_only=True):
