@@ -869,6 +869,8 @@ def _one_of_its_kind(tokens: list[str], naming: Set[str]) -> tuple[frozenset[str
 
 _FIRST_WORDS: Final = 8
 """Among so many a statement says of which one of a kind it tells."""
+_OF_ONE_FORM: Final = _words("put set cut hit let shut cost hurt split spread bet cast read")
+"""Verbs whose past is as their present."""
 _SIGNED: Final = re.compile(r"[a-z]+-?\d+[a-z]?$")
 
 
@@ -878,10 +880,15 @@ def _numbered(tokens: list[str]) -> frozenset[str]:
     "Drives 3 cars" has none: what is counted is no name, nor is a value behind the verb.
     """
     found = set[str]()
-    for at, (word, after) in enumerate(pairwise(tokens[:_FIRST_WORDS])):
+    # "Python 3.9 is the current release": the number is what is new.
+    first = tokens[:_FIRST_WORDS] if RENEWED.isdisjoint(tokens) else []
+    for at, (word, after) in enumerate(pairwise(first)):
         before = tokens[at - 1] if at else ""
         begins = not before or before in _DETERMINERS or before[0] in "'’"
-        if word in _PRONOUNS or word in _AUX or (not begins and _may_be_verb(word)):
+        is_verb = not (begins or word[0] in "'’") and (
+            _may_be_verb(word) or word in _LIGHT_WORDS or word in _OF_ONE_FORM
+        )
+        if word in _PRONOUNS or word in _AUX or word in ("and", "or") or is_verb:
             break
         is_named = not (before in analysis.STOP_WORDS or before in _TIMES or before in _PREPOSITIONS)
         is_number = word[0].isdecimal() and not begins
@@ -981,6 +988,7 @@ _PARTICIPLES: Final = _words(
     " known seen driven stolen broken drawn flown grown"
 )
 _PAST: Final = _words(
+    "put hit shut "
     "was were had did came went paid wrote ran met died built found bought took gave made said saw left sold won lost"
     " began grew flew drove spoke taught ate slept rode swam sang sank froze blew broke fell rose woke wore chose shook"
     " stole threw tore bit hid stood stuck struck swung knew drew hung kept led lent felt held heard sent spent thought"

@@ -699,6 +699,8 @@ def test_a_denial_of_another_thing_contradicts_nothing() -> None:
         ),
         ("Shelf list: drawer D3 holds key 21.", "Shelf list: drawer D23 holds key 161."),
         ("The bus 12 leaves every 10 minutes.", "The bus 14 leaves every 20 minutes."),
+        ("Casa's lift 2 stops at floor 7.", "Casa's lift 3 stops at floor 9."),
+        ("Casa put stone 203 on the pile.", "Casa put stone 213 on the pile."),
     ],
 )
 def test_what_is_said_of_another_number_of_a_kind_ends_and_denies_nothing(
@@ -718,6 +720,8 @@ def test_what_is_said_of_another_number_of_a_kind_ends_and_denies_nothing(
         ("Room 12 has 30 seats.", "Room 12 has 40 seats."),
         ("The API listens on port 8080.", "The API listens on port 9090."),
         ("Casa has 2 floors.", "Casa has 3 floors."),
+        ("Casa and its annexe own 2 lifts.", "Casa and its annexe own 3 lifts."),
+        ("Version 2 is the current plan.", "Version 3 is the current plan."),
     ],
 )
 def test_another_number_said_of_one_thing_still_takes_its_place(db: Database, earlier: str, later: str) -> None:
