@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from bench._peers import chroma, events, fts5, hybrid, lance, langgraph, ours
+from bench._peers import chroma, events, fts5, hybrid, lance, langgraph, mem_zero, ours
 from bench._peers.contract import Kind
 
 KINDS: Final[tuple[Kind, ...]] = (
@@ -14,6 +14,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     chroma.KIND,
     lance.KIND,
     langgraph.KIND,
+    mem_zero.KIND,
     events.KIND,
 )
 
