@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from worlddb.log.model import errors, limits, times
+from worlddb.log.model import errors, ids, limits, times
 from worlddb.projections.tables.reads.asof import edge_known, edge_seen, edge_validity
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EdgePlace, EdgeRow
 from worlddb.query.reads import build, world_lookup
@@ -148,23 +148,36 @@ class EdgeFilter(NamedTuple):
             )
 
 
+def number_of(snapshot: visible.VisibleSnapshot, ref: Any) -> int:
+    """The number of an edge that is seen, by which edges are in log order.
+
+    Raises:
+        UnknownReference: there is none.
+    """
+    identifier = ids.as_ref(ref)
+    place = snapshot.tables.place_of(identifier) if isinstance(identifier, bytes) else None
+    if place is None:
+        raise errors.UnknownReference(f"There is no edge {str(ref)[:80]!r}", "Give an edge of the page before")
+    return place.edge
+
+
 def edges_of(
-    snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, nodes: Iterable[int], wanted: EdgeFilter
-) -> list[records.Edge]:
-    """The edges of any of the worlds, each once, in log order.
+    snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, nodes: Iterable[int], wanted: EdgeFilter, after: int = -1
+) -> Iterator[records.Edge]:
+    """The edges of any of the worlds behind the one of a number, each once, in log order.
 
     An inverse names the relation read the other way, and a symmetric one has no direction.
     """
     moment = snapshot.place.moment
     tables = snapshot.tables
-    found: dict[int, records.Edge] = {}
+    found: dict[int, tuple[EdgePlace, EdgeRow]] = {}
     for node in nodes:
         for place, row in edges_at(snapshot, spec, node, wanted.type, wanted.direction):
-            if not edge_known(row, moment.seq):
+            if place.edge <= after or not edge_known(row, moment.seq):
                 continue
             if wanted.include_superseded or valid_period.edge_in(tables, place, row, moment, wanted.period):
-                found[place.edge] = build.edge(snapshot, place, row, moment)
-    return [found[number] for number in sorted(found)]
+                found[place.edge] = place, row
+    return (build.edge(snapshot, *found[number], moment) for number in sorted(found))
 
 
 def edges_at(

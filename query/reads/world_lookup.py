@@ -10,7 +10,8 @@ and edges of registered types that ask for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from heapq import merge
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb.log.model import errors, hashing, ids
@@ -207,12 +208,16 @@ class _Visible:
 
 
 class Wanted(NamedTuple):
-    """A lookup: a name or alias, a type, the node of the world around it, and the digests of labels."""
+    """A lookup: a name or alias, a type, the node of the world around it, and the digests of labels.
+
+    ``after``: a page is looked for, of what comes behind this node.
+    """
 
     name: str | None
     type: str | None
     inside: int
     labels: tuple[bytes, ...] = ()
+    after: int | None = None
 
 
 def find(
@@ -232,8 +237,10 @@ def find(
     in a fork alone; what is asked for by name is left out only where what it goes on from is called so too.
     """
     if memories and wanted.name is not None and snapshot.has_forks:
+        after, wanted = wanted.after, wanted._replace(after=None)
         found = find(snapshot, spec, wanted, include_superseded=include_superseded, period=period, unify=unify)
-        yield from _no_forks(snapshot, found)
+        known = _no_forks(snapshot, found)
+        yield from known if after is None else (each for each in known if _node(snapshot, each) > after)
         return
     is_apart = apart_in(snapshot, wanted.inside) if memories else _nowhere
     moment = snapshot.place.moment
@@ -292,20 +299,34 @@ def called(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, inside: 
 def _candidates(snapshot: VisibleSnapshot, wanted: Wanted, types: TypeFilter | None) -> Iterator[int]:
     """Nodes that may fit, in log order."""
     tables, seq = snapshot.tables, snapshot.place.moment.seq
+    after = -1 if wanted.after is None else wanted.after
     if wanted.name is not None:
         digest = name_digest(wanted.name)
         rows = _named_inside(snapshot, digest, wanted.inside) if digest != NO_NAME else iter(())
     elif wanted.labels and not snapshot.place.is_confined:
         rows = ((node, 0) for node in sorted(snapshot.labelled(wanted.labels[0])))
     elif types is not None and not snapshot.place.is_confined:
-        typed = {node: first for type_name in types.names for node, first in tables.typed(type_digest(type_name))}
-        rows = iter(sorted((typed | dict.fromkeys(types.instances, 0)).items()))
+        typed = (tables.typed(type_digest(type_name), after=after) for type_name in types.names)
+        instances = dict.fromkeys(types.instances, 0)
+        if wanted.after is None:
+            rows = iter(sorted((dict(chain.from_iterable(typed)) | instances).items()))
+        else:
+            rows = _each_once(merge(*typed, sorted(instances.items())))
     else:
         # What others have of a type is neither read nor waited for.
-        rows = ((node, 0) for node in snapshot.inhabitants(wanted.inside))
+        rows = ((node, 0) for node in snapshot.inhabitants(wanted.inside, wanted.after))
     for node, first in rows:
-        if first <= seq and tables.node(node).created <= seq:
+        if node > after and first <= seq and tables.node(node).created <= seq:
             yield node
+
+
+def _each_once(rows: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Rows in log order without another one of the same node, of which the first was known the longest."""
+    last = -1
+    for node, first in rows:
+        if node != last:
+            yield node, first
+        last = node
 
 
 _FEW_NAMED: Final = 2

@@ -105,8 +105,9 @@ class ConfinedTables:
     def named(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]:
         return self._first_uses(digest, partial(self._tables.named, digest), nodes)
 
-    def typed(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]:
-        return self._first_uses(digest, partial(self._tables.typed, digest), nodes)
+    def typed(self, digest: bytes, *, nodes: Sequence[int] | None = None, after: int = -1) -> Iterator[tuple[int, int]]:
+        found = self._first_uses(digest, partial(self._tables.typed, digest), nodes)
+        return found if after < 0 else (each for each in found if each[0] > after)
 
     # -- edges
 

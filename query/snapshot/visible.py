@@ -5,6 +5,7 @@ In a confined view it has :class:`.confined_tables.ConfinedTables` instead of th
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -46,6 +47,10 @@ SUMMARY_TYPE: Final = type_digest("Summary")
 ENRICHMENT_TYPE: Final = type_digest("Enrichment")
 """Of worlds that say in short what those say that they contain (paper §6)."""
 _DERIVED_FROM: Final = schema.EDGE_TYPE_CODES["derived_from"]
+_LISTED_FOR_A_PAGE: Final = 4_096
+"""Members of a world that are listed for a page of them; of more, the nodes of the store are passed in order."""
+_PASSED_FOR_A_PAGE: Final = 65_536
+"""Nodes that are passed so before all members are listed, since few of the others are among them."""
 MOST_BODIES: Final = 64
 """How many bodies are kept for as long as one read takes."""
 
@@ -724,14 +729,34 @@ class VisibleSnapshot:
         tables = self._snapshot.tables
         return asof.nodes_known(tables, tables.progress().next_node, self.place.moment.seq)
 
-    def inhabitants(self, world: int | None = None) -> Iterator[int]:
-        """Every node inside a world (default: the top) at the moment, in log order."""
+    def inhabitants(self, world: int | None = None, after: int | None = None) -> Iterator[int]:
+        """Every node inside a world (default: the top) at the moment, in log order.
+
+        With ``after``, for a page of those behind that node: of a large world it may yield others, too.
+        """
         moment, top = self.place
         within = top if world is None else world
-        if within != schema.ROOT_NODE:
-            yield from sorted(members_below(self.tables, within, moment) or ())
+        last = schema.ROOT_NODE if after is None else max(after, schema.ROOT_NODE)
+        # Who sees one world alone would notice by the time how much there is beside it.
+        is_listed = within != schema.ROOT_NODE and (after is None or self.place.is_confined)
+        few = None if is_listed or within == schema.ROOT_NODE else self.few_members(within, _LISTED_FOR_A_PAGE)
+        if few is not None:
+            found = sorted(few) if len(few) <= _LISTED_FOR_A_PAGE else few.in_order
+            yield from map(int, found[bisect_right(found, last) :])
             return
-        for node in range(schema.ROOT_NODE + 1, self._snapshot.tables.progress().next_node):
+        if not is_listed:
+            end = self._snapshot.tables.progress().next_node
+            until = end if within == schema.ROOT_NODE else min(end, last + 1 + _PASSED_FOR_A_PAGE)
+            yield from self._all_behind(last, until)
+            if until == end:
+                return
+            last = until - 1
+        if within != schema.ROOT_NODE:
+            yield from sorted(each for each in members_below(self.tables, within, moment) or () if each > last)
+
+    def _all_behind(self, last: int, until: int) -> Iterator[int]:
+        moment = self.place.moment
+        for node in range(last + 1, until):
             if self.tables.node(node).created > moment.seq:
                 return
             yield node

@@ -34,7 +34,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     """A statement: ``subject predicate object`` in a graph (``None``: the default graph) of a world.
 
     ``valid`` is the window in which it holds as of the view, ``ingested_at`` and ``seq`` the time and number of the
-    commit that said so. ``id`` stands for it in the hash of its world.
+    commit that said so. ``id`` stands for it in the hash of its world, and ``row`` for its place among the rows.
     """
 
     subject: terms.Node
@@ -49,6 +49,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     author: str
     source: dict[str, Any]
     id: str
+    row: tuple[int, int, int, int]
 
     def __str__(self) -> str:
         graph = "" if self.graph is None else f" {self.graph}"
@@ -170,10 +171,10 @@ def _numbers(snapshot: Snapshot, world: int, pattern: Pattern) -> Numbers | None
     return tuple(numbers)  # type: ignore[return-value]
 
 
-def _holding(snapshot: VisibleSnapshot, world: int, numbers: Numbers) -> Iterator[Stating]:
-    """What holds in a world at the moment of a snapshot, in the order of the rows."""
+def _holding(snapshot: VisibleSnapshot, world: int, numbers: Numbers, after: Quad | None = None) -> Iterator[Stating]:
+    """What holds in a world at the moment of a snapshot, in the order of the rows, behind those of a quad."""
     moment = snapshot.place.moment
-    for stating in statement_rows.matching(snapshot.stored.tables, world, numbers):
+    for stating in statement_rows.matching(snapshot.stored.tables, world, numbers, after):
         if stating.holds(moment.seq, moment.valid):
             yield stating
 
@@ -183,8 +184,8 @@ def worlds(snapshot: VisibleSnapshot) -> Iterator[int]:
     return (each for each in statement_rows.worlds(snapshot.stored.tables) if snapshot.sees(each))
 
 
-def found(snapshot: VisibleSnapshot, world: int, pattern: Pattern) -> Iterator[Statement]:
-    """The statements of a world that hold at the moment of a snapshot."""
+def found(snapshot: VisibleSnapshot, world: int, pattern: Pattern, after: Quad | None = None) -> Iterator[Statement]:
+    """The statements of a world that hold at the moment of a snapshot, behind those of a quad."""
     whole = snapshot.stored
     texts, ref = Texts(whole, world), whole.tables.node(world).lineage.hex()
     numbers = _numbers(whole, world, pattern)
@@ -192,7 +193,7 @@ def found(snapshot: VisibleSnapshot, world: int, pattern: Pattern) -> Iterator[S
         return
     texts.know(numbers, pattern)
     said: dict[tuple[int, int], tuple[int, str, dict[str, Any]]] = {}
-    for stating in _holding(snapshot, world, numbers):
+    for stating in _holding(snapshot, world, numbers, after):
         spoken = texts.terms(stating.quad)
         if spoken is None:
             continue
@@ -215,6 +216,7 @@ def found(snapshot: VisibleSnapshot, world: int, pattern: Pattern) -> Iterator[S
             author=author,
             source=source,
             id=texts.leaf(stating.quad).hex(),
+            row=stating.quad,
         )
 
 

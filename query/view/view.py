@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 LARGEST: Final = 2**63 - 1
 """The largest number that a read is asked for."""
+MOST_OF_A_PAGE: Final = 1_000
+"""Up to how many worlds are listed as a page of them is."""
 
 
 class View:
@@ -297,6 +299,7 @@ class View:
         properties: Mapping[str, Any] | None = None,
         world: Any = None,
         limit: int | None = None,
+        after: Any = None,
         include_superseded: bool = False,
         include_expired: bool = False,
         include_deprecated: bool = False,
@@ -309,9 +312,10 @@ class View:
         deprecated unless ``include_deprecated`` does, or ``include_superseded`` for all that is known. What lies in a
         fork alone is left out, as :meth:`recall` does; of a name, the fork's worlds whose origin is called so too.
 
-        With ``world``, only what that world contains at any depth. With ``during`` or ``overlaps`` as :meth:`get` has
-        them, but of each world every version that fits, oldest first; what lies inside ``world`` stays a matter of the
-        view's moment, and so does which types a type stands for.
+        With ``world``, only what that world contains at any depth. ``after`` is the last world of the page before: the
+        work for one of ``limit`` worlds does not grow with what was listed. With ``during`` or ``overlaps`` as
+        :meth:`get` has them, but of each world every version that fits, oldest first; what lies inside ``world`` stays
+        a matter of the view's moment, and so does which types a type stands for.
         """
         for what, text in (("name", name), ("type", type)):
             if not isinstance(text, str | None):
@@ -322,6 +326,10 @@ class View:
         conditions = None if properties is None else Conditions.of(properties)
         with self._showing(include_expired, include_deprecated).snapshot() as snapshot:
             wanted = Wanted(name, type, self._node(snapshot, world), label_digests(label))
+            if after is not None and self.unify:
+                raise errors.InputError("after is given where identities are seen as one", "List without unify")
+            if after is not None or (limit is not None and limit <= MOST_OF_A_PAGE and not self.unify):
+                wanted = wanted._replace(after=-1 if after is None else self._named(snapshot, after))
             how = {"include_superseded": include_superseded, "unify": self.unify}
             found = find(snapshot, self.spec, wanted, period=period, memories=True, **how)
             fitting = found if conditions is None else (each for each in found if conditions.fit(each.properties))
@@ -378,8 +386,12 @@ class View:
         include_superseded: bool = False,
         during: valid_period.Span | None = None,
         overlaps: valid_period.Span | None = None,
+        limit: int | None = None,
+        after: Any = None,
     ) -> list[records.Edge]:
         """The edges of a world (``out``, ``in`` or ``both``) in log order; closed ones if asked for.
+
+        At most ``limit`` of them, and those behind the edge ``after``, the last one of the page before.
 
         ``during=(a, b)`` gives those that are valid throughout ``[a, b)`` instead, ``overlaps=(a, b)`` those that are
         valid at some instant of it. Where identities are seen as one: the edges of all of them, but not those that make
@@ -388,11 +400,14 @@ class View:
         period = valid_period.period_of(during, overlaps, include_superseded=include_superseded)
         wanted = adjacency.EdgeFilter(type, direction, include_superseded, period)
         wanted.check()
+        most = None if limit is None else limits.checked_number(limit, "limit", 0, LARGEST)
         with self._snapshot() as snapshot:
             node = self._named(snapshot, ref)
             one = world_lookup.class_of(snapshot, node, self.seq, self.spec) if self.unify else [node]
-            found = adjacency.edges_of(snapshot, self.spec, one, wanted)
-            return [edge for edge in found if not self.unify or not adjacency.unifies(snapshot, self.spec, edge)]
+            behind = -1 if after is None else adjacency.number_of(snapshot, after)
+            found = adjacency.edges_of(snapshot, self.spec, one, wanted, behind)
+            kept = (edge for edge in found if not self.unify or not adjacency.unifies(snapshot, self.spec, edge))
+            return list(islice(kept, most))
 
     def states(self, source: Any, target: Any = None, *, type: str | None = None) -> tuple[records.State, ...]:
         """Every state of the relations of a world, or of it with another one, in the order in which they were said.
@@ -629,6 +644,7 @@ class View:
         graph: Any = "any",
         *,
         limit: int | None = None,
+        after: Statement | tuple[int, int, int, int] | None = None,
     ) -> list[Statement]:
         """The statements that match a pattern of terms, or of their N-Triples texts, in the order of the rows.
 
@@ -637,18 +653,23 @@ class View:
             subject, predicate, object: what the statement has there; ``None`` is anything.
             graph: the name of its graph, ``None`` for the default graph, "any" for all.
             limit: how many at most.
+            after: of a world, the last statement of the page before with the same pattern, or its ``row``.
 
         Raises:
-            InputError: one of them is no term.
+            InputError: one of them is no term, or ``after`` was given without a world.
             UnknownReference: the view sees no such world.
         """
         from worlddb.query.statements import statement_reads
+
+        if after is not None and world is None:
+            raise errors.InputError("after is given and no world is", "Name the world that the statement is of")
+        row = after.row if isinstance(after, statement_reads.Statement) else after
 
         pattern = statement_reads.pattern_of(subject, predicate, object, graph)
         most = None if limit is None else limits.checked_number(limit, "limit", 0, LARGEST)
         with self._snapshot() as snapshot:
             worlds = statement_reads.worlds(snapshot) if world is None else [self._named(snapshot, world)]
-            found = (each for node in worlds for each in statement_reads.found(snapshot, node, pattern))
+            found = (each for node in worlds for each in statement_reads.found(snapshot, node, pattern, row))
             return list(islice(found, most))
 
     def count_statements(self, world: Any = None) -> int:

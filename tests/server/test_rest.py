@@ -330,6 +330,53 @@ def test_a_key_that_was_recorded_for_everybody_goes_on_for_who_wrote_under_it(se
     assert served.caller("ike")("POST", "/v1/worlds", json={"name": "cup"}, headers=key).status_code == 201
 
 
+def listed(ana: Caller, path: str, name: str, **asked: Any) -> list[Any]:
+    """All pages of a list."""
+    found, cursor = [], None
+    while cursor is not None or not found:
+        page = ana.get(path, **asked, **({} if cursor is None else {"cursor": cursor}))
+        found += page[name]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            return found
+    return found
+
+
+def test_every_list_goes_on_to_its_end(served: Running, ana: Caller) -> None:
+    """They ended behind 10,000 items, as if there were no more."""
+    box = ana.send("PUT", "/v1/worlds/box")["ref"]
+    with served.db.batch() as tx:
+        for number in range(4_300):
+            tx.create("Bead" if number % 2 else "Pearl", f"bead {number}", world=box, resolve=False)
+    with served.db.batch() as tx:
+        tx.state(box, [(f"<urn:b:{number}>", "<urn:is>", '"round"') for number in range(10_300)])
+    beads = listed(ana, "/v1/worlds/box/members", "worlds", limit=200)
+    assert [each["name"] for each in beads] == [f"bead {number}" for number in range(4_300)]
+    odd = listed(ana, "/v1/worlds/box/members", "worlds", limit=200, type="Bead")
+    assert [each["ref"] for each in odd] == [each["ref"] for each in beads[1::2]]
+    assert len(listed(ana, "/v1/worlds/box/edges", "edges", limit=200, direction="out")) == 4_300
+    said = listed(ana, "/v1/worlds/box/statements", "statements", limit=200)
+    assert len({each["subject"] for each in said}) == len(said) == 10_300
+    assert len(listed(ana, "/v1/worlds/box/statements", "statements", limit=200, object='"round"')) == 10_300
+    assert {each["ref"] for each in listed(ana, "/v1/worlds", "worlds", limit=200)} > {each["ref"] for each in beads}
+
+
+def test_a_page_stays_at_its_moment_and_a_cursor_at_its_list(served: Running, ana: Caller) -> None:
+    home = ana.send("PUT", "/v1/worlds/rack")["ref"]
+    guest = served.caller("racker", home)
+    for name in "abcd":
+        ana.send("POST", "/v1/worlds/rack/members", name=name)
+    for caller in (ana, guest):
+        first = caller.get("/v1/worlds/rack/members", limit=2)
+        ana.send("DELETE", f"/v1/worlds/{first['worlds'][1]['ref']}")
+        ana.send("POST", "/v1/worlds/rack/members", name=f"later {caller is ana}")
+        rest = caller.get("/v1/worlds/rack/members", limit=200, cursor=first["next_cursor"])["worlds"]
+        assert len(rest) == 2 and not {each["ref"] for each in rest} & {each["ref"] for each in first["worlds"]}
+        for other in ("edges", "statements"):
+            told = caller("GET", f"/v1/worlds/rack/{other}", params={"cursor": first["next_cursor"]})
+            assert (told.status_code, "another list" in told.text) == (422, True)
+
+
 BAD = [
     ("GET", "/", {}, 404, "not_found"),
     ("GET", "/v1/nothing", {}, 404, "not_found"),

@@ -81,14 +81,19 @@ _ALIKE: Final = 0.66
 MAX_EVENTS: Final = 2**32 - 1
 """Behind how many events of a log, or of a commit, a cursor leads."""
 _PLACE: Final = struct.Struct(">QqI")
+_BEHIND: Final = struct.Struct("32s")
 
 
 class Place(NamedTuple):
-    """The start of a page, and the moment that all pages of the answer share."""
+    """The start of a page, and the moment that all pages of the answer share.
+
+    ``behind`` is the last item of the page before, where lists have one to go on from; else ``offset`` counts them.
+    """
 
     seq: int
     valid: int
     offset: int
+    behind: bytes = b""
 
 
 class Cursors:
@@ -102,8 +107,8 @@ class Cursors:
         self._cipher = None if secret is None else AESSIV(secret)
 
     def text(self, place: Place) -> str:
-        """Encode a place; all sealed cursors have the same length."""
-        stored = _PLACE.pack(*place)
+        """Encode a place; all sealed cursors of one list have the same length."""
+        stored = _PLACE.pack(*place[:3]) + (_BEHIND.pack(place.behind) if place.behind else b"")
         if self._cipher is not None:
             stored = self._cipher.encrypt(stored, [self._world])
         return base64.urlsafe_b64encode(stored).decode()
@@ -118,7 +123,9 @@ class Cursors:
             stored = base64.urlsafe_b64decode(cursor.encode())
             if self._cipher is not None:
                 stored = self._cipher.decrypt(stored, [self._world])
-            place = Place(*_PLACE.unpack(stored))
+            place = Place(*_PLACE.unpack(stored[: _PLACE.size]))
+            if stored[_PLACE.size :]:
+                place = place._replace(behind=_BEHIND.unpack(stored[_PLACE.size :])[0][: place.offset])
         except (ValueError, InvalidTag, struct.error):
             place = None
         if place is None or not 0 <= place.offset <= most:
@@ -145,10 +152,18 @@ class ResumedView(NamedTuple):
     view: worlddb.View
     offset: int
     cursors: Cursors
+    behind: bytes = b""
 
     def page(self, items: Iterable[Item], limit: int) -> tuple[list[Item], str | None]:
         """Return one page of the items, and the cursor of the next page if there is one."""
         return self.page_behind(islice(items, self.offset, None), limit, tool_arguments.MAX_OFFSET)
+
+    def page_after(self, items: list[Item], limit: int, key: Callable[[Item], bytes]) -> tuple[list[Item], str | None]:
+        """As :meth:`page`, of the items behind :attr:`behind`, one more than a page has; ``key`` names an item."""
+        if len(items) <= limit:
+            return items, None
+        behind = key(items[limit - 1])
+        return items[:limit], self.cursors.text(Place(self.view.seq, self.view.valid, len(behind), behind))
 
     def page_behind(self, items: Iterable[Item], limit: int, most: int = MAX_EVENTS) -> tuple[list[Item], str | None]:
         """As :meth:`page`, of the items behind the earlier pages, of which there may be ``most``."""
@@ -235,7 +250,7 @@ class Session(Scopes):
             return ResumedView(self.view(valid=valid, known=known), 0, self._cursors)
         place = self._cursors.place(cursor, most)
         view = self.db.view(seq=place.seq, valid=place.valid, world=self.world)
-        return ResumedView(view, place.offset, self._cursors)
+        return ResumedView(view, place.offset, self._cursors, place.behind)
 
     def later(self, view: worlddb.View, valid: int) -> worlddb.View:
         """Return a view with the same knowledge, at a valid time if that is later."""

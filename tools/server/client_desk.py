@@ -12,7 +12,7 @@ import worlddb
 from worlddb import AmbiguousReference, InputError, Receipt, UnknownReference, View, World
 from worlddb.memory_scopes import BEGINNING, ENTRY, composed, folded, notes_inside
 from worlddb.tools.mcp.access_keys import Grant
-from worlddb.tools.mcp.session import ResumedView, Session
+from worlddb.tools.mcp.session import MAX_EVENTS, ResumedView, Session
 from worlddb.tools.server import wire_values
 from worlddb.tools.server.jobs import Jobs, Workshop
 from worlddb.tools.server.problems import note_text
@@ -71,13 +71,19 @@ class Desk:
             raise InputError("Both seq and ingested were given", "Give one of them")
         return self.session.view(valid=asked.valid, known=asked.ingested if asked.seq is None else asked.seq)
 
-    def resumed(self, cursor: str | None, asked: Moment) -> ResumedView:
-        """Return the view of a page: that of its cursor, else of the moment that was asked for."""
+    def resumed(self, cursor: str | None, asked: Moment, behind: int = 0) -> ResumedView:
+        """Return the view of a page: that of its cursor, else of the moment that was asked for.
+
+        ``behind`` are the bytes of an item behind which a page of this list begins; none where items are counted.
+        """
         if cursor is None:
             return self.session.resume(None)._replace(view=self.view(asked))
         if (asked.ingested, asked.valid, asked.seq) != (None, None, None):
             raise InputError("A cursor has its own moment", "Give the cursor without ingested, valid and seq")
-        return self.session.resume(cursor)
+        found = self.session.resume(cursor, most=MAX_EVENTS)
+        if len(found.behind) != behind:
+            raise InputError("The cursor is that of another list", "Give next_cursor of a page of this one, or none")
+        return found
 
     def world(self, view: View, name: str) -> World:
         """Return a world by its reference, kref or name, whether it holds now, has ended or is still to come.

@@ -1,6 +1,7 @@
 """Routes of statements of RDF: what a world states, what is stated and taken back, and SPARQL over all of it."""
 
 from string import punctuation
+from struct import Struct
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote
 
@@ -23,6 +24,8 @@ _PATTERN: Final = ("subject", "predicate", "object")
 _QUERY: Final = "application/sparql-query"
 _UPDATE: Final = "application/sparql-update"
 _FORM: Final = "application/x-www-form-urlencoded"
+_ROW: Final = Struct(">IIIIx")
+"""The place of a statement in a cursor, of another length than a world's."""
 _NOTE: Final = "WorldDB-Note"
 _IN_A_HEADER: Final = f" {punctuation}".replace("%", "")
 """What stands in a header as it is, beside letters and digits."""
@@ -52,7 +55,7 @@ def _shown(desk: Desk, found: Statement) -> dict[str, Any]:
 def list_statements(desk: Desk, asked: Asked) -> Reply:
     """The statements of a world that match a pattern."""
     query: types.FindStatements = asked.query
-    resumed = desk.resumed(query.cursor, query)
+    resumed = desk.resumed(query.cursor, query, _ROW.size)
     view = resumed.view
     ref = desk.ref(view, asked.path["world"])
     if asked.accepts != JSON:
@@ -66,8 +69,9 @@ def list_statements(desk: Desk, asked: Asked) -> Reply:
                 f"Leave them out, or CONSTRUCT what you want with {WORLD}/sparql",
             )
         return Reply(view.write_rdf(ref, asked.accepts), tag=view.hash(ref), media_type=asked.accepts)
-    found = view.statements(ref, **_pattern(query), limit=resumed.offset + query.limit + 1)
-    page, cursor = resumed.page(found, query.limit)
+    after: Any = _ROW.unpack(resumed.behind) if resumed.behind else None
+    found = view.statements(ref, **_pattern(query), limit=query.limit + 1, after=after)
+    page, cursor = resumed.page_after(found, query.limit, lambda each: _ROW.pack(*each.row))
     told = {"statements": [_shown(desk, each) for each in page], "moment": desk.moment(view), "next_cursor": cursor}
     return Reply(told, tag=view.hash(ref))
 

@@ -1,6 +1,7 @@
 """Routes of decisions, and of the store as a whole: proposals, conflicts, head, proofs, log, keys."""
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any, Final
 
 import worlddb
@@ -23,9 +24,9 @@ def health(desk: Desk, asked: Asked) -> Reply:
 def list_proposals(desk: Desk, asked: Asked) -> Reply:
     """Staged identities, in the order in which they were staged."""
     query: types.ListProposals = asked.query
-    resumed = desk.session.resume(query.cursor)
+    resumed = desk.session.resume(query.cursor, most=MAX_EVENTS)
     found = resumed.view.proposals(status=None if query.status == "all" else query.status)
-    page, cursor = resumed.page(found, query.limit)
+    page, cursor = resumed.page_behind(islice(found, resumed.offset, None), query.limit)
     told = [wire_values.proposal(each, commits=desk.commits) for each in page]
     return Reply({"proposals": told, "next_cursor": cursor})
 
@@ -55,7 +56,8 @@ def list_conflicts(desk: Desk, asked: Asked) -> Reply:
     resumed = desk.resumed(query.cursor, query)
     view: View = resumed.view
     within = None if query.world is None else desk.ref(view, query.world)
-    page, cursor = resumed.page(view.contradictions(world=within), query.limit)
+    found = islice(view.contradictions(world=within), resumed.offset, None)
+    page, cursor = resumed.page_behind(found, query.limit)
     told = [{"first": desk.shown(first), "second": desk.shown(second)} for first, second in page]
     return Reply({"conflicts": told, "next_cursor": cursor})
 

@@ -11,6 +11,8 @@ from worlddb.tools.server.problems import refusal
 from worlddb.tools.server.route import LINES, Asked, Reply, Route
 
 WORLD = "/v1/worlds/{world}"
+_WORLD_BYTES = 16
+_EDGE_BYTES = 32
 
 
 def precondition(desk: Desk, asked: Asked, view: View, ref: str) -> tuple[View, str] | None:
@@ -40,7 +42,7 @@ def list_worlds(desk: Desk, asked: Asked) -> Reply:
 
 def _listed(desk: Desk, asked: Asked, within: str | None) -> Reply:
     query: types.FindWorlds = asked.query
-    resumed = desk.resumed(query.cursor, query)
+    resumed = desk.resumed(query.cursor, query, _WORLD_BYTES)
     view = resumed.view
     ref = None if within is None else desk.ref(view, within)
     found = view.find(
@@ -49,12 +51,13 @@ def _listed(desk: Desk, asked: Asked, within: str | None) -> Reply:
         label=query.label or None,
         properties=query.properties,
         world=ref,
-        limit=resumed.offset + query.limit + 1,
+        limit=query.limit + 1,
+        after=resumed.behind.hex() or None,
         include_superseded=query.include_superseded,
         include_expired=query.include_expired,
         include_deprecated=query.include_deprecated,
     )
-    page, cursor = resumed.page(found, query.limit)
+    page, cursor = resumed.page_after(found, query.limit, lambda each: bytes.fromhex(each.ref))
     told = {"worlds": desk.shown(page), "moment": desk.moment(view), "next_cursor": cursor}
     return Reply(told, tag=view.hash(ref))
 
@@ -221,11 +224,12 @@ def add_member(desk: Desk, asked: Asked) -> Reply:
 def list_edges(desk: Desk, asked: Asked) -> Reply:
     """The edges of a world, in log order."""
     query: types.ListEdges = asked.query
-    resumed = desk.resumed(query.cursor, query)
+    resumed = desk.resumed(query.cursor, query, _EDGE_BYTES)
     view = resumed.view
     ref = desk.ref(view, asked.path["world"])
     how: Any = {"type": query.type, "direction": query.direction, "include_superseded": query.include_superseded}
-    page, cursor = resumed.page(view.edges(ref, **how), query.limit)
+    how |= {"limit": query.limit + 1, "after": resumed.behind.hex() or None}
+    page, cursor = resumed.page_after(view.edges(ref, **how), query.limit, lambda each: bytes.fromhex(each.ref))
     told = {"edges": desk.shown(page), "moment": desk.moment(view), "next_cursor": cursor}
     return Reply(told, tag=view.hash(ref))
 

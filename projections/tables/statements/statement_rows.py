@@ -27,6 +27,8 @@ ORDERS: Final = ("by_subject", "by_predicate", "by_object")
 _PLACES: Final = {"by_subject": (0, 1, 2, 3), "by_predicate": (1, 2, 0, 3), "by_object": (2, 0, 1, 3)}
 """Where in a row of each order subject, predicate, object and graph come from."""
 _KEY = struct.Struct(">QIIIIQq")
+_BEHIND: Final = b"\xff" * 16
+"""What stands behind the four numbers of a key to come behind all keys of the quad."""
 _QUAD = struct.Struct(">QIIII")
 _VALUE = struct.Struct(">QqQi")
 _TERM_KEY = struct.Struct(">QI")
@@ -134,9 +136,15 @@ def worlds(tables: Tables) -> Iterator[int]:
 
 
 def matching(
-    tables: Tables, world: int, pattern: tuple[int | None, int | None, int | None, int | None]
+    tables: Tables,
+    world: int,
+    pattern: tuple[int | None, int | None, int | None, int | None],
+    after: Quad | None = None,
 ) -> Iterator[Stating]:
-    """Every stating of a world whose quad has the given terms, in the order of one of the orders."""
+    """Every stating of a world whose quad has the given terms, in the order of one of the orders.
+
+    With ``after`` those behind all of that quad.
+    """
     subject, predicate, object_, _ = pattern
     order = ORDERS[0]
     if subject is None:
@@ -150,7 +158,10 @@ def matching(
         del rest[0]
     wanted = [(place, number) for place in rest if (number := pattern[place]) is not None]
     first, second, third, last = (places.index(place) + 1 for place in range(4))
-    for key, value in tables.table(order).scan(prefix):
+    start = None
+    if after is not None:
+        start = max(prefix, schema.U64.pack(world) + b"".join(_U32.pack(after[place]) for place in places) + _BEHIND)
+    for key, value in tables.table(order).scan(prefix, start):
         row = _KEY.unpack(key)
         quad = row[first], row[second], row[third], row[last]
         if not wanted or all(quad[place] == number for place, number in wanted):

@@ -209,9 +209,9 @@ class Tables(transaction.WholeTables):
             return True
         return self._names.has_group(digest, fresh=False)
 
-    def typed(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]:
-        """As :meth:`named`, of lineages that ever had the type."""
-        return _first_uses(self.types, digest, nodes)
+    def typed(self, digest: bytes, *, nodes: Sequence[int] | None = None, after: int = -1) -> Iterator[tuple[int, int]]:
+        """As :meth:`named`, of lineages that ever had the type; those behind the node ``after``."""
+        return _first_uses(self.types, digest, nodes, after)
 
     def endpoint(self, lineage: bytes) -> transaction.EdgeEndpoint | None:
         """This lineage as the end of an edge; ``None`` if there is no such node."""
@@ -688,8 +688,11 @@ def _live_sources(pairs: Iterable[write_buffer.Pair]) -> list[int]:
     return list(dict.fromkeys(source for source, unlinked in ends if unlinked == schema.LIVE))
 
 
-def _first_uses(table: write_buffer.Table, digest: bytes, nodes: Sequence[int] | None) -> Iterator[tuple[int, int]]:
+def _first_uses(
+    table: write_buffer.Table, digest: bytes, nodes: Sequence[int] | None, after: int = -1
+) -> Iterator[tuple[int, int]]:
     """Node and commit of pairs of ``names`` or ``types``."""
-    pairs = table.scan(digest) if nodes is None else write_buffer.scan_nodes(table, digest, nodes)
+    start = None if after < 0 else digest + schema.U64.pack(after + 1)
+    pairs = table.scan(digest, start) if nodes is None else write_buffer.scan_nodes(table, digest, nodes)
     for key, value in pairs:
         yield int.from_bytes(key[len(digest) :], "big"), int.from_bytes(value, "big")
