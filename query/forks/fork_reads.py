@@ -2,6 +2,7 @@
 
 import msgspec
 
+from worlddb.log.model import events as ev
 from worlddb.projections.tables.forks import fork_rows
 from worlddb.query.snapshot.snapshot import containers_at
 from worlddb.query.snapshot.visible import VisibleSnapshot
@@ -85,6 +86,8 @@ def _shown(snapshot: VisibleSnapshot, row: fork_rows.ForkRow) -> Fork | None:
     if snapshot.tables.node_of(fork) is None or snapshot.tables.node_of(origin) is None:
         return None
     header, merges = snapshot.header(row.seq), fork_rows.merges_of(tables, row.node, seq)
+    begun = (event for event in snapshot.stored.log.some_events(row.seq, frozenset({ev.Forked})))
+    places = (event.details for event in begun if isinstance(event, ev.Forked) and fork in event.copies)
     return Fork(
         ref=fork.hex(),
         of=origin.hex(),
@@ -92,6 +95,7 @@ def _shown(snapshot: VisibleSnapshot, row: fork_rows.ForkRow) -> Fork | None:
         seq=row.seq,
         ingested_at=header.ingest_time,
         author=header.author,
+        why=snapshot.details(row.seq, next(places, ev.NONE)).why,
         merged=merges[-1].seq if merges else 0,
         through=merges[-1].as_of if merges else 0,
         inside=row.how == fork_rows.INSIDE,

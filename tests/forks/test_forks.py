@@ -9,6 +9,8 @@ import pytest
 import worlddb
 from tests.support.model.stores import refusal
 from worlddb import Database, World
+from worlddb.tools.mcp import catalogue
+from worlddb.tools.mcp.session import Call, Session
 
 
 @pytest.fixture
@@ -290,3 +292,31 @@ def test_a_profile_leaves_out_what_is_tried_in_a_fork(tmp_path: Path) -> None:
         mem.pin(mem.db.create("Fact", "", content="Ana packs on Friday.", world=fork).ref)
         told = str(mem.profile())
         assert told.count("packs on Monday") == 1 and "Friday" not in told
+
+
+def test_a_model_forks_amends_and_merges_by_tools(db: Database, trip: str) -> None:
+    """A client of MCP could not try anything beside what is known."""
+    [fork, forks, merge] = catalogue.tools_of("forks")
+    [amend] = [tool for tool in catalogue.tools_of("core") if tool.name == "memory_amend"]
+    session = Session(db)
+
+    def call(tool: catalogue.Tool, on: Session = session, **given: Any) -> Any:
+        return tool.run(on, tool.takes.taken(given), Call("test", tool.name))
+
+    hotel = str(db.create("Plan", "bed", content="A room by the station.", world=trip).ref)
+    begun = call(fork, id=trip, name="cheaper", why="tried")
+    [inside] = [each for each in begun.inside if each.text == "A room by the station."]
+    told = call(forks, id=trip)
+    assert [(each.id, each.why, each.merged) for each in told.forks] == [(begun.id, "tried", False)]
+    assert call(forks, id=begun.id).forked_from.of == trip and inside in call(forks, id=begun.id).inside
+    call(amend, id=inside.id, text="A hostel.", valid_from="2026-01-01", replace_later=True)
+    assert "A hostel." not in [hit.content for hit in db.view().recall("hostel or room?")]
+    planned = call(merge, id=begun.id, plan=True)
+    assert (planned.outcome, planned.seq) == ("planned", None) and {each.id for each in planned.changes} == {hotel}
+    assert call(merge, id=begun.id).outcome == "merged"
+    assert _seen(db, hotel).content == "A hostel." and call(merge, id=begun.id).outcome == "unchanged"
+    other = str(db.create("Trip", "Rome").ref)
+    with pytest.raises(worlddb.UnknownReference):
+        call(merge, Session(db, other), id=begun.id)
+    guest = call(fork, Session(db, trip), id=hotel, name="mine")
+    assert db.view().containers(guest.id) == [trip]

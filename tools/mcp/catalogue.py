@@ -510,6 +510,38 @@ WORKING_TOOLS: Final[tuple[Tool, ...]] = (
 )
 """Tools of working memory, which a server has if its operator names their set."""
 
+FORK_TOOLS: Final[tuple[Tool, ...]] = (
+    Tool(
+        "memory_fork",
+        "Fork a memory",
+        "Let a memory, or all that something contains, go on a second time, to try something beside what is known."
+        " What is said in it by its own ids is recalled nowhere else.",
+        tool_arguments.ForkWorld,
+        tool_results.Forked,
+        write_tools.fork,
+    ),
+    _reads(
+        "memory_forks",
+        "List forks",
+        "List the forks of a memory, or what a fork goes on from, and what lies in it with the ids to amend it by.",
+        write_tools.forks,
+        tool_arguments.ListForks,
+        tool_results.Forks,
+    ),
+    Tool(
+        "memory_merge",
+        "Merge a fork",
+        "Bring what a fork has come to back into what it goes on from. Look at it with plan=true first: while a"
+        " conflict is undecided nothing is written.",
+        tool_arguments.MergeFork,
+        tool_results.Merged,
+        write_tools.merge,
+        destructive=True,
+        idempotent=True,
+    ),
+)
+"""Tools of forks, which a server has if its operator names their set."""
+
 SETS: Final[dict[str, tuple[str, ...]]] = {
     "core": (
         *("memory_write", "memory_recall", "memory_list", "memory_read", "memory_amend", "memory_retire"),
@@ -521,6 +553,7 @@ SETS: Final[dict[str, tuple[str, ...]]] = {
     "all": tuple(tool.name for tool in TOOLS),
     "beliefs": tuple(tool.name for tool in BELIEF_TOOLS),
     "working": tuple(tool.name for tool in WORKING_TOOLS),
+    "forks": tuple(tool.name for tool in FORK_TOOLS),
     "operator": tuple(tool.name for tool in OPERATOR_TOOLS),
 }
 """Tools that a server can be told to offer; by default ``all``, which has none of the sets behind it."""
@@ -537,7 +570,9 @@ def tools_of(sets: str) -> tuple[Tool, ...]:
         if each not in SETS:
             raise InputError(f"There is no set of tools {each!r:.80}", f"Name some of: {', '.join(SETS)}; as core,time")
     wanted = {name for each in named for name in SETS[each]}
-    return tuple(tool for tool in (*TOOLS, *BELIEF_TOOLS, *WORKING_TOOLS, *OPERATOR_TOOLS) if tool.name in wanted)
+    return tuple(
+        tool for tool in (*TOOLS, *BELIEF_TOOLS, *WORKING_TOOLS, *FORK_TOOLS, *OPERATOR_TOOLS) if tool.name in wanted
+    )
 
 
 def instructions(tools: Sequence[Tool]) -> str:

@@ -213,6 +213,46 @@ class Session(Scopes):
         """
         return tuple(asked) if self._account is None else self._account().lanes(asked)
 
+    def require(self, feature: str) -> None:
+        """See that the plan of the key has a feature.
+
+        Raises:
+            PlanLimit: it has not.
+        """
+        if self._account is not None:
+            self._account().require_feature(feature)
+
+    # -- forks
+
+    def place_of_fork(self, view: worlddb.View, ref: str) -> str | None:
+        """Return the world that a fork is put into, where the first container of all could lie outside of what is seen.
+
+        ``None`` leaves that to the store.
+        """
+        return None if self.world is None else next(iter(view.containers(ref)), self.world)
+
+    def check_merge(self, ref: str) -> None:
+        """See that a merge reaches nothing outside of what this session sees.
+
+        Raises:
+            UnknownReference: it would.
+        """
+        if self.world is None:
+            return
+        view = self.view()
+        unseen = worlddb.UnknownReference(
+            "This key does not see all that the merge is about", "Use a key of the whole store"
+        )
+        if view.forked_from(ref) is None:
+            raise unseen
+        plan = self.db.merge(ref, plan=True)
+        told = [*(each.world for each in plan.changes), *(each.world for each in plan.conflicts)]
+        for each in dict.fromkeys((plan.into, *plan.erased, *told)):
+            try:
+                self.get(view, each)
+            except worlddb.UnknownReference:
+                raise unseen from None
+
     # -- moments
 
     def view(self, *, valid: str | None = None, known: str | int | None = None) -> worlddb.View:

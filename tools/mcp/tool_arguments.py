@@ -417,6 +417,39 @@ class Undo(Arguments):
     reason: Annotated[str, Meta(min_length=1, max_length=2_000, description="Why; it is kept.")]
 
 
+class ForkWorld(Arguments):
+    """``memory_fork``."""
+
+    id: Annotated[
+        str, Meta(pattern=ID_OR_KREF, description="The id of a memory, of what contains some, or of a scope.")
+    ]
+    name: Annotated[Label | None, Meta(description="What the fork is called, to be told from the first.")] = None
+    known: Annotated[Known | None, Meta(description="As it was known by then; by default as it is.")] = None
+    why: Why = ""
+
+
+class ListForks(Arguments):
+    """``memory_forks``."""
+
+    id: Reference
+    limit: Count = DEFAULT_PAGE
+
+
+class MergeFork(Arguments):
+    """``memory_merge``."""
+
+    id: Annotated[str, Meta(pattern=ID_OR_KREF, description="The id of the fork.")]
+    plan: Annotated[bool, Meta(description="Only say what it comes to.")] = False
+    decide: Annotated[
+        dict[str, Literal["ours", "theirs"]],
+        Meta(description="Conflicts by their ids: ours leaves what is there, theirs takes the fork's."),
+    ] = {}
+    on_conflict: Annotated[
+        Literal["report", "ours", "theirs"], Meta(description="Who is right in all others; report writes nothing.")
+    ] = "report"
+    why: Why = ""
+
+
 class DefineRelation(Arguments):
     """``memory_define_relation``."""
 

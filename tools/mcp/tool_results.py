@@ -380,6 +380,78 @@ class Affected(msgspec.Struct, kw_only=True):
     path: list[str]
 
 
+class ForkedMemory(msgspec.Struct, kw_only=True):
+    """A memory in a fork, by which it is amended or retired there: its id, and the beginning of what it says."""
+
+    id: str
+    type: str
+    name: str
+    text: str
+
+
+class Fork(msgspec.Struct, kw_only=True):
+    """A fork ``id`` of the world ``of``; ``merged``: it was brought back once."""
+
+    id: str
+    of: str
+    begun_at: str
+    author: str
+    why: str
+    merged: bool
+
+
+class Forks(msgspec.Struct, kw_only=True):
+    """The forks of a world, what it goes on from itself, and what lies in it; ``more`` of that is not shown."""
+
+    forks: list[Fork]
+    forked_from: Fork | None
+    inside: list[ForkedMemory]
+    more: bool
+
+
+class Forked(Done, kw_only=True):
+    """A fork that was begun, as ``id``, and the first of what lies in it."""
+
+    inside: list[ForkedMemory]
+    more: bool
+
+
+class MergeChange(msgspec.Struct, kw_only=True):
+    """A change that a merge makes to a world: what, and to which text, name or edge."""
+
+    id: str
+    what: str
+    detail: str
+
+
+class MergeConflict(msgspec.Struct, kw_only=True):
+    """What both sides changed and not alike; ``choices`` are what ``decide`` may say under ``id``."""
+
+    id: str
+    world: str
+    what: str
+    base: str
+    ours: str
+    theirs: str
+    choices: list[str]
+
+
+class Merged(msgspec.Struct, kw_only=True):
+    """What a merge comes to. ``undecided`` conflicts are open: then nothing was written, and ``seq`` is null.
+
+    ``erased`` are memories that take no part, since their texts were erased.
+    """
+
+    into: str
+    outcome: str
+    seq: int | None
+    changes: list[MergeChange]
+    conflicts: list[MergeConflict]
+    undecided: list[str]
+    erased: list[str]
+    notes: list[str]
+
+
 class Impact(msgspec.Struct, kw_only=True):
     """What depends on a memory, the nearest first; ``more`` counts what is not shown.
 

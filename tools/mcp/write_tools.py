@@ -14,6 +14,7 @@ from worlddb import (
     FOREVER,
     ON_NEAR,
     Artifact,
+    Fork,
     IdempotencyConflict,
     InputError,
     Loss,
@@ -849,6 +850,100 @@ def undo(session: Session, given: tool_arguments.Undo, call: Call) -> tool_resul
     receipt.raise_if_refused()
     session.embed_new()
     return _done(session, receipt, receipt.ref)
+
+
+MAX_INSIDE: Final = 50
+"""What lies in a fork, that an answer lists."""
+_SAID: Final = 200
+"""Characters of each."""
+
+
+def fork(session: Session, given: tool_arguments.ForkWorld, call: Call) -> tool_results.Forked:
+    """``memory_fork``."""
+    session.require("forks")
+    view = session.view()
+    then = view if given.known is None else session.view(known=given.known)
+    ref = session.get(then, given.id).ref
+    seq = None if given.known is None else then.seq
+    receipt = session.db.fork(ref, given.name, seq=seq, into=session.place_of_fork(view, ref), why=given.why)
+    receipt.raise_if_refused()
+    inside, more = _inside(session, receipt.ref, MAX_INSIDE)
+    done = _done(session, receipt, receipt.ref)
+    return tool_results.Forked(**msgspec.structs.asdict(done), inside=inside, more=more)
+
+
+def _inside(session: Session, ref: str, most: int) -> tuple[list[tool_results.ForkedMemory], bool]:
+    found = session.view().find(world=ref, limit=most + 1)
+    told = [
+        tool_results.ForkedMemory(id=each.ref, type=each.type, name=each.name[:_SAID], text=each.content[:_SAID])
+        for each in found[:most]
+    ]
+    return told, len(found) > most
+
+
+def forks(session: Session, given: tool_arguments.ListForks, call: Call) -> tool_results.Forks:
+    """``memory_forks``."""
+    view = session.view()
+    ref = session.get(view, given.id).ref
+    origin = view.forked_from(ref)
+    inside, more = _inside(session, ref, given.limit)
+    return tool_results.Forks(
+        forks=[_told_fork(each) for each in view.forks(ref)],
+        forked_from=None if origin is None else _told_fork(origin),
+        inside=inside,
+        more=more,
+    )
+
+
+def _told_fork(found: Fork) -> tool_results.Fork:
+    return tool_results.Fork(
+        id=found.ref,
+        of=found.of,
+        begun_at=format_time(found.ingested_at),
+        author=found.author,
+        why=found.why,
+        merged=bool(found.merged),
+    )
+
+
+def merge(session: Session, given: tool_arguments.MergeFork, call: Call) -> tool_results.Merged:
+    """``memory_merge``."""
+    session.require("forks")
+    ref = session.get(session.view(), given.id).ref
+    session.check_merge(ref)
+    how: dict[str, Any] = {"decide": given.decide, "on_conflict": given.on_conflict, "why": given.why}
+    found = session.db.merge(ref, plan=given.plan, **how)
+    done = None if found.receipt is None else _done(session, found.receipt, found.into)
+    if found.receipt is not None:
+        found.receipt.raise_if_refused()
+        session.embed_new()
+    return tool_results.Merged(
+        into=found.into,
+        outcome="planned"
+        if given.plan
+        else "undecided"
+        if found.undecided
+        else "unchanged"
+        if done is None
+        else "merged",
+        seq=None if done is None else done.seq,
+        changes=[tool_results.MergeChange(id=each.world, what=each.what, detail=each.detail) for each in found.changes],
+        conflicts=[
+            tool_results.MergeConflict(
+                id=each.id,
+                world=each.world,
+                what=each.what,
+                base=each.base,
+                ours=each.ours,
+                theirs=each.theirs,
+                choices=list(each.choices),
+            )
+            for each in found.conflicts
+        ],
+        undecided=[each.id for each in found.undecided],
+        erased=list(found.erased),
+        notes=[] if done is None else done.notes,
+    )
 
 
 def define_relation(session: Session, given: tool_arguments.DefineRelation, call: Call) -> tool_results.Done:

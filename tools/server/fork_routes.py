@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from worlddb import Fork, InputError, Merge, UnknownReference
+from worlddb import Fork, InputError, Merge
 from worlddb.client import wire_records as wire
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server.client_desk import Desk
@@ -19,9 +19,7 @@ def fork(desk: Desk, asked: Asked) -> Reply:
     then = desk.session.view(known=body.at if body.seq is None else body.seq)
     ref = desk.ref(then, asked.path["world"])
     into = None if body.into is None else desk.ref(view, body.into)
-    if into is None and desk.home() is not None:
-        # The first container of all could lie outside of what the key opens.
-        into = next(iter(view.containers(ref)), desk.home())
+    into = desk.session.place_of_fork(view, ref) if into is None else into
     # The number of the commit is that of the view: a time could be read again as another one.
     seq = None if (body.at, body.seq) == (None, None) else then.seq
     precondition(desk, asked, view, ref)
@@ -54,8 +52,7 @@ def merge(desk: Desk, asked: Asked) -> Reply:
     view = desk.session.view()
     ref = desk.ref(view, asked.path["world"])
     precondition(desk, asked, view, ref)
-    if desk.home() is not None:
-        _see_all(desk, ref)
+    desk.session.check_merge(ref)
     how: Any = {"decide": body.decide, "on_conflict": body.on_conflict, "why": body.why}
     found: Merge = desk.db.merge(ref, plan=body.plan, **how)
     if found.receipt is not None:
@@ -63,26 +60,6 @@ def merge(desk: Desk, asked: Asked) -> Reply:
     told: dict[str, Any] = {name: getattr(found, name) for name in ("fork", "into", "erased")}
     told |= {name: desk.shown(getattr(found, name)) for name in ("changes", "conflicts", "undecided")}
     return Reply(told | {"receipt": None if found.receipt is None else desk.receipt(found.receipt)})
-
-
-def _see_all(desk: Desk, ref: str) -> None:
-    """See that a merge reaches nothing outside of what the key opens.
-
-    Raises:
-        UnknownReference: it would.
-    """
-    view = desk.session.view()
-    found = view.forked_from(ref)
-    unseen = UnknownReference("This key does not see all that the merge is about", "Use a key of the whole store")
-    if found is None:
-        raise unseen
-    plan = desk.db.merge(ref, plan=True)
-    told = [plan.into, *plan.erased, *(each.world for each in plan.changes), *(each.world for each in plan.conflicts)]
-    for each in dict.fromkeys(told):
-        try:
-            desk.ref(view, each)
-        except UnknownReference:
-            raise unseen from None
 
 
 ROUTES = (
