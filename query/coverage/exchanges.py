@@ -1,11 +1,13 @@
 """The hits of a question that asks for all of something: exchanges, judged as a whole.
 
 An exchange is what the asker said and the answer to it. What belongs to a topic is said in few words and answered in
-many, or the other way round; so both have the mean of their scores. Where the question asks for what its asker
+many, or the other way round; so both have the mean of their scores. What somebody brings up they bring up early in a
+session and go into later on: so the later a turn stands in its session the less it counts. Words tell more here than
+elsewhere, since all of a conversation is near to its topic in meaning. Where the question asks for what its asker
 brought up, only that is shown.
 """
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Final, NamedTuple
 
 from worlddb.query.coverage.covering import Covering
@@ -16,9 +18,16 @@ from worlddb.query.recall import candidates, ranking, scoring
 from worlddb.query.recall.retrieve import Found, retrieve
 from worlddb.query.snapshot import visible
 
-WIDE: Final = 128
-"""How many hits are ranked at least, or :data:`TIMES` as many as are wanted."""
-TIMES: Final = 4
+WIDE: Final = 64
+"""For how many hits candidates are looked for at least, or for :data:`TIMES` as many as are wanted; all are ranked."""
+TIMES: Final = 2
+WORDS: Final = 2.0
+"""How many times as much words are worth as for other questions."""
+LATER: Final = scoring.LATER_IN_GROUPS
+"""What each turn of its session that stands before a turn takes away from it."""
+PLACES: Final = 64
+"""So many of them count. Both this and :data:`WORDS` were chosen on one half of the development questions and judged on
+the other; see docs/retrieval.md."""
 _NOTE: Final = (
     'the question asks for all of "{topic}" ("{words}"), so {shown}; {found:,} such hits were found, and k says how'
     " many are shown"
@@ -65,8 +74,9 @@ class Coverage(NamedTuple):
     ) -> tuple[Found, str]:
         """The best exchanges, and a note that says so; up to 32 wanted hits are the beginning of the answer to more."""
         wide = request._replace(k=min(MAX_K, max(WIDE, TIMES * request.k)))
-        found = retrieve(window, snapshot, wide, about, lanes)
-        hits = {each.passed.node: each for each in found.ranked}
+        worded = lanes._replace(words_worth=WORDS * lanes.words_worth)
+        found = retrieve(window, snapshot, wide, about, worded)
+        hits = {each.passed.node: each for each in _by_place(snapshot, found.ranked)}
         said = {node for node, _ in candidates.references(snapshot, hits, _askers(snapshot))}
         judged = [hit for hit in _judged(snapshot, hits, said) if hit.passed.node in said or not self.covering.own]
         judged.sort(key=lambda each: each.order)
@@ -79,6 +89,14 @@ class Coverage(NamedTuple):
             found=len(judged),
         )
         return found._replace(ranked=ranked, rivals=tuple(each for each in found.rivals if each.later in nodes)), note
+
+
+def _by_place(snapshot: visible.VisibleSnapshot, ranked: Sequence[ranking.Ranked]) -> Iterator[ranking.Ranked]:
+    """The hits, each with what its place in its session takes away."""
+    at = candidates.places(snapshot, [hit.passed for hit in ranked], PLACES)
+    for hit in ranked:
+        less = -LATER * at.get(hit.passed.node, 0)
+        yield hit._replace(score=hit.score + less, parts=hit.parts | {scoring.LATER: less}) if less else hit
 
 
 def _judged(

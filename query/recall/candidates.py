@@ -551,12 +551,14 @@ _LOOK_AHEAD: Final = 8
 """How many entries of a session are read in search of the turns that follow."""
 
 
-def followers(snapshot: visible.VisibleSnapshot, gate: Gate, leaders: Iterable[Passed]) -> dict[int, dict[int, float]]:
-    """The turns after the leaders in their sessions, with the shares lent by each leader."""
+def followers(
+    snapshot: visible.VisibleSnapshot, gate: Gate, leaders: Iterable[Passed], shares: Sequence[float] = LENT
+) -> dict[int, dict[int, float]]:
+    """As many turns after each leader in its session as there are shares, with what is lent by each leader."""
     found: dict[int, dict[int, float]] = {}
     for leader in leaders:
         if leader.seen.row.type == _TURN:
-            for share, node in zip(LENT, _after(snapshot, leader.node), strict=False):
+            for share, node in zip(shares, _after(snapshot, leader.node), strict=False):
                 seen = gate.seen(node)
                 if seen is not None and seen.row.type == _TURN:
                     found.setdefault(node, {})[leader.node] = share
@@ -621,8 +623,8 @@ def lent(own: Mapping[int, float], following: Mapping[int, Mapping[int, float]])
     }
 
 
-def places(snapshot: visible.VisibleSnapshot, hits: Iterable[Passed]) -> dict[int, int]:
-    """How many joined its session before each turn, up to :data:`FIRST_PLACES`.
+def places(snapshot: visible.VisibleSnapshot, hits: Iterable[Passed], most: int = FIRST_PLACES) -> dict[int, int]:
+    """How many joined its session before each turn, up to ``most``.
 
     What is no turn has no place.
     """
@@ -634,7 +636,7 @@ def places(snapshot: visible.VisibleSnapshot, hits: Iterable[Passed]) -> dict[in
                 sessions.setdefault(place.source, set()).add(hit.node)
     found: dict[int, int] = {}
     for container, turns in sessions.items():
-        joined = islice(tables.outgoing(container, CONTAINS_CODE), FIRST_PLACES)
+        joined = islice(tables.outgoing(container, CONTAINS_CODE), most)
         before = 0
         for place, row in joined:
             if edge_seen(tables, place, row, moment):
@@ -644,7 +646,7 @@ def places(snapshot: visible.VisibleSnapshot, hits: Iterable[Passed]) -> dict[in
                     if not turns:
                         break
                 before += 1
-        found.update(dict.fromkeys(turns, FIRST_PLACES))
+        found.update(dict.fromkeys(turns, most))
     return found
 
 

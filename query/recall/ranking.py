@@ -204,7 +204,10 @@ def fused(
     pool = {passed.node: passed for found in proposed.values() for passed in found}
     following: dict[int, dict[int, float]] = {}
     leaders: dict[int, candidates.Passed] = {}
-    if fusion == CONVEX:
+    answers: list[int] = []
+    if request.covers is not None:
+        answers = list(candidates.followers(snapshot, gate, pool.values(), candidates.LENT[:1]))
+    elif fusion == CONVEX:
         leaders = {passed.node: passed for found in proposed.values() for passed in found[: _leaders_for(k)]}
         following = candidates.followers(snapshot, gate, leaders.values())
     best = {passed.node: passed for found in proposed.values() for passed in found[: request.neighbours]}
@@ -212,11 +215,11 @@ def fused(
     few, latest = _referring_to(snapshot, gate, named, len(pool), max(STEADY, k))
     latest -= pool.keys()
     paired = () if request.fields is None else tuple(request.fields.partners(snapshot, gate, pool))
-    for node in (*few, *latest, *following, *joined, *guiding.rules, *guiding.tastes, *paired):
+    for node in (*few, *latest, *following, *answers, *joined, *guiding.rules, *guiding.tastes, *paired):
         seen = None if node in pool else gate.seen(node)
         if seen is not None:
             pool[node] = candidates.Passed(node, seen, 0.0)
-    lends = leaders and request.group is None and request.covers is None
+    lends = leaders and request.group is None
     links = _Links(following, joined, candidates.in_talks(gate, pool, leaders) if lends else {})
     weighing = lanes._replace(vector=vector)
     evidence = _evidence(snapshot, weighing, request, proposed, pool, named, links, gate)

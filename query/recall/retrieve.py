@@ -542,7 +542,7 @@ def _find(
         ]
         ended = _ended_since(gate, then, partial(rank, asked), lanes)
         ranked = then_first(snapshot, then, sorted([*ranked, *ended], key=lambda each: -round(each.score, 6)))
-    ranked = ranked if request.group is not None else ranked[: request.k]
+    ranked = ranked if request.group is not None or request.covers is not None else ranked[: request.k]
     nodes = {hit.passed.node for hit in ranked} if rivals else ()
     rivals = tuple(each for each in rivals if each.later in nodes)
     return found._replace(ranked=ranked, rivals=rivals, passed_forks=gate.passed_forks)
@@ -696,7 +696,8 @@ def _by_lanes(
     names = tuple(lane for lane, asked in zip(LANES, (text, vector, entity), strict=True) if asked)
     best = ranking.fused(snapshot, gate, lanes, request, about, guiding)
     if request.fusion != CONVEX or request.covers is not None:
-        return Found(list(best if request.group is not None else islice(best, k)), names, find=best.find)
+        whole = request.group is not None or request.covers is not None
+        return Found(list(best if whole else islice(best, k)), names, find=best.find)
     if request.group is not None:
         return Found(ranking.rescore_all(snapshot, request.question, best, k), names)
     found = ranking.rescore(snapshot, request.question, best, k)
