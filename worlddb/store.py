@@ -133,6 +133,8 @@ def folder_of(path: object) -> Path:
     given = os.fspath(path)
     if not isinstance(given, str):
         raise errors.InputError("The store's path is bytes", "Give it as text or as a Path")
+    if not given.strip():
+        raise errors.InputError(f"The store's path is {given!r}", "Name a directory; '.' is the one you are in")
     longest = max(map(len, given.encode("utf-8", "replace").split(b"/")))
     if (
         "\0" in given
@@ -163,6 +165,8 @@ def _prepare(folder: Path, create: bool) -> None:
     """Check that the directory holds a store, or make it where it may hold one."""
     if folder.exists() and not folder.is_dir():
         raise errors.NotAStore(f"{folder} is a file, not a directory", "Name the store's directory")
+    if folder.is_symlink() and not folder.exists():
+        raise errors.NotAStore(f"{folder} is a link that leads nowhere", "Make what it leads to, or name the directory")
     data = folder / shared_environment.DATA_FILE
     if not data.exists():
         # Another process may have made the store since that look, so the data file is looked for once more.

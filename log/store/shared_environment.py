@@ -20,7 +20,7 @@ from typing import Final, NamedTuple, cast
 
 import lmdb
 
-from worlddb.log.model.errors import DamagedStore, ForkedProcess, NotAStore, UnavailableError
+from worlddb.log.model.errors import DamagedStore, ForkedProcess, NotAStore, StoreClosed, UnavailableError
 from worlddb.log.store import durable, high_water, lock, log, pages
 
 DATA_FILE: Final = "data.mdb"
@@ -663,6 +663,8 @@ def translated(error: Exception, folder: Path) -> Exception:
             f"{folder} is open in another process with the number {os.getpid()}, in another container",
             "Let the containers share process numbers, or give each a store of its own",
         )
+    if "closed/deleted/dropped" in str(error):
+        return StoreClosed(f"The store {folder} was closed while this was under way", "Open it again")
     told = f"{folder} cannot be used now: {error}"
     for number, remedy in _REMEDIES.items():
         if os.strerror(number) in str(error):

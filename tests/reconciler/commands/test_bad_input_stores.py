@@ -24,6 +24,7 @@ from worlddb import (
     PlaceTaken,
     SeededEntropy,
     StoreClosed,
+    SystemEntropy,
     UnavailableError,
 )
 from worlddb.log.model.clock import RELEASED_AT
@@ -69,6 +70,28 @@ def test_a_file_is_not_a_store_and_neither_is_anything_below_it(tmp_path: Path) 
     with pytest.raises(worlddb.WorldDBError):
         opened(file / "below")
     assert file.read_bytes() == b"bytes"
+
+
+@pytest.mark.parametrize("path", ["", "  "])
+def test_a_path_that_was_left_empty_makes_no_store_of_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"'\.' is the one"):
+        worlddb.open(path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_that_leads_nowhere_is_called_so(tmp_path: Path) -> None:
+    link, loop = tmp_path / "link", tmp_path / "loop"
+    link.symlink_to(tmp_path / "missing")
+    loop.symlink_to(loop)
+    for each in (link, loop):
+        with pytest.raises(NotAStore, match="leads nowhere"):
+            opened(each)
+    (tmp_path / "missing").mkdir()
+    opened(link).close()
+    assert (tmp_path / "missing" / DATA_FILE).exists()
 
 
 def test_a_missing_directory_is_made_only_if_that_is_wanted(tmp_path: Path) -> None:
@@ -244,6 +267,25 @@ def test_a_closed_handle_says_that_it_was_closed(store: Path) -> None:
     assert not (store.parent / "copy").exists()
     with opened(store) as again:
         assert again.head().seq == 2
+
+
+def test_a_store_that_is_closed_while_somebody_writes_says_that_it_was_closed(tmp_path: Path) -> None:
+    class Closing(SystemEntropy):
+        closes: worlddb.Database | None = None
+
+        def bytes(self, count: int) -> bytes:
+            if self.closes is not None:
+                self.closes.close()
+            return super().bytes(count)
+
+    entropy = Closing()
+    db = worlddb.open(tmp_path / "store", entropy=entropy, embedder=None)
+    db.create("Thing", "before")
+    entropy.closes = db
+    with pytest.raises(StoreClosed, match="while this was under way"):
+        db.create("Thing", "at the end")
+    with opened(tmp_path / "store") as again:
+        assert [world.name for world in again.view().children()] == ["before"]
 
 
 def test_a_clock_far_ahead_makes_no_store(tmp_path: Path) -> None:
