@@ -61,7 +61,7 @@ FEED_ROWS: Final = 2_048
 FIRST_ROWS: Final = 64
 """How many commits an index is fed from one read transaction, or as many as bring so many rows; of the first one fewer,
 since who looks for a boundary needs no more."""
-FOLLOWED_EVENTS: Final = 16_000
+FOLLOWED_EVENTS: Final = 4_000
 FOLLOWED_AT_LULL: Final = 1_000
 """After how many events that this handle has written, but for links, a thread of it brings the text index up to date,
 at once or when it writes no more, so that no later search has to: it takes in 5,000 to 20,000 texts a second, and a new

@@ -49,6 +49,7 @@ class BulkDecider:
         self._containment = ctx.scopes.built_in[schema.CONTAINS]
         self._root = ctx.tables.node(schema.ROOT_NODE).lineage
         self._forbids = ctx.forbids_any()
+        self._digests: dict[str, bytes] = {}
 
     def look_ahead(self, commands: Sequence[cmd.Command]) -> None:
         """Read what deciding will ask of worlds that are there already, all at once.
@@ -70,7 +71,8 @@ class BulkDecider:
                 if end is not None:
                     code = schema.EDGE_TYPE_CODES[type_name] if type_name else rule.code
                     asked[incoming].append(schema.EDGE_PREFIX.pack(end.node, code))
-        self._tables.read_ahead(*asked)
+        self._digests = {each.name: name_digest(each.name) for each in commands if type(each) is cmd.Create}
+        self._tables.read_ahead(*asked, list(set(self._digests.values()) - {NO_NAME}))
 
     def decide(self, command: cmd.Command) -> bool:
         """Decide a command if it only has to be recorded; false leaves it and the draft untouched."""
@@ -163,7 +165,7 @@ class BulkDecider:
         until = times.FOREVER if command.valid_to is None else command.valid_to
         if world is None or until <= begins or command.resolve == "all":
             return False
-        name = name_digest(command.name)
+        name = self._digests.get(command.name) or name_digest(command.name)
         if command.resolve and self._may_be_known(name, command.aliases):
             return False
         if isinstance(command.key, cmd.BoundKey) and self._end(command.key.world) is None:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 RUNS_KEY: Final = b"\xf0"
 """Where the runs of all tables are listed, and what the keys of their pages begin with."""
 FILTERS: Final = b"\xf1"
-MOST_UNPACKED: Final = 1 << 18
+MOST_UNPACKED: Final = 1 << 17
 """So many rows a table has in its own place before any are packed."""
 MOST_TAKEN: Final = 1 << 19
 """A table that has more in its own place, of a release that packed none, stays so until the tables are rebuilt."""

@@ -405,10 +405,14 @@ class Tables(transaction.WholeTables):
                     edges.sort(key=_number)
         return found
 
-    def read_ahead(self, outgoing: Sequence[bytes], incoming: Sequence[bytes]) -> None:
-        """Read the edges of many nodes at once, of a type each, by what their keys begin with."""
+    def read_ahead(self, outgoing: Sequence[bytes], incoming: Sequence[bytes], names: Sequence[bytes] = ()) -> None:
+        """Read at once what is asked one by one: edges of many nodes, of a type each, and who has each of many names.
+
+        Edges are given by what their keys begin with, names by their digests.
+        """
         self._out.read_ahead(outgoing)
         self._back.read_ahead(incoming)
+        self._names.read_ahead(names)
 
     def live_targets(self, node: int, code: int) -> list[int]:
         """The targets of a node's edges of a type that have not been unlinked, in log order; each member once."""
