@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 import worlddb
 from tests.support.examples import examples
-from tests.support.running import Here, small_store
 from worlddb import InputError, InvalidText, ManualClock, SeededEntropy, UnknownReference
 
 DAY = 86_400_000_000
@@ -26,9 +25,8 @@ def db(tmp_path):
 
 
 @pytest.fixture
-def run(capsys, tmp_path):
-    small_store(tmp_path / "memory")
-    return Here(capsys, tmp_path / "memory")
+def run(writing):
+    return writing
 
 
 def names(view):

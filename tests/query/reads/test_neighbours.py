@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,9 +28,10 @@ class Joined(NamedTuple):
     apart: str
 
 
-@pytest.fixture
-def joined(tmp_path: Path) -> Any:
-    with worlddb.open(tmp_path / "store", author="ana") as db:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Joined:
+    """The store, closed."""
+    with worlddb.open(tmp_path_factory.mktemp("made") / "store", author="ana") as db:
         office = db.create("Folder", "office").ref
         meeting = db.create("Note", "", content="Meeting about the harbour crane", world=office).ref
         decision = db.create("Note", "", content="Zoltan pays for lunch from now on", world=office).ref
@@ -38,7 +41,15 @@ def joined(tmp_path: Path) -> Any:
         db.link(decision, "derived_from", meeting)
         db.link(meeting, "refers_to", apart)
         db.embed()
-        yield Joined(db, office, meeting, decision, apart)
+        return Joined(db, office, meeting, decision, apart)
+
+
+@pytest.fixture
+def joined(made: Joined, tmp_path: Path) -> Iterator[Joined]:
+    """A copy of it, opened."""
+    shutil.copytree(made.db.path, tmp_path / "store")
+    with worlddb.open(tmp_path / "store", author="ana") as db:
+        yield made._replace(db=db)
 
 
 def found(view: Any, **options: Any) -> dict[str, worlddb.Hit]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,24 @@ SAID = [
 ]
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Any:
-    with worlddb.open(tmp_path / "store", clock=ManualClock(worlddb.parse_time("2024-06-01T12:00:00Z"))) as opened:
+def opened_then(store: Path) -> Database:
+    return worlddb.open(store, clock=ManualClock(worlddb.parse_time("2024-06-01T12:00:00Z")))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store, closed."""
+    with opened_then(tmp_path_factory.mktemp("made") / "store") as opened:
         opened.ingest(SAID)
         opened.embed()
+        return opened.path
+
+
+@pytest.fixture
+def db(made: Path, tmp_path: Path) -> Iterator[Database]:
+    """A copy of it, opened."""
+    shutil.copytree(made, tmp_path / "store")
+    with opened_then(tmp_path / "store") as opened:
         yield opened
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,9 +41,10 @@ def written(path: Path, author: str, seed: int) -> Database:
     return worlddb.open(path, author=author, clock=ManualClock(day(seed)), entropy=SeededEntropy(seed))
 
 
-@pytest.fixture
-def told(tmp_path: Path) -> Iterator[Told]:
-    store = tmp_path / "store"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Told:
+    """The store, closed."""
+    store = tmp_path_factory.mktemp("made") / "store"
     with written(store, "ann", 1) as db:
         ann = db.create("Note", "", content="the rent of the flat is 1200", source={"file": "lease.md"}).ref
     with written(store, "scraper", 2) as db:
@@ -54,7 +56,16 @@ def told(tmp_path: Path) -> Iterator[Told]:
         conclusion = db.create("Fact", "", content="the rent of the flat is too high").ref
         db.link(conclusion, "derived_from", summary)
         other = db.create("Note", "", content="the rent of the garage is 80").ref
-        yield Told(db, ann, rumour, summary, conclusion, other)
+        return Told(db, ann, rumour, summary, conclusion, other)
+
+
+@pytest.fixture
+def told(made: Told, tmp_path: Path) -> Iterator[Told]:
+    """A copy of it, opened by the bot."""
+    shutil.copytree(made.db.path, tmp_path / "store")
+    clock, entropy = ManualClock(day(3)), SeededEntropy(4)
+    with worlddb.open(tmp_path / "store", author="bot", clock=clock, entropy=entropy) as db:
+        yield made._replace(db=db)
 
 
 def found(db: Database, **asked: object) -> set[str]:

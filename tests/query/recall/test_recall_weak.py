@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,12 +33,21 @@ ANSWERED = ("Who fixed the bike?", "What does Tom drink?", "Where does Sarah liv
 UNRELATED = ("What is the boiling point of tungsten?", "asdf qwer zxcv", "How do submarines dive?")
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Iterator[Database]:
-    with worlddb.open(tmp_path / "store") as opened:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store, closed."""
+    with worlddb.open(tmp_path_factory.mktemp("made") / "store") as opened:
         for text in SAID:
             opened.create("Fact", "", content=text)
         opened.embed()
+        return opened.path
+
+
+@pytest.fixture
+def db(made: Path, tmp_path: Path) -> Iterator[Database]:
+    """A copy of it, opened."""
+    shutil.copytree(made, tmp_path / "store")
+    with worlddb.open(tmp_path / "store") as opened:
         yield opened
 
 

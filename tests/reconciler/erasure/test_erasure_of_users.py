@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,9 +35,10 @@ class Two(NamedTuple):
     refs: dict[str, str]
 
 
-@pytest.fixture
-def two(tmp_path: Path) -> Two:
-    db = worlddb.open(tmp_path / "store", author="tutor")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Two:
+    """The store, closed."""
+    db = worlddb.open(tmp_path_factory.mktemp("made") / "store", author="tutor")
     desk = Session(db)
     refs = {}
 
@@ -65,7 +68,16 @@ def two(tmp_path: Path) -> Two:
     db.embed()
     db.catch_up()
     refs |= {"summary": summary.ref, "edge": edge}
+    db.close()
     return Two(db, refs)
+
+
+@pytest.fixture
+def two(made: Two, tmp_path: Path) -> Iterator[Two]:
+    """A copy of it, opened."""
+    shutil.copytree(made.db.path, tmp_path / "store")
+    with worlddb.open(tmp_path / "store", author="tutor") as db:
+        yield Two(db, dict(made.refs))
 
 
 def seen_by_bob(two: Two) -> list[Any]:

@@ -6,6 +6,7 @@ bookmark or the words of another speaker, and the bytes were in the file again.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -33,9 +34,10 @@ class Small(NamedTuple):
     ended: str
 
 
-@pytest.fixture
-def small(tmp_path: Path) -> Iterator[Small]:
-    with worlddb.open(tmp_path / "store", author="ada", background=False) as db:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Small:
+    """The store, closed."""
+    with worlddb.open(tmp_path_factory.mktemp("made") / "store", author="ada", background=False) as db:
         gone = db.create("Note", "n", content=SAID).ref
         one, two = db.create("Note", "one", content="1").ref, db.create("Note", "two", content="2").ref
         waiting = [db.link(one, "same_as", db.create("Note", f"like {number}").ref).ref for number in range(3)]
@@ -44,7 +46,15 @@ def small(tmp_path: Path) -> Iterator[Small]:
         db.retire(ended)
         db.erase(gone, reason="request 1", forbid=True)
         assert traces(db.path, [SAID]) == []
-        yield Small(db, one, two, waiting[:2], waiting[2], ended)
+        return Small(db, one, two, waiting[:2], waiting[2], ended)
+
+
+@pytest.fixture
+def small(made: Small, tmp_path: Path) -> Iterator[Small]:
+    """A copy of it, opened."""
+    shutil.copytree(made.db.path, tmp_path / "store")
+    with worlddb.open(tmp_path / "store", author="ada", background=False) as db:
+        yield made._replace(db=db)
 
 
 def held(on: Small) -> worlddb.Atom:
