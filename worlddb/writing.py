@@ -332,29 +332,34 @@ class WriteCalls(ABC):
         ``context`` says, beside ``why``, how it came to be: ``alternatives``, ``optimises_for``, ``sentiment`` and
         ``evidence``. It is kept with the properties, and :meth:`View.states` shows it.
         """
-        ends, named = self._ends_of(source, target)
-        if named is not None and versions is not None:
-            raise errors.InputError("versions was given, and a kref that names one", "Give one of them")
-        versions = versions if named is None else named
+        one, other = self._ref(source), self._ref(target)
+        if isinstance(one, str) or isinstance(other, str):
+            one, other, named = self._ends_of(one, other)
+            if named is not None and versions is not None:
+                raise errors.InputError("versions was given, and a kref that names one", "Give one of them")
+            versions = versions if named is None else named
         command = cmd.Link(
-            source_ref=ends[0],
+            source_ref=one,
             type=type,
-            target_ref=ends[1],
+            target_ref=other,
             home=None if home is None else self._ref(home),
             key=key if key_within is None else self._bound_key(key, key_within),
-            properties=_in_context({} if properties is None else properties, context),
+            properties={} if properties is None else properties,
             valid_from=None if valid_from is None else times.parse_time(valid_from, "valid_from"),
             valid_to=None if valid_to is None else times.parse_time(valid_to, "valid_to"),
             why=why,
         )
+        if context is not None:
+            command = msgspec.structs.replace(command, properties=_in_context(command.properties, context))
         if versions is not None:
             both: Any = tuple(limits.checked_list(versions, "versions"))
             command = cmd.LinkVersions(versions=both, **msgspec.structs.asdict(command))
         return self._execute([command], idempotency_key)
 
-    def _ends_of(self, source: Any, target: Any) -> tuple[list[cmd.Ref], tuple[int, int] | None]:
+    @staticmethod
+    def _ends_of(source: cmd.Ref, target: cmd.Ref) -> tuple[cmd.Ref, cmd.Ref, tuple[int, int] | None]:
         """The ends of an edge, and the versions that krefs name, 0 for the newest; ``None`` if none is named."""
-        ends, named = [self._ref(source), self._ref(target)], [0, 0]
+        ends, named = [source, target], [0, 0]
         for at, end in enumerate(tuple(ends)):
             if isinstance(end, str) and "?" in end and ids.is_kref(end):
                 from worlddb.log.beliefs.kref import parse_kref
@@ -362,7 +367,7 @@ class WriteCalls(ABC):
                 asked = parse_kref(end)
                 if not asked.artifact:
                     ends[at], named[at] = asked._replace(revision=None).ref, asked.revision or 0
-        return ends, (named[0], named[1]) if any(named) else None
+        return ends[0], ends[1], (named[0], named[1]) if any(named) else None
 
     def unlink(self, edge: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
         """Retract an edge: views of earlier commits still see it. What it closed stays closed."""

@@ -15,13 +15,15 @@ from typing import Final
 
 from blake3 import blake3
 
-from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES, BlobId, EdgeId, Lineage
+from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES, NONCE_BYTES, BlobId, EdgeId, Lineage
 
 _U32 = struct.Struct(">I")
 _LEN_HASH: Final = _U32.pack(HASH_BYTES)
 _LEN_LINEAGE: Final = _U32.pack(LINEAGE_BYTES)
 _LEN_TIME: Final = _U32.pack(8)
 _TIME = struct.Struct(">q")
+_TIME_BYTES: Final = _TIME.size
+_LEN_NONCE: Final = _U32.pack(NONCE_BYTES)
 _EDGE_BEGINS = struct.Struct(">IqI")
 _SUBJECT_BYTES: Final = 4
 """The leaves of one subject lie together, so that a change of a few subjects changes few nodes of the trie."""
@@ -139,8 +141,9 @@ def edge_id_of_ends(
     type_name: str, source: bytes, target: bytes, home: bytes, valid_from: int, properties: bytes, nonce: bytes
 ) -> EdgeId:
     """As :func:`edge_id`, for ends made by :func:`edge_end`."""
-    begins = _EDGE_BEGINS.pack(_TIME.size, valid_from, len(properties))
-    parts = _edge_type(type_name), source, target, _LEN_LINEAGE, home, begins, properties, _U32.pack(len(nonce)), nonce
+    begins = _EDGE_BEGINS.pack(_TIME_BYTES, valid_from, len(properties))
+    nonce_length = _LEN_NONCE if len(nonce) == NONCE_BYTES else _U32.pack(len(nonce))
+    parts = _edge_type(type_name), source, target, _LEN_LINEAGE, home, begins, properties, nonce_length, nonce
     return blake3(b"".join(parts)).digest()  # type: ignore[return-value]
 
 

@@ -57,22 +57,32 @@ class BulkDecider:
         One by one it would take several times as long in a large store, where every look goes somewhere else.
         """
         links = [each for each in commands if type(each) is cmd.Link]
-        named = [ref for each in links for ref in (each.source_ref, each.target_ref)]
-        named += [each.world for each in commands if type(each) is cmd.Create and each.world is not None]
+        named = dict.fromkeys([each.source_ref for each in links])
+        named.update(dict.fromkeys([each.target_ref for each in links]))
+        named.update(dict.fromkeys([each.world for each in commands if type(each) is cmd.Create]))  # type: ignore[arg-type]
         lineages = [ref for ref in named if type(ref) is bytes and len(ref) == ids.LINEAGE_BYTES]
         if len(lineages) < FEW_NAMED:
             return
         self._tables.look_up_ends(lineages)
         asked: tuple[list[bytes], list[bytes]] = [], []
+        looks: dict[str, list[tuple[bool, bool, int]]] = {}
         for link in links:
-            rule = self._rule(link.type)
-            for of_target, incoming, type_name in getattr(rule.handler, "looks_at", ()):
+            if link.type not in looks:
+                looks[link.type] = self._looks_of(link.type)
+            for of_target, incoming, code in looks[link.type]:
                 end = self._endpoints.get(link.target_ref if of_target else link.source_ref)  # type: ignore[arg-type]
                 if end is not None:
-                    code = schema.EDGE_TYPE_CODES[type_name] if type_name else rule.code
                     asked[incoming].append(schema.EDGE_PREFIX.pack(end.node, code))
         self._digests = {each.name: name_digest(each.name) for each in commands if type(each) is cmd.Create}
         self._tables.read_ahead(*asked, list(set(self._digests.values()) - {NO_NAME}))
+
+    def _looks_of(self, type_name: str) -> list[tuple[bool, bool, int]]:
+        """What the handler of a type looks at: of the target, in the direction to it, and edges of which type."""
+        rule = self._rule(type_name)
+        return [
+            (of_target, incoming, schema.EDGE_TYPE_CODES[other] if other else rule.code)
+            for of_target, incoming, other in getattr(rule.handler, "looks_at", ())
+        ]
 
     def decide(self, command: cmd.Command) -> bool:
         """Decide a command if it only has to be recorded; false leaves it and the draft untouched."""

@@ -225,9 +225,10 @@ class Tables(transaction.WholeTables):
 
     def look_up_ends(self, lineages: Sequence[bytes]) -> None:
         """Take in what new edges need to know of many worlds as :meth:`endpoint` does of one, all at once."""
-        known = self.known_worlds
-        known.recall(self._unknown(lineages))
-        new = self._unknown(lineages)
+        known, new = self.known_worlds, self._unknown(lineages)
+        if known.columns is not None:
+            known.recall(new)
+            new = self._unknown(new)
         numbers = zip(new, self._lineages.get_each(new), strict=True)
         nodes = {int.from_bytes(stored, "big"): lineage for lineage, stored in numbers if stored is not None}
         rows = self.nodes_of(list(nodes))
