@@ -291,4 +291,5 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[context.Context, Any, int], dra
     cmd.DropSpace: change_space,
     cmd.State: statement_changes.state,
     cmd.Unstate: statement_changes.unstate,
+    cmd.EraseLiteral: statement_changes.erase_literal,
 }

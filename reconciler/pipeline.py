@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from worlddb.log.model import errors, times
 from worlddb.log.model.clock import RELEASED_AT, Clock, Entropy, now_of
-from worlddb.log.model.events import NONE, Created, Erased, StoreCreated
+from worlddb.log.model.events import NONE, Created, Erased, StoreCreated, Struck
 from worlddb.log.redaction import credentials
 from worlddb.log.redaction.personal_data import Redactor
 from worlddb.log.store import copies, environment, group_commit, high_water
@@ -58,7 +58,7 @@ _COPIES: Final = {
 Request = Ingest | inputs.Arrival | Sequence[cmd.Command]
 
 
-TAKES_AWAY: Final = (cmd.Retire, cmd.Unlink, cmd.Unstate, cmd.Erase, cmd.EndKey)
+TAKES_AWAY: Final = (cmd.Retire, cmd.Unlink, cmd.Unstate, cmd.Erase, cmd.EraseLiteral, cmd.EndKey)
 """Commands that end something; the bytes of a commit that has no others do not count, so that whoever is full can."""
 
 
@@ -251,10 +251,13 @@ def _told_of_bytes(
     told = [outcome.Note("bytes_remain", (left,))] if left else []
     return [
         replace(answer, notes=(*answer.notes, *told, *_told_of_copies(writer, answer)))
-        if isinstance(answer, outcome.Receipt) and any(type(each) is cmd.Erase for each in task.commands)
+        if isinstance(answer, outcome.Receipt) and any(isinstance(each, _ERASING) for each in task.commands)
         else answer
         for task, answer in zip(tasks, answers, strict=True)
     ]
+
+
+_ERASING: Final = (cmd.Erase, cmd.EraseLiteral)
 
 
 def _told_of_copies(writer: Writer, receipt: outcome.Receipt) -> list[outcome.Note]:
@@ -263,7 +266,7 @@ def _told_of_copies(writer: Writer, receipt: outcome.Receipt) -> list[outcome.No
         return []
     with writer.env.read() as txn:
         log = LmdbLog(txn)
-        erased = (event for event in log.events(receipt.seq).events if isinstance(event, Erased))
+        erased = (event for event in log.events(receipt.seq).events if isinstance(event, Erased | Struck))
         places = [place for event in erased for place, _ in event.blobs]
         known = copies.as_they_are(copies.noted_copies(writer.env.folder, log)) if places else []
     found = copies.holding(known, min(places), receipt.seq) if known else []
@@ -349,6 +352,8 @@ def commit(
     erased = [blob for event in finished.events.events if isinstance(event, Erased) for blob in event.blobs]
     if erased:
         log.erase(erased, draft.seq)
+    if draft.blobs.strikes:
+        log.strike(draft.blobs.strikes, draft.seq)
     return receipts.receipt_of(finished.header, finished.events)
 
 

@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from worlddb.reconciler.embedding.spaces import EmbeddingSpace
     from worlddb.reconciler.enrichment.enricher import Enricher
     from worlddb.reconciler.enrichment.enrichment_run import Enriched
-    from worlddb.reconciler.erasure.erasure_preview import ErasurePlan, TextsReached
+    from worlddb.reconciler.erasure.erasure_preview import ErasurePlan, LiteralErasurePlan, TextsReached
     from worlddb.reconciler.ingest.extraction import Extractor, Ingest, Turn
     from worlddb.reconciler.pipeline import Writer
     from worlddb.reconciler.replay import redecision
@@ -373,7 +373,7 @@ class Database(WriteCalls):
 
         if has_texts:
             commands = by_reference(commands, self._named, idempotency_key)
-        is_erasure = bool(commands) and type(commands[0]) is cmd.Erase
+        is_erasure = bool(commands) and isinstance(commands[0], cmd.Erase | cmd.EraseLiteral)
         gone = self._texts_to_go(commands) if is_erasure else None
         receipt = self._nudged(execute(self._writer, commands, idempotency_key, progress, look))
         if gone is not None and receipt:
@@ -393,7 +393,13 @@ class Database(WriteCalls):
 
         with suppress(errors.InputError), self._reader.snapshot() as snapshot:
             erasures = [command for command in commands if isinstance(command, cmd.Erase)]
-            return texts_reached(snapshot.log, snapshot.tables, erasures)
+            found = texts_reached(snapshot.log, snapshot.tables, erasures)
+            literals = [each.literal for each in commands if isinstance(each, cmd.EraseLiteral)]
+            if literals:
+                from worlddb.log.statements import terms
+
+                found.texts.extend(text for each in literals for text in terms.said(terms.term_of(each)))
+            return found
         return None
 
     @property
@@ -2235,6 +2241,23 @@ class Database(WriteCalls):
         validation.check(commands)
         with self._reader.snapshot() as snapshot:
             return preview(snapshot.log, snapshot.tables, commands)
+
+    def literal_erasure_plan(self, world: Any, literal: Any) -> LiteralErasurePlan:
+        """List what :meth:`erase_literal` would reach: the statements, past ones too, and the worlds. Writes nothing.
+
+        Raises:
+            InputError: it is no literal.
+            UnknownReference: there is no such world.
+        """
+        from worlddb.reconciler.commands import validation
+        from worlddb.reconciler.erasure.erasure_preview import literal_preview
+
+        commands = [self._literal_erasure(world, literal, "a plan")]
+        validation.check(by_reference(commands, self._named, None))
+        with self._reader.snapshot() as snapshot:
+            [command] = by_reference(commands, self._named, None)
+            assert isinstance(command, cmd.EraseLiteral), "it was made so"
+            return literal_preview(snapshot.log, snapshot.tables, command)
 
     def forget_user(self, name: Any, *, reason: str, world: Any = None, everywhere: bool = False) -> outcome.Receipt:
         """Erase all that is a user's, for good, in one commit: their scopes or their world, and all in it.

@@ -146,8 +146,14 @@ from worlddb.query.records.records import (
     Vocabulary,
     World,
 )
-from worlddb.query.snapshot.erasure_notes import ErasedText, ErasedWorld, ErasureCheck, ErasureReceipt
-from worlddb.query.statements.statement_reads import Statement
+from worlddb.query.snapshot.erasure_notes import (
+    ErasedLiteral,
+    ErasedText,
+    ErasedWorld,
+    ErasureCheck,
+    ErasureReceipt,
+)
+from worlddb.query.statements.statement_reads import ErasedStatement, Statement
 from worlddb.query.streams.density import Density
 from worlddb.query.streams.streamed_recall import Streams
 from worlddb.query.view.view import View
@@ -193,7 +199,7 @@ from worlddb.reconciler.enrichment.enricher import Enricher, Enrichment, Occurre
 from worlddb.reconciler.enrichment.enrichment_run import Enriched
 from worlddb.reconciler.enrichment.model_enricher import PROMPT as ENRICHMENT_PROMPT
 from worlddb.reconciler.enrichment.model_enricher import EndpointEnricher
-from worlddb.reconciler.erasure.erasure_preview import ErasurePlan, KeptWorld
+from worlddb.reconciler.erasure.erasure_preview import ErasurePlan, KeptWorld, LiteralErasurePlan
 from worlddb.reconciler.ingest.chat_messages import ChatMessage, read_message
 from worlddb.reconciler.ingest.extraction import Extraction, Extractor, Node, Relation, Turn
 from worlddb.reconciler.ingest.mentions.mention_extractor import EntityExtractor
@@ -304,6 +310,8 @@ __all__ = [
     "Entrenched",
     "Entropy",
     "Entry",
+    "ErasedLiteral",
+    "ErasedStatement",
     "ErasedText",
     "ErasedWorld",
     "Erasure",
@@ -353,6 +361,7 @@ __all__ = [
     "LimitExceeded",
     "Limits",
     "Literal",
+    "LiteralErasurePlan",
     "Loaded",
     "Loss",
     "MalformedFile",

@@ -110,4 +110,16 @@ class Evidence(msgspec.Struct, frozen=True, array_like=True, tag_field="blob", t
     details: list[tuple[int, bytes]]
 
 
+class Struck(msgspec.Struct, frozen=True, array_like=True, tag_field="blob", tag="struck"):
+    """What is left of details of which single texts were erased; it lies in their place.
+
+    ``was`` is the id that the log names for them, ``left`` the stored bytes of the rest and ``hash`` the hash of these,
+    which the event names that erased the texts.
+    """
+
+    was: bytes
+    hash: bytes
+    left: bytes
+
+
 Blob = Body | Details | Cause | Secret | Space | Vector | Evidence

@@ -10,7 +10,7 @@ The proof in a bundle: whether it is about the bundle's world, and whether a hea
 from collections.abc import Callable
 from typing import Any, Final
 
-from worlddb.log.model import bundle, bundle_values, checkpoint, errors, hashing, ids, limits
+from worlddb.log.model import bundle, bundle_values, checkpoint, codec, errors, ids, limits
 from worlddb.log.model import bundle as fr
 from worlddb.log.model.proof import ROOT, Inclusion, check, proved_world, read_proof
 
@@ -154,7 +154,8 @@ class BundleCheck:
             self._last = frame
 
     def blob(self, frame: fr.BlobFrame) -> None:
-        self._given.add_blob(hashing.blob_id(frame.stored), bundle_values.blob_kind(frame.stored))
+        kind = bundle_values.blob_kind(frame.stored)
+        self._given.add_blob(codec.named_id(frame.stored), kind, struck=codec.struck_in(frame.stored) is not None)
 
     def erased(self, frame: fr.ErasedFrame) -> None:
         bundle_values.check_size(frame.blob, ids.HASH_BYTES, "a blob's id")
@@ -243,13 +244,13 @@ class BundleCheck:
     def terms(self, frame: fr.TermsFrame) -> None:
         known = self._given.aliases_in(frame.details)
         self._open_group().add_terms(frame, bundle_values.MOST_TERMS if known == bundle_values.ERASED else known)
-        self._given.details(frame.details)
+        self._given.details(frame.details, struck=True)
         self._given.commit(frame.seq)
 
     def stated(self, frame: fr.StatedFrame) -> None:
         bundle_values.check_interval(frame.valid_from, frame.valid_to, frame.valid_to)
         self._open_group().add_quads(frame)
-        self._given.details(frame.details)
+        self._given.details(frame.details, struck=True)
         self._given.commit(frame.seq)
 
     def ended(self, frame: fr.EndedFrame) -> None:

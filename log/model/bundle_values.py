@@ -135,13 +135,16 @@ def blob_kind(stored: bytes) -> int:
         return BODY
     if not isinstance(blob, blobs.Details):
         refuse("it holds neither a body nor details")
+    is_struck = codec.struck_in(stored) is not None
+    if codec.is_struck(stored) and not is_struck:
+        refuse("what is left of details does not have its hash")
     limits.checked_text(blob.why, "why", limits.MAX_REASON_BYTES)
     limits.checked_record(blob.source, "source")
     limits.checked_record(blob.properties, "properties")
     if len(blob.aliases) > limits.MAX_ALIASES:
         refuse(f"it has more than {limits.MAX_ALIASES} aliases")
     for alias in blob.aliases:
-        limits.checked_text(alias, "an alias", limits.MAX_NAME_BYTES, empty=False)
+        limits.checked_text(alias, "an alias", limits.MAX_NAME_BYTES, empty=is_struck)
     return len(blob.aliases)
 
 
@@ -263,6 +266,7 @@ class Given:
     def __init__(self) -> None:
         self._commits: set[int] = set()
         self._blobs: dict[bytes, int] = {}
+        self._struck: set[bytes] = set()
         self._unused: set[bytes] = set()
         self._versions: dict[bytes, list[bytes]] = {}
         self._unnamed: set[bytes] = set()
@@ -281,12 +285,14 @@ class Given:
         if seq not in self._commits:
             refuse(f"the commit {seq} is missing")
 
-    def add_blob(self, blob: bytes, kind: int) -> None:
-        """A blob, whose kind is as :func:`blob_kind` has it."""
+    def add_blob(self, blob: bytes, kind: int, *, struck: bool = False) -> None:
+        """A blob, whose kind is as :func:`blob_kind` has it; ``struck`` if single texts of it were erased."""
         if blob in self._blobs:
             refuse(f"the blob {ids.short(blob)} is given twice")
         self._blobs[blob] = kind
         self._unused.add(blob)
+        if struck:
+            self._struck.add(blob)
 
     def body(self, blob: bytes) -> None:
         """Something names a blob as a body."""
@@ -295,10 +301,12 @@ class Given:
             refuse(f"the blob {ids.short(blob)} is of another kind than it is named as")
         self._unused.discard(blob)
 
-    def details(self, blob: bytes) -> None:
-        """Something names a blob as details, or nothing if it is empty."""
+    def details(self, blob: bytes, *, struck: bool = False) -> None:
+        """Something names a blob as details, or nothing if it is empty; with ``struck`` single texts may be gone."""
         if not blob:
             return
+        if blob in self._struck and not struck:
+            refuse(f"single texts of the blob {ids.short(blob)} were erased, and it is not of statements alone")
         if self._named(blob) == BODY:
             refuse(f"the blob {ids.short(blob)} is of another kind than it is named as")
         self._unused.discard(blob)

@@ -27,7 +27,7 @@ from typing import Any, Final, NamedTuple, TypeVar, get_args
 import msgspec
 
 from worlddb.log.model import errors, hashing, ids
-from worlddb.log.model.blobs import Blob
+from worlddb.log.model.blobs import Blob, Details, Struck
 from worlddb.log.model.events import FORMAT, AnyEvent, Event
 
 
@@ -145,6 +145,9 @@ _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic")
 _HEADER: Final = msgspec.msgpack.Decoder(Header)
 _EVENTS: Final = msgspec.msgpack.Decoder(Events)
 _BLOB: Final[msgspec.msgpack.Decoder[Blob]] = msgspec.msgpack.Decoder(Blob)
+_BLOB_OR_STRUCK: Final[msgspec.msgpack.Decoder[Blob | Struck]] = msgspec.msgpack.Decoder(Blob | Struck)
+_DETAILS: Final = msgspec.msgpack.Decoder(Details)
+_STRUCK: Final = msgspec.msgpack.Decoder(Struck)
 _PLAIN: Final = msgspec.msgpack.Decoder()
 
 # Callers' own properties are decoded as they come, so damage in them raises whatever building the value raises.
@@ -229,8 +232,57 @@ def _upcast(stored: bytes, seq: int) -> bytes:
 
 
 def decode_blob(stored: bytes, seq: int) -> Blob:
-    """A blob of commit ``seq``; raises as :func:`decode_header`."""
-    return _decode(_BLOB, stored, "blob", seq)
+    """A blob of commit ``seq``; raises as :func:`decode_header`.
+
+    Of details of which single texts were erased what is left: an erased one is empty, which no name or term is.
+    """
+    blob = _decode(_BLOB_OR_STRUCK, stored, "blob", seq)
+    return _decode(_DETAILS, blob.left, "blob", seq) if isinstance(blob, Struck) else blob
+
+
+_STRUCK_HEAD: Final = encode([str(Struck.__struct_config__.tag), b"", b"", b""])[: 2 + len("struck")]
+
+
+def is_struck(stored: bytes) -> bool:
+    """True if a stored blob says to be what is left of details."""
+    return stored.startswith(_STRUCK_HEAD)
+
+
+def struck_in(stored: bytes) -> Struck | None:
+    """What is left of details of which single texts were erased, if a stored blob is that and whole."""
+    if not is_struck(stored):
+        return None
+    try:
+        found = _STRUCK.decode(stored)
+    except _UNREADABLE:
+        return None
+    return found if hashing.blob_id(found.left) == found.hash else None
+
+
+def named_id(stored: bytes) -> bytes:
+    """The id that the log names for a stored blob: its hash, or that of what it was."""
+    struck = struck_in(stored)
+    return hashing.blob_id(stored) if struck is None else struck.was
+
+
+def struck(stored: bytes, places: Iterable[int], seq: int) -> bytes:
+    """Stored details of commit ``seq`` without the texts at some places among their aliases; done twice it is the same.
+
+    Raises:
+        DamagedStore: they are no details, or have no such places.
+    """
+    before = struck_in(stored)
+    left = stored if before is None else before.left
+    details, gone = _decode(_DETAILS, left, "blob", seq), set(places)
+    if any(not 0 <= place < len(details.aliases) for place in gone):
+        raise errors.DamagedStore(
+            f"A text of commit {seq} is said to be erased where there is none", "Run `worlddb verify`", seq=seq
+        )
+    if before is not None and all(not details.aliases[place] for place in gone):
+        return stored
+    aliases = ["" if place in gone else text for place, text in enumerate(details.aliases)]
+    left = encode(msgspec.structs.replace(details, aliases=aliases))
+    return encode(Struck(hashing.blob_id(stored) if before is None else before.was, hashing.blob_id(left), left))
 
 
 def written_blob(stored: bytes, identifier: bytes, seq: int) -> Blob:
@@ -240,7 +292,7 @@ def written_blob(stored: bytes, identifier: bytes, seq: int) -> Blob:
         DamagedStore: they have another, or cannot be decoded.
         NewerFormat: as :func:`decode_header`.
     """
-    if hashing.blob_id(stored) != identifier:
+    if named_id(stored) != identifier:
         raise errors.DamagedStore(
             f"A text of commit {seq} is not what was written",
             "Run `worlddb verify`, and restore the store from a backup",

@@ -16,6 +16,8 @@ import msgspec
 NONE: Final = -1
 FORMAT: Final = 1
 """The format version of events and commit headers that this release writes."""
+STRUCK_FORMAT: Final = 2
+"""The format of a log of which single texts were erased, which releases that know none of that do not read."""
 
 
 class Event(msgspec.Struct, frozen=True, array_like=True, gc=False, tag_field="event"):
@@ -744,7 +746,38 @@ class Unstated(Event, frozen=True, tag="unstated"):
     at: int
 
 
+class Struck(Event, frozen=True, tag="struck"):
+    """Single texts of details were erased, and all beside them stays: literals of a world's statements.
+
+    ``places`` are for each of ``blobs`` the places of the texts among its aliases, ``hashes`` that of what is left of
+    it, and ``terms`` the numbers of the world's terms that are gone.
+    """
+
+    lineage: bytes
+    blobs: list[tuple[int, int]]
+    places: list[list[int]]
+    hashes: list[bytes]
+    terms: list[int]
+    details: int
+
+
+class StruckElsewhere(Event, frozen=True, tag="struck_elsewhere"):
+    """As :class:`Struck`, by a commit of another history of this log; ``record`` has the evidence.
+
+    Up to commit ``through`` both histories are the same.
+    """
+
+    lineage: bytes
+    blobs: list[tuple[int, int]]
+    places: list[list[int]]
+    hashes: list[bytes]
+    terms: list[int]
+    record: int
+    through: int
+
+
 StatementEvent = Stated | Unstated
+ErasureEvent = Erased | ErasedElsewhere | Struck | StruckElsewhere
 Quad = tuple[int, int, int, int]
 """The numbers of subject, predicate, object and graph (0: the default graph)."""
 
@@ -811,4 +844,6 @@ AnyEvent = (
     | Merged
     | Stated
     | Unstated
+    | Struck
+    | StruckElsewhere
 )

@@ -24,23 +24,25 @@ def told_terms(world: BundledWorld, contents: Contents) -> Iterator[Told]:
     for frame in world.terms:
         texts = texts_of(contents.blobs.get(frame.details), frame.seq)
         for place in frame.places:
-            yield Told(term_identity(frame.details, place), None if texts is None else texts[place])
+            yield Told(term_identity(frame.details, place), None if texts is None else texts[place] or None)
 
 
 def texts_of(stored: bytes | None, seq: int) -> list[str] | None:
-    """The texts in a stored blob of terms; ``None`` if they were erased."""
+    """The texts in a stored blob of terms, an empty one where one was erased; ``None`` if all were."""
     found = None if stored is None else codec.decode_blob(stored, seq)
     return found.aliases if isinstance(found, blobs.Details) else None
 
 
 Texts = tuple[str, str, str, str]
 """The stored texts of subject, predicate, object and graph, an empty one for the default graph."""
+Known = tuple[str | None, str | None, str | None, str | None]
+"""As :data:`Texts`, with ``None`` in the place of a text that was erased."""
 Windows = tuple[times.Interval, ...]
 
 
 def held(world: BundledWorld, contents: Contents) -> dict[Texts, Windows]:
     """When each statement of a world in a bundle holds; those of which a text was erased are left out."""
-    return {texts: windows for texts, _, windows in _told(world, contents) if texts is not None}
+    return {texts: windows for known, _, windows in _told(world, contents) if (texts := whole(known)) is not None}
 
 
 def told(world: BundledWorld, contents: Contents) -> dict[str, Windows]:
@@ -48,7 +50,7 @@ def told(world: BundledWorld, contents: Contents) -> dict[str, Windows]:
     return {shown(texts, leaf): windows for texts, leaf, windows in _told(world, contents)}
 
 
-def _told(world: BundledWorld, contents: Contents) -> Iterator[tuple[Texts | None, bytes, Windows]]:
+def _told(world: BundledWorld, contents: Contents) -> Iterator[tuple[Known, bytes, Windows]]:
     named = list(told_terms(world, contents))
     found: dict[ev.Quad, list[times.Interval]] = {}
     for frame in world.stated:
@@ -56,9 +58,17 @@ def _told(world: BundledWorld, contents: Contents) -> Iterator[tuple[Texts | Non
             found.setdefault(quad, []).append(times.Interval(frame.valid_from, frame.valid_to))
     for quad, windows in found.items():
         parts = [named[number] for number in quad]
-        texts = tuple(part.text for part in parts if part.text is not None)
+        subject, predicate, object_, graph = (part.text for part in parts)
         leaf = statement_leaf([part.identity for part in parts])
-        yield (texts if len(texts) == len(quad) else None), leaf, joined(windows)  # type: ignore[misc]
+        yield (subject, predicate, object_, graph), leaf, joined(windows)
+
+
+def whole(known: Known) -> Texts | None:
+    """The texts of a statement; ``None`` if one of them was erased."""
+    subject, predicate, object_, graph = known
+    if subject is None or predicate is None or object_ is None or graph is None:
+        return None
+    return subject, predicate, object_, graph
 
 
 def joined(windows: list[times.Interval]) -> Windows:
@@ -72,11 +82,12 @@ def joined(windows: list[times.Interval]) -> Windows:
     return tuple(found)
 
 
-def shown(texts: Texts | None, leaf: bytes = b"") -> str:
-    """A statement as a line of N-Quads; of an erased one the beginning of what stands for it in hashes."""
-    if texts is None:
+def shown(texts: Known, leaf: bytes = b"") -> str:
+    """A statement as a line of N-Quads; of what was erased the beginning of what stands for it in hashes."""
+    if not any(texts):
         return f"({leaf.hex()[:12]}, its text was erased)"
-    return terms.with_blank_nodes(" ".join(text for text in (*texts, ".") if text))
+    line = " ".join(text for text in (*(terms.ERASED if each is None else each for each in texts), ".") if text)
+    return terms.with_blank_nodes(line) + (f" ({leaf.hex()[:12]})" if None in texts else "")
 
 
 def in_words(windows: Windows) -> str:

@@ -25,6 +25,8 @@ XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 STRING: Final = XSD + "string"
 LANGUAGE_STRING: Final = RDF + "langString"
+ERASED: Final = "(erased)"
+"""What stands in a line for people in the place of a term whose text was erased; no term reads so."""
 MAX_TERM_BYTES: Final = 1024 * 1024
 """The text of one term, in UTF-8."""
 _MOST_NESTED: Final = 8

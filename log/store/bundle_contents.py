@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from worlddb.log.model import bundle as fr
-from worlddb.log.model import checkpoint, errors, hashing
+from worlddb.log.model import checkpoint, codec, errors
 from worlddb.log.model.bundle import AnyFrame, EndFrame
 from worlddb.log.model.bundle_check import BundleCheck, hold_against
 from worlddb.log.store.bundle_file import BundleReader, BundleWriter, new_file, open_bundle
@@ -241,7 +241,7 @@ def gathered(frames: Iterable[fr.AnyFrame]) -> Contents:
             case fr.CommitFrame():
                 commits[frame.seq] = frame
             case fr.BlobFrame():
-                blobs[hashing.blob_id(frame.stored)] = frame.stored
+                blobs[codec.named_id(frame.stored)] = frame.stored
             case fr.ErasedFrame():
                 blobs[frame.blob] = None
             case fr.OutsideFrame():

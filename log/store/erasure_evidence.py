@@ -73,6 +73,24 @@ class LaterErasure(NamedTuple):
         """The (commit, position) of what it erased of the commits that both histories have."""
         return (blob for event in self.erased for blob in event.blobs if blob[0] <= self.through)
 
+    @property
+    def struck(self) -> list[ev.Struck]:
+        """The details of which it erased single texts."""
+        return [event for event in self.events.events if isinstance(event, ev.Struck)]
+
+    def places(self) -> Iterator[tuple[tuple[int, int], list[int]]]:
+        """The details of the commits that both histories have, each with the places of the texts that it erased."""
+        for event in self.struck:
+            for blob, places in zip(event.blobs, event.places, strict=False):
+                if blob[0] <= self.through:
+                    yield blob, places
+
+    @property
+    def reached(self) -> Iterator[tuple[int, int]]:
+        """The (commit, position) of all that it erased, or erased texts of, of the commits that both histories have."""
+        yield from self.blobs
+        yield from (blob for blob, _ in self.places())
+
     def blob(self) -> Evidence:
         """The evidence as a blob of the commit that takes it into this log; the same each time."""
         return Evidence(
@@ -81,15 +99,17 @@ class LaterErasure(NamedTuple):
 
     def reason(self, lineage: bytes) -> str:
         """Under which reference a world was erased; empty if it is not known."""
-        position = next((event.details for event in self.erased if event.lineage == lineage), None)
+        said: list[ev.Erased | ev.Struck] = [*self.erased, *self.struck]
+        position = next((event.details for event in said if event.lineage == lineage), None)
         stored = None if position is None else self.details.get(position)
         details = None if stored is None else codec.decode_blob(stored, self.header.seq)
         return details.why if isinstance(details, Details) else ""
 
 
-def from_blob(blob: Evidence, event: ev.ErasedElsewhere) -> LaterErasure:
+def from_blob(blob: Evidence, event: ev.ErasedElsewhere | ev.StruckElsewhere) -> LaterErasure:
     """The evidence that a blob holds, as an event of its commit says how far it goes."""
-    return LaterErasure(event.through, blob.header, blob.events, dict(blob.details), event.listed)
+    listed = isinstance(event, ev.ErasedElsewhere) and event.listed
+    return LaterErasure(event.through, blob.header, blob.events, dict(blob.details), listed)
 
 
 def arrived(events: codec.Events, blob_at: Callable[[int], bytes | None], seq: int) -> list[LaterErasure]:
@@ -98,11 +118,12 @@ def arrived(events: codec.Events, blob_at: Callable[[int], bytes | None], seq: i
     Raises:
         DamagedStore: the evidence of one is missing, or is none.
     """
-    named = {event.record: event for event in events.events if isinstance(event, ev.ErasedElsewhere)}
+    kinds = ev.ErasedElsewhere | ev.StruckElsewhere
+    named = {event.record: event for event in events.events if isinstance(event, kinds)}
     return [_arrived(event, blob_at(position), seq) for position, event in named.items()]
 
 
-def _arrived(event: ev.ErasedElsewhere, stored: bytes | None, seq: int) -> LaterErasure:
+def _arrived(event: ev.ErasedElsewhere | ev.StruckElsewhere, stored: bytes | None, seq: int) -> LaterErasure:
     blob = None if stored is None else codec.decode_blob(stored, seq)
     if not isinstance(blob, Evidence):
         raise errors.DamagedStore(
@@ -116,10 +137,14 @@ def _arrived(event: ev.ErasedElsewhere, stored: bytes | None, seq: int) -> Later
 def problems_of(events: codec.Events, blob_at: Callable[[int], bytes | None], seq: int) -> Iterator[str]:
     """What commit ``seq`` says of later erasures that its evidence does not bear out."""
     for event in events.events:
-        if not isinstance(event, ev.ErasedElsewhere):
+        if not isinstance(event, ev.ErasedElsewhere | ev.StruckElsewhere):
             continue
         try:
             evidence = _arrived(event, blob_at(event.record), seq)
+            struck = [each for each in evidence.struck if each.lineage == event.lineage]
+            if isinstance(event, ev.StruckElsewhere):
+                yield from _problems_of_struck(event, evidence, struck, seq)
+                continue
             here = next((each for each in evidence.erased if each.lineage == event.lineage), None)
         except errors.WorldDBError as error:
             yield error.message
@@ -137,6 +162,29 @@ def problems_of(events: codec.Events, blob_at: Callable[[int], bytes | None], se
             yield f"the evidence for {shown} says something else"
 
 
+def _problems_of_struck(
+    event: ev.StruckElsewhere, evidence: LaterErasure, struck: list[ev.Struck], seq: int
+) -> Iterator[str]:
+    """As :func:`problems_of`, of single texts of a world."""
+    shown = event.lineage.hex()[:12]
+    known = {
+        (blob, place)
+        for each in struck
+        for blob, places in zip(each.blobs, each.places, strict=False)
+        for place in places
+        if blob[0] <= event.through
+    }
+    said = {(blob, place) for blob, places in zip(event.blobs, event.places, strict=False) for place in places}
+    if not struck:
+        yield f"the evidence does not say that texts of {shown} were erased"
+    elif not known.issuperset(said):
+        yield f"the evidence for {shown} names other texts"
+    elif not event.through < min(seq, evidence.header.seq):
+        yield f"the evidence for {shown} is of a history that had not parted"
+    elif any(hashing.blob_id(text) != evidence.events.blob(at) for at, text in evidence.details.items()):
+        yield f"the evidence for {shown} gives another reason"
+
+
 class _Stored(msgspec.Struct, frozen=True, array_like=True, tag="erasure"):
     through: int
     header: bytes
@@ -150,7 +198,10 @@ _SETTINGS: Final = (
     ev.Trusted | ev.Profiled | ev.Guarded | ev.Recalled | ev.Accessed | ev.AccountEvent | ev.StatementEvent
 )
 _FORKS: Final = ev.Forked | ev.Merged
-_NEWER: Final = _SETTINGS | _FORKS | ev.ErasedElsewhere | ev.Lost | ev.Voided | ev.EdgeLost | ev.Restated | _MARKS
+_STRUCK: Final = ev.Struck | ev.StruckElsewhere
+_NEWER: Final = (
+    _SETTINGS | _FORKS | _STRUCK | ev.ErasedElsewhere | ev.Lost | ev.Voided | ev.EdgeLost | ev.Restated | _MARKS
+)
 
 
 def is_newer(events: codec.Events) -> bool:

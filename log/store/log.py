@@ -21,7 +21,7 @@ these name the blobs. Earlier releases kept erasures that were carried along und
 
 import struct
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import Final, NamedTuple, Protocol
 
@@ -29,12 +29,13 @@ import lmdb
 import msgspec
 
 from worlddb.log.model import codec, errors, hashing, ids
-from worlddb.log.model.events import FORMAT, AnyEvent, Event
+from worlddb.log.model.events import FORMAT, STRUCK_FORMAT, AnyEvent, Event, Struck, StruckElsewhere
 from worlddb.log.store.erasure_evidence import UNTIED, UntiedErasures
 
 MAGIC: Final = "worlddb"
 
 _FORMAT_KEY: Final = b"\x01format"
+_STRUCK_MARK: Final = codec.encode((MAGIC, STRUCK_FORMAT))
 HEAD_KEY: Final = b"\x01head"
 SCRUB_KEY: Final = b"\x01scrub"
 _COPY_KEY: Final = b"\x01copy"
@@ -255,9 +256,9 @@ class LmdbLog(Log):
             raise errors.NotAStore(f"The directory holds a store of {magic!r}", "Check the path")
         if version < 1:
             raise errors.DamagedStore(f"The store says that it has format {version}", "Restore the store from a backup")
-        if version > FORMAT:
+        if version > STRUCK_FORMAT:
             raise errors.NewerFormat(
-                f"The store has format {version}; this release knows formats up to {FORMAT}",
+                f"The store has format {version}; this release knows formats up to {STRUCK_FORMAT}",
                 "Upgrade WorldDB; the store itself is untouched",
             )
         return True
@@ -275,6 +276,8 @@ class LmdbLog(Log):
         self._txn.put(_SEQ.pack(_COMMIT, seq), chain + record.header)
         self._txn.put(HEAD_KEY, _HEAD.pack(chain, seq))
         self._txn.put(_SEQ.pack(_EVENTS, seq), record.events)
+        if _strikes(record.events, seq):
+            self._txn.put(_FORMAT_KEY, _STRUCK_MARK)
         blobs = {_BLOB.pack(_BLOBS, seq, at): blob for at, blob in enumerate(record.blobs) if blob is not None}
         put_sorted(self._txn, bytes([_BLOBS]), list(blobs), list(blobs.values()))
         return Head(seq, chain)
@@ -286,6 +289,16 @@ class LmdbLog(Log):
         """
         for commit, position in blobs:
             self._txn.delete(_BLOB.pack(_BLOBS, commit, position))
+        self.mark_scrub(seq)
+
+    def strike(self, blobs: Mapping[tuple[int, int], bytes], seq: int) -> None:
+        """Put what is left of details into their places, for the erasure of single texts that commit ``seq`` records.
+
+        As of :meth:`erase`, the file is due to be written anew.
+        """
+        for (commit, position), stored in blobs.items():
+            self._txn.put(_BLOB.pack(_BLOBS, commit, position), stored)
+        self._txn.put(_FORMAT_KEY, _STRUCK_MARK)
         self.mark_scrub(seq)
 
     def mark_scrub(self, seq: int) -> None:
@@ -354,9 +367,7 @@ class LmdbLog(Log):
             Conflict: something is there already, or the commit names another hash there.
         """
         key = _BLOB.pack(_BLOBS, seq, position)
-        if self.events(seq).blob(position) != hashing.blob_id(stored) or not self._txn.put(
-            key, stored, overwrite=False
-        ):
+        if self.events(seq).blob(position) != codec.named_id(stored) or not self._txn.put(key, stored, overwrite=False):
             raise errors.Conflict(f"Blob {position} of commit {seq} is not missing, or is another one", "Decide again")
 
     def header(self, seq: int) -> codec.Header:
@@ -438,7 +449,8 @@ class LmdbLog(Log):
         if key[:1] == bytes([_SNAPSHOTS]) and len(key) == _SEQ.size:
             return "" if len(stored) == ids.HASH_BYTES else "the note of a snapshot is not what was written"
         if key == _FORMAT_KEY:
-            return "" if stored == codec.encode((MAGIC, FORMAT)) else "the mark of the format is not what was written"
+            is_mark = stored in (codec.encode((MAGIC, FORMAT)), _STRUCK_MARK)
+            return "" if is_mark else "the mark of the format is not what was written"
         if key == HEAD_KEY:
             return ""  # It is held against the last commit.
         if key == SCRUB_KEY:
@@ -482,6 +494,17 @@ class LmdbLog(Log):
             else:
                 high = middle - 1
         return low
+
+
+_STRIKING: Final[frozenset[type[Event]]] = frozenset((Struck, StruckElsewhere))
+_STRUCK_TAG: Final = codec.encode(str(Struck.__struct_config__.tag))
+_ELSEWHERE_TAG: Final = codec.encode(str(StruckElsewhere.__struct_config__.tag))
+
+
+def _strikes(events: bytes, seq: int) -> bool:
+    """True if the stored events of a commit say that single texts were erased."""
+    may = _STRUCK_TAG in events or _ELSEWHERE_TAG in events
+    return may and bool(codec.decode_some_events(events, seq, _STRIKING))
 
 
 def _missing(what: str, seq: int) -> errors.DamagedStore:

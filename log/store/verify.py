@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 
 import lmdb
 
-from worlddb.log.model import checkpoint, codec, errors, hashing, merkle
+from worlddb.log.model import checkpoint, codec, errors, merkle
+from worlddb.log.model import events as ev
 from worlddb.log.model.events import Created, Erased, ErasedElsewhere, Filled, Forked, Imported, Revised, TakenOver
 from worlddb.log.store import erasure_evidence
 from worlddb.log.store.log import LmdbLog, place_of_key, seq_of_key
@@ -42,6 +43,8 @@ class Erasures:
         self._missing: dict[tuple[int, int], str] = {}
         self._erased: dict[tuple[int, int], int] = {}
         self._doubtful: list[int] = []
+        self._struck: dict[tuple[int, int], bytes] = {}
+        self._strikes: dict[tuple[int, int], tuple[int, bytes]] = {}
         self.filled: dict[tuple[bytes, int], int] = {}
         """Versions whose texts came later than their hashes, and the commits that brought them."""
 
@@ -50,6 +53,8 @@ class Erasures:
         for event in events.events:
             if isinstance(event, Erased | ErasedElsewhere):
                 self.recorded(event.blobs, seq)
+            elif isinstance(event, ev.Struck | ev.StruckElsewhere):
+                self.struck_by(event, seq)
             elif isinstance(event, Filled):
                 self.filled[event.lineage, event.version] = seq
 
@@ -60,6 +65,20 @@ class Erasures:
     def recorded(self, blobs: Iterable[tuple[int, int]], by: int) -> None:
         """What commit ``by`` says to have erased; 0 for one that is not copied yet."""
         self._erased.update(dict.fromkeys(blobs, by))
+
+    def struck(self, seq: int, position: int, left: bytes) -> None:
+        """A blob of which single texts are gone, and the hash of what is left of it."""
+        self._struck[seq, position] = left
+
+    def struck_by(self, event: ev.Struck | ev.StruckElsewhere, by: int) -> None:
+        """What commit ``by`` says to have left of blobs; the last that speaks of one is right."""
+        for blob, left in zip(event.blobs, event.hashes, strict=False):
+            if self._strikes.get(blob, (by, b""))[0]:
+                self._strikes[blob] = by, left
+
+    def struck_by_others(self, blobs: Iterable[tuple[int, int]]) -> None:
+        """Blobs of which a commit that is not copied yet says what is left."""
+        self._strikes.update(dict.fromkeys(blobs, (0, b"")))
 
     def explains(self, seq: int, position: int) -> bool:
         """True if a commit says to have erased a blob."""
@@ -86,6 +105,21 @@ class Erasures:
             if log.blob(seq, position) is not None:
                 who = f"commit {by}" if by else "a commit that came later"
                 yield Finding(seq, f"blob {position} is there, although {who} erased it")
+        yield from self._struck_findings(log)
+
+    def _struck_findings(self, log: LmdbLog) -> Iterator[Finding]:
+        """Blobs that are not what the commit that erased single texts of them says to have left."""
+        for (seq, position), left in self._struck.items():
+            by, said = self._strikes.get((seq, position), (None, b""))
+            if by is None and not any(doubtful > seq for doubtful in self._doubtful):
+                yield Finding(seq, f"texts of blob {position} are gone and no erasure is recorded")
+            elif by and said != left:
+                yield Finding(seq, f"blob {position} is not what commit {by} left of it")
+        for (seq, position), (by, _) in self._strikes.items():
+            stored = None if (seq, position) in self._struck else log.blob(seq, position)
+            if stored is not None and codec.struck_in(stored) is None:
+                who = f"commit {by}" if by else "a commit that came later"
+                yield Finding(seq, f"blob {position} is whole, although {who} erased texts of it")
 
 
 def page_findings(damaged: list[PageFinding]) -> list[Finding]:
@@ -190,8 +224,10 @@ def _blob_problems(log: LmdbLog, seq: int, events: codec.Events, erasures: Erasu
             continue
         if stored is None:
             erasures.missing(seq, position, events.blob(position))
-        elif hashing.blob_id(stored) != events.blob(position):
+        elif codec.named_id(stored) != events.blob(position):
             yield f"blob {position} ({events.blob(position).hex()[:12]}) is not what was written"
+        elif (struck := codec.struck_in(stored)) is not None:
+            erasures.struck(seq, position, struck.hash)
 
 
 def verify_log(
@@ -326,6 +362,8 @@ def _erasure_findings(log: LmdbLog, last: int, erasures: Erasures) -> list[Findi
             for event in log.events(seq).events:
                 if isinstance(event, Erased | ErasedElsewhere):
                     erasures.recorded(event.blobs, seq)
+                elif isinstance(event, ev.Struck | ev.StruckElsewhere):
+                    erasures.struck_by(event, seq)
         findings.extend(erasures.findings(log))
         findings.extend(_untied_findings(log))
     except errors.WorldDBError as error:

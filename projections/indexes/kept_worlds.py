@@ -131,7 +131,7 @@ class Worlds:
         erased: set[int | None] = set()
         for seq in range(min(near.values(), default=head) + 1, head + 1):
             for event in log.events(seq).events:
-                if isinstance(event, ev.Erased | ev.ErasedElsewhere):
+                if isinstance(event, ev.ErasureEvent):
                     erased.add(tables.node_of(event.lineage))
         for world, index in list(self._kept.items()):
             if world in near and erased.isdisjoint(index.places):

@@ -117,7 +117,7 @@ class WorldIndex:
                 return False
             is_told = False
             for event in log.events(seq).events:
-                if isinstance(event, ev.Erased | ev.ErasedElsewhere):
+                if isinstance(event, ev.ErasureEvent):
                     if tables.node_of(event.lineage) in self.places:
                         return False
                     continue

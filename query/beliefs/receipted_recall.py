@@ -248,7 +248,7 @@ def _erased_since(window: Window) -> bool:
     with window.snapshot() as snapshot, window.reader.snapshot() as whole:
         for each in range(seq + 1, whole.log.head().seq + 1):
             for event in whole.log.events(each).events:
-                if not isinstance(event, ev.Erased | ev.ErasedElsewhere) or all(at > seq for at, _ in event.blobs):
+                if not isinstance(event, ev.ErasureEvent) or all(at > seq for at, _ in event.blobs):
                     continue
                 if snapshot.tables.node_of(event.lineage) is not None:
                     return True

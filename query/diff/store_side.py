@@ -276,7 +276,8 @@ class StoreSide(diff_side.LogSide):
         erased = [
             event
             for seq, event in said
-            if isinstance(event, ev.ErasedElsewhere) or (isinstance(event, ev.Erased) and seq <= self.seq)
+            if isinstance(event, ev.ErasedElsewhere | ev.StruckElsewhere)
+            or (isinstance(event, ev.Erased | ev.Struck) and seq <= self.seq)
         ]
         blobs = {(seq, position) for event in erased for seq, position in event.blobs}
         return diff_side.Erasures(frozenset(blobs), frozenset(event.lineage for event in erased))

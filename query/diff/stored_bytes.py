@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import islice, zip_longest
 from typing import Any, Final, NamedTuple
 
-from worlddb.log.model import blobs, codec, errors, hashing, ids
+from worlddb.log.model import blobs, codec, errors, ids
 from worlddb.log.model.events import NONE
 from worlddb.log.store.log import RecordPlace, place_of_key
 from worlddb.query.diff import diff_records, diff_side, field_diff
@@ -93,10 +93,15 @@ class StoredBytes:
         return self._erasures
 
     def _is_erased(self, place: RecordPlace, found: Mismatch) -> bool:
-        """True if a blob is missing on a side that erased it."""
-        if place.kind != "blob" or None not in (found.a, found.b):
+        """True if a blob, or a text of it, is missing on a side that erased it."""
+        if place.kind != "blob":
             return False
-        erasures = self._known()[0 if found.a is None else 1]
+        gone = next(
+            (at for at, value in enumerate((found.a, found.b)) if value is None or codec.is_struck(value)), None
+        )
+        if gone is None:
+            return False
+        erasures = self._known()[gone]
         return (place.seq, place.position) in erasures.blobs
 
     def _one_erased(self, worlds: tuple[bytes, ...]) -> bool:
@@ -137,7 +142,7 @@ class _Commit:
             return codec.chain_hash(value[ids.HASH_BYTES :]) == value[: ids.HASH_BYTES]
         if place.kind == "events":
             return self._header is not None and codec.events_hash(value) == self._header.events_hash
-        return self.events is not None and hashing.blob_id(value) == self.events.blob(place.position)
+        return self.events is not None and codec.named_id(value) == self.events.blob(place.position)
 
 
 def _lineages(event: Any) -> Iterator[bytes]:

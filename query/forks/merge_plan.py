@@ -107,6 +107,7 @@ class _World(NamedTuple):
     is_pinned: bool
     is_deprecated: bool
     statements: dict[Texts, Windows]
+    terms: dict[bytes, str | None]
     is_erased: bool
 
     def at(self, moment: int) -> Said | None:
@@ -220,6 +221,7 @@ class Side:
             bool(group.pins),
             bool(group.deprecated),
             bundled_statements.held(group, self.contents),
+            dict(bundled_statements.told_terms(group, self.contents)),
             any(each is None for each in said),
         )
 
@@ -433,7 +435,8 @@ class Planner:
             merged = merged._replace(deadline=theirs.deadline)
         self._marks(world, ours, merged._replace(labels=ours.labels))
         self._tags(world, base, ours, theirs)
-        self._statements(world, base.statements, ours.statements, theirs.statements)
+        was, here, now = (_without_erased(each, (base, ours, theirs)) for each in (base, ours, theirs))
+        self._statements(world, was, here, now)
 
     def _statements(
         self,
@@ -689,6 +692,17 @@ def _runs(
 
 def _compared(said: Said | None) -> Any:
     return None if said is None else said.compared
+
+
+def _without_erased(of: _World, sides: tuple[_World, ...]) -> dict[Texts, Windows]:
+    """What a side states, without statements of which a text was erased on any: that was not taken back."""
+    known = ((identity, text) for side in sides for identity, text in side.terms.items() if text is not None)
+    gone = {text for identity, text in known if any(side.terms.get(identity, text) is None for side in sides)}
+    return (
+        {texts: windows for texts, windows in of.statements.items() if gone.isdisjoint(texts)}
+        if gone
+        else of.statements
+    )
 
 
 def _held(edge: _Edge) -> times.Validity:

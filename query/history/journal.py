@@ -153,6 +153,8 @@ def _shown(tables: TableReads, events: Iterable[ev.Event]) -> Iterator[ev.Event]
         if isinstance(event, ev.Erased | ev.ErasedElsewhere):
             # Texts about the world may have stood in edges from outside, and equal texts in other worlds.
             event = msgspec.structs.replace(event, blobs=[], everywhere=False)
+        elif isinstance(event, ev.Struck | ev.StruckElsewhere):
+            event = msgspec.structs.replace(event, blobs=[], places=[], hashes=[])
         elif isinstance(event, ev.Accessed) or (isinstance(event, ev.Recalled) and not event.world):
             # What somebody asked of the whole store is nobody's business in a part of it.
             continue
@@ -183,10 +185,11 @@ def commit_entries(
         refs = named_by(event)
         if ref is None or ref in refs:
             entry = _entry(seq, index, header.ingest_time, header.author, event, refs, blobs)
-            yield entry if not isinstance(event, ev.ErasedElsewhere) else _with_reason(entry, event, log)
+            is_elsewhere = isinstance(event, ev.ErasedElsewhere | ev.StruckElsewhere)
+            yield _with_reason(entry, event, log) if is_elsewhere else entry
 
 
-def _with_reason(entry: Entry, event: ev.ErasedElsewhere, log: LmdbLog) -> Entry:
+def _with_reason(entry: Entry, event: Any, log: LmdbLog) -> Entry:
     """The entry of an erasure in another history, with the reference under which it was done there."""
     stored = log.blob(entry.seq, event.record)
     evidence = None if stored is None else codec.decode_blob(stored, entry.seq)
@@ -238,12 +241,15 @@ def _entry(
 
 
 def _lines(event: Any, details: Any) -> str:
-    """What an event states, as lines of N-Quads; nothing if a text of it stands elsewhere, or was erased."""
+    """What an event states, as lines of N-Quads; nothing if a text of it stands elsewhere, or all were erased.
+
+    Where one literal of a statement was erased, the line says so in its place.
+    """
     if not isinstance(event, ev.Stated) or not isinstance(details, Details):
         return ""
-    from worlddb.log.statements.terms import with_blank_nodes
+    from worlddb.log.statements.terms import ERASED, with_blank_nodes
 
-    texts = {0: "", **dict(zip(event.terms, details.aliases, strict=False))}
+    texts = {0: "", **{number: text or ERASED for number, text in zip(event.terms, details.aliases, strict=False)}}
     if not texts.keys() >= set(event.quads):
         return ""
     lines = (" ".join(filter(None, (*(texts[number] for number in quad), "."))) for quad in ev.quads_of(event.quads))

@@ -8,7 +8,7 @@ import msgspec
 
 from worlddb.log.model import blobs, codec, errors, hashing, times
 from worlddb.log.model.codec import chain_hash, events_hash
-from worlddb.log.model.events import NONE, Erased, ErasedElsewhere
+from worlddb.log.model.events import NONE, Erased, ErasedElsewhere, Event, Struck, StruckElsewhere
 from worlddb.log.store.copies import Copy, as_they_are, holding
 from worlddb.log.store.erasure_evidence import LaterErasure
 from worlddb.log.store.log import LmdbLog
@@ -42,6 +42,33 @@ def erasure_of(snapshot: Snapshot, node: int) -> records.Erasure | None:
     )
 
 
+def literal_erasures(snapshot: Snapshot, world: int) -> dict[int, records.Erasure]:
+    """The erasures of single literals of a world, by the numbers of their terms. Looks at every commit."""
+    log, lineage, found = snapshot.log, snapshot.tables.node(world).lineage, dict[int, records.Erasure]()
+    for seq in range(1, log.head().seq + 1):
+        if lineage not in log.stored_events(seq):
+            continue
+        for event in log.some_events(seq, _STRIKING):
+            if isinstance(event, Struck | StruckElsewhere) and event.lineage == lineage and event.terms:
+                header, reason = log.header(seq), ""
+                if isinstance(event, Struck):
+                    reason = snapshot.details(seq, event.details).why
+                else:
+                    stored = log.blob(seq, event.record)
+                    blob = None if stored is None else codec.decode_blob(stored, seq)
+                    if isinstance(blob, blobs.Evidence):
+                        later = LaterErasure(0, blob.header, blob.events, dict(blob.details))
+                        header, reason = later.header, later.reason(lineage)
+                told = records.Erasure(
+                    seq=header.seq, ingested_at=header.ingest_time, author=header.author, reason=reason, listed=False
+                )
+                found |= dict.fromkeys(event.terms, told)
+    return found
+
+
+_STRIKING: Final[frozenset[type[Event]]] = frozenset((Struck, StruckElsewhere))
+
+
 class ErasedText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where a text was, as commit and position of its blob, and the hash that stays of it."""
 
@@ -50,11 +77,24 @@ class ErasedText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hash: str
 
 
-class ErasedWorld(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ErasedLiteral(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a text of statements was: commit and position of its blob, and its place among the texts there.
+
+    ``hash`` is that of what is left of the blob.
+    """
+
+    seq: int
+    position: int
+    place: int
+    hash: str
+
+
+class ErasedWorld(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The erased texts of one world, and the reference of the request.
 
     ``forbidden`` counts the texts that may not come back. ``everywhere``: it was found by a text that another world was
-    erased for.
+    erased for. ``literals``: where a literal of its statements stood that was erased alone; then there are no
+    ``texts``.
     """
 
     ref: str
@@ -62,6 +102,7 @@ class ErasedWorld(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     everywhere: bool
     forbidden: int
     texts: tuple[ErasedText, ...]
+    literals: tuple[ErasedLiteral, ...] = ()
 
 
 class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -118,11 +159,14 @@ def receipt_of(snapshot: Snapshot, store_id: bytes, seq: int, copies: Sequence[C
         raise errors.InputError(f"There is no commit {seq}", f"The store has commits 1 to {log.head().seq}")
     header, events = log.header(seq), log.events(seq)
     erased = [event for event in events.events if isinstance(event, Erased)]
-    if not erased:
+    struck = [event for event in events.events if isinstance(event, Struck) and event.details != NONE]
+    if not erased and not struck:
         raise errors.InputError(
             f"Commit {seq} erased nothing", "Give the receipt of an erasure, or the number of its commit"
         )
-    holds = {place: log.events(place).blob for place in {place for event in erased for place, _ in event.blobs}}
+    reached = {place for event in erased for place, _ in event.blobs}
+    reached |= {place for event in struck for place, _ in event.blobs}
+    holds = {place: log.events(place).blob for place in reached}
     worlds = tuple(
         ErasedWorld(
             ref=event.lineage.hex(),
@@ -132,9 +176,23 @@ def receipt_of(snapshot: Snapshot, store_id: bytes, seq: int, copies: Sequence[C
             texts=tuple(ErasedText(place, position, holds[place](position).hex()) for place, position in event.blobs),
         )
         for event in erased
+    ) + tuple(
+        ErasedWorld(
+            ref=event.lineage.hex(),
+            reason=snapshot.details(seq, event.details).why,
+            everywhere=False,
+            forbidden=0,
+            texts=(),
+            literals=tuple(
+                ErasedLiteral(*blob, place, left.hex())
+                for blob, places, left in zip(event.blobs, event.places, event.hashes, strict=True)
+                for place in places
+            ),
+        )
+        for event in struck
     )
     first = min(holds)
-    kept = _kept(snapshot, seq, events.refs, {event.lineage for event in erased})
+    kept = _kept(snapshot, seq, events.refs, {event.lineage for event in erased}) if erased else []
     receipt = ErasureReceipt(
         store=store_id.hex(),
         seq=seq,
@@ -222,7 +280,7 @@ def _kept_now(snapshot: Snapshot, seq: int) -> int:
     """How many of the worlds that an erasure left inside of what it was to erase have a text now."""
     events = snapshot.log.events(seq)
     erased = {event.lineage for event in events.events if isinstance(event, Erased)}
-    return sum(_says(snapshot, node) for node in _kept(snapshot, seq, events.refs, erased))
+    return sum(_says(snapshot, node) for node in _kept(snapshot, seq, events.refs, erased)) if erased else 0
 
 
 def _problems(snapshot: Snapshot, receipt: ErasureReceipt, recorded: ErasureReceipt) -> Iterator[str]:
@@ -237,6 +295,9 @@ def _problems(snapshot: Snapshot, receipt: ErasureReceipt, recorded: ErasureRece
         for text in world.texts:
             if log.blob(text.seq, text.position) is not None:
                 yield f"the text {text.hash[:12]} of commit {text.seq} is there"
+        for literal in world.literals:
+            if any(snapshot.details(literal.seq, literal.position).aliases[literal.place : literal.place + 1]):
+                yield f"the text {literal.place} of blob {literal.position} of commit {literal.seq} is there"
     if log.scrub_due() is not None:
         yield "an erasure is not finished: bytes may still lie in the store's files"
 
@@ -260,7 +321,9 @@ def _list_problems(
     for field in _LATER:
         if getattr(receipt, field) not in ((), 0, getattr(recorded, field)):
             yield f"it has no seal, and another value for {field}"
-    first = min(text.seq for world in recorded.worlds for text in world.texts)
+    texts = (text.seq for world in recorded.worlds for text in world.texts)
+    literals = (literal.seq for world in recorded.worlds for literal in world.literals)
+    first = min((*texts, *literals))
     ever = {*holding(copies, first, receipt.seq), ELSEWHERE}
     for name in receipt.not_reached:
         if name not in ever:

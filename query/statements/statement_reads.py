@@ -21,6 +21,8 @@ from worlddb.log.statements.bundled_statements import Windows
 from worlddb.projections.tables.statements import statement_rows
 from worlddb.projections.tables.statements.statement_rows import DEFAULT_GRAPH, Quad, Stating, TermRow
 from worlddb.projections.tables.storage.rows import Tables
+from worlddb.query.records.records import Erasure
+from worlddb.query.snapshot import erasure_notes
 from worlddb.query.snapshot.snapshot import Snapshot
 from worlddb.query.snapshot.visible import VisibleSnapshot
 
@@ -54,6 +56,36 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         graph = "" if self.graph is None else f" {self.graph}"
         return f"{self.subject} {self.predicate} {self.object}{graph} ."
+
+
+class ErasedStatement(msgspec.Struct, frozen=True, kw_only=True):
+    """A statement of which a text was erased: what is left of it, as :class:`Statement` has it.
+
+    ``erased`` names the parts whose texts are gone, which are ``None`` here. ``erasure`` says when, by whom and under
+    which reference, as far as the log of this store does.
+    """
+
+    subject: terms.Node | None
+    predicate: terms.Iri | None
+    object: terms.Term | None
+    graph: terms.Node | None
+    erased: tuple[str, ...]
+    erasure: Erasure | None
+    world: str
+    valid_from: int
+    valid_to: int
+    ingested_at: int
+    seq: int
+    author: str
+    source: dict[str, Any]
+    id: str
+
+    def __str__(self) -> str:
+        parts = [terms.ERASED if name in self.erased else getattr(self, name) for name in _PARTS]
+        return " ".join(str(each) for each in (*parts, ".") if each is not None)
+
+
+_PARTS: Final = ("subject", "predicate", "object", "graph")
 
 
 class Texts:
@@ -109,7 +141,7 @@ class Texts:
 
     def _of(self, row: TermRow) -> str | None:
         listed = self.said(row.seq, row.position).aliases
-        return listed[row.place] if row.place < len(listed) else None
+        return (listed[row.place] or None) if row.place < len(listed) else None
 
     def said(self, seq: int, position: int) -> blobs.Details:
         """The details that a command left in a commit."""
@@ -122,9 +154,11 @@ class Texts:
 
     def quad(self, quad: Quad) -> tuple[str, str, str, str] | None:
         """The texts of a quad, an empty one for the default graph; ``None`` if one was erased."""
+        return bundled_statements.whole(self.known(quad))
+
+    def known(self, quad: Quad) -> bundled_statements.Known:
+        """As :meth:`quad`, with ``None`` in the place of a text that was erased."""
         subject, predicate, object_, graph = map(self.text, quad)
-        if subject is None or predicate is None or object_ is None or graph is None:
-            return None
         return subject, predicate, object_, graph
 
 
@@ -134,7 +168,7 @@ def told(snapshot: Snapshot, world: int, seq: int) -> dict[str, Windows]:
     for each in statement_rows.known_at(snapshot.tables, world, seq):
         held.setdefault(each.quad, []).append(times.Interval(each.valid_from, each.valid_to))
     return {
-        bundled_statements.shown(texts.quad(quad), statement_rows.leaf_of(snapshot.tables, world, quad)): (
+        bundled_statements.shown(texts.known(quad), statement_rows.leaf_of(snapshot.tables, world, quad)): (
             bundled_statements.joined(windows)
         )
         for quad, windows in held.items()
@@ -217,6 +251,33 @@ def found(snapshot: VisibleSnapshot, world: int, pattern: Pattern, after: Quad |
             source=source,
             id=texts.leaf(stating.quad).hex(),
             row=stating.quad,
+        )
+
+
+def erased(snapshot: VisibleSnapshot, world: int) -> Iterator[ErasedStatement]:
+    """The statements of a world that hold at the moment of a snapshot and of which a text was erased."""
+    whole = snapshot.stored
+    texts, ref = Texts(whole, world), whole.tables.node(world).lineage.hex()
+    found = ((each, texts.known(each.quad)) for each in _holding(snapshot, world, _ANY))
+    held = [(stating, known) for stating, known in found if None in known]
+    by = erasure_notes.literal_erasures(whole, world) if held else {}
+    last = erasure_notes.erasure_of(whole, world) if held else None
+    for stating, known in held:
+        parts = {name: terms.term_of(text) if text else None for name, text in zip(_PARTS, known, strict=True)}
+        gone = [number for number, text in zip(stating.quad, known, strict=True) if text is None]
+        header = whole.log.header(stating.origin)
+        yield ErasedStatement(
+            **parts,  # type: ignore[arg-type]
+            erased=tuple(name for name, text in zip(_PARTS, known, strict=True) if text is None),
+            erasure=next((by[each] for each in gone if each in by), last),
+            world=ref,
+            valid_from=stating.valid_from,
+            valid_to=stating.valid_to,
+            ingested_at=header.ingest_time,
+            seq=stating.origin,
+            author=header.author,
+            source=texts.said(stating.origin, stating.details).source,
+            id=texts.leaf(stating.quad).hex(),
         )
 
 

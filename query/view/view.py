@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from worlddb.query.history.lineage import Blame
     from worlddb.query.sparql.datasets import Asked
     from worlddb.query.sparql.sparql_answer import SparqlAnswer
-    from worlddb.query.statements.statement_reads import Statement
+    from worlddb.query.statements.statement_reads import ErasedStatement, Statement
     from worlddb.query.streams.density import Density
     from worlddb.query.streams.streamed_recall import Streams
 
@@ -671,6 +671,17 @@ class View:
             worlds = statement_reads.worlds(snapshot) if world is None else [self._named(snapshot, world)]
             found = (each for node in worlds for each in statement_reads.found(snapshot, node, pattern, row))
             return list(islice(found, most))
+
+    def erased_statements(self, world: Any) -> list[ErasedStatement]:
+        """The statements of a world of which a text was erased: what is left of them, and who erased it and when.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+        """
+        from worlddb.query.statements import statement_reads
+
+        with self._snapshot() as snapshot:
+            return list(statement_reads.erased(snapshot, self._named(snapshot, world)))
 
     def count_statements(self, world: Any = None) -> int:
         """How many statements hold in a world, or in all that the view sees.

@@ -3,7 +3,7 @@
 Commits are checked on arrival, and texts erased since are left out.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -26,6 +26,9 @@ SEARCH_COMMITS: Final = 4096
 _ERASED_TAG: Final = codec.encode(str(events.Erased.__struct_config__.tag))
 """Stands in the stored events of every commit that erases something, so that others need not be decoded."""
 _ELSEWHERE_TAG: Final = codec.encode(str(events.ErasedElsewhere.__struct_config__.tag))
+_STRUCK_TAGS: Final = tuple(
+    codec.encode(str(kind.__struct_config__.tag)) for kind in (events.Struck, events.StruckElsewhere)
+)
 _FILLED_TAG: Final = codec.encode(str(events.Filled.__struct_config__.tag))
 
 
@@ -113,8 +116,9 @@ class Copier:
             within = [each for seq in self._erasing if first <= seq <= last for each in self._erasing[seq]]
             _forget(log, tables, first - 1, (*later, *untied), within)
             gone = {blob for each in (*later, *untied, *within) for blob in each.blobs}
+            struck = _struck_by((*later, *untied, *within))
             for begin in range(first, last + 1, CHUNK_COMMITS):
-                self._append(source, log, tables, begin, min(begin + CHUNK_COMMITS - 1, last), gone)
+                self._append(source, log, tables, begin, min(begin + CHUNK_COMMITS - 1, last), gone, struck)
         if self._author and last >= until and later:
             take_over(log, tables, later, self._author)
         log.untied.replace(untied)
@@ -127,13 +131,13 @@ class Copier:
             *self._elsewhere.tied,
             *(each for seq in self._erasing if seq > limit for each in self._erasing[seq]),
         ]
-        if any(blob[0] <= last for each in open_end for blob in each.blobs):
+        if any(blob[0] <= last for each in open_end for blob in each.reached):
             return max(last, limit)
         while True:
             reaching = (
                 seq
                 for seq, found in self._erasing.items()
-                if last < seq <= limit and any(blob[0] <= last for each in found for blob in each.blobs)
+                if last < seq <= limit and any(blob[0] <= last for each in found for blob in each.reached)
             )
             further = max(reaching, default=last)
             if further == last:
@@ -141,14 +145,27 @@ class Copier:
             last = further
 
     def _append(
-        self, source: LmdbLog, log: LmdbLog, tables: Tables, first: int, last: int, gone: set[tuple[int, int]]
+        self,
+        source: LmdbLog,
+        log: LmdbLog,
+        tables: Tables,
+        first: int,
+        last: int,
+        gone: set[tuple[int, int]],
+        struck: Mapping[tuple[int, int], set[int]],
     ) -> None:
         """Copy commits and derive the tables; check everything that was copied."""
         erasures = verify.Erasures()
         erasures.recorded(gone, 0)
+        erasures.struck_by_others(struck)
         previous = log.header(first - 1) if first > 1 else None
         for seq, record in source.read(first, last):
             kept = [None if (seq, at) in gone else blob for at, blob in enumerate(record.blobs)]
+            if struck:
+                kept = [
+                    codec.struck(blob, struck[seq, at], seq) if blob is not None and (seq, at) in struck else blob
+                    for at, blob in enumerate(kept)
+                ]
             head = log.append(record._replace(blobs=kept), seq, log.head())
             previous, findings = verify.verify_commit(log, seq, previous, erasures)
             if head.chain != source.chain(seq):
@@ -178,7 +195,7 @@ class Copier:
 def concerning(found: Iterable[LaterErasure], last: int) -> list[LaterErasure]:
     """Those that concern a copy of the commits up to ``last``: they erased texts of these, or forbade some."""
     cut = (each._replace(through=min(each.through, last)) for each in found)
-    return _oldest_first(each for each in cut if any(each.blobs) or any(event.forbidden for event in each.erased))
+    return _oldest_first(each for each in cut if any(each.reached) or any(event.forbidden for event in each.erased))
 
 
 def _oldest_first(found: Iterable[LaterErasure]) -> list[LaterErasure]:
@@ -189,20 +206,22 @@ def _oldest_first(found: Iterable[LaterErasure]) -> list[LaterErasure]:
 def erasures_in(log: LmdbLog, seq: int) -> list[LaterErasure]:
     """What commit ``seq`` erased, or says to have been erased elsewhere, as evidence."""
     stored = log.stored_events(seq)
-    if _ERASED_TAG not in stored and _ELSEWHERE_TAG not in stored:
+    if not any(tag in stored for tag in (_ERASED_TAG, _ELSEWHERE_TAG, *_STRUCK_TAGS)):
         return []
     commit = log.events(seq)
     found = arrivals(log, seq)
-    details = {event.details for event in commit.events if isinstance(event, events.Erased)}
+    details = {event.details for event in commit.events if isinstance(event, events.Erased | events.Struck)}
     if details:
-        texts = {at: text for at in details for text in (log.blob(seq, at),) if text is not None}
+        said = details - {events.NONE}
+        texts = {at: text for at in said for text in (log.blob(seq, at),) if text is not None}
         found.append(LaterErasure(seq - 1, log.stored_header(seq)[1], stored, texts))
     return found
 
 
 def arrivals(log: LmdbLog, seq: int) -> list[LaterErasure]:
     """What commit ``seq`` says to have been erased elsewhere, as evidence."""
-    if _ELSEWHERE_TAG not in log.stored_events(seq):
+    stored = log.stored_events(seq)
+    if _ELSEWHERE_TAG not in stored and _STRUCK_TAGS[1] not in stored:
         return []
     return arrived(log.events(seq), partial(log.blob, seq), seq)
 
@@ -250,8 +269,9 @@ def take_over(
         for position, each in enumerate(later, 1)
         for event in each.erased
     ]
+    struck = [event for position, each in enumerate(later, 1) for event in _struck_elsewhere(log, each, position)]
     blob_ids = b"".join(map(hashing.blob_id, blobs))
-    stored = codec.encode(codec.Events(blob_ids, False, [], [], list(said)))
+    stored = codec.encode(codec.Events(blob_ids, False, [], [], [*said, *struck]))
     header = codec.Header(
         events.FORMAT,
         head.seq + 1,
@@ -262,12 +282,36 @@ def take_over(
         head.chain,
         last.root,
         codec.events_hash(stored),
-        len(said),
+        len(said) + len(struck),
     )
     log.append(codec.Record(codec.encode(header), stored, list(blobs)), head.seq + 1, head)
     apply_commit(log, tables, head.seq + 1)
     tables.flush()
     return header
+
+
+def _struck_elsewhere(log: LmdbLog, each: LaterErasure, position: int) -> Iterator[events.StruckElsewhere]:
+    """What the evidence at a position says of single texts, with what is left of each blob here."""
+    for event in each.struck:
+        found = [
+            (blob, places, left.hash)
+            for blob, places in zip(event.blobs, event.places, strict=True)
+            if blob[0] <= each.through
+            and (stored := log.blob(*blob)) is not None
+            and (left := codec.struck_in(stored)) is not None
+        ]
+        if found:
+            blobs, places, hashes = map(list, zip(*found, strict=True))
+            yield events.StruckElsewhere(event.lineage, blobs, places, hashes, event.terms, position, each.through)
+
+
+def _struck_by(found: Iterable[LaterErasure]) -> dict[tuple[int, int], set[int]]:
+    """The places of the single texts that some erasures take, by the blobs that they are of."""
+    struck: dict[tuple[int, int], set[int]] = {}
+    for each in found:
+        for blob, places in each.places():
+            struck.setdefault(blob, set()).update(places)
+    return struck
 
 
 def _forget(
@@ -278,17 +322,26 @@ def _forget(
     For those that no commit of the step says the tables are derived anew, as a replay would derive them.
     """
     for each in within:
-        _erase(log, (blob for blob in each.blobs if blob[0] <= last), each.header.seq)
-    if sum([_erase(log, (blob for blob in each.blobs if blob[0] <= last), each.header.seq) for each in later]):
+        _erase(log, each, last)
+    if sum([_erase(log, each, last) for each in later]):
         rebuild(log, tables)
 
 
-def _erase(log: LmdbLog, blobs: Iterator[tuple[int, int]], seq: int) -> int:
-    """Delete blobs that still exist, for the erasure of commit ``seq``; returns how many."""
-    present = [blob for blob in blobs if log.blob(*blob) is not None]
+def _erase(log: LmdbLog, each: LaterErasure, last: int) -> int:
+    """Delete what an erasure took of commits up to ``last`` and still exists; returns of how many blobs that is."""
+    seq = each.header.seq
+    present = [blob for blob in each.blobs if blob[0] <= last and log.blob(*blob) is not None]
     if present:
         log.erase(present, seq)
-    return len(present)
+    struck: dict[tuple[int, int], bytes] = {}
+    for blob, places in _struck_by([each]).items():
+        stored = log.blob(*blob) if blob[0] <= last else None
+        left = None if stored is None else codec.struck(stored, places, blob[0])
+        if left is not None and left != stored:
+            struck[blob] = left
+    if struck:
+        log.strike(struck, seq)
+    return len(present) + len(struck)
 
 
 def _fill(source: LmdbLog, log: LmdbLog, tables: Tables, seq: int, gone: set[tuple[int, int]]) -> None:

@@ -3,6 +3,7 @@
 Their origin is stored beside each text.
 """
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from worlddb.log.model import blobs, codec, errors, events, limits, times
@@ -22,6 +23,7 @@ class IncomingBlobs:
         self._as_they_are: dict[bytes, int] = {}
         self._told: dict[bytes, int] = {}
         self._of_statements: dict[tuple[bytes, int], int] = {}
+        self._struck: dict[bytes, set[int]] = {}
         self.absent: list[int] = []
 
     def position(self, blob: bytes) -> int:
@@ -30,9 +32,26 @@ class IncomingBlobs:
             return events.NONE
         found = self._as_they_are.get(blob)
         if found is None:
-            found = self._add(blob, self._contents.blobs.get(blob))
+            stored = self._contents.blobs.get(blob)
+            if stored is not None and self._struck.get(blob):
+                stored = codec.struck(stored, self._struck[blob], 0)
+            found = self._add(blob, stored)
             self._as_they_are[blob] = found
         return found
+
+    def strike(self, blob: bytes, places: Iterable[int]) -> None:
+        """Leave the texts at some places of a blob out, before it is given a position."""
+        self._struck.setdefault(blob, set()).update(places)
+
+    def left_of(self, position: int) -> tuple[list[int], bytes] | None:
+        """The places at which texts of a blob are gone, and the hash of what is left; ``None`` if it is whole."""
+        stored = self._draft.blobs.stored[position]
+        struck = None if stored is None else codec.struck_in(stored)
+        if stored is None or struck is None:
+            return None
+        details = codec.decode_blob(stored, 0)
+        aliases = details.aliases if isinstance(details, blobs.Details) else []
+        return [place for place, text in enumerate(aliases) if not text], struck.hash
 
     def nothing_but(self, blob: bytes) -> int:
         """The position of a blob of which only the id came."""

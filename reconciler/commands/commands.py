@@ -655,6 +655,18 @@ class Unstate(Command, frozen=True, kw_only=True):
     at: int | None = None
 
 
+class EraseLiteral(Command, frozen=True, kw_only=True):
+    """Remove the text of one literal of a world's statements for good; all beside it stays.
+
+    ``literal`` is its text as a store keeps it, and is recorded nowhere. ``why`` is the reference under which it is
+    done, and stays.
+    """
+
+    CODE: ClassVar[str] = "erase_literal"
+    ref: Ref
+    literal: str
+
+
 ALL: tuple[type[Command], ...] = (
     Create,
     Revise,
@@ -708,4 +720,5 @@ ALL: tuple[type[Command], ...] = (
     Merge,
     State,
     Unstate,
+    EraseLiteral,
 )

@@ -38,7 +38,7 @@ def check(commands: Sequence[cmd.Command]) -> None:
         except errors.InputError as error:
             error.details.setdefault("command", position)
             raise
-    kinds = {type(command) is cmd.Erase for command in commands}
+    kinds = {type(command) if isinstance(command, cmd.Erase | cmd.EraseLiteral) else None for command in commands}
     if len(kinds) > 1:
         raise errors.InputError(
             "The batch erases, and does other things too", "Erase in a batch, or a call, of its own"
@@ -336,6 +336,16 @@ def _erase(command: cmd.Erase) -> None:
         limits.checked_flag(command.members, "members")
 
 
+def _erase_literal(command: cmd.EraseLiteral) -> None:
+    _ref(command.ref, "world")
+    if isinstance(command.ref, int):
+        raise errors.InputError("A pending reference was given to erase a literal of", "Name a world that is there")
+    literal: object = command.literal
+    if not (isinstance(literal, str) and literal.startswith('"')):
+        raise errors.InputError("What is to be erased is no literal", 'Give a Literal, or its text such as "tea"@en')
+    limits.checked_text(command.why, "reason", limits.MAX_REASON_BYTES, empty=False)
+
+
 def _decision(command: cmd.Accept | cmd.Reject | cmd.Undo) -> None:
     _ref(command.proposal, "proposal")
 
@@ -610,6 +620,7 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.DropSpace: _space,
     cmd.State: _statements,
     cmd.Unstate: _statements,
+    cmd.EraseLiteral: _erase_literal,
 }
 
 

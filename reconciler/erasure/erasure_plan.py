@@ -20,7 +20,7 @@ from worlddb.projections.tables.forks import fork_rows
 from worlddb.projections.tables.names.canonical import NAME_DIGEST_BYTES, normalised
 from worlddb.projections.tables.reads.table_reads import find_node
 from worlddb.projections.tables.storage import rows, schema
-from worlddb.reconciler.commands.commands import Erase, TakeBack
+from worlddb.reconciler.commands.commands import Erase, EraseLiteral, TakeBack
 from worlddb.reconciler.erasure import erased_worlds
 from worlddb.reconciler.transaction import context, forbidden_texts, inputs, recorded_texts
 
@@ -372,7 +372,7 @@ def _owned(
         for ref, (code, body, details, *_) in zip(events.refs, cause.commands, strict=False):
             # Why a commit was taken back is said of all its worlds at once, and goes with any of them.
             owner = owners.get(ref, touched if code == TakeBack.CODE else None)
-            if owner is not None and code != Erase.CODE:
+            if owner is not None and code not in (Erase.CODE, EraseLiteral.CODE):
                 yield (seq, body), owner
                 yield (seq, details), owner
 

@@ -10,8 +10,10 @@ import msgspec
 
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.names.canonical import normalised
+from worlddb.projections.tables.reads.table_reads import find_node
+from worlddb.projections.tables.statements import statement_rows
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.reconciler.commands.commands import Erase
+from worlddb.reconciler.commands.commands import Erase, EraseLiteral
 from worlddb.reconciler.erasure import erased_worlds
 from worlddb.reconciler.erasure.erasure_plan import forbidden_by, plan, settings_naming, sought_names
 from worlddb.reconciler.transaction.inputs import KeptMember, PlannedErasure
@@ -91,6 +93,47 @@ def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasureP
             )
             for each in (*(each for own in found.kept for each in own), *_kept_outside(log, tables, found))
         ),
+    )
+
+
+class LiteralErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
+    """The effect that the erasure of a literal would have.
+
+    ``worlds`` are the one that was named and its forks, as far as they have it; ``statements`` counts the statements in
+    them that would lose a text, past ones too, and ``texts`` the places in the log at which it stands. ``elsewhere``
+    are other worlds that state it: they would keep it.
+    """
+
+    worlds: tuple[str, ...]
+    statements: int
+    texts: int
+    elsewhere: tuple[str, ...] = ()
+
+
+def literal_preview(log: LmdbLog, tables: Tables, command: EraseLiteral) -> LiteralErasurePlan:
+    """Preview the erasure of a literal. Reads the events of all commits.
+
+    Raises:
+        InputError: the reference is none of a world.
+    """
+    from worlddb.reconciler.statements.statement_changes import literal_places
+
+    assert not isinstance(command.ref, int), "checked before"
+    found = literal_places(log, tables, find_node(tables, command.ref, log.head().seq), command.literal)
+    gone = {each.node: set(each.terms) for each in found}
+    quads = {
+        (each.node, stating.quad)
+        for each in found
+        for stating in statement_rows.matching(tables, each.node, (None,) * 4)
+        if not gone[each.node].isdisjoint(stating.quad)
+    }
+    others = (node for node in statement_rows.worlds(tables) if node not in gone)
+    stating = [node for node in others if statement_rows.number_of(tables, node, command.literal) is not None]
+    return LiteralErasurePlan(
+        worlds=tuple(tables.node(each.node).lineage.hex() for each in found),
+        statements=len(quads),
+        texts=sum(len(places) for each in found for places in each.blobs.values()),
+        elsewhere=tuple(tables.node(node).lineage.hex() for node in stating),
     )
 
 

@@ -75,6 +75,10 @@ def _refuse_erased_meanwhile(ctx: context.Context, lineages: list[bytes]) -> Non
         found = None if node is None else erasure_of(ctx.tables, node)
         if found is not None and found.seq > ctx.arriving.read_at:
             ctx.refuse("changed_meanwhile", "Texts of it were erased while it was read", "Fork it again")
+    log, kinds = ctx.draft.log, frozenset((ev.Struck,))
+    for seq in range(ctx.arriving.read_at + 1, log.head().seq + 1):
+        if any(isinstance(each, ev.Struck) and each.lineage in lineages for each in log.some_events(seq, kinds)):
+            ctx.refuse("changed_meanwhile", "Literals of it were erased while it was read", "Fork it again")
 
 
 def _leads_out(ctx: context.Context, type_name: str, into: int) -> bool:

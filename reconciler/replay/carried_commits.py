@@ -203,15 +203,33 @@ def repeat_erasures(
     stored = theirs.blob(seq, 0)
     cause = None if stored is None else codec.decode_blob(stored, seq)
     for event in events.events:
-        if not isinstance(event, ev.Erased) or event.lineage not in places:
+        if not isinstance(event, ev.Erased | ev.Struck) or event.lineage not in places:
             continue
         if event.details not in moved:
             moved[event.details] = _reference(theirs, seq, event.details, draft)
+        if isinstance(event, ev.Struck):
+            at = [each for each, blob in enumerate(event.blobs) if blob in places[event.lineage]]
+            draft.emit(_struck(event, at, draft.log, details=moved[event.details]))
+            continue
         blobs = sorted(places[event.lineage])
         draft.emit(ev.Erased(event.lineage, blobs, moved[event.details], event.everywhere, event.forbidden))
     recorded = cause.commands if isinstance(cause, Cause) else []
     draft.commands.extend([code, body, moved.get(at, ev.NONE), *rest] for code, body, at, *rest in recorded)
     draft.refs.extend(events.refs)
+
+
+def _struck(event: ev.Struck | ev.StruckElsewhere, at: Sequence[int], log: LmdbLog, **fields: Any) -> Any:
+    """The event of some of its blobs, with what is left of them here."""
+    stored = (log.blob(*event.blobs[each]) for each in at)
+    struck = [None if each is None else codec.struck_in(each) for each in stored]
+    found = [(each, left.hash) for each, left in zip(at, struck, strict=True) if left is not None]
+    return msgspec.structs.replace(
+        event,
+        blobs=[event.blobs[each] for each, _ in found],
+        places=[event.places[each] for each, _ in found],
+        hashes=[left for _, left in found],
+        **fields,
+    )
 
 
 def repeat_arrivals(
@@ -223,10 +241,14 @@ def repeat_arrivals(
     """
     moved: dict[int, int] = {}
     for event in events.events:
-        if isinstance(event, ev.ErasedElsewhere):
+        if isinstance(event, ev.ErasedElsewhere | ev.StruckElsewhere):
             if event.record not in moved:
                 stored = theirs.blob(seq, event.record)
                 moved[event.record] = draft.blobs.add_stored(events.blob(event.record), stored)
+            if isinstance(event, ev.StruckElsewhere):
+                at = [each for each, blob in enumerate(event.blobs) if is_aligned(blob[0])]
+                draft.emit(_struck(event, at, draft.log, record=moved[event.record]))
+                continue
             blobs = [blob for blob in event.blobs if is_aligned(blob[0])]
             draft.emit(msgspec.structs.replace(event, blobs=blobs, record=moved[event.record]))
 

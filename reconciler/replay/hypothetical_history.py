@@ -231,9 +231,15 @@ class HypotheticalHistory:
     ) -> event_comparison.Redecision | None:
         """Erase what the original erased: its texts cannot come back, whatever is supposed."""
         log, tables = LmdbLog(txn), Tables(txn)
-        lost = {event.lineage: event.blobs for event in then.events.events if isinstance(event, ev.Erased)}
+        lost: defaultdict[bytes, list[tuple[int, int]]] = defaultdict(list)
+        struck: set[bytes] = set()
+        for event in then.events.events:
+            if isinstance(event, ev.Erased | ev.Struck):
+                lost[event.lineage] += event.blobs
+                struck |= {event.lineage} if isinstance(event, ev.Struck) else set()
         nodes = {lineage: node for lineage in lost if (node := tables.node_of(lineage)) is not None}
-        present = blobs_of(log, tables, log.head().seq, list(nodes.values()))
+        whole = [node for lineage, node in nodes.items() if lineage not in struck]
+        present = blobs_of(log, tables, log.head().seq, whole)
         places = {
             lineage: sorted({*(place for place in lost[lineage] if self._is_aligned(place[0])), *present.get(node, ())})
             for lineage, node in nodes.items()
@@ -242,7 +248,8 @@ class HypotheticalHistory:
         if self._without.covers(then.header):
             reason = "It was to be left out, but what it erased cannot come back"
         told = msgspec.structs.replace(told, code="erasure", reason=reason)
-        if not places and not any(isinstance(event, ev.ErasedElsewhere) for event in then.events.events):
+        kinds = ev.ErasedElsewhere | ev.StruckElsewhere
+        if not places and not any(isinstance(event, kinds) for event in then.events.events):
             return self._leave_out(then, txn, told, "unchanged")
         draft = self._draft(then, txn)
         carried_commits.repeat_erasures(then.log, then.header.seq, then.events, draft, places)
@@ -301,7 +308,11 @@ class _Then(NamedTuple):
 
 def erases(events: codec.Events) -> bool:
     """True if a commit erased texts, or says that they were erased elsewhere."""
-    return any(isinstance(event, ev.Erased | ev.ErasedElsewhere) for event in events.events)
+    # What comes from elsewhere, or into a fork, without a text says so in its own commit.
+    return any(
+        isinstance(event, ev.ErasureEvent) and (not isinstance(event, ev.Struck) or event.details != ev.NONE)
+        for event in events.events
+    )
 
 
 def _identities(events: Iterable[ev.Event], refs: Set[bytes]) -> Iterator[tuple[tuple[object, ...], bytes]]:

@@ -19,6 +19,7 @@ from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.transaction import receipts, recorded_texts
 
 _BODY: Final = ("type", "name", "content")
+_OF_STATEMENTS: Final = frozenset((cmd.State.CODE, cmd.Unstate.CODE))
 _ALIASED: Final = (cmd.Alias, cmd.Unalias, cmd.Believe, cmd.Contract, cmd.State, cmd.Unstate)
 
 
@@ -91,7 +92,7 @@ def restore_commands(
     cause = None if stored is None else codec.decode_blob(stored, seq)
     recorded: list[list[Any]] = cause.commands if isinstance(cause, blobs.Cause) else []
     codes = {entry[0] for entry in recorded}
-    if cmd.Erase.CODE in codes:
+    if cmd.Erase.CODE in codes or cmd.EraseLiteral.CODE in codes:
         return Undecidable("erasure", "It erased texts, which cannot be looked for again")
     if cmd.Import.CODE in codes:
         return Undecidable("import", "It took in a bundle, and bundles are not kept")
@@ -99,6 +100,8 @@ def restore_commands(
         return Undecidable("fork", "It began a fork, which has the ids that it was given then")
     if any(log.blob(seq, position) is None for position in range(events.blob_count)):
         return Undecidable("erased", "Texts of it were erased since")
+    if any(entry[0] in _OF_STATEMENTS and "" in receipts.texts_of(log, seq, entry)["aliases"] for entry in recorded):
+        return Undecidable("erased", "Literals that it gave were erased since")
     commit = _Commit(log, tables, seq, events, keys, renamed or {})
     try:
         commands = [commit.command(position, entry) for position, entry in enumerate(recorded)]
@@ -299,4 +302,5 @@ _REFERENCES: Final[dict[type[cmd.Command], dict[str, _Find]]] = {
     cmd.MakeKey: {"world": table_reads.find_node},
     cmd.State: {"ref": table_reads.find_node},
     cmd.Unstate: {"ref": table_reads.find_node},
+    cmd.EraseLiteral: {"ref": table_reads.find_node},
 }

@@ -6,7 +6,7 @@ not stated there any more as of its commit, is taken back here too.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 from worlddb.log.model import blobs as stored_blobs
@@ -32,6 +32,12 @@ class Blobs(Protocol):
     def position(self, blob: bytes) -> int:
         """The position of a blob under the id that it came with."""
 
+    def strike(self, blob: bytes, places: Iterable[int]) -> None:
+        """Leave the texts at some places of a blob out, before it is given a position."""
+
+    def left_of(self, position: int) -> tuple[list[int], bytes] | None:
+        """The places at which texts of a blob are gone, and the hash of what is left; ``None`` if it is whole."""
+
     def of_statements(self, details: bytes, seq: int) -> int:
         """The position of the source of statements, with where they come from."""
 
@@ -44,7 +50,7 @@ class Here(NamedTuple):
     heading: fr.Heading
 
 
-def events(here: Here, node: int | None, world: BundledWorld, blobs: Blobs) -> Iterator[ev.StatementEvent]:
+def events(here: Here, node: int | None, world: BundledWorld, blobs: Blobs) -> Iterator[ev.StatementEvent | ev.Struck]:
     """What a world is told to state and never did here, and to take back; ``node`` is ``None`` if it is new.
 
     Raises:
@@ -87,6 +93,7 @@ class _Arriving:
         self._lineage = world.frame.lineage
         known = [] if node is None else list(statement_rows.terms_of(self._tables, node))
         self._known = {row.identity: number for number, row in known}
+        self._erased = {row.identity for _, row in known if row.digest == statement_rows.NO_DIGEST}
         self._last = self._first_new = 1 + (known[-1][0] if known else DEFAULT_GRAPH)
         self._made: dict[str, int] = {}
         self._checked: set[str] = set()
@@ -94,13 +101,31 @@ class _Arriving:
         self._numbers = [DEFAULT_GRAPH]
         self._texts: list[str | None] = [""]
 
-    def terms(self) -> Iterator[ev.Stated]:
-        """The terms that are new here, by the texts in which they stand."""
+    def _gone(self) -> set[str]:
+        """The texts that come with terms whose texts were erased here, and that were not stated again."""
+        if self._node is None or not self._erased:
+            return set()
+        gone: set[str] = set()
+        for frame in self._world.terms:
+            texts = bundled_statements.texts_of(self._blobs.text(frame.details), frame.seq) or []
+            gone.update(
+                texts[place]
+                for place in frame.places
+                if place < len(texts) and hashing.term_identity(frame.details, place) in self._erased
+            )
+        return {text for text in gone if text and statement_rows.number_of(self._tables, self._node, text) is None}
+
+    def terms(self) -> Iterator[ev.StatementEvent | ev.Struck]:
+        """The terms that are new here, by the texts in which they stand. What was erased here does not come again."""
+        gone = self._gone()
         for frame in self._world.terms:
             texts = bundled_statements.texts_of(self._blobs.text(frame.details), frame.seq)
+            if texts is not None and not gone.isdisjoint(texts):
+                self._blobs.strike(frame.details, [place for place, text in enumerate(texts) if text in gone])
+                texts = ["" if text in gone else text for text in texts]
             new = [0] * (frame.places[-1] + 1)
             for place in frame.places:
-                text = None if texts is None else texts[place]
+                text = None if texts is None else texts[place] or None
                 identity = hashing.term_identity(frame.details, place)
                 number = self._number(identity, text)
                 if number is None:
@@ -113,6 +138,10 @@ class _Arriving:
             if any(new):
                 details = self._blobs.position(frame.details)
                 yield ev.Stated(self._lineage, details, new, [], times.ALWAYS, times.FOREVER)
+                left = self._blobs.left_of(details)
+                if left is not None:
+                    blob = self._log.head().seq + 1, details
+                    yield ev.Struck(self._lineage, [blob], [left[0]], [left[1]], [], ev.NONE)
         if self._last > statement_rows.MAX_TERMS:
             raise errors.LimitExceeded(f"{ids.short(self._lineage)} would have too many terms", "Leave some out")
 

@@ -1,15 +1,22 @@
 """Decide what is stated in a world, and what of it is taken back.
 
-A quad that holds in the window already is not stated again, and one that holds in a part of it only in the rest.
+A quad that holds in the window already is not stated again, and one that holds in a part of it only in the rest. The
+text of a literal is erased wherever the statements of its world have it: in all details that list it, with all triples
+that are terms and have it as a part, and in the forks of the world.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
+from worlddb.log.model import blobs, codec, errors, ids, times
 from worlddb.log.model import bundle as fr
-from worlddb.log.model import errors, ids, times
 from worlddb.log.model import events as ev
+from worlddb.log.statements import terms as rdf
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.forks import fork_rows
 from worlddb.projections.tables.statements import statement_rows
+from worlddb.projections.tables.storage import rows
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.transaction import context, draft
 
@@ -83,4 +90,89 @@ def unstate(ctx: context.Context, command: cmd.Unstate, details: int) -> draft.D
             ending.append(quad)
     if ending:
         ctx.draft.emit(ev.Unstated(lineage, details, statement_rows.flat(dict.fromkeys(ending)), at))
+    return draft.Decision(lineage)
+
+
+# -- erasing one literal
+
+
+class LiteralPlaces(NamedTuple):
+    """Where the statements of a world have the text of a literal, and the terms that it is, or is a part of.
+
+    Each blob of details is named by commit and position, with the places of the texts among its aliases.
+    """
+
+    node: int
+    blobs: dict[tuple[int, int], list[int]]
+    terms: list[int]
+
+
+def literal_places(log: LmdbLog, tables: rows.Tables, node: int, literal: str) -> list[LiteralPlaces]:
+    """Where a world and its forks have a literal; of each only where there is one. Reads the events of all commits."""
+    nodes = [node, *fork_rows.with_copies(tables, [node])]
+    found = {tables.node(each).lineage: LiteralPlaces(each, {}, []) for each in nodes}
+    kinds: frozenset[type[ev.Event]] = frozenset((ev.Stated, ev.Unstated))
+    for seq in range(1, log.head().seq + 1):
+        stored = log.stored_events(seq)
+        if not any(lineage in stored for lineage in found):
+            continue
+        listed: dict[int, list[int]] = {}
+        for event in log.some_events(seq, kinds):
+            if not isinstance(event, ev.Stated | ev.Unstated) or event.lineage not in found or event.details == ev.NONE:
+                continue
+            if event.details not in listed:
+                listed[event.details] = _places_in(log.blob(seq, event.details), literal, seq)
+            places, its = listed[event.details], found[event.lineage]
+            if places:
+                its.blobs[seq, event.details] = places
+                named = event.terms if isinstance(event, ev.Stated) else []
+                its.terms.extend(named[place] for place in places if place < len(named) and named[place])
+    return [each._replace(terms=sorted(set(each.terms))) for each in found.values() if each.blobs]
+
+
+def _places_in(stored: bytes | None, literal: str, seq: int) -> list[int]:
+    """The places among the aliases of details at which a literal stands, alone or as a part of a triple."""
+    if stored is None or literal[1:-1].encode()[:8] not in stored:
+        return []
+    details = codec.decode_blob(stored, seq)
+    aliases = details.aliases if isinstance(details, blobs.Details) else []
+    return [place for place, text in enumerate(aliases) if text == literal or has_part(text, literal)]
+
+
+def has_part(text: str, literal: str) -> bool:
+    """Whether a term is a triple that has a literal as a part, at any depth."""
+    if not text.startswith("<<(") or literal not in text:
+        return False
+    return any(rdf.stored_text(each) == literal for each in _parts(rdf.term_of(text)))
+
+
+def _parts(term: rdf.Term) -> Iterator[rdf.Term]:
+    if isinstance(term, rdf.Triple):
+        for part in (term.subject, term.predicate, term.object):
+            yield from _parts(part)
+    else:
+        yield term
+
+
+def erase_literal(ctx: context.Context, command: cmd.EraseLiteral, details: int) -> draft.Decision:
+    """Record the erasure of a literal in a world and its forks, and what is left of the details that listed it."""
+    node = context.node_ref(ctx, command.ref)
+    lineage, strikes = ctx.lineage(node), ctx.draft.blobs.strikes
+    found = literal_places(ctx.draft.log, ctx.tables, node, command.literal)
+    if not found:
+        told = f"No statement of {ids.short(lineage)} has such a literal, or its text was erased before"
+        ctx.refuse("literal_not_stated", told, "Give it with its language or datatype, as the statement has it")
+    for each in found:
+        hashes = []
+        for place, gone in sorted(each.blobs.items()):
+            stored = strikes.get(place) or ctx.draft.log.blob(*place)
+            assert stored is not None, "a text of it was read"
+            left = strikes[place] = codec.struck(stored, gone, place[0])
+            struck = codec.struck_in(left)
+            assert struck is not None, "it was made so"
+            hashes.append(struck.hash)
+        places = sorted(each.blobs)
+        ctx.draft.emit(
+            ev.Struck(ctx.lineage(each.node), places, [each.blobs[at] for at in places], hashes, each.terms, details)
+        )
     return draft.Decision(lineage)

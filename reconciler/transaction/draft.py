@@ -91,6 +91,8 @@ class DraftBlobs:
         self._decoded: list[blobs.Blob | None] = [None]
         self.fills: dict[tuple[int, int], bytes] = {}
         """What goes into places that earlier commits kept, by commit and position."""
+        self.strikes: dict[tuple[int, int], bytes] = {}
+        """What is left of details of earlier commits of which single texts go, by commit and position."""
         self.repeated: set[int] = set()
         """Positions of blobs that only say again what stands in the store: copies, and evidence of the resolver."""
 

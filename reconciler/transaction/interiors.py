@@ -219,7 +219,7 @@ class Interiors:
                     self._contain(tables, event.source, event.target)
             elif isinstance(event, ev.Unlinked):
                 self._part(tables, event.edge)
-            elif isinstance(event, ev.Erased):
+            elif isinstance(event, ev.Erased | ev.Struck):
                 # The names of what was erased must not be left in memory either.
                 self._kept.clear()
                 return

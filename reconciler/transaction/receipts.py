@@ -60,8 +60,10 @@ _JUDGED: Final = "judged"
 """Whether they said anything. A command for which none did is recorded without it, as before there were any."""
 
 _TEXTS = {kind: _texts(kind) for kind in cmd.ALL}
+_UNKEPT: Final = frozenset({_BESIDE, "literal"})
+"""Fields that are recorded nowhere. What is to be erased must not be kept by what erases it."""
 REST_FIELDS: Final = {
-    kind: tuple(name for name in kind.__struct_fields__ if name not in _TEXTS[kind] and name != _BESIDE)
+    kind: tuple(name for name in kind.__struct_fields__ if name not in _TEXTS[kind] and name not in _UNKEPT)
     for kind in cmd.ALL
 }
 """The fields that are recorded as they are, in the order in which they are."""
@@ -281,9 +283,19 @@ class _Repeated:
             ref = self._refs[at] if at < len(self._refs) else b""
             texts = texts_of(self._log, self._seq, entry)
             names = [name for name in entry[3] if name in texts]
-            if not _equal([getattr(command, name) for name in names], [texts[name] for name in names]):
+            given = {name: getattr(command, name) for name in names}
+            if "" in texts.get("aliases", ()) and isinstance(command, cmd.State | cmd.Unstate):
+                # What was given in the place of an erased literal cannot be compared.
+                left = list(texts["aliases"])
+                aliases = zip(left, given["aliases"], strict=False)
+                given["aliases"] = (
+                    tuple(text if kept else kept for kept, text in aliases) + given["aliases"][len(left) :]
+                )
+                self.uncompared.append(ref)
+            if not _equal(list(given.values()), [texts[name] for name in names]):
                 return False
-            if any(place != NONE and self._log.blob(self._seq, place) is None for place in entry[1:3]):
+            gone = any(place != NONE and self._log.blob(self._seq, place) is None for place in entry[1:3])
+            if gone or isinstance(command, cmd.EraseLiteral):
                 self.uncompared.append(ref)
             return entry[1] != NONE or not isinstance(command, cmd.Create | cmd.Revise) or self._found(command, ref)
         except (TypeError, ValueError, OverflowError, RecursionError):

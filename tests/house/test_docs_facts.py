@@ -43,7 +43,7 @@ _PUBLIC = """
     Valid Verified Version View World WorldDBError WriterBusy checked_text diff format_time open parse_time
     Thresholds KeyPair Learned MAX_CHECKPOINT_BYTES MAX_PROOF_BYTES ProofCheck check_proof new_key sign_checkpoint
     group_hits
-    BlankNode Iri Literal Statement Term Triple term_of
+    BlankNode ErasedStatement Iri Literal LiteralErasurePlan Statement Term Triple term_of
     EntityExtractor MENTION_KINDS Mention ChatMessage read_message
     EXTRACTION_PROMPT EndpointExtractor ExtractedFact
     ContextEnricher ENRICHMENT_PROMPT EndpointEnricher Enriched Enricher Enrichment Occurrence Segment
@@ -54,7 +54,7 @@ _PUBLIC = """
     Fork Merge MergeChange MergeConflict
     Bundle ImportPlan InvalidBundle OutsideEffect UnprovedBundle check_bundle scratch_folder
     BackedUp BackupMismatch ReadOnlyBackup Restored Snapshot restore
-    ErasedText ErasedWorld ErasureCheck ErasurePlan ErasureReceipt KeptWorld MembersNotSaid
+    ErasedLiteral ErasedText ErasedWorld ErasureCheck ErasurePlan ErasureReceipt KeptWorld MembersNotSaid
     AlteredRecord Blame BlamedEdge BlamedField CHANGE_KINDS Detail HISTORY_RELATIONS
     AcyclicHandler EdgeHandler EdgeType HandledEdge HandlerContext HandlerFailed Insert PairProposal PlainHandler
     Rewritable WorldText Written
@@ -276,7 +276,8 @@ def test_headers_events_records_and_blobs_are_on_the_format_page_in_their_order(
         assert tuple(quoted(row[1])[0] for row in listed[1:]) == kind.__struct_fields__
     listed = list(rows(section(FORMAT, "### Blobs").split("| code |")[0]))
     told = {quoted(row[0])[0]: tuple(quoted(row[1])) for row in listed}
-    assert told == {str(kind.__struct_config__.tag): kind.__struct_fields__ for kind in get_args(blobs.Blob)}
+    kinds = (*get_args(blobs.Blob), blobs.Struck)
+    assert told == {str(kind.__struct_config__.tag): kind.__struct_fields__ for kind in kinds}
 
 
 def test_what_is_kept_of_each_command_is_on_the_format_page_in_its_order() -> None:

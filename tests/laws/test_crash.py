@@ -13,7 +13,7 @@ import worlddb
 from tests.support.faults.children import Acknowledged, call
 from tests.support.faults.jobs import cut_run
 from tests.support.faults.points import EXIT_STATUS, SCRUB_STEPS, STEPS
-from tests.support.faults.script import Run
+from tests.support.faults.script import PERISHABLE, Run
 from tests.support.faults.traces import traces
 
 pytestmark = pytest.mark.long
@@ -126,6 +126,8 @@ def check_after_the_cut(store: Path, lines: list[str], all_lines: list[str], whe
         assert verified.ok, f"{where}: {verified.findings}"
         if any(entry.event == "erased" for entry in db.log()):
             assert traces(store, ["team sits in Basel"]) == [], where
+        if any(entry.event == "struck" for entry in db.log()):
+            assert traces(store, [PERISHABLE]) == [], where
 
 
 def test_a_commit_whose_last_page_write_is_lost_is_wholly_absent(tmp_path: Path) -> None:

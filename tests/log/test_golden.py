@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from blake3 import blake3
+from msgspec.structs import replace
 
 from tests.support.golden.blobs import BLOBS
 from tests.support.golden.events import EVENTS
@@ -12,7 +13,7 @@ from tests.support.model import hashes
 from tests.support.model.nodes import Nodes
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
-from worlddb.log.model.blobs import Vector
+from worlddb.log.model.blobs import Details, Vector
 from worlddb.log.model.codec import Events, Header, Note, chain_hash, events_hash
 from worlddb.log.model.hashing import IDEMPOTENCY, KEYED_EDGE, blob_id, edge_id, keyed, keyed_lineage, world_hash
 from worlddb.log.model.times import FOREVER
@@ -79,6 +80,22 @@ def test_a_blob_has_these_bytes_and_this_id(name: str) -> None:
     assert codec.encode(blob).hex() == stored
     assert blob_id(bytes.fromhex(stored)).hex() == identifier == hashes.blob(bytes.fromhex(stored)).hex()
     assert codec.decode_blob(bytes.fromhex(stored), 1) == blob
+
+
+STRUCK = (
+    "94a673747275636bc420cc90ed87e356be1254c131c4ab3cc7f65009e6d78fe0ab800c288499edcd9487c420506f73f9"
+    "720e32d504613d15ccb1164e83a911a022b0e17349475fa5abd47ebcc43c96a764657461696c73c41060616263646566"
+    "6768696a6b6c6d6e6f91a0a9616e6e6f756e63656481a4706167650781a4726f6c65a7737065616b6572"
+)
+
+
+def test_what_is_left_of_details_without_a_text_has_these_bytes_and_their_id() -> None:
+    whole, stored, identifier = BLOBS["details"]
+    assert isinstance(whole, Details)
+    left = codec.struck(bytes.fromhex(stored), [0], 1)
+    assert left.hex() == STRUCK and codec.struck(left, [0], 1) == left
+    assert codec.named_id(left).hex() == identifier
+    assert codec.written_blob(left, bytes.fromhex(identifier), 1) == replace(whole, aliases=[""])
 
 
 def test_a_header_has_these_bytes_and_this_chain_hash() -> None:

@@ -81,6 +81,26 @@ def test_an_erasure_is_planned_done_and_receipted(served: Running, ana: Caller) 
     assert guest("GET", f"/v1/jobs/{done.id}").status_code == 404
 
 
+def test_one_literal_of_a_world_is_planned_erased_and_receipted(ana: Caller) -> None:
+    ref = ana.send("POST", "/v1/worlds", name="cafes")["refs"][0]
+    said = [["<urn:x:luna>", "<urn:x:serves>", text] for text in ('"cake"', '"tea"@en')]
+    ana.send("POST", f"/v1/worlds/{ref}/statements", statements=said)
+    tag = ana("GET", f"/v1/worlds/{ref}/statements").headers.get("etag")
+    path, asked = f"/v1/worlds/{ref}/erase", {"reason": "request 7", "literal": '"cake"'}
+    plan = ended(ana, ana("POST", path, json={**asked, "plan": True}))
+    assert plan.result is not None and (plan.result["worlds"], plan.result["statements"]) == ([ref], 1)
+    assert ana("POST", path, json={**asked, "turns": True}).status_code == 422
+    done = ended(ana, ana("POST", path, json=asked))
+    assert done.status == "done" and done.result is not None, done
+    again = ana("GET", f"/v1/worlds/{ref}/statements", headers={} if tag is None else {"If-None-Match": tag})
+    assert [each["object"] for each in again.json()["statements"]] == ['"tea"@en']
+    assert not ana.get(f"/v1/worlds/{ref}")["erased"]
+    receipt = msgspec.convert(ana.get(f"/v1/erasures/{done.result['erasure']['seq']}"), wire.ErasureReceipt)
+    assert receipt.worlds[0]["literals"] and receipt.worlds[0]["reason"] == "request 7"
+    failed = ended(ana, ana("POST", path, json=asked))
+    assert failed.problem is not None and failed.problem.reason == "literal_not_stated"
+
+
 def test_a_stream_ends_when_its_client_leaves(tmp_path: Path) -> None:
     """However many left before: each stream is a request under way, of which a key may have so many and no more."""
     with serving(tmp_path / "store") as server, server.client() as client:

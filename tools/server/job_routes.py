@@ -35,15 +35,26 @@ def erase(desk: Desk, asked: Asked) -> Reply:
         )
     how: Any = {name: getattr(body, name) for name in ("turns", "everywhere", "forbid", "derived", "members")}
 
+    if body.literal is not None and how != _NOTHING_MORE:
+        raise InputError("A literal is erased alone", "Leave out turns, everywhere, forbid, derived and members")
+
     def work(job: Job, step: Step) -> dict[str, Any]:
+        if body.plan and body.literal is not None:
+            return dict(msgspec.to_builtins(desk.db.literal_erasure_plan(ref, body.literal)))
         if body.plan:
             return dict(msgspec.to_builtins(desk.db.erasure_plan(ref, **how)))
         key = desk.key(asked.idempotency_key)
-        receipt = desk.db.erase(ref, reason=body.reason, idempotency_key=key, **how)
+        if body.literal is not None:
+            receipt = desk.db.erase_literal(ref, body.literal, reason=body.reason, idempotency_key=key)
+        else:
+            receipt = desk.db.erase(ref, reason=body.reason, idempotency_key=key, **how)
         receipt.raise_if_refused()
         return {"receipt": desk.receipt(receipt), "erasure": _erasure(desk, receipt.seq)}
 
     return _begun(desk, "erasure_plan" if body.plan else "erasure", work)
+
+
+_NOTHING_MORE: Final = {"turns": False, "everywhere": False, "forbid": False, "derived": True, "members": None}
 
 
 def _erasure(desk: Desk, seq: int) -> dict[str, Any]:

@@ -345,6 +345,9 @@ class Prove(AtCommit, frozen=True, kw_only=True):
     with_text: bool = False
 
 
+Term = Annotated[str, Meta(min_length=1, max_length=1_048_576, description="A term in N-Triples.")]
+
+
 class Erasing(Body, frozen=True, kw_only=True):
     """What is erased with a world, and for which reason."""
 
@@ -355,6 +358,10 @@ class Erasing(Body, frozen=True, kw_only=True):
     forbid: bool = False
     derived: bool = True
     members: bool | None = None
+    literal: Annotated[
+        Term | None,
+        Meta(description="Erase this literal of the statements of the world alone, and nothing else of it."),
+    ] = None
 
 
 class Verifying(Body, frozen=True, kw_only=True):
@@ -385,7 +392,6 @@ Node = Annotated[
     str, Meta(min_length=1, max_length=20_000, description='A term in N-Triples: <https://a.example/x>, "tea", _:b0.')
 ]
 Graph = Annotated[str, Meta(description="The name of a graph in N-Triples, or any, or default.")]
-Term = Annotated[str, Meta(min_length=1, max_length=1_048_576, description="A term in N-Triples.")]
 
 
 class FindStatements(Page, frozen=True, kw_only=True):

@@ -111,6 +111,15 @@ def unstated(on: deferred_rows.DeferredRows, event: ev.Unstated) -> None:
     statement_rows.apply_unstated(on, event)
 
 
+def struck(on: deferred_rows.DeferredRows, event: ev.Struck | ev.StruckElsewhere) -> None:
+    """Forget the digests of terms whose texts are gone; a replay never knew them."""
+    from worlddb.projections.tables.statements import statement_rows
+
+    node = on.tables.node_of(event.lineage)
+    if node is not None:
+        statement_rows.forget_some(on.tables, node, event.terms, set(event.blobs))
+
+
 def imported(on: deferred_rows.DeferredRows, event: ev.Imported) -> None:
     """Nothing: what a bundle brought is said by other events."""
 
@@ -525,4 +534,6 @@ _APPLY: Final[dict[type[ev.Event], Callable[[deferred_rows.DeferredRows, Any], N
     ev.Merged: merged,
     ev.Stated: stated,
     ev.Unstated: unstated,
+    ev.Struck: struck,
+    ev.StruckElsewhere: struck,
 }

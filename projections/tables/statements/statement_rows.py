@@ -9,7 +9,7 @@ In the hash of the world a quad is a leaf of the trie of its interior edges, as 
 """
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from itertools import chain, repeat
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -34,6 +34,8 @@ _VALUE = struct.Struct(">QqQi")
 _TERM_KEY = struct.Struct(">QI")
 _TERM = struct.Struct(">QiI16s32s")
 _U32 = schema.U32
+NO_DIGEST: Final = bytes(16)
+"""Of a term whose text is erased."""
 
 Quad = ev.Quad
 """The numbers of subject, predicate, object and graph in one world."""
@@ -233,8 +235,8 @@ def _put_terms(on: Applying, world: int, event: ev.Stated) -> dict[int, bytes]:
             continue
         last, identity = number, hashing.term_identity(blob, index)
         identities[number] = identity
-        digest = bytes(16)
-        if details is not None:
+        digest = NO_DIGEST
+        if details is not None and details.aliases[index]:
             digest = text_digest(details.aliases[index])
             tables.terms.put(prefix + digest, _U32.pack(number))
         row = _TERM.pack(on.seq, event.details, index, digest, identity)
@@ -277,7 +279,16 @@ def forget_terms(tables: Tables, world: int) -> None:
         tables.terms.put(key, None)
     for key, value in list(tables.term_places.scan(schema.U64.pack(world))):
         row = TermRow._make(_TERM.unpack(value))
-        tables.term_places.put(key, _TERM.pack(*row._replace(digest=bytes(16))))
+        tables.term_places.put(key, _TERM.pack(*row._replace(digest=NO_DIGEST)))
+
+
+def forget_some(tables: Tables, world: int, numbers: Iterable[int], places: Set[tuple[int, int]]) -> None:
+    """Forget the digests of some terms of a world, whose texts in details at some places are erased."""
+    for number in numbers:
+        row = term(tables, world, number)
+        if row is not None and row.digest != NO_DIGEST and row[:2] in places:
+            tables.terms.put(schema.U64.pack(world) + row.digest, None)
+            tables.term_places.put(_TERM_KEY.pack(world, number), _TERM.pack(*row._replace(digest=NO_DIGEST)))
 
 
 def flat(quads: Iterable[Quad]) -> list[int]:

@@ -204,7 +204,7 @@ def set_format(store: Path, version: int) -> None:
 
 
 def test_a_store_of_a_newer_format_is_not_opened_and_not_touched(store: Path) -> None:
-    set_format(store, 2)
+    set_format(store, 3)
     before = contents(store)
     with pytest.raises(NewerFormat) as error:
         opened(store)
@@ -216,7 +216,7 @@ def test_a_store_of_a_newer_format_is_not_opened_and_not_touched(store: Path) ->
 
 def test_a_store_that_becomes_newer_while_it_is_open_takes_no_write_from_this_release(store: Path) -> None:
     script = "import lmdb, msgspec, sys; env = lmdb.open(sys.argv[1], map_size=1 << 24); txn = env.begin(write=True)\n"
-    script += "txn.put(b'\\x01format', msgspec.msgpack.encode(('worlddb', 2))); txn.commit(); env.close()"
+    script += "txn.put(b'\\x01format', msgspec.msgpack.encode(('worlddb', 3))); txn.commit(); env.close()"
     with opened(store) as db:
         head = db.head()
         subprocess.run([sys.executable, "-c", script, str(store)], check=True)

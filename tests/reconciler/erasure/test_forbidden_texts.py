@@ -141,6 +141,7 @@ DOORS: Final[dict[str, Callable[[Small], Any]]] = {
     "set_beliefs.why": lambda on: on.db.set_beliefs(single=["status"], why=SAID),
     "unalias.why": lambda on: (on.db.alias(on.one, "uno"), on.db.unalias(on.one, "uno", why=SAID))[1],
     "erase.why": lambda on: on.db.erase(on.two, reason=SAID),
+    "erase_literal.why": lambda on: (stated(on, "x"), on.db.erase_literal(on.one, '"x"', reason=SAID))[1],
     "accept.why": lambda on: on.db.accept(on.waiting[0], why=SAID),
     "reject.why": lambda on: on.db.reject(on.waiting[1], why=SAID),
     "undo.why": lambda on: on.db.undo(on.accepted, why=SAID),
@@ -194,7 +195,7 @@ NO_TEXTS: Final = {
     *("functional", "fuzzy", "phonetic", "embedding", "margin", "most", "model", "mean", "dimension", "after"),
     *("through", "items", "space", "lasts", "is_pinned", "version", "versions", "is_deprecated"),
     *("what", "how", "whole", "among", "expects", "commit", "credentials", "personal", "origins", "copies"),
-    *("quads", "account", "key_id", "right", "is_open", "expires_at", "limits"),
+    *("quads", "account", "key_id", "right", "is_open", "expires_at", "limits", "literal"),
 }
 ELSEWHERE: Final = {
     "link.type": "only a type that is registered can be linked by",

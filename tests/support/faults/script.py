@@ -152,6 +152,17 @@ def _erase(run: Run) -> None:
     run.done(receipt, "old fact", "namesake")
 
 
+def _state(run: Run) -> None:
+    said = [(DESK, STANDS, worlddb.Literal(text)) for text in (PERISHABLE, "by the door")]
+    run.done(run.db.state(run.refs["office"], said, idempotency_key=run.key()), "stated")
+
+
+def _erase_literal(run: Run) -> None:
+    literal = worlddb.Literal(PERISHABLE)
+    how = {"reason": "request 115", "idempotency_key": run.key()}
+    run.done(run.db.erase_literal(run.refs["office"], literal, **how), "literal")
+
+
 def _catch_up(run: Run) -> None:
     run.db.catch_up()
     assert any("lamp" in hit.name for hit in run.db.view().recall("green lamp", include_superseded=True))
@@ -167,6 +178,10 @@ def _replay(run: Run) -> None:
     shutil.rmtree(into, ignore_errors=True)
     assert run.db.replay(into).matches_recorded
 
+
+PERISHABLE = "under the leaking roof"
+"""A literal that is stated and erased."""
+DESK, STANDS = worlddb.Iri("https://a.example/desk"), worlddb.Iri("https://a.example/stands")
 
 OPERATIONS: tuple[Operation, ...] = (
     _create("office", "Place"),
@@ -188,9 +203,11 @@ OPERATIONS: tuple[Operation, ...] = (
     _unlink,
     _undo,
     _unalias,
+    _state,
     _retire,
     _reassert,
     _erase,
+    _erase_literal,
     _ingest,
     _replay,
     _catch_up,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.model.commands import Command
+from tests.support.model.commands import Command, Nth
 from tests.support.model.draft import Bad
 from tests.support.model.edge_rules import TYPES, Refuse, default_start, refuse
 from tests.support.model.lines import without
@@ -65,13 +65,23 @@ class Attempt(OfWorlds, OfStatements):
         return made
 
     def _unlink(self, edge: Any, why: str = "") -> int:
-        number = self.number(edge, "edge")
+        number = self._first_membership(edge)
+        if number is None:
+            number = self.number(edge, "edge")
         if number in self.state.proposals:
             refuse("is_a_proposal")
         if number in self.state.unlinked:
             refuse("already_unlinked")
         self.take_away(number)
         return number
+
+    def _first_membership(self, reference: Any) -> int | None:
+        """The edge by which a world that the batch has begun was put into its first world: it stands for that."""
+        made = self.number(reference, "world", "edge", "proposal") if isinstance(reference, Nth) else -1
+        if made not in self.state.worlds or self.state.worlds[made].made != self.now:
+            return None
+        known = self.state.edges | self.state.unlinked
+        return min(number for number, edge in known.items() if edge.type == "contains" and edge.target == made)
 
     def _move(
         self,

@@ -77,6 +77,7 @@ _POSITIONAL = {
     **dict.fromkeys(("tag", "untag"), ("ref", "tag")),
     **dict.fromkeys(("refresh", "sweep"), ("refs",)),
     "erase": ("refs",),
+    "erase_literal": ("world", "literal"),
     "accept": ("proposal",),
     "reject": ("proposal",),
     "undo": ("proposal",),

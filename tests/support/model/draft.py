@@ -40,6 +40,7 @@ class Draft:
         self.proposed: list[int] = []
         self.changed = False
         self.erased: list[int] = []
+        self.struck: tuple[int, str] | None = None
         self.whole: set[int] = set()
 
     def note(self, code: str, *about: int) -> None:

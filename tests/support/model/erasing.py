@@ -155,6 +155,15 @@ def erase(states: list[State], numbers: Iterable[int], erasure: Erasure, homes: 
         )
 
 
+def strike(states: list[State], number: int, literal: str) -> None:
+    """Take a literal out of what a world states in all states; what else it says, and when, stays."""
+    for state in states:
+        known = state.worlds.get(number)
+        if known is not None:
+            told = tuple(each._replace(quad=()) if literal in each.quad else each for each in known.states)
+            state.worlds[number] = known._replace(states=told)
+
+
 def _without_text(version: Version, erasure: Erasure) -> Version:
     return version._replace(type="", name="", content="", why="", source={}, properties={}, erasure=erasure)
 

@@ -16,7 +16,7 @@ from tests.support.model.commands import Command, Known, Nobody, Nth
 from tests.support.model.compare import Compared
 from tests.support.model.draft import Bad, Note
 from tests.support.model.edge_rules import Refuse
-from tests.support.model.erasing import erase
+from tests.support.model.erasing import erase, strike
 from tests.support.model.lines import without
 from tests.support.model.names import Names, changed_inside, world_hashes
 from tests.support.model.state import State, first_state
@@ -124,7 +124,7 @@ class Session:
         self.keep(attempt, commands, handle)
         if attempt.changed and key is not None:
             self.retries[key] = Retry(commands, batch, receipt)
-            assert self._ask(commands, batch, key, other) == receipt, "a retry was not the same"
+            assert self.ask_repeated(commands, batch, key, other) == receipt, "a retry was not the same"
         self.check_committed(receipt, attempt, commands)
         return receipt
 
@@ -153,6 +153,8 @@ class Session:
             (reason,) = (command.arguments["reason"] for command in commands)
             told = Erasure(seq=self.head, ingested_at=attempt.now, author=self.authors[handle], reason=reason)
             erase(self.states, attempt.erased, told, homes=attempt.whole)
+        if attempt.struck is not None:
+            strike(self.states, *attempt.struck)
 
     def _ask(self, commands: list[Command], batch: bool, key: str | None, handle: int) -> Receipt:
         if not batch:
@@ -266,7 +268,8 @@ class Session:
         """The receipt of a request that is repeated, without the note that an erased text could not be compared."""
         receipt = self._ask(commands, batch, key, handle)
         notes = tuple(note for note in receipt.notes if note.code != "retry_not_compared")
-        assert notes == receipt.notes or self.seen["erase"], "texts that are there are compared"
+        gone = self.seen["erase"] or self.seen["erase_literal"]
+        assert notes == receipt.notes or gone, "texts that are there are compared"
         self.seen["retry of erased"] += notes != receipt.notes
         return replace(receipt, notes=notes)
 

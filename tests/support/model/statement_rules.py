@@ -40,6 +40,13 @@ class OfStatements(Draft):
             known = self._put(number, known, told, without(told.pieces, ALWAYS if at is None else at, FOREVER))
         return number
 
+    def _erase_literal(self, world: Any, literal: str, reason: str) -> int:
+        number = self.world(world)
+        if not any(literal in each.quad for each in self.state.worlds[number].states):
+            refuse("literal_not_stated")
+        self.struck, self.changed = (number, literal), True
+        return number
+
     def _put(self, number: int, known: World, told: Stated, pieces: Pieces) -> World:
         if pieces != told.pieces:
             others = tuple(each for each in known.states if each.number != told.number)

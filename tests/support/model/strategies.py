@@ -259,6 +259,11 @@ erase = recipe(
     {"refs": worlds, "reason": st.just("request 114")},
     {"everywhere": st.booleans(), "derived": st.booleans(), "members": st.sampled_from([None, False, True, True])},
 )
+erase_literal = recipe(
+    "erase_literal",
+    {"world": worlds, "literal": st.sampled_from(['"one"', '"1"@en']), "reason": st.just("request 115")},
+    {},
+)
 accept = recipe("accept", {"proposal": picks("pending proposal")}, WHY)
 reject = recipe("reject", {"proposal": picks("pending proposal")}, WHY)
 undo = recipe("undo", {"proposal": picks("accepted proposal")}, WHY)

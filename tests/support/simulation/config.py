@@ -31,6 +31,7 @@ COMMANDS = {
     "state": 4,
     "take a statement back": 2,
     "erase": 2,
+    "erase a literal": 2,
     "nonsense": 2,
 }
 """Commands, and how often each is asked for where it is at all."""

@@ -45,7 +45,7 @@ class Drawing:
         count = self._rng.randint(0, 4) if batch else 1
         recipes = [self._recipe() for _ in range(count)]
         if batch:
-            recipes = [recipe for recipe in recipes if recipe.method not in ("erase", "accessed")]
+            recipes = [recipe for recipe in recipes if recipe.method not in ("erase", "erase_literal", "accessed")]
         if not all(recipe.is_possible(state) for recipe in recipes):
             return []
         return [recipe.cooked(state, position) for position, recipe in enumerate(recipes)]
@@ -218,6 +218,10 @@ class Drawing:
         given |= self._maybe(0.3, everywhere=lambda: True) | self._maybe(0.3, derived=lambda: False)
         return Recipe("erase", given | self._maybe(0.9, members=lambda: self._rng.random() < 0.6))
 
+    def _erase_literal(self) -> Recipe:
+        literal = f'"{self._rng.choice(WORDS)}"'
+        return Recipe("erase_literal", {"world": self._pick("world"), "literal": literal, "reason": "request 115"})
+
     def _nonsense(self) -> Recipe:
         return Recipe("link", {"source": self._pick("world"), "type": "knows", "target": self._pick("world")})
 
@@ -242,6 +246,7 @@ _METHODS: dict[str, Callable[[Drawing], Recipe]] = {
     "state": Drawing._state,
     "take a statement back": Drawing._unstate,
     "erase": Drawing._erase,
+    "erase a literal": Drawing._erase_literal,
     "nonsense": Drawing._nonsense,
 }
 """How each command of :data:`tests.support.simulation.config.COMMANDS` is drawn."""

@@ -62,7 +62,9 @@ class Engine(Session):
     def submit(self, asked: Asked, fault: Fault | None) -> bool:
         """Ask both for one commit; false if whoever asked never got an answer."""
         self.points.arm(fault, lambda due, point: self._happen(due, point, asked.handle))
-        marks = self._marks() if any(command.method == "erase" for command in asked.commands) else set()
+        marks = (
+            self._marks() if any(command.method in ("erase", "erase_literal") for command in asked.commands) else set()
+        )
         try:
             self.write(asked.commands, batch=asked.batch, key=asked.key, handle=asked.handle)
         except Ended as ended:

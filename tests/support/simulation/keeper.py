@@ -62,7 +62,7 @@ class Keeper:
         with worlddb.open(str(folder), create=False, clock=self._engine.clock) as other:
             view = other.view(seq=seq, valid=self._engine.times[seq] + self._rng.randint(-9, 9) * 1_000)
             # What was erased later is told by one commit more.
-            assert {entry.event for entry in other.log(seq + 1)} <= {"erased_elsewhere"}
+            assert {entry.event for entry in other.log(seq + 1)} <= {"erased_elsewhere", "struck_elsewhere"}
             self._engine.compared(view).everything()
 
     def _verify(self) -> None:

@@ -151,13 +151,17 @@ class Reader:
         word, engine = self._rng.choice(WORDS), self._engine
         found = compared.view.recall(word, lanes=("text",), k=5, exact=True, receipt=True)
         assert found.receipt is not None and list(found.receipt.refs) == [hit.ref for hit in found]
-        left = _Receipt(recall_receipt_text(found.receipt), word, engine.seen["erase"])
+        left = _Receipt(recall_receipt_text(found.receipt), word, self._erasures())
         self._receipts = [*self._receipts, left][-2 * _KEPT :]
         known, db = self._rng.choice(self._receipts), engine.db(self.handle)
         verdict = db.check_recall(known.text, known.question).verdict
-        assert verdict == "holds" or (verdict == "cannot_recompute" and engine.seen["erase"] > known.erased), verdict
+        assert verdict == "holds" or (verdict == "cannot_recompute" and self._erasures() > known.erased), verdict
         assert db.check_recall(known.text, f"{known.question}?").verdict == "another_question"
         engine.seen["receipts that hold"] += verdict == "holds" and known.text != left.text
+
+    def _erasures(self) -> int:
+        """How often texts were erased."""
+        return self._engine.seen["erase"] + self._engine.seen["erase_literal"]
 
     def _artifacts(self, compared: Compared) -> None:
         for number in compared.state.worlds:
@@ -172,7 +176,7 @@ class Reader:
 
     def _same_as_before(self, asked: tuple[Any, ...], found: Recall) -> None:
         """Scores and order too, until an erasure takes texts away."""
-        erased = self._engine.seen["erase"]
+        erased = self._erasures()
         if erased != self._texts_erased:
             self._ranked, self._texts_erased = {}, erased
         assert self._ranked.setdefault(asked, found) == found, f"{asked} is answered otherwise than before"

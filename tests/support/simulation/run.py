@@ -177,7 +177,7 @@ class _Simulation:
 
     def _fault(self, asked: Asked) -> Fault | None:
         """Draw the fault that a write meets and after how many points; erasures meet most."""
-        erases = any(command.method == "erase" for command in asked.commands)
+        erases = any(command.method in ("erase", "erase_literal") for command in asked.commands)
         for kind, share in self.config.faults.items():
             if kind != BACKWARDS and self.rng.random() < (3 * share if erases else share):
                 return Fault(kind, self.rng.randrange(_POINTS_OF_AN_ERASURE if erases else _POINTS_OF_A_WRITE))

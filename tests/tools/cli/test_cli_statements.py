@@ -2,6 +2,7 @@
 
 import io
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -42,3 +43,19 @@ def test_a_wrong_line_is_named_and_writes_nothing(writing: Here) -> None:
     wrong = writing("state", "cafes", str(writing.store.parent / "wrong.ttl"))
     assert wrong.code != 0 and "wrong.ttl, line 2" in wrong.err
     assert writing.json("head") == before
+
+
+def test_one_literal_is_erased_with_a_plan_and_a_receipt(writing: Here, tmp_path: Path) -> None:
+    writing("create", "Topic", "cafes")
+    (tmp_path / "told.ttl").write_text(f"{CAKE}\n<https://a.example/luna> <https://a.example/serves> 'tea' .")
+    writing("state", "cafes", str(tmp_path / "told.ttl"))
+    asked = ("erase", "cafes", "--literal", '"cake"')
+    assert writing(*asked, "--dry-run").out.startswith("would erase a literal of 1 statement of 1 world:")
+    assert writing(*asked, "--reason", "request 7").code == 2, "nobody is there to be asked"
+    assert writing(*asked, "--reason", "request 7", "--turns", "--yes").code == 2
+    done = writing.json(*asked, "--reason", "request 7", "--yes", "--receipt", str(tmp_path / "receipt"))
+    assert done["statements"] == 1 and done["receipt"]["worlds"][0]["literals"]
+    assert writing("check-receipt", str(tmp_path / "receipt")).code == 0
+    assert [each["object"] for each in writing.json("statements", "cafes")["statements"]] == ['"tea"']
+    assert "(erased)" in writing("log").out and "request 7" in writing("log").out
+    assert writing(*asked, "--reason", "request 8", "--yes").code == 2

@@ -4,7 +4,7 @@ import json
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -16,6 +16,7 @@ from worlddb import (
     ErasurePlan,
     InputError,
     LimitExceeded,
+    LiteralErasurePlan,
     Receipt,
     UnknownReference,
     View,
@@ -33,6 +34,11 @@ def _erase_arguments(parser: Parser) -> None:
         help="reference of the erasure, such as a request's number; it is kept (optional with --dry-run)",
     )
     parser.add_argument("--all", action="store_true", help="erase every world of an ambiguous name, valid or not")
+    parser.add_argument(
+        "--literal",
+        metavar="TERM",
+        help="erase this literal of the statements of the one world REF alone, such as '\"tea\"@en', and nothing else",
+    )
     parser.add_argument("--turns", action="store_true", help="also erase the turns that it spoke")
     parser.add_argument("--everywhere", action="store_true", help="also erase every world that ever had the same text")
     members = parser.add_mutually_exclusive_group()
@@ -76,6 +82,8 @@ def _check_reason(args: Namespace) -> None:
 
 def _erase(args: Namespace, out: Output) -> int:
     _check_reason(args)
+    if args.literal is not None:
+        return _erase_literal(args, out)
     with stores.existing(args, author=args.author) as db:
         view = db.view()
         refs = list(dict.fromkeys(ref for text in args.refs for ref in _named(view, text, args)))
@@ -118,6 +126,68 @@ def _erase(args: Namespace, out: Output) -> int:
         document = {"receipt": done.erasure, "finished": done.finished, **_planned(plan, others)}
         out.answer(document | wire.receipt(receipt), write)
     return DONE if done.finished else BUSY
+
+
+def _erase_literal(args: Namespace, out: Output) -> int:
+    """Erase one literal of the statements of a world."""
+    others = (args.turns, args.everywhere, args.members is not None, args.keep_derived, args.forbid, args.all)
+    if len(args.refs) > 1 or any(others):
+        raise arguments.UsageError(
+            "A literal is erased alone, of one world", "Give one REF and --literal, without what says what else goes"
+        )
+    with stores.existing(args, author=args.author) as db:
+        [ref] = _named(db.view(), args.refs[0], args)
+        plan = db.literal_erasure_plan(ref, args.literal)
+        document = {"worlds": list(plan.worlds), **{name: getattr(plan, name) for name in ("statements", "texts")}}
+        document["elsewhere"] = list(plan.elsewhere)
+        if args.dry_run:
+            out.answer(document, lambda page: _write_literal_plan(page, db, plan))
+            return DONE
+        if not plan.texts:
+            raise InputError(
+                f"No statement of {wire.short(ref)} has such a literal, or its text was erased before",
+                "Give it with its language or datatype, as `worlddb statements` shows it",
+            )
+        if not _agreed(args, out, lambda page: _write_literal_plan(page, db, plan)):
+            out.page.line("nothing was erased")
+            return NO
+        with _receipt_file(args.receipt) as file:
+            with out.progress("Erasing"):
+                receipt = db.erase_literal(ref, args.literal, reason=args.reason)
+                receipt.raise_if_refused()
+            done = _Done(db, receipt, file)
+
+        def write(page: Page) -> None:
+            for note in receipt.notes:
+                if note.code not in _PRINTED_BELOW:
+                    page.line((f"note: {note}", "dim"))
+            told = f"erased a literal of {_of_statements(plan)}"
+            page.line(told, (f"  commit {receipt.seq}", "dim"))
+            for copy in done.erasure["not_reached"] if done.erasure else ():
+                page.line((f"not reached: {copy}", "dim"), indent=2)
+            _hint(out, args, receipt.seq)
+            _write_elsewhere(page, db, plan)
+            done.write_unfinished(page, out)
+
+        out.answer({"receipt": done.erasure, "finished": done.finished, **document} | wire.receipt(receipt), write)
+    return DONE if done.finished else BUSY
+
+
+def _of_statements(plan: LiteralErasurePlan) -> str:
+    return f"{wire.counted(plan.statements, 'statement')} of {wire.counted(len(plan.worlds), 'world')}"
+
+
+def _write_literal_plan(page: Page, db: Database, plan: LiteralErasurePlan) -> None:
+    page.line(f"would erase a literal of {_of_statements(plan)}{':' if plan.worlds else ''}")
+    _write_list(page, db.view(), plan.worlds)
+    _write_elsewhere(page, db, plan)
+
+
+def _write_elsewhere(page: Page, db: Database, plan: LiteralErasurePlan) -> None:
+    """List the other worlds that state a literal."""
+    if plan.elsewhere:
+        page.line((f"{wire.counted(len(plan.elsewhere), 'other world')} that state it keep it:", "warn"))
+        _write_list(page, db.view(), plan.elsewhere)
 
 
 class _Done:
@@ -430,6 +500,11 @@ def _confirmed(args: Namespace, out: Output, db: Database, plan: ErasurePlan, ot
     Raises:
         UsageError: nobody is there to be asked.
     """
+    return _agreed(args, out, lambda page: _write_plan(page, db, plan, others))
+
+
+def _agreed(args: Namespace, out: Output, write_plan: Callable[[Page], object]) -> bool:
+    """As :func:`_confirmed`, of whatever plan a person is shown."""
     if args.yes:
         return True
     if not out.can_ask:
@@ -437,7 +512,7 @@ def _confirmed(args: Namespace, out: Output, db: Database, plan: ErasurePlan, ot
             "An erasure cannot be undone, and nobody is there to be asked",
             "Give --yes to erase, or --dry-run to see what would go",
         )
-    _write_plan(out.page, db, plan, others)
+    write_plan(out.page)
     sys.stderr.write("This cannot be undone. Erase? [yes/no] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() == "yes"
@@ -506,6 +581,10 @@ COMMANDS = (
             ),
             ('erase "Tom Okafor" --reason "request 114" --turns', "asks first; he, and every turn that he spoke"),
             ('erase "Tom Okafor" --all --dry-run', "where several worlds have the name: who speaks, who is mentioned"),
+            (
+                'erase "The new job" --literal \'"12 Elm Street"\' --dry-run',
+                "one literal of its statements, and nothing else",
+            ),
             ('erase 3fa9c2d1 --reason "request 114" --forbid --yes --receipt 114.json', "keep the receipt"),
         ),
     ),

@@ -1,0 +1,370 @@
+"""One literal of a world's statements is erased: its text is in no file, and all beside it stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import lmdb
+import pytest
+
+import worlddb
+from tests.support.faults.traces import traces
+from tests.support.model.stores import refusal
+from worlddb import Database, Iri, Literal, NewerFormat
+from worlddb.log.model import codec
+from worlddb.log.store import log as logs
+
+A, B = (Iri(f"https://a.example/{name}") for name in "ab")
+P, Q = (Iri(f"https://a.example/{name}") for name in "pq")
+GONE = "Marmalade of Leipzig"
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    with worlddb.open(tmp_path / "store", create=True, embedder=None, author="ann") as opened:
+        yield opened
+
+
+def _told(db: Database) -> str:
+    """A world that states a text that is to go with others in one commit, again in another, and inside of a triple."""
+    world = str(db.create("Place", "Bar").ref)
+    db.state(world, [(A, P, Literal(GONE)), (A, P, Literal("tea")), (A, P, Literal(""))], source={"file": "menu"})
+    db.state(world, [(B, P, Literal(GONE)), (A, P, Literal(GONE, language="de"))])
+    db.state(world, [(B, Q, worlddb.Triple(A, P, Literal(GONE)))])
+    db.unstate(world, [(B, P, Literal(GONE))])
+    return world
+
+
+def _texts(db: Database, world: str) -> list[str]:
+    return sorted(str(each.object) for each in db.view().statements(world))
+
+
+LEFT = ['""', f'"{GONE}"@de', '"tea"']
+
+
+def test_a_literal_goes_from_every_file_and_what_stands_beside_it_stays(db: Database) -> None:
+    world = _told(db)
+    assert db.view().recall("marmalade").hits
+    root, then = db.view().hash(), db.view().seq
+    receipt = db.erase_literal(world, Literal(GONE), reason="request 7")
+    assert receipt and _texts(db, world) == LEFT
+    db.erase_literal(world, Literal(GONE, language="de"), reason="request 8")
+    assert _texts(db, world) == ['""', '"tea"']
+    assert traces(db.path, [GONE]) == []
+    assert db.view().hash() == root
+    assert sorted(str(each.object) for each in db.view(seq=then).statements(world)) == ['""', '"tea"']
+    assert [each.source for each in db.view().statements(world)] == [{"file": "menu"}] * 2
+    assert not db.view().recall("marmalade").hits
+    assert db.view().recall("tea").hits
+    assert db.verify(deep=True).findings == ()
+    db.rebuild()
+    assert db.verify(deep=True).findings == () and _texts(db, world) == ['""', '"tea"']
+
+
+def test_a_literal_that_nobody_states_is_refused_and_nothing_else_is_taken_for_one(db: Database) -> None:
+    world = _told(db)
+    for other in (Literal("Marmalade"), Literal(GONE, language="fr"), Literal(GONE.upper())):
+        refused = db.erase_literal(world, other, reason="request 7")
+        assert refusal(refused) == "literal_not_stated" and GONE[:9] not in str(refused.outcome)
+    with pytest.raises(worlddb.InputError, match="no literal"):
+        db.erase_literal(world, A, reason="request 7")
+    with pytest.raises(worlddb.InputError, match="reason"):
+        db.erase_literal(world, Literal(GONE), reason="")
+
+
+def test_an_empty_literal_is_one_that_was_stated_and_can_be_erased_itself(db: Database) -> None:
+    world = _told(db)
+    db.erase_literal(world, Literal("tea"), reason="request 7")
+    assert '""' in _texts(db, world)
+    db.erase_literal(world, Literal(""), reason="request 8")
+    assert _texts(db, world) == sorted(
+        [f"{each}" for each in (Literal(GONE), Literal(GONE, language="de"))] + [f'<<( {A} {P} "{GONE}" )>>']
+    )
+    assert db.verify(deep=True).ok
+
+
+def test_what_was_erased_may_be_stated_again_and_is_another_term(db: Database) -> None:
+    world = _told(db)
+    db.erase_literal(world, Literal(GONE), reason="request 7")
+    db.state(world, [(A, P, Literal(GONE))])
+    assert _texts(db, world) == sorted([*LEFT, f'"{GONE}"'])
+    assert db.verify(deep=True).ok
+    db.erase_literal(world, f'"{GONE}"', reason="request 8")
+    assert _texts(db, world) == LEFT and db.verify(deep=True).ok
+
+
+def test_other_worlds_keep_what_they_state(db: Database) -> None:
+    world = _told(db)
+    other = db.create("Place", "Other").ref
+    db.state(other, [(A, P, Literal(GONE))])
+    db.erase_literal(world, Literal(GONE), reason="request 7")
+    assert _texts(db, other) == [f'"{GONE}"']
+
+
+def test_who_reads_the_history_is_told_that_it_was_erased_and_by_what_request(db: Database) -> None:
+    world = _told(db)
+    first = db.view().seq
+    db.erase_literal(world, Literal(GONE), reason="request 7")
+    lines = [each.text for each in db.log() if each.event == "stated"]
+    assert lines[0].splitlines() == [f"{A} {P} (erased) .", f'{A} {P} "tea" .', f'{A} {P} "" .']
+    [struck] = [each for each in db.log() if each.event == "struck"]
+    assert (struck.refs, struck.why, struck.author) == ((world,), "request 7", "ann")
+    assert first < struck.seq
+
+
+def test_a_retry_has_the_same_effect_and_says_that_it_could_not_be_compared(db: Database) -> None:
+    world = _told(db)
+    db.state(world, [(A, Q, Literal(GONE)), (A, Q, Literal("milk"))], idempotency_key="stated")
+    receipt = db.erase_literal(world, Literal(GONE), reason="request 7", idempotency_key="erased")
+    again = db.erase_literal(world, Literal(GONE), reason="request 7", idempotency_key="erased")
+    assert again.seq == receipt.seq and [note.code for note in again.notes] == ["retry_not_compared"]
+    stated = db.state(world, [(A, Q, Literal(GONE)), (A, Q, Literal("milk"))], idempotency_key="stated")
+    assert [note.code for note in stated.notes] == ["retry_not_compared"]
+    with pytest.raises(worlddb.IdempotencyConflict):
+        db.state(world, [(A, Q, Literal(GONE)), (A, Q, Literal("cream"))], idempotency_key="stated")
+    assert traces(db.path, [GONE.upper()]) == []
+
+
+def test_copies_that_are_made_afterwards_hold_nothing_of_it(db: Database, tmp_path: Path) -> None:
+    world = _told(db)
+    before = db.view().seq
+    db.backup(tmp_path / "old")
+    db.backup(tmp_path / "kept")
+    assert traces(tmp_path / "old", [GONE])
+    db.snapshot()
+    db.erase_literal(world, Literal(GONE), reason="request 7")
+    db.erase_literal(world, Literal(GONE, language="de"), reason="request 8")
+    db.backup(tmp_path / "kept")
+    db.backup(tmp_path / "new")
+    db.replay(tmp_path / "then", seq=before)
+    db.replay(tmp_path / "between", seq=before + 1)
+    worlddb.restore(tmp_path / "old", tmp_path / "restored", erasures_of=db.path)
+    worlddb.restore(tmp_path / "new", tmp_path / "again")
+    db.snapshot()
+    for name in ("store", "kept", "new", "then", "between", "restored", "again"):
+        assert traces(tmp_path / name, [GONE]) == [], name
+        with worlddb.open(tmp_path / name, embedder=None) as other:
+            assert other.verify(deep=True).findings == (), name
+            assert _texts(other, world) == ['""', '"tea"'], name
+    with worlddb.open(tmp_path / "restored", embedder=None) as other:
+        told = [each for each in other.log() if each.event == "struck_elsewhere"]
+        assert [each.why for each in told] == ["request 7", "request 8"]
+        other.replay(tmp_path / "once more", seq=before)
+        assert other.verify(deep=True).ok
+    with worlddb.open(tmp_path / "once more", embedder=None) as other:
+        assert other.verify(deep=True).ok and _texts(other, world) == ['""', '"tea"']
+
+
+def test_a_history_without_some_commits_has_not_what_was_erased(db: Database, tmp_path: Path) -> None:
+    world = _told(db)
+    other = db.create("Place", "Elsewhere")
+    db.state(world, [(B, Q, Literal(GONE))])
+    db.erase_literal(world, Literal(GONE), reason="request 7")
+    db.erase_literal(world, Literal(GONE, language="de"), reason="request 8")
+    erasing = db.view().seq
+    with pytest.raises(worlddb.InputError, match="cannot come back"):
+        db.replay(tmp_path / "never", without=[erasing])
+    for number, without in enumerate(([other.seq], [3], [5])):
+        folder = tmp_path / f"without {number}"
+        db.replay(folder, without=without)
+        with worlddb.open(folder, embedder=None) as made:
+            assert made.verify(deep=True).findings == ()
+            assert GONE not in str(_texts(made, world))
+        assert traces(folder, [GONE]) == []
+    assert not db.redecide().differing
+
+
+def test_an_erasure_reaches_forks_and_is_not_undone_by_a_merge(db: Database) -> None:
+    world = _told(db)
+    fork = db.fork(world).ref
+    again = db.fork(fork).ref
+    db.state(fork, [(B, P, Literal(GONE)), (B, P, Literal("milk"))])
+    db.erase_literal(world, Literal(GONE), reason="request 7")
+    for each in (world, fork, again):
+        assert f'"{GONE}"' not in _texts(db, each)
+    db.merge(fork)
+    assert _texts(db, world) == sorted([*LEFT, '"milk"'])
+    assert db.verify(deep=True).findings == ()
+    later = db.fork(world).ref
+    assert _texts(db, later) == _texts(db, world)
+    db.erase_literal(world, Literal(GONE, language="de"), reason="request 8")
+    assert _texts(db, later) == ['""', '"milk"', '"tea"']
+    assert traces(db.path, [GONE]) == []
+    assert db.verify(deep=True).findings == ()
+    db.rebuild()
+    assert db.verify(deep=True).findings == ()
+
+
+def test_an_erasure_in_a_fork_is_no_taking_back_in_its_origin(db: Database) -> None:
+    world = _told(db)
+    fork = db.fork(world).ref
+    db.erase_literal(fork, Literal(GONE), reason="request 7")
+    db.state(fork, [(B, P, Literal("milk"))])
+    stated = _texts(db, world)
+    db.merge(fork)
+    assert _texts(db, world) == sorted([*stated, '"milk"'])
+    assert f'"{GONE}"' not in _texts(db, fork)
+
+
+def test_a_bundle_goes_without_it_and_is_taken_in_as_it_is(db: Database, tmp_path: Path) -> None:
+    world = _told(db)
+    db.erase_literal(world, Literal(GONE), reason="request 7")
+    db.erase_literal(world, Literal(GONE, language="de"), reason="request 8")
+    db.export(world, tmp_path / "bundle")
+    assert traces(tmp_path, [GONE]) == []
+    with worlddb.open(tmp_path / "other", create=True, embedder=None) as other:
+        other.import_bundle(tmp_path / "bundle")
+        assert _texts(other, world) == ['""', '"tea"']
+        assert other.view().hash(world) == db.view().hash(world)
+        assert other.verify(deep=True).findings == ()
+        other.rebuild()
+        other.state(world, [(A, Q, Literal(GONE))])
+        assert other.verify(deep=True).findings == ()
+        other.export(world, tmp_path / "back")
+        assert worlddb.diff(tmp_path / "bundle", db.path, world=world).equal
+    db.import_bundle(tmp_path / "back")
+    assert db.verify(deep=True).findings == ()
+
+
+def test_a_bundle_of_a_store_that_still_has_it_does_not_bring_it_back(db: Database, tmp_path: Path) -> None:
+    world = _told(db)
+    db.export(world, tmp_path / "bundle")
+    with worlddb.open(tmp_path / "other", create=True, embedder=None) as other:
+        other.import_bundle(tmp_path / "bundle")
+        other.state(world, [(B, Q, Literal(GONE)), (B, Q, Literal("milk"))])
+        other.export(world, tmp_path / "back")
+    db.erase_literal(world, Literal(GONE), reason="request 7")
+    db.erase_literal(world, Literal(GONE, language="de"), reason="request 8")
+    db.import_bundle(tmp_path / "back")
+    assert _texts(db, world) == ['""', '"milk"', '"tea"']
+    assert traces(db.path, [GONE]) == []
+    assert db.verify(deep=True).findings == ()
+    db.rebuild()
+    assert _texts(db, world) == ['""', '"milk"', '"tea"']
+
+
+def test_sparql_and_exports_find_it_no_more_at_any_moment(db: Database) -> None:
+    world = _told(db)
+    then = db.view().seq
+    asked = "SELECT ?text WHERE { ?s ?p ?text FILTER(isLiteral(?text)) }"
+    assert GONE in str(db.view().sparql(asked, world=world))
+    db.erase_literal(world, Literal(GONE), reason="request 7")
+    db.erase_literal(world, Literal(GONE, language="de"), reason="request 8")
+    for view in (db.view(), db.view(seq=then)):
+        found = str(view.sparql(asked, world=world))
+        assert "tea" in found and GONE not in found
+        assert GONE.encode() not in view.write_rdf(world, "nquads")
+    db.sparql_update(f'INSERT DATA {{ {A} {P} "milk" }}', world=world)
+    assert "milk" in str(db.view().sparql(asked, world=world))
+
+
+def test_what_is_left_of_a_text_is_held_against_what_the_log_says(db: Database, tmp_path: Path) -> None:
+    world = _told(db)
+    db.erase_literal(world, Literal(GONE), reason="request 7")
+    place = 3, 1
+    with db._env.read() as txn:
+        stored = logs.LmdbLog(txn).blob(*place)
+    assert stored is not None
+    struck = codec.struck_in(stored)
+    assert struck is not None
+    db.close()
+
+    def put(value: bytes) -> None:
+        with lmdb.open(str(db.path), map_size=1 << 30, subdir=True) as raw, raw.begin(write=True) as txn:
+            txn.put(logs._BLOB.pack(logs._BLOBS, *place), value)
+
+    others = codec.struck(stored, [0, 1, 2], 3)  # Somebody took more, and made its hash anew.
+    for value in (others, stored.replace(b"tea", b"tee"), struck.left, codec.encode(["details", b"", [], "", {}, {}])):
+        put(value)
+        with worlddb.open(db.path, embedder=None) as opened:
+            found = opened.verify()
+            assert not found.ok and found.first_bad_seq == 3
+    put(stored)
+    with worlddb.open(db.path, embedder=None) as opened:
+        assert opened.verify(deep=True).ok
+
+
+def test_a_store_of_which_nothing_was_erased_so_has_the_format_that_older_releases_read(db: Database) -> None:
+    def mark() -> bytes:
+        with db._env.read() as txn:
+            return bytes(txn.get(b"\x01format", b""))
+
+    world = _told(db)
+    assert mark() == codec.encode(("worlddb", 1))
+    db.erase_literal(world, Literal(GONE), reason="request 7")
+    assert mark() == codec.encode(("worlddb", 2))
+
+
+def test_a_release_that_knows_nothing_of_it_refuses_the_store(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = _told(db)
+    db.erase_literal(world, Literal(GONE), reason="request 7")
+    db.close()
+    monkeypatch.setattr(logs, "STRUCK_FORMAT", 1)
+    with pytest.raises(NewerFormat, match="has format 2"):
+        worlddb.open(db.path, embedder=None)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_histories_of_statements_and_erasures_come_out_as_a_plain_model_says(db: Database, seed: int) -> None:
+    random, held, gone = Random(seed), dict[tuple[str, str], bool](), set[str]()
+    world = str(db.create("Place", "Bar").ref)
+    words = [f"word {number} of all" for number in range(6)]
+    for _ in range(40):
+        word, subject = random.choice(words), random.choice((A, B))
+        how = random.random()
+        if how < 0.5:
+            db.state(world, [(subject, P, Literal(word)), (subject, P, Literal("stays"))])
+            held[str(subject), word] = True
+            gone.discard(word)
+        elif how < 0.75:
+            db.unstate(world, [(subject, P, Literal(word))])
+            held.pop((str(subject), word), None)
+        else:
+            erased = db.erase_literal(world, Literal(word), reason="request")
+            if erased:
+                gone.add(word)
+                held = {key: True for key in held if key[1] != word}
+        told = sorted((str(each.subject), str(each.object)[1:-1]) for each in db.view().statements(world, predicate=P))
+        assert [each for each in told if each[1] != "stays"] == sorted(held)
+    assert traces(db.path, gone) == []
+    assert db.verify(deep=True).findings == ()
+    db.rebuild()
+    assert db.verify(deep=True).findings == ()
+
+
+def test_the_rest_of_a_statement_is_there_and_says_who_erased_what(db: Database) -> None:
+    world = _told(db)
+    db.erase_literal(world, Literal("tea"), reason="request 7")
+    [left] = db.view().erased_statements(world)
+    assert (left.subject, left.predicate, left.object, left.erased) == (A, P, None, ("object",))
+    assert (left.source, left.author, str(left)) == ({"file": "menu"}, "ann", f"{A} {P} (erased) .")
+    assert left.erasure is not None
+    assert (left.erasure.reason, left.erasure.author, left.erasure.seq) == ("request 7", "ann", db.view().seq)
+    db.erase(world, reason="request 8")
+    assert {each.erasure.reason for each in db.view().erased_statements(world) if each.erasure} == {
+        "request 7",
+        "request 8",
+    }
+
+
+def test_a_plan_counts_what_an_erasure_reaches_and_writes_nothing(db: Database) -> None:
+    world = _told(db)
+    other = db.create("Place", "Other").ref
+    db.state(other, [(A, P, Literal(GONE))])
+    fork = db.fork(world).ref
+    head = db.head()
+    plan = db.literal_erasure_plan(world, Literal(GONE))
+    assert set(plan.worlds) == {world, fork} and plan.elsewhere == (other,)
+    assert db.head() == head
+    receipt = db.erase_literal(world, Literal(GONE), reason="request 7")
+    proof = db.erasure_receipt(receipt)
+    assert {each.ref for each in proof.worlds} == {world, fork}
+    assert plan.texts == sum(len(each.literals) for each in proof.worlds)
+    assert db.check_erasure(proof).ok
+    assert db.literal_erasure_plan(world, Literal(GONE)).texts == 0
+    forged = worlddb.ErasureReceipt(
+        **{**{name: getattr(proof, name) for name in proof.__struct_fields__}, "author": "bob"}
+    )
+    assert not db.check_erasure(forged).ok
