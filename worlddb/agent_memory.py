@@ -11,7 +11,7 @@ import functools
 import itertools
 import numbers
 import re
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -34,6 +34,7 @@ from worlddb.memory_scopes import (
     Label,
     ScopeKey,
     Scopes,
+    check_one_line,
     check_scope_name,
     check_statement_type,
     erase_found,
@@ -337,7 +338,8 @@ class Memory:
         source = _checked_source(source)
         if not isinstance(properties, Mapping | None):
             raise errors.InputError(f"properties is {errors.shown(properties)}", 'Give values, such as {"priority": 2}')
-        labels = limits.checked_list(labels, "labels")
+        labels = _checked_labels(labels)
+        check_one_line(name, "name")
         compared = None if properties is None else dict(properties)
         marks = {"expires_at": expires_at, "ttl": ttl, "labels": labels, "pinned": pinned, "properties": compared}
         if isinstance(given, str):
@@ -480,7 +482,12 @@ class Memory:
     def expire(
         self, id: Any, *, expires_at: times.TimeLike | None = None, ttl: timedelta | float | None = None, why: str = ""
     ) -> Added:
-        """Hide a memory from ``expires_at`` on, or ``ttl`` after now; see :meth:`Database.expire`."""
+        """Hide a memory from ``expires_at`` on, or ``ttl`` after now; see :meth:`Database.expire`.
+
+        A person or thing is none: what is said of it is hidden one by one.
+        """
+        self._check_present()
+        self._memory(id)
         done = self._mark(id, lambda ref: self.db.expire(ref, expires_at=expires_at, ttl=ttl, why=why))
         notes = told_of_deadline(self.db.view(), done.id)
         return msgspec.structs.replace(done, notes=(*done.notes, *notes)) if notes else done
@@ -592,7 +599,8 @@ class Memory:
         limits.checked_number(max_tokens, "max_tokens", 1, 10**9)
         limits.checked_callable(count, "count")
         tokens = functools.partial(_counted, count or (lambda text: -(-len(text.encode()) // _BYTES_A_TOKEN)))
-        return prompt_text(self.recall(question, k=_CONTEXT, **asked), self._pinned(), tokens, max_tokens)
+        found = self.recall(question, k=_CONTEXT, **asked)
+        return prompt_text(found, self._pinned(), tokens, max_tokens, self._whole_view()._in_log_order)
 
     def profile(self, *, limit: int = 50) -> Profile:
         """Return what is known and holds, by type, without a question and without a model.
@@ -1041,10 +1049,14 @@ class Memory:
 
     def _memory(self, id: Any) -> records.World:
         """Return a memory that says something, and is not the entry of a person or thing."""
-        found = self._seen(id)
+        view, found = self._located(id)
         if found.type == ENTRY and not found.content and not found.erased:
+            told = (edge.source for edge in view.edges(found.ref, type=ABOUT, direction="in"))
+            about = [world for ref in itertools.islice(told, _MOST_NAMED) if (world := view.get(ref)) is not None]
+            known = ", ".join(f"{world.ref[:12]} {errors.shown(one_line(world.content))}" for world in about)
             raise errors.InputError(
-                f"{found.ref} is the name of a person or thing, which says nothing", "Give the id of a memory"
+                f"{errors.shown(id)} is the name of a person or thing, which says nothing",
+                f"Give the id of a memory; about it: {known}" if known else "Give the id of a memory",
             )
         return found
 
@@ -1090,6 +1102,28 @@ def _checked_source(given: Mapping[str, Any] | None) -> dict[str, Any]:
     return source
 
 
+def _checked_labels(given: Any) -> list[str]:
+    """Return labels as a list.
+
+    Raises:
+        InputError: they are no list of texts.
+    """
+    if isinstance(given, Mapping):
+        raise errors.InputError(
+            f"labels is {errors.shown(given)}, which has a value for each",
+            'Give a list such as ["work"], or properties',
+        )
+    if isinstance(given, str):
+        raise errors.InputError(
+            f"labels is {errors.shown(given)}, one text", 'Give a list, also of one, such as ["work"]'
+        )
+    labels = limits.checked_list(given, "labels")
+    for place, label in enumerate(labels):
+        if not isinstance(label, str):
+            raise errors.InputError(f"labels[{place}] is {errors.shown(label)}, not text", 'Give texts, such as "work"')
+    return sorted(labels) if isinstance(given, Set) else labels
+
+
 def _counted(count: Count, text: str) -> float:
     """Return how many tokens a text has by a caller's count.
 
@@ -1115,19 +1149,29 @@ joined: Final = scope_widening.joined
 """Joins the answers of a user's several worlds."""
 
 
-def prompt_text(found: records.Recall, pinned: Sequence[records.World], tokens: Measure, max_tokens: int) -> str:
-    """Return what a recall found as a text for a prompt; what is pinned comes first. See :meth:`Memory.context`."""
-    shown: dict[str, tuple[tuple[int, int, int], str]] = {}
+def prompt_text(
+    found: records.Recall,
+    pinned: Sequence[records.World],
+    tokens: Measure,
+    max_tokens: int,
+    in_log_order: Callable[[list[str]], list[str]],
+) -> str:
+    """Return what a recall found as a text for a prompt; what is pinned comes first. See :meth:`Memory.context`.
+
+    What began at one time stands as it was written: ``in_log_order`` puts references in that order.
+    """
+    shown: dict[str, tuple[tuple[int, int, int, int], str]] = {}
     known = {hit.ref: hit for hit in found.hits}
     later = {pair.earlier: pair.ref for pair in found.competing if pair.ref in known}
     hits: list[records.World | records.Hit] = [*pinned, *found.hits]
+    places = {ref: place for place, ref in enumerate(in_log_order([hit.ref for hit in hits]))}
     for hit in hits:
         said = one_line(hit.content or hit.name)
         line = f"- {_line(hit)}"
         line += _beside(hit, known, later)
         text = "\n".join([*(each for _, each in sorted(shown.values())), line])
         if said not in shown and tokens(text) <= max_tokens:
-            shown[said] = (0 if hit.pinned else 1, hit.valid.start, hit.seq), line
+            shown[said] = (0 if hit.pinned else 1, hit.valid.start, hit.seq, places[hit.ref]), line
     return "\n".join(line for _, line in sorted(shown.values()))
 
 

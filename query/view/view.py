@@ -591,6 +591,11 @@ class View:
         with self._snapshot() as snapshot:
             return snapshot.tables.node(self._named(snapshot, ref)).lineage.hex()
 
+    def _in_log_order(self, refs: list[str]) -> list[str]:
+        """References in the order in which the log first has them."""
+        with self._snapshot() as snapshot:
+            return sorted(refs, key=lambda ref: self._named(snapshot, ref))
+
     def keyed(self, key: str) -> records.World | None:
         """The world that a caller's ``key`` stands for, valid or not; ``None`` if the view knows none.
 

@@ -296,3 +296,47 @@ def test_two_messages_of_one_time_and_text_are_one(mem: Memory, db: Database) ->
 def call_write(db: Database, text: str, **given: Any) -> dict[str, Any]:
     told: dict[str, Any] = call(Session(db), "memory_write", text=text, user_id="ana", **given)
     return told
+
+
+def test_a_person_is_no_memory_to_hide_and_the_error_says_what_is_said_of_them(mem: Memory) -> None:
+    """The name went, and what was said of the person stayed."""
+    home = mem.add("Ana lives in Lisbon.", about="Bea").id
+    for wrong in (
+        lambda: mem.expire("Bea", ttl=60),
+        lambda: mem.correct("Bea", "Bea left."),
+        lambda: mem.forget("Bea"),
+    ):
+        with pytest.raises(worlddb.InputError) as caught:
+            wrong()
+        assert "'Bea' is the name of a person or thing" in str(caught.value)
+        assert f"{home[:12]} 'Ana lives in Lisbon.'" in caught.value.remedy
+    mem.expire(home, ttl=60)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"labels": {"work": True}}, "labels is {'work': True}"),
+        ({"labels": {1}}, "labels[0] is 1"),
+        ({"labels": ["work", 2]}, "labels[1] is 2"),
+        ({"labels": "work"}, "labels is 'work', one text"),
+        ({"name": "a\nname"}, r"name is 'a\nname', with a line end at character 2"),
+        ({"name": "a\u2028name"}, "with a line end at character 2"),
+        ({"type": "Fact\r"}, r"type is 'Fact\r', with a line end at character 5"),
+    ],
+)
+def test_labels_that_are_no_texts_and_names_of_two_lines_are_refused(
+    mem: Memory, given: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(worlddb.InputError) as caught:
+        mem.add("Ana lives in Lisbon.", **given)
+    assert said in str(caught.value) and caught.value.remedy and not mem.recall("Lisbon").hits
+    assert mem.add("Ana lives in Lisbon.", labels={"b", "a"}, name="home").ids
+
+
+def test_messages_of_one_time_stand_in_a_context_as_they_were_given(mem: Memory) -> None:
+    """They were in alphabetical order."""
+    said = [f"{word} is on the boat" for word in ("Zeno", "Ali", "Mia", "Ben")]
+    mem.add([{"role": "user", "content": each, "timestamp": "2025-05-01T10:00:00Z"} for each in said])
+    lines = mem.context("who is on the boat?").splitlines()
+    assert [line.split("ana: ")[1].split(" [")[0] for line in lines] == said

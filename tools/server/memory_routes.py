@@ -298,7 +298,11 @@ def context(desk: Desk, asked: Asked) -> Reply:
     how |= {"world": ref, "lanes": lanes, "min_confidence": query.min_confidence}
     found, _ = statements_of(lambda k: view.recall(query.text, k=k, **how), _CONTEXT_HITS)
     text = agent_memory.prompt_text(
-        found, view.pinned(ref), lambda said: -(-len(said.encode()) // _BYTES_A_TOKEN), query.max_tokens
+        found,
+        view.pinned(ref),
+        lambda said: -(-len(said.encode()) // _BYTES_A_TOKEN),
+        query.max_tokens,
+        view._in_log_order,
     )
     if asked.accepts == TEXT:
         return Reply(text.encode(), media_type=TEXT)
