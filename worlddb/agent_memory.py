@@ -311,7 +311,7 @@ class Memory:
         on_near: str = "note",
         expires_at: times.TimeLike | None = None,
         ttl: timedelta | float | None = None,
-        labels: Sequence[str] = (),
+        labels: Iterable[str] = (),
         pinned: bool = False,
         properties: Mapping[str, Any] | None = None,
     ) -> Added:

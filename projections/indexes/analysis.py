@@ -211,11 +211,43 @@ class Analysis(NamedTuple):
 
 
 class Term(NamedTuple):
-    """One thing that a query looks for: a token of a field, and what finding it is worth."""
+    """One thing that a query looks for: a token of a field, and what finding it is worth.
+
+    ``instead``: another form of a word of the query, which stands for that word.
+    """
 
     field: str
     text: str
     weight: float
+    instead: bool = False
+
+
+_IRREGULAR: Final = """
+    become became; begin began begun; bite bit bitten; blow blew blown; break broke broken; bring brought; build built;
+    burn burnt; buy bought; catch caught; choose chose chosen; come came; deal dealt; dig dug; draw drew drawn;
+    dream dreamt; drink drank drunk; drive drove driven; eat ate eaten; fall fell fallen; feed fed; feel felt;
+    fight fought; find found; fly flew flown; forget forgot forgotten; forgive forgave forgiven; freeze froze frozen;
+    get got gotten; give gave given; go went gone; grow grew grown; hang hung; hear heard; hide hid hidden; hold held;
+    keep kept; know knew known; lead led; lean leant; learn learnt; leave left; lend lent; light lit; lose lost;
+    make made; mean meant; meet met; pay paid; ride rode ridden; ring rang rung; run ran; say said; see saw seen;
+    seek sought; sell sold; send sent; shake shook shaken; shine shone; shoot shot; sing sang sung; sink sank sunk;
+    sit sat; sleep slept; slide slid; speak spoke spoken; spend spent; spin spun; stand stood; steal stole stolen;
+    stick stuck; strike struck; swear swore sworn; sweep swept; swim swam swum; swing swung; take took taken;
+    teach taught; tear tore torn; tell told; think thought; throw threw thrown; understand understood; wake woke woken;
+    wear wore worn; weep wept; win won; withdraw withdrew withdrawn; write wrote written
+"""
+"""English verbs with a past that no stemmer leads back to them, each with its forms; none that is mostly something
+else ("rose", "bore", "ground", "wound", "lay")."""
+
+
+@cache
+def _other_forms() -> dict[str, tuple[str, ...]]:
+    """The stem of each form of an irregular verb with those of its other forms."""
+    found: dict[str, tuple[str, ...]] = {}
+    for verb in _IRREGULAR.split(";"):
+        stems = tuple(dict.fromkeys(stem_analyzer(every=False).analyze(verb)))
+        found |= {stem: tuple(other for other in stems if other != stem) for stem in stems}
+    return found
 
 
 def prepare(text: str) -> Prepared:
@@ -271,6 +303,9 @@ def query_terms(text: str) -> tuple[Term, ...]:
     terms = [Term(PLAIN, word, PLAIN_BOOST) for word in stems]
     for stem in dict.fromkeys(stems.values()):
         terms += (Term(STEM, stem, 1.0), Term(NAME, stem, NAME_BOOST), Term(TYPE, stem, TYPE_BOOST))
+    if dropped is STOP_WORDS:
+        others = (other for stem in {*stems.values()} for other in _other_forms().get(stem, ()))
+        terms += (Term(STEM, other, 1.0, instead=True) for other in sorted({*others} - {*stems.values()}))
     return (*terms, *_gram_terms(found.runs))
 
 
@@ -631,7 +666,7 @@ def governed(instruction: str) -> frozenset[str]:
 
 def query_stems(text: str) -> frozenset[str]:
     """The stems by which a text in plain words is searched for."""
-    return frozenset(term.text for term in query_terms(text) if term.field == STEM)
+    return frozenset(term.text for term in query_terms(text) if term.field == STEM and not term.instead)
 
 
 def forget() -> None:

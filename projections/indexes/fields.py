@@ -206,9 +206,14 @@ _BESIDE_THE_TEXT: Final = (analysis.NAME, analysis.TYPE)
 
 
 def ceiling(terms: Sequence[analysis.Term], counts: Counts) -> float:
-    """The upper bound of a document's score by its words; names, which few have, and types come on top."""
+    """The upper bound of a document's score by its words.
+
+    Names, which few have, types and other forms of a word come on top.
+    """
     return sum(
-        term.weight * counts.rarity(term) * (BM25_K1 + 1) for term in terms if term.field not in _BESIDE_THE_TEXT
+        term.weight * counts.rarity(term) * (BM25_K1 + 1)
+        for term in terms
+        if term.field not in _BESIDE_THE_TEXT and not term.instead
     )
 
 

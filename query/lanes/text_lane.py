@@ -34,7 +34,7 @@ def _asked(text: str) -> tuple[int, int]:
     """How many stems, and how many characters of unspaced script, a query looks for."""
     terms = _terms(text)
     single = (term for term in terms if term.field == analysis.GRAMS and len(term.text) == 1)
-    return sum(term.field == analysis.STEM for term in terms), sum(1 for _ in single)
+    return sum(term.field == analysis.STEM and not term.instead for term in terms), sum(1 for _ in single)
 
 
 def coverage(text: str, words: Iterable[str]) -> float:

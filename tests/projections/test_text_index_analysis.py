@@ -247,3 +247,25 @@ def test_the_words_that_matched_are_those_with_a_sought_stem(said: list[tuple[st
     found = analyze(text)
     with_stem = dict.fromkeys(word for word, stem in zip(found.words, found.stems, strict=True) if stem in sought)
     assert matched_words(text, terms) == list(with_stem)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "found"),
+    [
+        ("What did Ana buy?", "Ana bought a bike", ["bought"]),
+        ("Who bought bikes?", "Tom wants to buy a bike", ["buy", "bike"]),
+        ("Where did they go?", "They went to Rome, and had gone to Bari", ["went", "gone"]),
+        ("What was she eating?", "She ate sushi", ["ate"]),
+        ("What had he taught?", "He teaches maths", ["teaches"]),
+        ("Wer hat das Buch, das er buy nennt?", "Er bought", []),
+    ],
+)
+def test_a_question_finds_the_other_forms_of_irregular_verbs(question: str, text: str, found: list[str]) -> None:
+    assert [word for word in matched_words(text, query_terms(question)) if word != "ana"] == found
+
+
+def test_another_form_stands_for_a_word_and_asks_for_no_more() -> None:
+    plain, irregular = query_terms("bikes ridden"), query_terms("bikes repaired")
+    assert [term.text for term in plain if term.instead] == ["ride", "rode"]
+    assert not any(term.instead for term in irregular)
+    assert len([term for term in plain if not term.instead]) == len(irregular)

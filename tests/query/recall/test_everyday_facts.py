@@ -397,3 +397,25 @@ def test_nothing_is_said_of_what_may_be_so_as_well(
     found = mem.recall(question)
     assert {hit.content for hit in found} == {earlier, later} and not found.competing and not found.note
     assert "later one says" not in mem.context(question) + str(mem.profile())
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("what did Ana buy?", "Ana bought a bike"),
+        ("where did Ana go?", "Ana went to Rome in May"),
+        ("what does Ana eat on Fridays?", "Ana ate sushi on Friday"),
+        ("what did Ana teach?", "Ana taught chemistry in Faro"),
+    ],
+)
+def test_what_somebody_did_is_found_by_a_question_of_what_they_did(
+    mem: worlddb.Memory, question: str, answer: str
+) -> None:
+    """Other facts of her came first: no stemmer leads "bought" to "buy"."""
+    for fact in (
+        *("Ana bought a bike", "Ana went to Rome in May", "Ana ate sushi on Friday", "Ana taught chemistry in Faro"),
+        *("Ana lives in Lisbon", "Ana likes tea", "Ana's birthday is in May", "Ana has a sister called Eva"),
+    ):
+        mem.add(fact, about="Ana")
+    hit = mem.recall(question).hits[0]
+    assert hit.content == answer and answer.split()[1] in hit.reason
