@@ -175,6 +175,18 @@ _HELD_BEFORE: Final = late(
 )
 """The same of a name in small letters, where the question asks who held something."""
 
+_DID_BEFORE: Final = late(
+    r"\b(?:where|what|which|who(?:m|se)?)\b[^.?!]{0,40}?\b(?:did(?:n['’]t)?\s+(?:\w+\s+){1,4}?"
+    r"(?:have|live|work|belong|cost|own|reside|stay|weigh|earn|prefer|use|drive|rent|study|teach|play)\b"
+    r"|(?:was|were)\s+(?:the\s+)?[\w'’-]+(?:['’]s?|\s+of)\s)[^.?!]{0,40}?"
+    r"(?P<said>\b(?:before|prior\s+to)\s+"
+    r"(?:(?:s?he|they|i|we|you|it)\s+(?:\w+ed|went|got|took|bought|began|became|came)\s+"
+    r"(?:(?:to|at|in|for|with|on)\s+)?)?"
+    r"(?!(?:the|a|an|my|your|our|his|her|its|their|this|that)\b)(?P<whom>[^\W\d_]\w*(?:\s+\w+){0,2}))\s*(?:\?|\Z)",
+    re.I,
+)
+"""The same of what lasts: "where did she live before she moved to Porto?"."""
+
 _TIMES: Final = frozenset(
     [
         *DAYS,
@@ -230,11 +242,17 @@ def wish(text: str) -> str:
     for form in (_BEFORE_WHOM, _BEFORE_THE_PRESENT):
         if (said := form.search(text)) is not None:
             return _shortened(said[0])
-    for form in (_BEFORE_SOMEBODY, _HELD_BEFORE):
+    named = _named_behind_before(text)
+    return "" if named is None else _shortened(named["said"])
+
+
+def _named_behind_before(text: str) -> re.Match[str] | None:
+    """What follows "before" in a question, if that names somebody or something."""
+    for form in (_BEFORE_SOMEBODY, _HELD_BEFORE, _DID_BEFORE):
         for found in form.finditer(text):
             if found["whom"].split()[0].casefold() not in _TIMES and not found["whom"][0].isdigit():
-                return _shortened(found["said"])
-    return ""
+                return found
+    return None
 
 
 _WORD_ALONE: Final = late(r"[^\W_]+")
@@ -397,6 +415,12 @@ class Question:
             if time.is_bound and (_LASTED.match(time.words) or _HELD.search(self.text)):
                 return time.words
         return said
+
+    @cached_property
+    def asks_before(self) -> str:
+        """Before whom or what it asks what held: "Hooli"; empty if it asks no such thing."""
+        named = _named_behind_before(self.text) if self.wish else None
+        return "" if named is None else named["whom"]
 
     @property
     def asks_for_change(self) -> bool:

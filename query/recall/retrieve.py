@@ -13,7 +13,7 @@ from itertools import combinations, islice
 from math import exp, log
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from worlddb.log.model.times import Interval
+from worlddb.log.model.times import ALWAYS, Interval
 from worlddb.projections.indexes.analysis import STANDING_WORDS, TASTE_WORDS
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, newest_version
@@ -37,6 +37,8 @@ SUPERSEDED: Final = "superseded"
 """As much of a hit that is shown because one before it has taken its place."""
 LATER: Final = "competes"
 """As much of a statement that began later than a better hit about the same subject that it competes with."""
+PRECEDED: Final = "preceded"
+"""As much of what held until something began that the question names, and comes before that."""
 THEN: Final = "then"
 """As much of what held at a time in the question, in the place of what is shown of now."""
 TRUST: Final = "trust"
@@ -505,10 +507,16 @@ def _find(
     """
     fitting = None if request.filters is None else filters.Filter(snapshot, window.spec, request.filters)
     inside = searched_world(window, snapshot, request)
-    gate = candidates.Gate(snapshot, inside, request.choice, request.least_trust, fitting, memories=True)
+
+    def gate_of(choice: valid_period.Choice) -> candidates.Gate:
+        return candidates.Gate(snapshot, inside, choice, request.least_trust, fitting, memories=True)
+
+    gate = gate_of(request.choice)
     compares = shows_now = request.group is None and request.choice == valid_period.Choice()
     # The same first hits are looked at whatever is wanted: the answer to fewer is the beginning of that to more.
-    asked = request._replace(k=max(request.k, LOOKED_AT)) if compares else request
+    is_before = request.group is None and request.choice.earlier and not request.choice.include_superseded
+    until = request.question.asks_before if is_before else ""
+    asked = request._replace(k=max(request.k, LOOKED_AT)) if compares or until else request
     guiding = _guiding(window, gate, lanes, request)
 
     def rank(asked: Request, gate: candidates.Gate = gate, lanes: ranking.Lanes = lanes) -> Found:
@@ -526,20 +534,11 @@ def _find(
     compares = compares and (request.in_order or len(ranked) > request.k)
     ranked, rivals = later_first(snapshot, ranked, by_trust=request.trust_weight > 0) if compares else (ranked, ())
     if request.choice.earlier and request.question.asks_for_change:
-        before = candidates.Gate(
-            snapshot,
-            inside,
-            valid_period.Choice(include_superseded=True),
-            request.least_trust,
-            fitting,
-            memories=True,
-        )
-        ranked = with_superseded(snapshot, before, ranked, request.k)
+        ranked = with_superseded(snapshot, gate_of(valid_period.Choice(include_superseded=True)), ranked, asked.k)
+        if until:
+            ranked = _until_named(until, gate, gate_of, ranked, partial(rank, asked), lanes)
     if shows_now and (past := past_times(request, snapshot.place.moment.valid)):
-        choices = (valid_period.Choice(period=period) for period in past)
-        then = [
-            candidates.Gate(snapshot, inside, choice, request.least_trust, fitting, memories=True) for choice in choices
-        ]
+        then = [gate_of(valid_period.Choice(period=period)) for period in past]
         ended = _ended_since(gate, then, partial(rank, asked), lanes)
         ranked = then_first(snapshot, then, sorted([*ranked, *ended], key=lambda each: -round(each.score, 6)))
     ranked = ranked if request.group is not None or request.covers is not None else ranked[: request.k]
@@ -567,6 +566,51 @@ def _ended_since(
             if gate.seen(node) is None and seen.row.type != _TURN and not snapshot.hides(node, None):
                 found.setdefault(node, hit._replace(parts={**hit.parts, THEN: 0.0}))
     return [hit for hit in found.values() if snapshot.body(hit.passed.seen.row) is not None]
+
+
+def _until_named(
+    name: str,
+    gate: candidates.Gate,
+    gate_of: Callable[[valid_period.Choice], candidates.Gate],
+    ranked: Sequence[ranking.Ranked],
+    rank: Callable[[candidates.Gate, ranking.Lanes], Found],
+    lanes: ranking.Lanes,
+) -> list[ranking.Ranked]:
+    """The hits, and before the first statement that names what the question does what held until that began.
+
+    That is what it superseded, said before, or competes with by its words, whether that has ended or not.
+    """
+    snapshot, words = gate.snapshot, claim_frame.words_of(name)
+    named = next((hit for hit in ranked[:LOOKED_AT] if _names_all(snapshot, hit, words)), None)
+    if named is None or named.passed.seen.validity.start <= ALWAYS:
+        return list(ranked)
+    node, began = named.passed.node, named.passed.seen.validity.start
+    then = gate_of(valid_period.Choice(period=valid_period.Period(Interval(began - 1, began), throughout=False)))
+    found = {hit.passed.node: hit for hit in [*ranked[:LOOKED_AT], *_ended_since(gate, [then], rank, lanes)]}
+    said = {each: one for each, hit in found.items() if (one := _stated(snapshot, hit)) is not None}
+    earlier = {pair.earlier for pair in _competing(snapshot, said) if pair.later == node}
+    earlier |= {other for other, _ in _superseded(snapshot, then, node)} & found.keys()
+    order = [node, *sorted(earlier, key=lambda each: _since(found[each].passed.seen))][::-1]
+    if (own := then.seen(node)) is not None and snapshot.body(own.row) is not None:
+        named = named._replace(passed=named.passed._replace(seen=own), parts={**named.parts, PRECEDED: 0.0})
+    found[node] = named
+    at = next(place for place, hit in enumerate(ranked) if hit.passed.node == node)
+    above = [hit for hit in ranked[:at] if hit.passed.node not in earlier]
+    until = [
+        found[each]
+        if each == node
+        else found[each]._replace(
+            score=named.score, parts={**found[each].parts, PRECEDED: named.score - found[each].score}
+        )
+        for each in order
+    ]
+    return [*above, *until, *(hit for hit in ranked[at + 1 :] if hit.passed.node not in earlier)]
+
+
+def _names_all(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked, words: frozenset[str]) -> bool:
+    """True if a hit is a statement that has some words."""
+    body = None if hit.passed.seen.row.type == _TURN else snapshot.body(hit.passed.seen.row)
+    return body is not None and bool(words) and words <= claim_frame.words_of(body.content)
 
 
 def _guiding(window: Window, gate: candidates.Gate, lanes: ranking.Lanes, request: Request) -> ranking.Guiding:

@@ -109,7 +109,7 @@ What was due 13/13/2024? | | 13/13/2024 |
 What did we do on 3/5/2024? | | 3/5/2024 |
 What happened in the fifth quarter of 2022? | | fifth quarter of 2022 |
 Who phoned after the wedding? | | after the wedding |
-What did I own before we moved to Porto? | | before we moved |
+What did I own before we moved to Porto? | | before we moved | before
 What did she say during the storm? | | during the storm |
 What has changed since the merger? | | since the merger | before
 What was the rent since we moved? | | since we moved |

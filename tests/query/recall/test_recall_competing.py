@@ -11,7 +11,7 @@ import pytest
 
 import worlddb
 from worlddb import Database, ManualClock, Recall
-from worlddb.query.question.question import asks_for_change
+from worlddb.query.question.question import Question, asks_for_change
 
 
 @pytest.fixture
@@ -197,7 +197,9 @@ def test_who_came_before_somebody_is_shown_with_who_came_after(db: Database) -> 
     db.link(leah, "supersedes", tom, valid_from="2023-01-01")
     assert refs(db.view().recall("Who leads the search team?")) == [leah]
     found = db.view().recall("Who led the search team before Leah?")
-    assert refs(found) == [leah, tom] and "the question asks for change" in found.note
+    assert refs(found) == [tom, leah] and "the question asks for change" in found.note
+    assert "held until what the question names began" in found.hits[0].reason
+    assert refs(db.view().recall("Who led the search team before?")) == [leah, tom]
 
 
 def test_a_long_text_is_judged_in_the_time_of_reading_it() -> None:
@@ -316,3 +318,53 @@ def test_a_question_of_nothing_in_a_world_that_is_not_there_is_refused_like_any_
     for question in ("?", "lamp"):
         with pytest.raises(worlddb.UnknownReference):
             db.view().recall(question, world="Nowhere")
+
+
+@pytest.mark.parametrize("way", ["said", "replaced", "corrected", "ended"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where did Ana work before Hooli?",
+        "where did ana work before hooli",
+        "Where did Ana work before she joined Hooli?",
+        "What was Ana's job before Hooli?",
+    ],
+)
+def test_what_held_before_something_that_a_question_names_comes_first(tmp_path: Path, question: str, way: str) -> None:
+    """What had ended was not found, and what was corrected stood behind what took its place."""
+    clock = ManualClock(worlddb.parse_time("2024-06-01T12:00:00Z"))
+    with worlddb.memory(tmp_path / "store", user="bo", clock=clock) as mem:
+        mem.add("Ana likes tea", about="Ana", since="2023-01-01")
+        mem.add("Hooli has an office in Porto", about="Hooli", since="2023-01-01")
+        acme = mem.add("Ana works at Acme as a baker", about="Ana", since="2023-01-01").id
+        hooli, begun = "Ana works at Hooli", "2024-01-01"
+        if way == "corrected":
+            mem.correct(acme, hooli, since=begun)
+        else:
+            mem.add(hooli, about="Ana", since=begun, replaces=acme if way == "replaced" else ())
+        if way == "ended":
+            mem.forget(acme, since=begun)
+        found = mem.recall(question)
+        assert found.hits[0].content == "Ana works at Acme as a baker"
+        assert found.hits[0].reason.endswith("held until what the question names began")
+        (second,) = [hit for hit in found.hits if hit.content == hooli] or found.hits[0].others
+        assert second.content == hooli and mem.recall(question, k=1).hits[0].ref == acme
+        assert mem.recall("Where does Ana work?").hits[0].content == hooli
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("Where did Ana work before Hooli?", "Hooli"),
+        ("where did ana live before porto", "porto"),
+        ("Where did she live before she moved to Porto?", "Porto"),
+        ("What car did Tom drive before the accident?", ""),
+        ("Where did I live before May 2023?", ""),
+        ("Who led the team before Leah Brown?", "Leah Brown"),
+        ("What did I eat before dinner?", ""),
+        ("Where does Ana work?", ""),
+        ("Where did Ana work before?", ""),
+    ],
+)
+def test_what_is_asked_to_come_before_is_known_by_its_name(question: str, named: str) -> None:
+    assert Question(question, 0).asks_before == named
