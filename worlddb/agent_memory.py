@@ -545,7 +545,7 @@ class Memory:
             return forgotten
 
     def _every_scope(self) -> list[str]:
-        refs = [world.ref for world in self._scopes.ever(self.db.view(), cast(Label, self._label))]
+        refs = self._scopes.ever(self.db.view(), cast(Label, self._label))
         if not refs:
             raise errors.UnknownReference(f"There is no user {self.user!r:.80} here", "Give the name as it was written")
         return refs

@@ -2321,15 +2321,16 @@ class Database(WriteCalls):
         raise errors.UnavailableError("Others begin what is to be erased, again and again", "Try again")
 
     def refs_of_user(self, name: Any, *, world: Any = None) -> list[str]:
-        """The references of the worlds that :meth:`forget_user` erases, with all in them."""
+        """The references of the worlds that :meth:`forget_user` erases, with all in them: forks of theirs, too."""
         view = self.view()
         try:
-            return [found.ref for found in view.worlds_of_user(name, world=world)]
+            found = [each.ref for each in view.worlds_of_user(name, world=world)]
         except errors.InputError:
             # Whoever gives a reference means that world, whatever it is called.
             if type(ids.as_ref(name)) is str:
                 raise
-            return [view.reference_of(name)]
+            found = [view.reference_of(name)]
+        return view._with_forks(found)
 
     def erasure_receipt(self, erasure: outcome.Receipt | int) -> erasure_notes.ErasureReceipt:
         """Give the receipt of an erasure, to be kept.

@@ -189,10 +189,10 @@ class Scopes:
         found = view.find(name=str(label), type=SCOPE, include_superseded=include_retired, **shown)
         return [world for world in found if self.is_scope(view, world) and _is_of(world, label)]
 
-    def ever(self, view: View, label: Label) -> list[World]:
-        """Return the scope worlds of a label, also those that lie in this world at another time alone."""
+    def ever(self, view: View, label: Label) -> list[str]:
+        """Return the scopes of a label, also those that lie in this world at another time alone, and their forks."""
         found = view.find(name=str(label), type=SCOPE, include_superseded=True)
-        return [world for world in found if _is_of(world, label) and self._lies_here(view, world)]
+        return view._with_forks(world.ref for world in found if _is_of(world, label) and self._lies_here(view, world))
 
     def _lies_here(self, view: View, world: World) -> bool:
         edges = view.edges(world.ref, type="contains", direction="in", include_superseded=True)

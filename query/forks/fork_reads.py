@@ -1,5 +1,7 @@
 """What a view knows of forks: which worlds go on from which, and what of them was merged."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from worlddb.log.model import events as ev
@@ -78,6 +80,15 @@ def forks_of(snapshot: VisibleSnapshot, node: int) -> list[Fork]:
     rows = fork_rows.copies_of(snapshot.every_row, node, snapshot.place.moment.seq)
     found = (_shown(snapshot, row) for row in rows if row.how == fork_rows.TOP)
     return sorted((each for each in found if each is not None), key=lambda each: (each.seq, each.ref))
+
+
+def with_forks(snapshot: VisibleSnapshot, nodes: Iterable[int]) -> list[int]:
+    """Some worlds, and what goes on from them in forks of them or of worlds around them, at any remove."""
+    found = [*nodes]
+    for node in found:
+        rows = fork_rows.copies_of(snapshot.every_row, node, snapshot.place.moment.seq)
+        found += [row.node for row in rows if row.how != fork_rows.BROUGHT and row.node not in found]
+    return found
 
 
 def _shown(snapshot: VisibleSnapshot, row: fork_rows.ForkRow) -> Fork | None:

@@ -606,7 +606,7 @@ _SCOPE: Final = "user:"
 
 
 def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, inside: int) -> list[records.World]:
-    """The worlds that hold what is a user's, in log order, retired ones too.
+    """The worlds that hold what is a user's, in log order, retired ones too, and no forks of them.
 
     These are the scopes ``user:NAME``, and the world of type ``User`` of this name. A name that is that of a scope
     itself, ``user:ana``, means it, unless somebody's own name is that. Any other world of the name, a tenant's or a
@@ -627,7 +627,8 @@ def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, 
     own = [
         each for each in scopes if composed(each.name) in (f"{_SCOPE}{meant}", meant) and each.name.startswith(_SCOPE)
     ]
-    found = own + [world for world in typed if composed(world.name) == meant]
+    own = list(_no_forks(snapshot, iter(own)))
+    found = own + list(_no_forks(snapshot, (world for world in typed if composed(world.name) == meant)))
     if not found:
         near = sorted({world.name.removeprefix(_SCOPE) for world in (*scopes, *typed)})
         there = [

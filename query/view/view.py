@@ -975,6 +975,14 @@ class View:
         with self._snapshot() as snapshot:
             return fork_reads.forks_of(snapshot, self._named(snapshot, world))
 
+    def _with_forks(self, refs: Iterable[str]) -> list[str]:
+        """Some worlds, and those that go on from them in forks, at any remove."""
+        from worlddb.query.forks import fork_reads
+
+        with self._snapshot() as snapshot:
+            nodes = [self._named(snapshot, ref) for ref in refs]
+            return [snapshot.tables.node(node).lineage.hex() for node in fork_reads.with_forks(snapshot, nodes)]
+
     def forked_from(self, world: Any) -> Fork | None:
         """What a world goes on from, if it or a world around it was forked; ``None`` where the view does not see that.
 

@@ -1131,7 +1131,7 @@ def consolidate(session: Session, given: tool_arguments.Consolidate, call: Call)
 
 
 def _scopes_ever(session: Session, label: Label) -> list[str]:
-    refs = [scope.ref for scope in session.ever(session.view(), label)]
+    refs: list[str] = session.ever(session.view(), label)
     if not refs:
         raise UnknownReference(f"There is no scope {mcp_wording.named(str(label))}", "See memory_list_scopes")
     return refs

@@ -384,6 +384,33 @@ def test_a_user_of_the_name_who_lies_elsewhere_is_another_one(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("how", ["memory", "store", "server"])
+@pytest.mark.parametrize("place", ["beside", "elsewhere", "of a fork", "retired"])
+def test_what_was_tried_in_a_fork_of_a_user_is_forgotten_with_them(tmp_path: Path, how: str, place: str) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        ana = worlddb.memory(db, user="ana", session="talk")
+        ana.add("Ana lives in Porto.")
+        ana.add([{"role": "user", "content": "I like marzipan."}])
+        own = db.view().worlds_of_user("ana")[0].ref
+        fork = db.fork(own, "what if", into=db.create("Topic", "Lab") if place == "elsewhere" else None).ref
+        db.create("Fact", "", content="In the fork Ana sells quicksilver.", world=fork)
+        if place == "of a fork":
+            db.create("Fact", "", content="She buys rosewater.", world=db.fork(fork, "what then").ref)
+        if place == "retired":
+            db.retire(fork)
+        assert [each.ref for each in db.view().worlds_of_user("ana")] == [own]
+        if how == "memory":
+            ana.forget_user(reason="r")
+        elif how == "store":
+            db.forget_user("ana", reason="r")
+        else:
+            (tool,) = (each for each in catalogue.tools_of("operator") if each.name == "memory_forget_user")
+            given = {"user_id": "ana", "reason": "r", "confirm": "user:ana"}
+            tool.run(Session(db), msgspec.convert(given, tool.takes), Call("a client", tool.name))
+        assert db.verify(deep=True).ok
+    assert not traces(tmp_path / "store", ["Porto", "marzipan", "quicksilver", "rosewater"])
+
+
+@pytest.mark.parametrize("how", ["memory", "store", "server"])
 def test_what_another_process_begins_for_a_user_while_they_are_forgotten_is_erased_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:

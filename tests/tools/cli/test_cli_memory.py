@@ -38,6 +38,18 @@ def test_a_user_moves_and_the_command_line_says_where_to(run: Here) -> None:
         assert found[0].source["mail"] == "7"
 
 
+def test_what_is_tried_in_a_fork_of_a_user_is_no_memory_of_theirs(run: Here, tmp_path: Path) -> None:
+    run.json("remember", "Ana lives in Lisbon.", *HOME)
+    fork = run.json("fork", "user:ana", "--name", "what if")["refs"][0]
+    run.json("create", "Fact", "", "--content", "Ana sells her boat.", "--world", fork)
+    found = run.json("recall", "does Ana sell her boat?", "--user", "ana")
+    assert [hit["content"] for hit in found["hits"]] == ["Ana lives in Lisbon."]
+    tried = run.json("recall", "does Ana sell her boat?", "--confine", fork)
+    assert tried["hits"][0]["content"] == "Ana sells her boat."
+    run.json("export", "--user", "ana", str(tmp_path / "ana.jsonl"), "--format", "jsonl")
+    assert "boat" not in (tmp_path / "ana.jsonl").read_text()
+
+
 def test_a_bare_name_is_no_answer_and_a_tag_finds_what_it_stands_for(run: Here) -> None:
     home = run.json("remember", "Ana lives in Lisbon.", *HOME)["ref"]
     run.json("tag", home, "told")
