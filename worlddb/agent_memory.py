@@ -399,25 +399,29 @@ class Memory:
         if it has passed. What it says already is not written again, and a note says so.
         """
         self._check_present()
-        said: Any = text
-        if not isinstance(said, str) or limits.is_blank(said):
+        given: Any = text
+        if not isinstance(given, str) or limits.is_blank(given):
             raise errors.InputError(f"The text is {errors.shown(text)}", "Say what holds instead, or call forget")
         found = self._memory(id)
         if since is None and until is None and not replace_later and not found.closed and found.content == text:
             notes = (f"{found.ref} says so already, so nothing was written", *hidden_still(found, self.db.view().valid))
             return Added(ids=(found.ref,), seq=self.db.head().seq, notes=notes)
         now = self.db.view().valid
-        begins, ends = now if since is None else times.parse_time(since, "since"), found.valid.end
-        if since is None and ends <= now:
-            raise errors.InputError(
-                f"{found.ref} held until {times.format_time(ends)}, and not any more",
-                f"Give since and until for what it said then, such as since={times.format_time(found.valid.start)!r},"
-                " or add what holds now",
-            )
-        if until is None and not replace_later and begins < ends < times.FOREVER:
-            until = ends
-        said = {"content": text, "valid_from": since, "valid_to": until, "replace_later": replace_later, "why": why}
-        receipt = looked(lambda: self._revised_where_it_lies(found.ref, since, {**said, "source": self._source({})}))
+        begins, ends = now if since is None else times.parse_time(since, "since"), until
+        if found.valid.end < times.FOREVER:
+            said = [each for each in self.history(found.ref) if each.spans or each.valid.start < each.valid.end]
+            last = max(said, key=lambda each: each.valid.end, default=found)
+            if since is None and last.valid.end <= now:
+                first, end = times.format_time(last.valid.start), times.format_time(last.valid.end)
+                raise errors.InputError(
+                    f"{found.ref} held until {end}, and not any more",
+                    f"Give since and until for what it said then, such as since={first!r}, or add what holds now",
+                )
+            if until is None and not replace_later and begins < last.valid.end < times.FOREVER:
+                later = [each.valid.start for each in said if each.start == "stated" and each.valid.start > begins]
+                ends = min(later, default=last.valid.end)
+        told = {"content": text, "valid_from": since, "valid_to": ends, "replace_later": replace_later, "why": why}
+        receipt = looked(lambda: self._revised_where_it_lies(found.ref, since, {**told, "source": self._source({})}))
         done = self._told_to_come(self._done(receipt, [found.ref]), since)
         notes = (*done.notes, *self._goes_on(found.ref, text, begins, until), *hidden_still(found, now))
         return msgspec.structs.replace(done, notes=notes)

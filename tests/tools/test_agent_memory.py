@@ -459,6 +459,29 @@ def test_a_memory_has_a_hole_and_all_that_follows_is_replaced_if_asked_for(mem: 
     assert said() == ["2024-01 150.", "2024-07 150.", "2025-01 175."]
 
 
+@pytest.mark.parametrize("how", ["stated", "forgotten"])
+def test_a_correction_of_what_ends_stops_where_a_later_one_begins(mem: worlddb.Memory, how: str) -> None:
+    """It ran to the end of the memory, over what had been said of the time behind it."""
+    rent = mem.add("The rent is 150.", since="2024-01-01", until="2025-01-01" if how == "stated" else None)
+    mem.correct(rent, "The rent is 190.", since="2024-09-01")
+    mem.correct(rent, "The rent is 180.", since="2024-07-01", until="2024-08-01")
+    if how == "forgotten":
+        mem.forget(rent, since="2025-01-01")
+    mem.correct(rent, "The rent is 170.", since="2024-05-01")
+
+    def said() -> list[str]:
+        periods = mem.db.view().coalesced(rent.ids[0])
+        return [f"{worlddb.format_time(period.valid.start)[:7]} {period.content[-4:]}" for period in periods]
+
+    before = ["2024-01 150.", "2024-05 170.", "2024-07 180.", "2024-08 150.", "2024-09 190."]
+    assert said() == before
+    with pytest.raises(worlddb.InputError, match="held until 2025-01-01"):
+        mem.correct(rent, "The rent is 200.")
+    mem.correct(rent, "The rent is 195.", since="2024-10-01")
+    assert said() == [*before, "2024-10 195."]
+    assert mem.db.view().coalesced(rent.ids[0])[-1].valid.end == worlddb.parse_time("2025-01-01")
+
+
 def test_every_call_has_a_twin_to_await(mem: worlddb.Memory) -> None:
     async def day() -> tuple[str, str, int, int]:
         added = await mem.aadd("Ana lives in Lisbon.", about="Ana")
