@@ -14,12 +14,7 @@ from typing import Any
 PATIENCE_SECONDS = 180.0
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(
-    [
-        *("worlddb.public", "worlddb.tools.cli.main", "worlddb.tools.mcp.server"),
-        *("tests.support.faults.jobs", "tests.support.faults.remote", "tests.support.programs"),
-    ]
-)
+_CONTEXT.set_forkserver_preload(["tests.support.faults.preloaded"])
 
 
 class Acknowledged:
