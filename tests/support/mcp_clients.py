@@ -13,12 +13,18 @@ import anyio
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from tests.support.programs import Piped
 from tests.support.serving import PATIENCE_SECONDS
 
 
 def command(store: Path, *options: str) -> list[str]:
     """What starts a server on a store."""
     return [sys.executable, "-m", "worlddb", "--store", str(store), "mcp", *options]
+
+
+def started(store: Path) -> Piped:
+    """A server on a store that is spoken to byte for byte, without what starting Python takes."""
+    return Piped("worlddb", "--store", store, "mcp", cwd=store.parent)
 
 
 def together(work: Callable[[], Awaitable[None]], patience_seconds: float = PATIENCE_SECONDS) -> None:

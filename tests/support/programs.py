@@ -15,13 +15,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from multiprocessing import reduction
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tests.support.faults import children
 
 Environment = Mapping[str, str]
+_PATIENCE_SECONDS = 180.0
 
 
 class _Descriptor:
@@ -82,6 +84,38 @@ class Program:
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
+
+
+class Piped(Program):
+    """A program whose input is written and whose output is read while it runs; what it says of errors is not."""
+
+    def __init__(self, module: str, *words: object, cwd: Path) -> None:
+        (given, to_it), (from_it, taken) = os.pipe(), os.pipe()
+        self.stdin, self.stdout = open(to_it, "wb"), open(from_it, "rb")  # noqa: SIM115
+        errors = os.open(os.devnull, os.O_WRONLY)
+        try:
+            super().__init__(module, words, streams=(given, taken, errors), cwd=cwd, environment=os.environ)
+        finally:
+            for number in (given, taken, errors):
+                os.close(number)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for stream in (self.stdin, self.stdout):
+            with suppress(OSError):
+                stream.close()
+        if error != (None, None, None):
+            self.kill()
+        self.wait(_PATIENCE_SECONDS)
+
+    def ended(self) -> bytes:
+        """Close its input, wait for its end, and give what it wrote in the meantime; it must end without an error."""
+        self.stdin.close()
+        rest = self.stdout.read()
+        assert self.wait(_PATIENCE_SECONDS) == 0
+        return rest
 
 
 def _run(module: str, words: list[str], cwd: str, environment: dict[str, str], streams: list[int]) -> None:

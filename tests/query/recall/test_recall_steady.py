@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -22,12 +21,12 @@ QUESTIONS: Final = (
 WANTED: Final = (1, 2, 3, 5, 6, 10, 11, 18, 31)
 
 
-@pytest.fixture(params=[1, 2, pytest.param(3, marks=pytest.mark.soak)])
-def asked(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+@pytest.fixture(params=[1, *(pytest.param(each, marks=pytest.mark.soak) for each in (2, 3))], scope="module")
+def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """Sessions of turns about an entity, some of which contradict or supersede earlier ones."""
     draw = random.Random(request.param)
     clock = ManualClock(worlddb.parse_time("2024-06-01T12:00:00Z"))
-    with worlddb.open(tmp_path / "store", clock=clock, background=False) as db:
+    with worlddb.open(tmp_path_factory.mktemp("asked") / "store", clock=clock, background=False) as db:
         mara = db.create("Entity", "Mara").ref
         facts: list[str] = []
         for number in range(12):

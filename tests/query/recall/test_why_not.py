@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +15,22 @@ from worlddb import Database, InputError, UnknownReference
 QUESTION = "When does the night train leave?"
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Any:
-    with worlddb.open(tmp_path / "store", author="ana") as opened:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store, closed."""
+    with worlddb.open(tmp_path_factory.mktemp("made") / "store", author="ana") as opened:
         for number in range(100):
             opened.create("Note", f"train {number}", content=f"The night train leaves from platform {number}")
         opened.create("Note", "cat", content="The cat sleeps on the sofa")
         opened.embed()
+        return opened.path
+
+
+@pytest.fixture
+def db(made: Path, tmp_path: Path) -> Iterator[Database]:
+    """A copy of it, opened."""
+    shutil.copytree(made, tmp_path / "store")
+    with worlddb.open(tmp_path / "store", author="ana") as opened:
         yield opened
 
 

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ from typing import Any
 import pytest
 
 import worlddb
+from tests.support.programs import Program
 from tests.support.running import Here, Small, elsewhere, small_store
+from tests.support.tidy.tree import ROOT
 from worlddb.tools.cli.base.page import visible, visible_json
 from worlddb.tools.cli.base.wire import one_line
 
@@ -45,21 +48,38 @@ def test_a_full_disk_behind_stdout_is_told_in_a_line(argv, made):
     assert b"Exception ignored" not in done.stderr
 
 
+def closed_pipe() -> int:
+    """The end of a pipe that nobody reads."""
+    read, write = os.pipe()
+    os.close(read)
+    return write
+
+
 def unheard(
     *argv: object, into: str, unbuffered: bool = False, both: bool = False
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a command whose answer goes to a full disk or to a pipe that nobody reads."""
-    if into == "full":
-        write = os.open("/dev/full", os.O_WRONLY)
-    else:
-        read, write = os.pipe()
-        os.close(read)
+    write = os.open("/dev/full", os.O_WRONLY) if into == "full" else closed_pipe()
     command = [sys.executable, *(["-u"] if unbuffered else []), "-m", "worlddb", *map(str, argv)]
     try:
         stderr = write if both else subprocess.PIPE
         return subprocess.run(command, stdout=write, stderr=stderr, timeout=180, check=False)
     finally:
         os.close(write)
+
+
+def told_nobody(*argv: object) -> subprocess.CompletedProcess[bytes]:
+    """Run a command whose answer goes to a pipe that nobody reads, in a process that begins with the engine loaded."""
+    with open(os.devnull, "rb") as nothing, tempfile.TemporaryFile() as errors:
+        write = closed_pipe()
+        try:
+            streams = (nothing.fileno(), write, errors.fileno())
+            program = Program("worlddb", argv, streams=streams, cwd=ROOT, environment=os.environ)
+        finally:
+            os.close(write)
+        code = program.wait(180)
+        errors.seek(0)
+        return subprocess.CompletedProcess([*map(str, argv)], code, b"", errors.read())
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
@@ -118,13 +138,13 @@ def test_work_that_is_no_commit_is_told_as_done_and_a_refusal_is_not(made, tmp_p
         ([*store, "rebuild"], "verify"),
     ):
         given = [*(["--store", tmp_path / "the first"] if argv == ["init"] else []), *argv]
-        done = unheard(*given, into="pipe")
+        done = told_nobody(*given)
         assert done.returncode == 6, done
         (command,) = re.findall("`worlddb (.+)`", done.stderr.decode())
         assert command.endswith(seen)
         assert elsewhere(*shlex.split(command), cwd=tmp_path).code == 0
-    assert unheard(*store, "retire", "root", into="pipe").returncode == 3
-    assert unheard(*store, "show", "Search team", into="pipe").returncode == 128 + signal.SIGPIPE
+    assert told_nobody(*store, "retire", "root").returncode == 3
+    assert told_nobody(*store, "show", "Search team").returncode == 128 + signal.SIGPIPE
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGPIPE there")

@@ -18,7 +18,7 @@ import pytest
 import worlddb
 from tests.conftest import ROOT_SEED
 from tests.support import mcp_fuzz
-from tests.support.mcp_clients import command
+from tests.support.mcp_clients import command, started
 from tests.support.serving import HELLO, PATIENCE_SECONDS, message, request, send, serving
 
 EVERY = 25
@@ -181,8 +181,7 @@ def test_a_client_that_reads_slowly_gets_every_answer(store: Path) -> None:
         for number in range(50):
             tx.create("Fact", "", content=f"{number} " + "x" * 1_000, resolve=False)
     asked = 20
-    with subprocess.Popen(command(store), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
-        assert run.stdin is not None and run.stdout is not None
+    with started(store) as run:
         run.stdin.write(json.dumps(HELLO).encode() + b"\n")
         run.stdin.write(b"".join(message("tools/list", 100 + number) + b"\n" for number in range(asked)))
         run.stdin.write(b"".join(BIG.replace(b": 3", b": %d" % (200 + number)) + b"\n" for number in range(asked)))
@@ -196,7 +195,7 @@ def test_a_client_that_reads_slowly_gets_every_answer(store: Path) -> None:
         lines = [json.loads(line) for line in got.splitlines()]
         assert {line["id"] for line in lines} == {1, *range(100, 100 + asked), *range(200, 200 + asked)}
         assert not any("error" in line or line["result"].get("isError") for line in lines)
-        assert run.communicate(timeout=PATIENCE_SECONDS)[0] == b"" and run.returncode == 0
+        assert run.ended() == b""
 
 
 def test_a_client_that_has_closed_its_end_and_reads_nothing_is_given_up(store: Path) -> None:

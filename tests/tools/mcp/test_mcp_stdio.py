@@ -16,7 +16,7 @@ from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
 import worlddb
-from tests.support.mcp_clients import answer, command, connected, together
+from tests.support.mcp_clients import answer, command, connected, started, together
 from tests.support.serving import HELLO, PATIENCE_SECONDS
 from worlddb.tools.cli.process import PIPE_CLOSED
 from worlddb.tools.mcp.catalogue import TOOLS
@@ -148,16 +148,14 @@ def test_a_stream_of_rubbish_is_survived_and_the_end_of_it_ends_the_process(tmp_
         b'{"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": "memory_list", "arguments": {}}}',
     ]
     store = tmp_path / "store"
-    with subprocess.Popen(command(store), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
-        assert run.stdin is not None and run.stdout is not None
+    with started(store) as run:
         run.stdin.write(b"\n".join(lines) + b"\n")
         run.stdin.flush()
         answers: dict[int, Any] = {}
         while 9 not in answers:
             told = json.loads(run.stdout.readline())
             answers[told["id"]] = told
-        out, _ = run.communicate(timeout=PATIENCE_SECONDS)
-        assert run.returncode == 0 and out == b""
+        assert run.ended() == b""
     assert answers[1]["result"]["serverInfo"]["name"] == "worlddb"
     assert {number: "error" in told for number, told in answers.items()} == {
         1: False,
@@ -178,10 +176,9 @@ def test_a_request_that_is_no_text_is_answered_with_what_is_wrong(tmp_path: Path
         (write % '"x"').encode() + b'\\uD800"}}}',
         (write % 4).encode() + b'\\ud83d\\ude00"}}}',
     ]
-    with subprocess.Popen(
-        command(tmp_path / "store"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as run:
-        out, _ = run.communicate(b"\n".join([json.dumps(HELLO).encode(), *asked]) + b"\n", timeout=PATIENCE_SECONDS)
+    with started(tmp_path / "store") as run:
+        run.stdin.write(b"\n".join([json.dumps(HELLO).encode(), *asked]) + b"\n")
+        out = run.ended()
     answers = {told["id"]: told for told in map(json.loads, out.splitlines())}
     assert "0xe9, is not UTF-8. Send it" in answers[2]["error"]["message"]
     assert "\\ud800, which is no character" in answers["x"]["error"]["message"]
@@ -203,10 +200,7 @@ def test_lines_are_read_from_a_file_as_from_a_pipe_and_bad_ones_are_empty(tmp_pa
 
 
 def test_a_server_whose_answers_nobody_reads_any_more_ends_though_its_input_is_open(tmp_path: Path) -> None:
-    with subprocess.Popen(
-        command(tmp_path / "store"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as run:
-        assert run.stdin is not None and run.stdout is not None
+    with started(tmp_path / "store") as run:
         run.stdout.close()
         run.stdin.write(json.dumps(HELLO).encode() + b"\n")
         run.stdin.flush()
