@@ -355,7 +355,8 @@ def matched_words(text: str, terms: tuple[Term, ...]) -> list[str]:
     if spaced.isascii():
         # Most texts. Stemming changes the ends of words, so that most need not be stemmed to be told apart.
         lowered = spaced.encode().translate(_LOWER_WORDS).decode("latin-1")
-        every = dict.fromkeys(sought.like_them.findall(f" {lowered}"))
+        beginnings = sought.beginnings
+        every = dict.fromkeys([word for word in lowered.split() if word[:2] in beginnings])
         words = [word for word in every if len(word) < MAX_TOKEN_BYTES]
         matched = sought.among(words)
     else:
@@ -371,15 +372,12 @@ def matched_words(text: str, terms: tuple[Term, ...]) -> list[str]:
 
 
 class _Sought(NamedTuple):
-    """The words, stems and grams that a query looks for.
-
-    ``like_them`` finds words behind a space that begin as those do that it may find.
-    """
+    """The words, stems and grams that a query looks for, and the two letters with which what it may find begins."""
 
     words: frozenset[str]
     stems: frozenset[str]
     grams: frozenset[str]
-    like_them: re.Pattern[str]
+    beginnings: frozenset[str]
 
     def among(self, words: list[str]) -> list[str]:
         """Those of some ASCII words in lower case that the query finds."""
@@ -414,8 +412,7 @@ def _sought(terms: tuple[Term, ...]) -> _Sought:
     beginnings = {word[:2] for word in words | stems}
     beginnings |= {stem + vowel for stem in stems if len(stem) == 1 for vowel in "ei"}
     beginnings |= {two.replace("i", "y") for two in beginnings}
-    ways = (re.escape(each) + ("[^ ]*" if len(each) == 2 else "(?![^ ])") for each in sorted(beginnings))
-    return _Sought(words, stems, some, re.compile(f" ({'|'.join(ways) or '(?!)'})"))
+    return _Sought(words, stems, some, frozenset(beginnings))
 
 
 @cache

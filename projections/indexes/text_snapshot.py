@@ -54,6 +54,9 @@ LIKELY: Final = 1.25
 FETCHED_FOR_A_NODE: Final = 2
 """So many hits are fetched in the time in which one node more is looked up in a filter, roughly: 0.5 and 1.3 µs."""
 
+MOST_FREQUENCIES: Final = 16_384
+"""Of how many terms it is kept how many documents of one commit have them."""
+
 Stamp = tuple[int, int, int]
 
 
@@ -107,6 +110,7 @@ class TextView:
         self.stamp = stamp
         self._searcher = searcher
         self._explained: dict[str, tuple[int, float]] = {}
+        self._frequencies: dict[Term, int] = {}
         self._counted: tuple[Sequence[Term], fields.Counts] | None = None
         self._scaled: tuple[Sequence[Term], fields.Counts, dict[Term, float]] | None = None
 
@@ -130,8 +134,18 @@ class TextView:
         known = self._counted
         if known is not None and known[0] is terms:
             return known[1]
-        with told_as(IndexUnreadable):
-            found = fields.count_terms(self._searcher, terms)
+        # Many words are those of other questions too, and this commit of the index has them as often for each.
+        kept = self._frequencies
+        having = {term: kept.get(term, -1) for term in terms}
+        new = [term for term, count in having.items() if count < 0]
+        if new:
+            with told_as(IndexUnreadable):
+                counted = fields.count_terms(self._searcher, new).having
+            having.update(counted)
+            if len(kept) > MOST_FREQUENCIES:
+                kept = self._frequencies = {}
+            kept.update(counted)
+        found = fields.Counts(self._searcher.num_docs, having)
         self._counted = terms, found
         return found
 

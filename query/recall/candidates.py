@@ -350,8 +350,9 @@ def entities_named(snapshot: visible.VisibleSnapshot, question: Question, spec: 
     whole: set[int] = set()
     parts: set[int] = set()
     names: list[str] = []
+    every = all_called(snapshot, question.names)
     for name in question.names:
-        called = nodes_called(snapshot, name)
+        called = every.get(name)
         if called:
             longer = [each for each in names if len(each) > len(name)]
             is_part = bool(longer) and name not in names_beside(question.text, longer)
@@ -392,6 +393,13 @@ def nodes_called(snapshot: visible.VisibleSnapshot, name: str) -> set[int]:
     named = () if digest == NO_NAME else snapshot.tables.named(digest)
     seq = snapshot.place.moment.seq
     return {node for node, first in named if first <= seq and _is_referred_to(snapshot, node)}
+
+
+def all_called(snapshot: visible.VisibleSnapshot, names: Iterable[str]) -> dict[str, set[int]]:
+    """As :func:`nodes_called`, of many names, of which most are nobody's: those that somebody has."""
+    digests = {name: name_digest(name) for name in names}
+    held = snapshot.tables.are_names({digest for digest in digests.values() if digest != NO_NAME})
+    return {name: nodes_called(snapshot, name) for name, digest in digests.items() if digest in held}
 
 
 def _is_referred_to(snapshot: visible.VisibleSnapshot, node: int) -> bool:

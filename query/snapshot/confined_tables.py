@@ -9,7 +9,7 @@ counts and error messages, cannot tell that there is more.
 * A **proposal** is inside if the edge is that it would become.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -104,6 +104,10 @@ class ConfinedTables:
 
     def named(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]:
         return self._first_uses(digest, partial(self._tables.named, digest), nodes)
+
+    def are_names(self, digests: Collection[bytes]) -> Set[bytes]:
+        """Those that somebody in the whole store has, which says of nobody in here that he has one."""
+        return self._tables.are_names(digests)
 
     def typed(self, digest: bytes, *, nodes: Sequence[int] | None = None, after: int = -1) -> Iterator[tuple[int, int]]:
         found = self._first_uses(digest, partial(self._tables.typed, digest), nodes)

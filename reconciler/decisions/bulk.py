@@ -8,6 +8,7 @@ randomness: ``tests/reconciler/commands/test_plain.py`` compares them byte by by
 """
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
 from worlddb.log.model import events as ev
@@ -57,9 +58,8 @@ class BulkDecider:
         One by one it would take several times as long in a large store, where every look goes somewhere else.
         """
         links = [each for each in commands if type(each) is cmd.Link]
-        named = dict.fromkeys([each.source_ref for each in links])
-        named.update(dict.fromkeys([each.target_ref for each in links]))
-        named.update(dict.fromkeys([each.world for each in commands if type(each) is cmd.Create]))  # type: ignore[arg-type]
+        worlds = [each.world for each in commands if type(each) is cmd.Create]
+        named = dict.fromkeys(chain([each.source_ref for each in links], [each.target_ref for each in links], worlds))
         lineages = [ref for ref in named if type(ref) is bytes and len(ref) == ids.LINEAGE_BYTES]
         if len(lineages) < FEW_NAMED:
             return

@@ -5,7 +5,7 @@ recursion, so depth costs no stack; a world is visited when all of its changed m
 """
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from worlddb.log.model import events, hashing, ids, trie
 from worlddb.projections.tables.storage import schema, transaction
@@ -32,7 +32,7 @@ class PendingHashes:
         """Note new nodes."""
         self._changed.update(nodes)
 
-    def edges_linked(self, linked: Iterable[tuple[events.Linked, int, int, int, int]]) -> None:
+    def edges_linked(self, linked: Sequence[tuple[events.Linked, int, int, int, int]]) -> None:
         """Note new edges, each with its type, source, target and home."""
         touched, edges = self._touched_members, self._edges
         for event, code, source, target, home in linked:
@@ -40,7 +40,7 @@ class PendingHashes:
                 touched[source].add(target)
             else:
                 edges[home][event.edge] = b""
-                self._new_edges[home] += 1
+        self._new_edges.update([home for _, code, _, _, home in linked if code != schema.CONTAINS_CODE])
 
     def member_changed(self, world: int, member: int) -> None:
         """Note that a member came or went: its ``contains`` edge was written or retracted."""

@@ -5,7 +5,7 @@ answer for one world. A new read is added to the protocol first, so that the typ
 world. References are resolved as people and programs give them, as of a commit.
 """
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from typing import Final, Protocol, TypeVar
 
 from worlddb.log.model import errors, ids
@@ -65,6 +65,8 @@ class TableReads(Protocol):
     def restatements(self, node: int) -> Iterator[schema.RestatedRow]: ...
 
     def named(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]: ...
+
+    def are_names(self, digests: Collection[bytes]) -> Set[bytes]: ...
 
     def typed(
         self, digest: bytes, *, nodes: Sequence[int] | None = None, after: int = -1

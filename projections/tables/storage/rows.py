@@ -6,7 +6,7 @@ Edges of one type lie in log order, so a read of the past stops at the first lat
 however much has come since (paper §2.3).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from functools import partial
 from itertools import product, repeat, starmap
 from typing import Any, Final
@@ -208,6 +208,10 @@ class Tables(transaction.WholeTables):
         if self.deferred is not None and self.deferred.has_deferred_name(digest):
             return True
         return self._names.has_group(digest, fresh=False)
+
+    def are_names(self, digests: Collection[bytes]) -> Set[bytes]:
+        """Those of some digests that some lineage has, or had, as a name."""
+        return self.names.each_under(list(digests)).keys()
 
     def typed(self, digest: bytes, *, nodes: Sequence[int] | None = None, after: int = -1) -> Iterator[tuple[int, int]]:
         """As :meth:`named`, of lineages that ever had the type; those behind the node ``after``."""
