@@ -274,6 +274,7 @@ _REASONS: Final = {
     retrieve.NEWER: "newer than a hit that it contradicts",
     retrieve.SUPERSEDED: "superseded by the hit before it",
     retrieve.THEN: "held at the time that the question names, and holds no more",
+    retrieve.MADE: "made of a turn that fits",
     retrieve.PRECEDED: "held until what the question names began",
     retrieve.LATER: "later than a hit about the same subject that it competes with",
     "told": "tells a number, a time, an age or a price, which fits the question",

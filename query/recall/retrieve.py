@@ -14,7 +14,7 @@ from math import exp, log
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb.log.model.times import ALWAYS, Interval
-from worlddb.projections.indexes.analysis import STANDING_WORDS, TASTE_WORDS
+from worlddb.projections.indexes.analysis import STANDING_WORDS, TASTE_WORDS, analyze, query_stems
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, newest_version
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
@@ -37,6 +37,8 @@ SUPERSEDED: Final = "superseded"
 """As much of a hit that is shown because one before it has taken its place."""
 LATER: Final = "competes"
 """As much of a statement that began later than a better hit about the same subject that it competes with."""
+MADE: Final = "made"
+"""As much of a statement that was made of a better hit, a turn of a talk, and says as much of what is asked."""
 PRECEDED: Final = "preceded"
 """As much of what held until something began that the question names, and comes before that."""
 THEN: Final = "then"
@@ -48,6 +50,7 @@ DECAY: Final = "decay"
 TYPED: Final = "type"
 """What it gains or loses for being of a type that is weighed."""
 _SUPERSEDES: Final = EDGE_TYPE_CODES["supersedes"]
+_DERIVED_FROM: Final = EDGE_TYPE_CODES["derived_from"]
 _MAX_SUPERSEDED: Final = 3
 """How many worlds are shown behind the one that took their place."""
 
@@ -145,6 +148,36 @@ def later_first(
     for hit in ranked:
         place(hit.passed.node, hit.score)
     return list(placed.values()), tuple(pairs)
+
+
+def _made_first(snapshot: visible.VisibleSnapshot, ranked: list[ranking.Ranked], question: str) -> list[ranking.Ranked]:
+    """The hits, and before each turn of a talk among the first the statements among them that were made of it.
+
+    Only those that have all words of the question that the turn has, and do not rest on what holds no more.
+    """
+    turns = {hit.passed.node: hit for hit in ranked[:LOOKED_AT] if hit.passed.seen.row.type == _TURN}
+    others = [hit for hit in ranked[:LOOKED_AT] if hit.passed.node not in turns] if turns else []
+    tables, moment = snapshot.tables, snapshot.place.moment
+    asked = query_stems(question) if others else frozenset()
+    said: dict[int, frozenset[str]] = {}
+    lifted: dict[int, list[ranking.Ranked]] = {}
+    for hit in others:
+        node, seen = hit.passed[:2]
+        edges = tables.outgoing(node, _DERIVED_FROM, known_by=moment.seq)
+        bases = [row.target for place, row in edges if row.target in turns and edge_seen(tables, place, row, moment)]
+        if not bases or provenance.stale(snapshot, node, seen.row):
+            continue
+        best = max((turns[base] for base in bases), key=lambda turn: turn.score)
+        for each, one in ((node, seen), (best.passed.node, best.passed.seen)):
+            if each not in said:
+                body = snapshot.body(one.row)
+                said[each] = frozenset() if body is None else asked.intersection(analyze(body.content).stems)
+        if best.score >= hit.score and said[best.passed.node] and said[best.passed.node] <= said[node]:
+            parts = {**hit.parts, MADE: best.score - hit.score}
+            lifted.setdefault(best.passed.node, []).append(hit._replace(score=best.score, parts=parts))
+    moved = {hit.passed.node for hits in lifted.values() for hit in hits}
+    left = (hit for hit in ranked if hit.passed.node not in moved)
+    return [each for hit in left for each in (*lifted.get(hit.passed.node, ()), hit)]
 
 
 def _is_trusted_less(snapshot: visible.VisibleSnapshot, pair: Rivals, said: dict[int, _Statement]) -> bool:
@@ -533,6 +566,7 @@ def _find(
     # To put some before others changes which there are where some are left out.
     compares = compares and (request.in_order or len(ranked) > request.k)
     ranked, rivals = later_first(snapshot, ranked, by_trust=request.trust_weight > 0) if compares else (ranked, ())
+    ranked = _made_first(snapshot, ranked, request.question.text) if compares else ranked
     if request.choice.earlier and request.question.asks_for_change:
         ranked = with_superseded(snapshot, gate_of(valid_period.Choice(include_superseded=True)), ranked, asked.k)
         if until:

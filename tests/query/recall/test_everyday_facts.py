@@ -419,3 +419,25 @@ def test_what_somebody_did_is_found_by_a_question_of_what_they_did(
         mem.add(fact, about="Ana")
     hit = mem.recall(question).hits[0]
     assert hit.content == answer and answer.split()[1] in hit.reason
+
+
+def test_what_was_made_of_a_turn_comes_before_it_if_it_says_as_much_of_what_is_asked(
+    mem: worlddb.Memory, clock: ManualClock
+) -> None:
+    """The turn was found first, and the fact that somebody had made of it for later behind it."""
+    said = "By the way, where I live: I live in Porto since May, and I have a cat"
+    turn = mem.add([{"role": "user", "content": said}]).id
+    clock.advance(DAY)
+    home = mem.add("Ana lives in Porto", about="Ana", derived_from=turn)
+    mem.add("Ana has a cat", about="Ana", derived_from=turn)
+    mem.add("Tom lives in Hull", about="Tom")
+    found = mem.recall("where do I live?")
+    assert [hit.content for hit in found][:2] == ["Ana lives in Porto", f"ana: {said}"]
+    assert "made of a turn that fits" in found.hits[0].reason
+    assert mem.recall("where do I live?", k=1).hits == found.hits[:1]
+    # The turn alone says since when.
+    assert mem.recall("living in Porto since May").hits[0].content == f"ana: {said}"
+    # What was corrected is not what was made of it.
+    mem.correct(turn, "By the way, where I live: I live in Faro since May")
+    assert mem.recall("where do I live?").hits[0].content.endswith("Faro since May")
+    mem.forget(home)
