@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import anyio
+import httpx
 import msgspec
 import pytest
 
-from tests.support.rest import Caller, Running, checked, running
+from tests.support.rest import BASE, Caller, Running, checked, running
 from worlddb import Database, View, check_proof
 from worlddb.client import wire_records as wire
 from worlddb.query.question.question import LANES
-from worlddb.tools.server import interface_page, request_types, serving
+from worlddb.tools.server import client_desk, interface_page, request_types, rest, serving
 
 
 @pytest.fixture(scope="module")
@@ -375,6 +380,30 @@ def test_a_page_stays_at_its_moment_and_a_cursor_at_its_list(served: Running, an
         for other in ("edges", "statements"):
             told = caller("GET", f"/v1/worlds/rack/{other}", params={"cursor": first["next_cursor"]})
             assert (told.status_code, "another list" in told.text) == (422, True)
+
+
+def test_the_first_requests_of_a_key_share_what_they_work_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the first got a queue of its own, and all of these queues waited for one lock."""
+    made = []
+
+    def slowly(*given: Any) -> Any:
+        made.append(given)
+        time.sleep(0.05)
+        return client_desk.Desk(*given)
+
+    monkeypatch.setattr(rest, "Desk", slowly)
+    with running(tmp_path) as served:
+        made.clear()
+        key = {"Authorization": f"Bearer {served.keys.add(served.db.head().store_id, 'many', None, write=True)}"}
+
+        async def all_at_once() -> list[httpx.Response]:
+            transport = httpx.ASGITransport(served.rest)
+            async with httpx.AsyncClient(transport=transport, base_url=BASE, headers=key) as asks:
+                named = (asks.post("/v1/worlds", json={"name": f"cup {number}"}) for number in range(8))
+                return await asyncio.gather(*named)
+
+        assert [answer.status_code for answer in anyio.run(all_at_once)] == [201] * 8
+    assert len(made) == 1
 
 
 BAD = [

@@ -4,11 +4,11 @@ Each is an ASGI application around another. None of them logs or repeats what wa
 by default they have the form of MCP's errors.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-import anyio
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -124,7 +124,7 @@ class BodyTimeout:
             nonlocal whole
             if whole:
                 return await receive()
-            with anyio.fail_after(max(0.0, ends - anyio.current_time())):
+            async with asyncio.timeout_at(ends):
                 message = await receive()
             if message["type"] == "http.disconnect":
                 raise ClientGone
@@ -139,7 +139,7 @@ class BodyTimeout:
         if scope["type"] != "http" or not any(name in _OF_BODIES for name, _ in scope["headers"]):
             await self._app(scope, receive, send)
             return
-        ends = anyio.current_time() + BODY_SECONDS
+        ends = asyncio.get_running_loop().time() + BODY_SECONDS
         try:
             await self._app(scope, limited, watch)
         except ClientGone:

@@ -165,6 +165,7 @@ class Rest:
         self._quick, self._answers = QuickReads(), AnswerCache()
         self._turn = TurnReads(served.db)
         self._clients: dict[Grant, Client] = {}
+        self._opening: dict[Grant, asyncio.Future[Desk]] = {}
         self._workshop = Workshop()
         self._nobody = Desk(served.db, _NOBODY._replace(name=served.db.author), self._workshop)
         self._salt = SystemEntropy().bytes(_SALT_BYTES)
@@ -347,16 +348,24 @@ class Rest:
         client = self._clients.pop(grant, None)
         if client is None:
             try:
-                desk = await asyncio.get_running_loop().run_in_executor(
-                    self._threads, Desk, self._db, grant, self._workshop
-                )
+                desk = await self._desk(grant)
             except UnknownReference:
                 raise refusal(401, "The world of this key is not there", "Use another key") from None
-            client = Client(desk, self._serve)
+            client = self._clients.pop(grant, None) or Client(desk, self._serve)
             while len(self._clients) >= MAX_CLIENTS:
                 del self._clients[next(iter(self._clients))]
         self._clients[grant] = client
         return client
+
+    async def _desk(self, grant: Grant) -> Desk:
+        """Return the desk of a client: one for all requests that come at first, whose writes then share a sync."""
+        opening = self._opening.get(grant)
+        if opening is None:
+            loop = asyncio.get_running_loop()
+            opening = loop.run_in_executor(self._threads, Desk, self._db, grant, self._workshop)
+            opening.add_done_callback(lambda _: self._opening.pop(grant, None))
+            self._opening[grant] = opening
+        return await asyncio.shield(opening)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the body of an admitted request, and answer it."""
