@@ -116,9 +116,9 @@ def test_whom_a_memory_is_about_is_made_at_the_first_mention_in_its_world(ana: C
     assert sorted(each["name"] for each in entries) == ["Zed", "chess club"]
     ana.send("POST", "/v1/worlds/other/memories", text="Zed plays the flute.", about=["Zed"])
     assert [each["name"] for each in ana.get("/v1/worlds/other/members", type="Entity")["worlds"]] == ["Zed"]
-    for world, said in (("club", {"Zed plays chess.", "Zed won on Friday."}), ("other", {"Zed plays the flute."})):
+    for world, texts in (("club", {"Zed plays chess.", "Zed won on Friday."}), ("other", {"Zed plays the flute."})):
         hits = ana.send("POST", f"/v1/worlds/{world}/recall", text="what did Zed play or win?", about="Zed")["hits"]
-        assert {each["content"] for each in hits} - {""} == said
+        assert {each["content"] for each in hits} - {""} == texts
 
 
 def test_a_memory_replaces_contradicts_and_expires_as_it_is_told_to(ana: Caller) -> None:
@@ -337,14 +337,14 @@ def test_a_key_that_was_recorded_for_everybody_goes_on_for_who_wrote_under_it(se
 
 def listed(ana: Caller, path: str, name: str, **asked: Any) -> list[Any]:
     """All pages of a list."""
-    found, cursor = [], None
-    while cursor is not None or not found:
+    found: list[Any] = []
+    cursor = None
+    while True:
         page = ana.get(path, **asked, **({} if cursor is None else {"cursor": cursor}))
         found += page[name]
         cursor = page["next_cursor"]
         if cursor is None:
             return found
-    return found
 
 
 def test_every_list_goes_on_to_its_end(served: Running, ana: Caller) -> None:
