@@ -46,6 +46,28 @@ def told(caller: Caller, method: str, path: str, status: int, **how: Any) -> tup
     return answer.json()["detail"], answer.json()["remedy"]
 
 
+def test_a_word_that_is_none_of_those_allowed_is_told_them(ana: Caller) -> None:
+    """The remedy listed the fields of the body, and not what the wrong one takes."""
+    body = {"text": "hi", "on_near": "merge"}
+    _, remedy = told(ana, "POST", "/v1/worlds/cafes/memories", 422, json=body)
+    assert remedy == "on_near is one of note, propose, supersede_same_subject: see /openapi.json"
+    _, remedy = told(ana, "GET", "/v1/worlds/cafes/edges", 422, params={"direction": "up"})
+    assert "out, in, both" in remedy
+    _, remedy = told(ana, "GET", "/v1/worlds", 422, params={"properties": "{"})
+    assert "properties" in remedy
+
+
+def test_who_is_only_named_answers_where_nothing_else_does(ana: Caller) -> None:
+    """Entries that memories were about came before what was said of them."""
+    ana.send("POST", "/v1/worlds/inn/memories", text="The hotel is by the station.", about=["hotel", "Mia"])
+    hits = ana.get("/v1/worlds/inn/recall", text="where is the hotel?")["hits"]
+    assert [each["content"] for each in hits] == ["The hotel is by the station."]
+    asked = {"text": "hotel", "type": "Entity"}
+    assert [each["name"] for each in ana.send("POST", "/v1/worlds/inn/recall", **asked)["hits"]][:1] == ["hotel"]
+    ana.send("POST", "/v1/worlds/names/members", type="Entity", name="Zaphod")
+    assert ana.get("/v1/worlds/names/recall", text="Zaphod")["hits"][0]["name"] == "Zaphod"
+
+
 @pytest.mark.parametrize("media_type", RDF)
 def test_what_came_in_turtle_goes_out_in_every_format(ana: Caller, media_type: str) -> None:
     """It could be read as JSON alone, statement by statement, and 406 was the answer to who asked for Turtle."""

@@ -29,6 +29,7 @@ from worlddb.memory_scopes import (
     looked_at,
     place_taker,
     say_again,
+    says_something,
     seen_later,
     statements_of,
     to_link,
@@ -230,7 +231,12 @@ def _recalled(desk: Desk, view: View, text: str, world: str | None, asked: dict[
         desk.grant.account.require_room("recall_k", recalls * asked["k"])
     ref = None if world is None else desk.ref(view, world)
     lanes = desk.session.lanes(asked.get("lanes", LANES))
-    found: Recall = view.recall(text, world=ref, **asked | {"lanes": lanes})
+    how = asked | {"world": ref, "lanes": lanes}
+    found: Recall = view.recall(text, **how)
+    if not how.get("type") and not found.groups and not all(map(says_something, found.hits)):
+        # Who is only named, as whom a memory is about is, answers where nothing else does.
+        said, _ = statements_of(lambda k: view.recall(text, **how | {"k": k}), asked["k"])
+        found = said if said.hits else found
     notes = answer_notes.recall_notes([found], in_one_world=not desk.commits)
     if len(lanes) < len(asked.get("lanes", LANES)):
         notes.append(answer_notes.WITHOUT_VECTORS)

@@ -39,6 +39,7 @@ MAX_CLIENTS: Final = 1_000
 _LOG: Final = logging.getLogger("worlddb.server")
 _NOBODY: Final = Grant("", None, "read")
 _NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
+_FIELD: Final = re.compile(r"at `\$\.([\w-]+)")
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,18}\.[0-9]{1,18}")
 _WEIGHT: Final = re.compile(r"(?:0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)")
 _TAG_BYTES: Final = 8
@@ -434,7 +435,7 @@ class Rest:
         try:
             return msgspec.convert(given, route.query)
         except msgspec.ValidationError as error:
-            told = _takes(self._fields[route])
+            told = _remedy(route.query, error)
             raise refusal(422, f"A parameter is not what it should be: {error}", told) from None
 
     def _parsed(self, route: Route, body: bytes, media_type: str) -> Any:
@@ -450,7 +451,7 @@ class Rest:
         try:
             return self._decoders[route].decode(body)
         except msgspec.ValidationError as error:
-            told = _takes(_named(route.body))
+            told = _remedy(route.body, error)
             raise refusal(422, f"The body is not what it should be: {error}", told) from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise _not_json(body, error) from None
@@ -658,6 +659,25 @@ def _takes(names: Iterable[str]) -> str:
     """Return the remedy for what is none of the fields of a request, or is not what its field has."""
     listed = ", ".join(names)
     return f"It has {listed}: see /openapi.json" if listed else "It has none: see /openapi.json"
+
+
+def _remedy(declared: type[msgspec.Struct], error: msgspec.ValidationError) -> str:
+    """Return the remedy for what does not fit a type: the choices of the field that is wrong, or all fields."""
+    wrong = _FIELD.search(str(error))
+    for each in msgspec.structs.fields(declared) if wrong is not None else ():
+        choices = [*_choices(each.type)] if wrong is not None and each.encode_name == wrong[1] else []
+        if choices:
+            return f"{each.encode_name} is one of {', '.join(choices)}: see /openapi.json"
+    return _takes(_named(declared))
+
+
+def _choices(declared: Any) -> Iterator[str]:
+    """Yield the words that a declared type allows, where it names them."""
+    if get_origin(declared) is Literal:
+        yield from map(str, get_args(declared))
+        return
+    for each in get_args(declared) if get_origin(declared) is not dict else ():
+        yield from _choices(each)
 
 
 def _kinds(declared: Any) -> Iterator[Any]:
