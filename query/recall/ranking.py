@@ -204,10 +204,11 @@ def fused(
     pool = {passed.node: passed for found in proposed.values() for passed in found}
     following: dict[int, dict[int, float]] = {}
     leaders: dict[int, candidates.Passed] = {}
-    answers: list[int] = []
+    answers: Iterable[int] = ()
     if request.covers is not None:
-        answers = list(candidates.followers(snapshot, gate, pool.values(), candidates.LENT[:1]))
-    elif fusion == CONVEX:
+        answers = tuple(candidates.followers(snapshot, gate, pool.values(), candidates.LENT[:1]))
+    elif fusion == CONVEX and not request.question.is_remark:
+        # What a remark brings to mind is seldom what was spoken of around it.
         leaders = {passed.node: passed for found in proposed.values() for passed in found[: _leaders_for(k)]}
         following = candidates.followers(snapshot, gate, leaders.values())
     best = {passed.node: passed for found in proposed.values() for passed in found[: request.neighbours]}

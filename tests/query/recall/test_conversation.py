@@ -83,6 +83,14 @@ def test_all_turns_of_a_talk_between_people_gain_by_the_best_of_it(db: Database)
         assert all("talk" not in hit.scores for hit in db.view().recall("the vase", k=60, **options).hits)
 
 
+def test_to_what_a_remark_brings_to_mind_nothing_is_lent(db: Database) -> None:
+    db.ingest(SHOP, session="shop")
+    db.embed()
+    found = db.view().recall("I saw a vase at the flea market.", k=20)
+    assert len(found.hits) >= len(SHOP)
+    assert all(not {"talk", "before"} & hit.scores.keys() for hit in found.hits)
+
+
 def test_where_nobody_but_a_machine_is_talked_to_no_talk_counts(db: Database) -> None:
     roles = {"Ana": "user", "Ben": "assistant"}
     db.ingest([Turn(speaker=roles[turn.speaker], text=turn.text) for turn in SHOP], session="shop")
