@@ -586,7 +586,10 @@ class Memory:
         if not views:
             return msgspec.structs.replace(self._whole_view().recall("", k=k, **asked), note=self._nothing_yet())
         answers = [self._recalled(view, question, wanted, asked) for view in views]
-        return answers[0] if len(answers) == 1 else joined(answers, wanted)
+        if len(answers) == 1:
+            return answers[0]
+        found = joined(answers, wanted)
+        return msgspec.structs.replace(found, note=_in_own_words(found.note))
 
     def _recalled(self, view: View, question: str, wanted: int, asked: Mapping[str, Any]) -> records.Recall:
         found, _ = statements_of(lambda k: view.recall(question, k=k, **asked), wanted)
@@ -1149,7 +1152,7 @@ def _key(kind: str, scope: Iterable[str], *parts: Any) -> str:
     return msgspec.json.encode(("memory", kind, [*scope], *parts)).decode()
 
 
-joined: Final = scope_widening.joined
+joined: Final = scope_widening.of_one_user
 """Joins the answers of a user's several worlds."""
 
 

@@ -3,16 +3,21 @@
 A conversation may be asked before all that is known of its user (Arbiter's graduated recall).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
 from typing import Final
 
 from msgspec.structs import replace
 
 from worlddb.log.model import errors
+from worlddb.query.claims import claim_frame, claim_relation
 from worlddb.query.question.question import Request
-from worlddb.query.recall import scoring
-from worlddb.query.records.records import Hit, Recall
+from worlddb.query.recall import retrieve, scoring
+from worlddb.query.recall.answer import joined as joined_notes
+from worlddb.query.recall.answer import told_of_competing
+from worlddb.query.records.records import Competing, Hit, Recall
 
+_TURN: Final = "Turn"
 MAX_SCOPES: Final = 16
 """So many scopes may be named: each may cost a recall."""
 _NOTE: Final = "{asked} of {named} scopes were asked, since what the nearer ones have seldom answers that"
@@ -77,3 +82,36 @@ def joined(answers: Sequence[Recall], wanted: int) -> Recall:
         weak=all(answer.weak for answer in answers if answer.hits),
         confidence=max(known, default=None),
     )
+
+
+def of_one_user(answers: Sequence[Recall], wanted: int) -> Recall:
+    """The answers of a user's several worlds as one, where a statement of one may compete with that of another.
+
+    Of two the later comes first, and the note says so, as in the answer of a single world.
+    """
+    found = joined(answers, wanted)
+    told = {(pair.ref, pair.earlier) for pair in found.competing}
+    pairs = [pair for pair in _rivals(found.hits[: retrieve.LOOKED_AT]) if (pair.ref, pair.earlier) not in told]
+    if not pairs:
+        return found
+    hits = list(found.hits)
+    for pair in pairs:
+        at = {hit.ref: place for place, hit in enumerate(hits)}
+        later, earlier = at[pair.ref], at[pair.earlier]
+        if later > earlier:
+            hits.insert(earlier, replace(hits.pop(later), score=hits[earlier].score))
+    note = joined_notes((found.note, told_of_competing(pairs)))
+    return replace(found, hits=tuple(hits), competing=(*found.competing, *pairs), note=note)
+
+
+def _rivals(hits: Sequence[Hit]) -> Iterator[Competing]:
+    """The pairs of statements that compete, about what they begin with."""
+    said = [hit for hit in hits if hit.type != _TURN and hit.content]
+    for one, other in combinations(sorted(said, key=lambda hit: (hit.valid.start, hit.seq)), 2):
+        before, after = claim_frame.leading_subject(one.content), claim_frame.leading_subject(other.content)
+        if one.valid.start == other.valid.start or not claim_frame.names_agree(before, after):
+            continue
+        earlier, later = (claim_frame.frame(each.content, before | after) for each in (one, other))
+        alike = None if earlier is None or later is None else claim_relation.relate(earlier, later)
+        if alike is not None and alike.relation in claim_relation.COMPETING:
+            yield Competing(ref=other.ref, earlier=one.ref, relation=alike.relation, reason=alike.reason)

@@ -380,6 +380,11 @@ def _told_then(hits: Sequence[records.Hit]) -> str:
     return _THEN.format(", ".join(told), f" and {left} more" if left > 0 else "") if held else _THEN_UNSHOWN
 
 
+def told_of_competing(pairs: Sequence[records.Competing]) -> str:
+    """The note of statements that compete where nothing records that they do."""
+    return _told_of(pairs, _COMPETING)
+
+
 class Notes(TypedDict):
     """The fields of an answer that tell a reader how it was made."""
 

@@ -648,6 +648,24 @@ def test_memories_of_one_user_in_several_worlds_are_one_memory(tmp_path: Path) -
         assert [hit.content for hit in ben.recall("Ann dog tea cat")] == ["Ben has a cat."]
 
 
+def test_of_statements_that_compete_in_several_worlds_of_a_user_the_later_comes_first(tmp_path: Path) -> None:
+    """Each world was asked by itself, so that who had moved machines was told the home of before, and no word of it."""
+    with worlddb.open(tmp_path / "old", embedder=None) as old, worlddb.open(tmp_path / "new", embedder=None) as new:
+        ann = worlddb.memory(old, user="ann")
+        lisbon = ann.add("Ann lives in Lisbon.", about="Ann", since="2025-01-01").id
+        old.export(old.view().find(name="user:ann", type="Scope")[0], tmp_path / "ann.bundle")
+        new.import_bundle(tmp_path / "ann.bundle")
+        ann = worlddb.memory(new, user="ann")
+        porto = ann.add("Ann lives in Porto, in the old town by the river.", about="Ann", since="2026-02-01").id
+        ann.add("Ann lives with a cat.", about="Ann", since="2026-03-01")
+        found = ann.recall("Ann lives in Lisbon.")
+        assert [hit.ref for hit in found.hits if hit.ref in (porto, lisbon)] == [porto, lisbon]
+        assert [(pair.ref, pair.earlier) for pair in found.competing] == [(porto, lisbon)]
+        assert "the later comes first" in found.note and "call correct, forget or contradict" in found.note
+        assert "(a later one says: Ann lives in Porto" in ann.context("where does Ann live?")
+        assert list(found.hits) == sorted(found.hits, key=lambda hit: -hit.score)
+
+
 def test_a_scope_that_ended_and_was_resumed_keeps_what_was_written_between(db: worlddb.Database) -> None:
     cleo = worlddb.memory(db, user="cleo")
     cleo.add("first zq")
