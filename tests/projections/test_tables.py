@@ -496,6 +496,26 @@ def test_a_table_of_an_earlier_release_that_is_too_large_for_one_commit_stays_as
             assert len(list(Tables(txn).names.scan(b""))) == many + 1
 
 
+def test_a_large_commit_packs_a_table_from_half_as_many_rows_on(monkeypatch):
+    """A load left half of its file free; what grows by small writes is read more quickly as it is."""
+    monkeypatch.setattr(packed_runs, "MOST_UNPACKED", 40)
+    monkeypatch.setattr(packed_runs, "FEW", 10)
+    monkeypatch.setattr(transaction, "COUNTED_EVERY", 10)
+    for together, is_packed in ((30, True), (5, False)):
+        with environment() as env, env.begin(write=True) as txn:
+            rows = {bytes([number]) * 32: bytes([number]) * 18 for number in range(30)}
+            for begin in range(0, 30, together):
+                tables = Tables(txn)
+                tables.put_progress(schema.Progress(begin + 1, 4 * begin + 40, 40, schema.LAYOUT))
+                for key in list(rows)[begin : begin + together]:
+                    tables.edges.put(key, rows[key])
+                tables.flush()
+            assert bool(Tables(txn).runs()) == is_packed
+            assert dict(Tables(txn).edges.scan(b"")) == rows
+            assert all(Tables(txn).edges.get(key) == value for key, value in rows.items())
+            assert Tables(txn).edges.get(b"\x07" * 31) is None and Tables(txn).edges.get(b"\x40" * 32) is None
+
+
 def test_rows_are_counted_again_where_there_may_be_too_many_and_not_before(tmp_path, monkeypatch):
     """Each table was gone through every few thousand writes, as long as it was not packed."""
     counted: list[int] = []

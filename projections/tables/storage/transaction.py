@@ -873,7 +873,7 @@ class WholeTables:
         step = COUNTED_EVERY // len(schema.PACKED)
         came, goes = 0 if before is None else _given_out(before) // step, _given_out(now) // step
         runs = self.runs()
-        if not runs and (came == goes or _given_out(now) * MOST_ROWS_OF_ONE <= packed_runs.MOST_UNPACKED):
+        if not runs and (came == goes or _given_out(now) * MOST_ROWS_OF_ONE <= packed_runs.MOST_UNPACKED // 2):
             return
         due = {turn % len(schema.PACKED) for turn in range(came + 1, min(goes, came + len(schema.PACKED)) + 1)}
         packed, merged = False, 0
@@ -898,6 +898,8 @@ class WholeTables:
         """
         most = self.known_worlds.most_rows
         unpacked = packed_runs.MOST_UNPACKED // 2 if name in schema.ONE_A_WORLD else packed_runs.MOST_UNPACKED
+        if table.waiting >= packed_runs.FEW:
+            unpacked //= 2
         if most.get(name, packed_runs.MOST_TAKEN) <= unpacked:
             return False
         own = table.own_rows(packed_runs.MOST_TAKEN)
