@@ -117,7 +117,7 @@ def test_what_is_decided_in_one_go_is_what_would_be_decided_one_by_one(
     decided = _count_decided(monkeypatch)
     for number in range(MOST_ROUNDS):
         hypothesis.seed(root_seed + number)(compare)()
-        if min(*(seen[each] for each in ENDS), decided["link"], decided["create"]) > 20:
+        if min(*(seen[each] for each in ENDS), decided["link"], decided["create"]) > 10:
             return
     raise AssertionError((seen, decided))
 

@@ -230,7 +230,7 @@ def differences(asked: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, str,
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
 
 
-@settings(max_examples=6, deadline=None, phases=UNSHRUNK, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=4, deadline=None, phases=UNSHRUNK, suppress_health_check=[HealthCheck.too_slow])
 @given(asked=st.lists(calls(), min_size=25, max_size=40))
 def test_a_neighbour_changes_no_byte_of_any_answer(asked: list[tuple[str, dict[str, Any]]]) -> None:
     assert differences(asked) == []
