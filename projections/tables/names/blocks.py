@@ -51,8 +51,8 @@ def places(form: Form) -> list[bytes]:
     the beginning and end of the whole. A name of two words is also found by how both end, one of four and more by the
     sounds of the first and the last, and every one by how its given name begins.
     """
-    marks = _marks_of(form)
-    return [schema.U32.pack(crc32(told, marks)) + at for told, at in _places_of(form.words)]
+    marks, pack = _marks_of(form), schema.U32.pack
+    return [pack(crc32(told, marks)) + at for told, at in _places_of(form.words)]
 
 
 @lru_cache(maxsize=16_384)
@@ -61,7 +61,7 @@ def _places_of(words: tuple[str, ...]) -> tuple[tuple[bytes, bytes], ...]:
     blocks = _Words(words)
     found = [(blocks.sounding(blocks.sounds), b"")]
     found += blocks.likenesses()
-    found += [(blocks.sounding(others.sounds), others.place) for others in blocks.all_but_one()]
+    found += blocks.all_but_one()
     if len(blocks.words) > 1:
         found.append((blocks.given(), _place(" ".join(blocks.words))))
     if len(blocks.words) > 3:
@@ -75,7 +75,7 @@ def looked_up(form: Form, *, by_given_name: bool) -> Iterator[Place]:
     words, sounds = blocks.words, blocks.sounds
     whole = key(blocks.sounding(sounds))
     yield Place(whole, b"", WIDE, same_sound=True)
-    others = [(key(blocks.sounding(each.sounds)), each.place) for each in blocks.all_but_one()]
+    others = [(key(told), at) for told, at in blocks.all_but_one()]
     yield from (Place(block, at, WIDE) for block, at in others)
     yield from (Place(key(told), at) for told, at in blocks.likenesses())
     yield Place(whole, _spelled(words))
@@ -121,16 +121,6 @@ def _key_of(form: Form) -> Callable[[str], bytes]:
     return lambda told: schema.U32.pack(crc32(told.encode(), marks))
 
 
-class _Others(NamedTuple):
-    """All words of a form but one.
-
-    It has their sounds, and the place of the form among those that have these sounds.
-    """
-
-    sounds: list[str]
-    place: bytes
-
-
 class _Words:
     """What the blocks of a form's words are called."""
 
@@ -140,9 +130,10 @@ class _Words:
         self._joined = "".join(words)
         self.last_sound = sound_of(words[-1])
 
-    def sounding(self, sounds: Sequence[str]) -> str:
+    @staticmethod
+    def sounding(sounds: Sequence[str]) -> str:
         """The block of the names that have these sounds and at most one other word."""
-        return f"sound {' '.join(sorted(sounds))}"
+        return f"sound {' '.join(sorted(sounds) if len(sounds) > 1 else sounds)}"
 
     def given(self) -> str:
         """The block of the whole names whose given name begins like this form's.
@@ -155,32 +146,35 @@ class _Words:
         """The block of longer names whose first and last words sound like this form's."""
         return f"ends {_ordered(self.sounds[0], self.last_sound)}"
 
-    def all_but_one(self) -> list[_Others]:
-        """The form without one of its words, for each word."""
+    def all_but_one(self) -> list[tuple[str, bytes]]:
+        """The blocks of the sounds of all words but one, for each word, with the form's places there."""
         words, sounds = self.words, self.sounds
         if len(words) == 1:
             return []
         return [
-            _Others(
-                sounds[:left_out] + sounds[left_out + 1 :],
+            (
+                self.sounding(sounds[:left_out] + sounds[left_out + 1 :]),
                 (_spelled(words[:left_out] + words[left_out + 1 :]) + word.encode())[:MAX_PLACE_BYTES],
             )
             for left_out, word in enumerate(words)
         ]
 
-    def likenesses(self) -> Iterator[tuple[str, bytes]]:
+    def likenesses(self) -> list[tuple[str, bytes]]:
         """The blocks of what is like the form in another way than by sound, with its places there."""
         words, joined = self.words, self._joined
-        yield f"whole {joined[:3]} {joined[-3:]}", _place(joined)
+        whole = _place(joined)
+        found = [(f"whole {joined[:3]} {joined[-3:]}", whole)]
         if len(words) == 1:
-            yield f"begin {joined[:3]}", _place(joined)
-            yield f"end {joined[-4:]}", _place(joined)
-        elif len(words) == 2:
+            return [*found, (f"begin {joined[:3]}", whole), (f"end {joined[-4:]}", whole)]
+        if len(words) == 2:
             first, last = words
-            yield f"end {_ordered(first[-3:], last[-3:])}", _place(_ordered(first, last))
+            found.append((f"end {_ordered(first[-3:], last[-3:])}", _place(_ordered(first, last))))
         for one, other in combinations(sorted(words), 2):
-            rest = [word for word in words if word not in (one, other)]
-            yield f"begin {one[:2]} {other[:2]}", _place(" ".join((one[2:], other[2:], *rest)))
+            place = f"{one[2:]} {other[2:]}"
+            if len(words) > 2:
+                place = " ".join((place, *[word for word in words if word not in (one, other)]))
+            found.append((f"begin {one[:2]} {other[:2]}", _place(place)))
+        return found
 
 
 def _ordered(one: str, other: str) -> str:
@@ -196,7 +190,8 @@ def _spelled(words: Sequence[str]) -> bytes:
 
     They stand behind those that have no other word.
     """
-    return schema.U16.pack(crc32(" ".join(sorted(words)).encode()) & 0x7FFF | 0x8000)
+    spelling = words[0] if len(words) == 1 else " ".join(sorted(words))
+    return schema.U16.pack(crc32(spelling.encode()) & 0x7FFF | 0x8000)
 
 
 TURN, SESSION, CONVERSATION = "Turn", "Session", "Conversation"
