@@ -18,8 +18,11 @@ from worlddb.log.model import times
 from worlddb.log.model.events import BeliefSetting, Decision, DigestOf, RewriteName
 
 BUNDLE_FORMAT: Final = 1
-MAGIC: Final = b"worlddb-bundle 1\n"
-"""The first bytes of every bundle of this format, before compression."""
+STRUCK_FORMAT: Final = 2
+"""Of a bundle with details of which single texts were erased; it is as one of format 1 otherwise."""
+MAGICS: Final = {BUNDLE_FORMAT: b"worlddb-bundle 1\n", STRUCK_FORMAT: b"worlddb-bundle 2\n"}
+MAGIC: Final = MAGICS[BUNDLE_FORMAT]
+"""The first bytes of every bundle of a format, before compression."""
 MAGIC_STEM: Final = b"worlddb-bundle "
 LINES_STEM: Final = b'{"kind":"export"'
 """What an export in JSON Lines begins with, which is no bundle."""

@@ -155,7 +155,8 @@ class BundleCheck:
 
     def blob(self, frame: fr.BlobFrame) -> None:
         kind = bundle_values.blob_kind(frame.stored)
-        self._given.add_blob(codec.named_id(frame.stored), kind, struck=codec.struck_in(frame.stored) is not None)
+        struck = codec.struck_in(frame.stored) is not None
+        self._given.add_blob(codec.named_id(frame.stored), kind, struck=struck)
 
     def erased(self, frame: fr.ErasedFrame) -> None:
         bundle_values.check_size(frame.blob, ids.HASH_BYTES, "a blob's id")
@@ -355,6 +356,9 @@ class BundleCheck:
         heading = self.heading
         assert heading is not None, "take looks first"
         bundle_values.check_end(frame, self._frames, self.worlds)
+        if self._given.has_struck is not (heading.format == fr.STRUCK_FORMAT):
+            has = "has" if self._given.has_struck else "has no"
+            bundle_values.refuse(f"it is of format {heading.format}, and {has} details of which texts were erased")
         if self._hashes.get(heading.world) != heading.world_hash:
             bundle_values.refuse(f"the world {ids.short(heading.world)} does not have the hash that the bundle states")
         self._not_contained.discard(heading.world)

@@ -97,7 +97,7 @@ def check_voided(frame: fr.VoidedFrame) -> None:
 
 
 def check_heading(frame: fr.Heading) -> None:
-    if frame.format != fr.BUNDLE_FORMAT:
+    if frame.format not in fr.MAGICS:
         refuse(f"it says that the bundle has format {frame.format}")
     check_size(frame.store_id, ids.LINEAGE_BYTES, "the store's id")
     check_size(frame.chain, ids.HASH_BYTES, "the chain hash")
@@ -293,6 +293,11 @@ class Given:
         self._unused.add(blob)
         if struck:
             self._struck.add(blob)
+
+    @property
+    def has_struck(self) -> bool:
+        """Whether there are details of which single texts were erased."""
+        return bool(self._struck)
 
     def body(self, blob: bytes) -> None:
         """Something names a blob as a body."""

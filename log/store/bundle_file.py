@@ -97,7 +97,6 @@ class BundleWriter:
         self.hash = hashing.GENESIS
         self.frames = 0
         self.size = len(bundle.MAGIC)
-        out.write(bundle.MAGIC)
 
     def write(self, frame: bundle.AnyFrame) -> None:
         """Append a frame.
@@ -105,6 +104,9 @@ class BundleWriter:
         Raises:
             LimitExceeded: the bundle would be larger than a bundle may be.
         """
+        if not self.frames:
+            is_struck = type(frame) is bundle.Heading and frame.format == bundle.STRUCK_FORMAT
+            self._out.write(bundle.MAGICS[bundle.STRUCK_FORMAT if is_struck else bundle.BUNDLE_FORMAT])
         payload = codec.encode(frame)
         self.hash = hashing.digest(hashing.BUNDLE, self.hash, payload)
         self.frames += 1
@@ -159,12 +161,12 @@ class BundleReader:
 
     def _check_magic(self) -> None:
         found = self._read(len(bundle.MAGIC))
-        if found == bundle.MAGIC:
+        if found in bundle.MAGICS.values():
             return
         version = found[len(bundle.MAGIC_STEM) : -1]
-        if found.startswith(bundle.MAGIC_STEM) and version.isdigit() and int(version) > bundle.BUNDLE_FORMAT:
+        if found.startswith(bundle.MAGIC_STEM) and version.isdigit() and int(version) > bundle.STRUCK_FORMAT:
             raise errors.NewerFormat(
-                f"The bundle {self.name} has format {int(version)}; this release knows {bundle.BUNDLE_FORMAT}",
+                f"The bundle {self.name} has format {int(version)}; this release knows up to {bundle.STRUCK_FORMAT}",
                 "Upgrade WorldDB to import it",
             )
         if self._damage and bundle.MAGIC.startswith(found):

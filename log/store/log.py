@@ -459,6 +459,10 @@ class LmdbLog(Log):
             return "" if stored in COPY_KINDS else "the mark of a copy is of no known kind"
         return f"there is a record of no known kind, under the key {key.hex()[:40]}"
 
+    def is_struck(self) -> bool:
+        """True if single texts were ever erased."""
+        return self._get(_FORMAT_KEY) == _STRUCK_MARK
+
     def has_format(self) -> bool:
         """True if the mark of the format is there."""
         return self._get(_FORMAT_KEY) is not None

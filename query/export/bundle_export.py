@@ -16,6 +16,7 @@ from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage import schema, timeline_rows
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.query.export.interior_walk import Interior, interior_of
+from worlddb.query.snapshot import erasure_notes
 from worlddb.query.snapshot.snapshot import Snapshot, SnapshotSource
 from worlddb.query.statements import statement_reads
 
@@ -146,8 +147,9 @@ def bundle_frames(
         node = table_reads.find_node(snapshot.tables, ref, seq)
         inside = interior_of(snapshot, node, seq)
         header = snapshot.log.header(seq)
+        struck = erasure_notes.struck_details(snapshot, inside.nodes, seq)
         heading = fr.Heading(
-            fr.BUNDLE_FORMAT,
+            fr.STRUCK_FORMAT if struck else fr.BUNDLE_FORMAT,
             store_id,
             seq,
             header.ingest_time,
@@ -159,7 +161,7 @@ def bundle_frames(
         outside = [_outside(snapshot, *found, seq) for found in sorted(inside.outside.items())]
     yield heading
     yield from outside
-    written = _Written()
+    written = _Written(struck)
     at = 0
     while at < len(inside.nodes):
         page: list[fr.AnyFrame] = []
@@ -219,7 +221,8 @@ class _Commit(NamedTuple):
 class _Written:
     """Blobs, commits and types that earlier frames hold, and the events of recent commits by id."""
 
-    def __init__(self) -> None:
+    def __init__(self, struck: dict[bytes, bytes]) -> None:
+        self.struck = struck
         self.blobs: set[bytes] = set()
         self.commits: set[int] = set()
         self.edge_types: set[fr.EdgeTypeFrame] = set()
@@ -550,6 +553,8 @@ class _Group:
         found = self._written.events(self._snapshot, seq).blob(position)
         if stored is not None:
             codec.written_blob(stored, found, seq)
+            # A fork shares ids with its origin, and may be the only one of them of which a text was erased.
+            stored = self._written.struck.get(found, stored)
         if found not in self._written.blobs:
             self._written.blobs.add(found)
             self._written.page_bytes += 0 if stored is None else len(stored)

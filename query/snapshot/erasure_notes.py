@@ -1,7 +1,7 @@
 """Erasures in the log: the note beside an erased text, and receipts that can be checked."""
 
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -15,6 +15,7 @@ from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply.apply import erasure_of as row_of
 from worlddb.projections.tables.apply.log_marks import secret_of
 from worlddb.projections.tables.reads.asof import edge_known
+from worlddb.projections.tables.statements import statement_rows
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE
 from worlddb.query.records import records
 from worlddb.query.snapshot.snapshot import Snapshot
@@ -40,6 +41,27 @@ def erasure_of(snapshot: Snapshot, node: int) -> records.Erasure | None:
     return records.Erasure(
         seq=header.seq, ingested_at=header.ingest_time, author=header.author, reason=reason, listed=listed
     )
+
+
+def struck_details(snapshot: Snapshot, nodes: Iterable[int], seq: int) -> dict[bytes, bytes]:
+    """What is left of details of which single texts are gone, by their ids: of all that worlds state at a commit."""
+    log, tables = snapshot.log, snapshot.tables
+    if not log.is_struck():
+        return {}
+    events = (each for at in range(1, log.head().seq + 1) for each in log.some_events(at, _STRIKING))
+    struck = {each.lineage for each in events if isinstance(each, Struck | StruckElsewhere)}
+    named = (_named(snapshot, node, seq) for node in nodes if tables.node(node).lineage in struck)
+    stored = (log.blob(*place) for places in named for place in places if place[1] != NONE)
+    return {codec.named_id(each): each for each in stored if each is not None and codec.is_struck(each)}
+
+
+def _named(snapshot: Snapshot, node: int, seq: int) -> set[tuple[int, int]]:
+    """The details that name the terms and the sources of what a world is known to state at a commit."""
+    known = statement_rows.known_at(snapshot.tables, node, seq)
+    rows = (statement_rows.term(snapshot.tables, node, number) for number in {at for each in known for at in each.quad})
+    return {(each.origin, each.details) for each in known} | {
+        (row.seq, row.position) for row in rows if row is not None
+    }
 
 
 def literal_erasures(snapshot: Snapshot, world: int) -> dict[int, records.Erasure]:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import lmdb
 
-from worlddb.log.model import errors, events, hashing, times
+from worlddb.log.model import codec, errors, events, hashing, times
 from worlddb.log.store import copies, environment, verify
 from worlddb.log.store.erasure_evidence import LaterErasure, is_newer
 from worlddb.log.store.log import LmdbLog
@@ -143,7 +143,7 @@ def _not_begun(
         head = begun.head().seq
         # Behind the backup's commits there is at most what the restore itself said of later erasures.
         own = all(begun.header(seq).author == RESTORER and arrivals(begun, seq) for seq in range(until + 1, head + 1))
-        gone = {blob for each in (*elsewhere.tied, *elsewhere.untied) for blob in each.blobs}
+        gone = {blob for each in (*elsewhere.tied, *elsewhere.untied) for blob in each.reached}
         if (
             begun.copy_kind() != copies.RESTORING
             or not own
@@ -162,7 +162,8 @@ def _lacking(log: LmdbLog, begun: LmdbLog, last: int) -> Iterator[tuple[int, int
     """The places of texts up to a commit that a log has and its copy has not."""
     for seq in range(1, last + 1):
         for at in range(log.events(seq).blob_count):
-            if begun.blob(seq, at) is None and log.blob(seq, at) is not None:
+            here, stored = begun.blob(seq, at), log.blob(seq, at)
+            if stored is not None and (here is None or (codec.is_struck(here) and here != stored)):
                 yield seq, at
 
 

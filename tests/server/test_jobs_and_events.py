@@ -94,6 +94,9 @@ def test_one_literal_of_a_world_is_planned_erased_and_receipted(ana: Caller) -> 
     assert done.status == "done" and done.result is not None, done
     again = ana("GET", f"/v1/worlds/{ref}/statements", headers={} if tag is None else {"If-None-Match": tag})
     assert [each["object"] for each in again.json()["statements"]] == ['"tea"@en']
+    left = msgspec.convert(ana.get(f"/v1/worlds/{ref}/statements/erased"), wire.ErasedStatements)
+    [(what, by)] = [(each.erased, each.erasure) for each in left.statements]
+    assert what == ("object",) and by is not None and by.reason == "request 7"
     assert not ana.get(f"/v1/worlds/{ref}")["erased"]
     receipt = msgspec.convert(ana.get(f"/v1/erasures/{done.result['erasure']['seq']}"), wire.ErasureReceipt)
     assert receipt.worlds[0]["literals"] and receipt.worlds[0]["reason"] == "request 7"

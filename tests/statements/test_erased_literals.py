@@ -368,3 +368,55 @@ def test_a_plan_counts_what_an_erasure_reaches_and_writes_nothing(db: Database) 
         **{**{name: getattr(proof, name) for name in proof.__struct_fields__}, "author": "bob"}
     )
     assert not db.check_erasure(forged).ok
+
+
+def test_a_bundle_says_by_its_format_that_older_releases_do_not_know_what_is_in_it(
+    db: Database, tmp_path: Path
+) -> None:
+    world, other = _told(db), db.create("Place", "Other").ref
+    db.state(other, [(A, P, Literal("tea"))])
+    db.erase_literal(world, Literal(GONE), reason="request 7")
+    for name, ref in (("struck", world), ("whole", other)):
+        db.export(ref, tmp_path / name)
+    assert (tmp_path / "struck").read_bytes().startswith(b"worlddb-bundle 2\n")
+    assert (tmp_path / "whole").read_bytes().startswith(b"worlddb-bundle 1\n")
+
+
+def test_a_restore_that_left_a_literal_out_is_gone_on_with_only_where_that_is_left_out_again(
+    db: Database, tmp_path: Path
+) -> None:
+    world = _told(db)
+    db.backup(tmp_path / "backup")
+    db.erase_literal(world, Literal(GONE), reason="request 7")
+    db.erase_literal(world, Literal(GONE, language="de"), reason="request 8")
+
+    def stop(done: int, whole: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        worlddb.restore(tmp_path / "backup", tmp_path / "new", erasures_of=db.path, progress=stop)
+    with pytest.raises(worlddb.PlaceTaken):
+        worlddb.restore(tmp_path / "backup", tmp_path / "new")
+    worlddb.restore(tmp_path / "backup", tmp_path / "new", erasures_of=db.path)
+    with worlddb.open(tmp_path / "new", embedder=None) as restored:
+        assert restored.verify(deep=True).findings == () and _texts(restored, world) == ['""', '"tea"']
+    assert traces(tmp_path / "new", [GONE]) == []
+
+
+@pytest.mark.parametrize("of_fork", [False, True])
+def test_a_world_and_its_fork_go_in_one_bundle_of_which_one_has_lost_a_literal(
+    db: Database, tmp_path: Path, of_fork: bool
+) -> None:
+    """Both name the same details; an erasure in the fork leaves the origin alone, but not in what both share."""
+    town = db.create("Place", "Town").ref
+    world = str(db.create("Place", "Bar", world=town).ref)
+    db.state(world, [(A, P, Literal(GONE)), (A, P, Literal("tea"))])
+    fork = db.fork(world).ref
+    db.erase_literal(fork if of_fork else world, Literal(GONE), reason="request 7")
+    assert (f'"{GONE}"' in _texts(db, world)) is of_fork
+    db.export(town, tmp_path / "bundle")
+    assert GONE.encode() not in (tmp_path / "bundle").read_bytes()
+    with worlddb.open(tmp_path / "other", create=True, embedder=None) as other:
+        other.import_bundle(tmp_path / "bundle")
+        assert _texts(other, world) == _texts(other, fork) == ['"tea"']
+        assert other.verify(deep=True).findings == ()

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, quote
 import msgspec
 
 import worlddb
-from worlddb import InputError, Statement, UnknownReference
+from worlddb import ErasedStatement, InputError, Statement, UnknownReference
 from worlddb.client import wire_records as wire
 from worlddb.statements import sent_statements, updating
 from worlddb.tools.mcp import answer_notes
@@ -37,11 +37,10 @@ def _pattern(query: types.FindStatements | types.TakenBack) -> dict[str, Any]:
     return {name: getattr(query, name) for name in _PATTERN} | {"graph": graph}
 
 
-def _shown(desk: Desk, found: Statement) -> dict[str, Any]:
+def _shown(desk: Desk, found: Statement | ErasedStatement) -> dict[str, Any]:
     """Return a statement as the client is told it, with its terms as N-Triples has them."""
-    told: dict[str, Any] = {name: str(getattr(found, name)) for name in _PATTERN}
-    return told | {
-        "graph": None if found.graph is None else str(found.graph),
+    told = {name: getattr(found, name) for name in (*_PATTERN, "graph")}
+    return {name: None if term is None else str(term) for name, term in told.items()} | {
         "world": found.world,
         "valid": desk.shown(worlddb.Valid(found.valid_from, found.valid_to)),
         "ingested_at": worlddb.format_time(found.ingested_at),
@@ -74,6 +73,17 @@ def list_statements(desk: Desk, asked: Asked) -> Reply:
     page, cursor = resumed.page_after(found, query.limit, lambda each: _ROW.pack(*each.row))
     told = {"statements": [_shown(desk, each) for each in page], "moment": desk.moment(view), "next_cursor": cursor}
     return Reply(told, tag=view.hash(ref))
+
+
+def list_erased(desk: Desk, asked: Asked) -> Reply:
+    """What is left of the statements of a world of which a text was erased, and who erased it and when."""
+    view = desk.view(asked.query)
+    found = view.erased_statements(desk.ref(view, asked.path["world"]))
+    told = [
+        _shown(desk, each) | {"erased": list(each.erased), "erasure": each.erasure and desk.shown(each.erasure)}
+        for each in found
+    ]
+    return Reply({"statements": told, "moment": desk.moment(view)})
 
 
 def state(desk: Desk, asked: Asked) -> Reply:
@@ -249,6 +259,15 @@ ROUTES = (
         types.FindStatements,
         small=True,
         produces=(JSON, *sent_statements.RDF_TYPES),
+    ),
+    Route(
+        "GET",
+        f"{_STATEMENTS}/erased",
+        "list_erased",
+        list_erased,
+        "List what is left of the statements of a world of which a text was erased, and who erased it and when.",
+        wire.ErasedStatements,
+        types.AsOf,
     ),
     Route(
         "POST",

@@ -310,6 +310,10 @@ class Calls(ABC):
         """A page of the statements of a world: by ``subject``, ``predicate``, ``object``, ``graph``."""
         return self._read(f"{_world(world)}/statements", wire.Statements, _terms(asked))
 
+    def erased_statements(self, world: Any, **asked: Any) -> Any:
+        """What is left of the statements of a world of which a text was erased, and who erased it and when."""
+        return self._read(f"{_world(world)}/statements/erased", wire.ErasedStatements, asked)
+
     def state(self, world: Any, statements: Iterable[Any], **said: Any) -> Any:
         """State something in a world, which is made if there is none of that name; returns a receipt.
 

@@ -575,6 +575,31 @@ class Statements(_Record, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
+class ErasedStatement(_Record, frozen=True, kw_only=True):
+    """What is left of a statement: the parts in ``erased`` are null, and ``erasure`` says who erased them and when."""
+
+    subject: str | None
+    predicate: str | None
+    object: str | None
+    graph: str | None
+    erased: tuple[str, ...]
+    erasure: Erasure | None
+    world: str
+    valid: Period
+    ingested_at: Time
+    seq: int | None
+    author: str
+    source: dict[str, Any]
+    id: str
+
+
+class ErasedStatements(_Record, frozen=True, kw_only=True):
+    """The statements of a world of which a text was erased."""
+
+    statements: tuple[ErasedStatement, ...]
+    moment: Moment
+
+
 class MergeConflict(_Record, frozen=True, kw_only=True):
     """What both sides of a fork changed, and not alike; ``id`` stands for it in ``decide``.
 

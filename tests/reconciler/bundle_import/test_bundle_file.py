@@ -300,8 +300,8 @@ def test_a_file_that_is_no_bundle_is_told_from_one(made, tmp_path):
         error = refused(tmp_path / name)
         assert "is not a bundle" in error.message
         assert "worlddb ingest" in error.remedy
-    (tmp_path / "newer").write_bytes((made[0] / "team.bundle").read_bytes().replace(b"bundle 1\n", b"bundle 2\n", 1))
-    with pytest.raises(NewerFormat, match="format 2"):
+    (tmp_path / "newer").write_bytes((made[0] / "team.bundle").read_bytes().replace(b"bundle 1\n", b"bundle 3\n", 1))
+    with pytest.raises(NewerFormat, match="format 3"):
         worlddb.check_bundle(tmp_path / "newer")
     for path in (tmp_path, tmp_path / "nothing"):
         with pytest.raises(InputError):

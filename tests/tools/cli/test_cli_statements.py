@@ -57,5 +57,10 @@ def test_one_literal_is_erased_with_a_plan_and_a_receipt(writing: Here, tmp_path
     assert done["statements"] == 1 and done["receipt"]["worlds"][0]["literals"]
     assert writing("check-receipt", str(tmp_path / "receipt")).code == 0
     assert [each["object"] for each in writing.json("statements", "cafes")["statements"]] == ['"tea"']
+    [left] = writing.json("statements", "cafes", "--erased")["statements"]
+    assert (left["object"], left["erased"], left["erasure"]["reason"]) == (None, ["object"], "request 7")
+    shown = writing("statements", "cafes", "--erased").out
+    assert "https://a.example/serves> (erased) ." in shown and "request 7" in shown
+    assert writing("statements", "--erased").code == 2, "of which world?"
     assert "(erased)" in writing("log").out and "request 7" in writing("log").out
     assert writing(*asked, "--reason", "request 8", "--yes").code == 2

@@ -1,9 +1,10 @@
 """``worlddb state``, ``unstate`` and ``statements``: files of RDF into worlds and out of them."""
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
-from worlddb import InputError, Statement
+from worlddb import ErasedStatement, InputError, Statement
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 
 _TERM = "in N-Triples: <https://a.example/b>, '\"tea\"' or _:b0"
@@ -86,6 +87,9 @@ def _statements_arguments(parser: Parser) -> None:
     _add_pattern(parser)
     _add_format(parser, "write all of a world in it, and nothing else")
     parser.add_argument("--limit", type=arguments.count, metavar="N", default=100, help="how many at most (100)")
+    parser.add_argument(
+        "--erased", action="store_true", help="of a world: what is left where a text was erased, and who erased it"
+    )
     arguments.add_moment(parser)
     arguments.add_confine(parser)
 
@@ -101,6 +105,10 @@ def _statements(args: Namespace, out: Output) -> int:
             out.verbatim({"world": world, "format": args.format, "text": text}, text)
             return DONE
         pattern = (args.subject, args.predicate, args.object, args.graph)
+        if args.erased:
+            if world is None or pattern != (None, None, None, "any"):
+                raise InputError("What was erased is listed of one world, and of all patterns", "Name the world alone")
+            return _told_of_erased(view.erased_statements(world), args, out)
         found = view.statements(world, *pattern, limit=args.limit + 1)
     shown = found[: args.limit]
     document = {"statements": [_document(each) for each in shown], "more": len(found) > len(shown)}
@@ -118,7 +126,26 @@ def _statements(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _document(found: Statement) -> dict[str, Any]:
+def _told_of_erased(found: Sequence[ErasedStatement], args: Namespace, out: Output) -> int:
+    """List what is left of statements, and who erased the rest."""
+    shown = found[: args.limit]
+
+    def write(page: Page) -> None:
+        for each in shown:
+            page.line((wire.short(each.world), "ref"), f"  {each}")
+            if each.erasure is not None:
+                told = f"erased by {each.erasure.author}, commit {each.erasure.seq}: {each.erasure.reason}"
+                page.line((wire.one_line(told), "dim"), indent=2)
+        if len(found) > len(shown):
+            page.line(f"and more: --limit shows more than {args.limit}")
+        if not shown:
+            page.line("nothing was erased of them")
+
+    out.answer({"statements": [_document(each) for each in shown], "more": len(found) > len(shown)}, write)
+    return DONE
+
+
+def _document(found: Statement | ErasedStatement) -> dict[str, Any]:
     told = {name: getattr(found, name) for name in ("subject", "predicate", "object", "graph")}
     terms = {name: None if term is None else str(term) for name, term in told.items()}
     return wire.record(found) | terms
