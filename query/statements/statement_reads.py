@@ -258,8 +258,10 @@ def erased(snapshot: VisibleSnapshot, world: int) -> Iterator[ErasedStatement]:
     """The statements of a world that hold at the moment of a snapshot and of which a text was erased."""
     whole = snapshot.stored
     texts, ref = Texts(whole, world), whole.tables.node(world).lineage.hex()
-    found = ((each, texts.known(each.quad)) for each in _holding(snapshot, world, _ANY))
-    held = [(stating, known) for stating, known in found if None in known]
+    rows = statement_rows.terms_of(whole.tables, world)
+    without = {number for number, row in rows if row.digest == statement_rows.NO_DIGEST}
+    found = (each for each in _holding(snapshot, world, _ANY) if not without.isdisjoint(each.quad)) if without else ()
+    held = [(each, texts.known(each.quad)) for each in found]
     by = erasure_notes.literal_erasures(whole, world) if held else {}
     last = erasure_notes.erasure_of(whole, world) if held else None
     for stating, known in held:
