@@ -111,6 +111,7 @@ def _of_another(earlier: Frame, later: Frame) -> bool:
         or _measure_other_things(earlier, later)
         or _may_be_another(earlier, later)
         or _at_other_hours(earlier, later)
+        or (_of_other_hours(earlier, later) and not earlier.hours and bool(_changed_units(earlier, later)))
     )
 
 
@@ -149,7 +150,9 @@ def _is_another_thing(earlier: Frame, later: Frame) -> bool:
         is_longer = one.noun in other.which or other.noun in one.which
         return is_longer and frames.OF_ONE_VALUE.isdisjoint({one.noun, other.noun})
     which, others = one.which - other.which, other.which - one.which
-    return bool(which and others) or bool((which | others) & frames.APART)
+    # Of things that have a colour a word before one tells it from others: my bag, and my gym bag.
+    is_coloured = earlier.sort == later.sort == "colour"
+    return bool(which and others) or bool((which | others) & frames.APART) or bool(is_coloured and (which or others))
 
 
 def _measure_other_things(earlier: Frame, later: Frame) -> bool:
@@ -756,6 +759,17 @@ def _made() -> frozenset[str]:
     return frames.stems(("written",))
 
 
+def _meets_otherwise(earlier: Frame, later: Frame) -> bool:
+    """True if a club or a class meets at another time."""
+    is_one = earlier.content == later.content and earlier.verb == later.verb and bool(earlier.thing.noun)
+    return is_one and earlier.verb in _meeting() and _of_other_times(earlier, later)
+
+
+@cache
+def _meeting() -> frozenset[str]:
+    return frames.stems(("meets", "gathers", "convenes"))
+
+
 @cache
 def _eating() -> frozenset[str]:
     return frames.stems(("eat", "eats"))
@@ -787,6 +801,8 @@ def _by_words(earlier: Frame, later: Frame, overlap: float, both: frozenset[str]
     if earlier.past and later.past:
         if earlier.passive and later.passive and earlier.verb == later.verb:
             return _told(0.6 + 0.4 * overlap, later, "the same was done, otherwise", "contradiction")
+        if objects and objects <= earlier.some & later.some:
+            return _told(0.4 + 0.5 * overlap, later, "each may be of another one", "compatible")
         if objects and overlap >= _CLOSE and verbs_agree and _of_other_days(earlier, later):
             return _told(0.4 + 0.5 * overlap, later, "the same done at another time", "compatible")
         if objects and overlap >= _CLOSE:
@@ -794,6 +810,8 @@ def _by_words(earlier: Frame, later: Frame, overlap: float, both: frozenset[str]
         return _told(0.4 + 0.4 * overlap, later, "both may have been", "compatible") if objects else None
     if later.change and (objects or overlap >= _TOUCHING):
         return _told(0.5 + 0.4 * overlap, later, "words in common, otherwise than before", "replacement")
+    if _meets_otherwise(earlier, later):
+        return _told(0.6 + 0.4 * overlap, later, "the same at another time", "replacement")
     if earlier.only and not later.only and verbs_agree and differ and objects_before:
         return _told(0.55 + 0.4 * overlap, later, "the earlier one said that nothing else is so", "replacement")
     if is_single and (objects or not (earlier.light & later.light)):
