@@ -280,15 +280,22 @@ class Session(Scopes):
         valid: str | None = None,
         known: str | int | None = None,
         most: int = tool_arguments.MAX_OFFSET,
+        behind: int = 0,
     ) -> ResumedView:
         """Return the view and offset of a page: the cursor's, which is ``most`` at most, else as asked for.
 
+        ``behind`` are the bytes of the item behind which a page of this list begins; none where items are counted.
+
         Raises:
-            InputError: the cursor is none.
+            InputError: the cursor is none, or that of another list.
         """
         if cursor is None:
             return ResumedView(self.view(valid=valid, known=known), 0, self._cursors)
         place = self._cursors.place(cursor, most)
+        if len(place.behind) != behind:
+            raise worlddb.InputError(
+                "The cursor is that of another list", "Give next_cursor of a page of this one, or none"
+            )
         view = self.db.view(seq=place.seq, valid=place.valid, world=self.world)
         return ResumedView(view, place.offset, self._cursors, place.behind)
 

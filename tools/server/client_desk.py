@@ -80,10 +80,7 @@ class Desk:
             return self.session.resume(None)._replace(view=self.view(asked))
         if (asked.ingested, asked.valid, asked.seq) != (None, None, None):
             raise InputError("A cursor has its own moment", "Give the cursor without ingested, valid and seq")
-        found = self.session.resume(cursor, most=MAX_EVENTS)
-        if len(found.behind) != behind:
-            raise InputError("The cursor is that of another list", "Give next_cursor of a page of this one, or none")
-        return found
+        return self.session.resume(cursor, most=MAX_EVENTS, behind=behind)
 
     def world(self, view: View, name: str) -> World:
         """Return a world by its reference, kref or name, whether it holds now, has ended or is still to come.
