@@ -170,7 +170,9 @@ def main() -> None:
             read_cost = (processor_seconds(process) - begun) / arguments.reads
             lists = [_request(port, "GET", f"{path}/statements") for path in paths[: arguments.reads // 4]]
             listed = asyncio.run(reads(port, lists, arguments.rate / 4, arguments.connections))
+            begun = processor_seconds(process)
             written = asyncio.run(writes(port, arguments.writes, arguments.connections))
+            write_cost = (processor_seconds(process) - begun) / arguments.writes
     result = {
         "reads_per_s": rounded(read.per_second),
         "p50_ms": rounded(percentile(read.latencies, 50) * 1000),
@@ -183,6 +185,7 @@ def main() -> None:
         "writes_per_s": rounded(written.per_second),
         "write_p50_ms": rounded(percentile(written.latencies, 50) * 1000),
         "write_p99_ms": rounded(percentile(written.latencies, 99) * 1000),
+        "write_processor_ms": rounded(write_cost * 1000),
         "counted_us": rounded(counted_us(arguments.reads)),
     }
     rows = [
@@ -194,6 +197,7 @@ def main() -> None:
         ("durable writes", *(result[name] for name in ("writes_per_s", "write_p50_ms", "write_p99_ms"))),
     ]
     rows.append(("a read, of the processor of the server, in milliseconds", "", result["read_processor_ms"], ""))
+    rows.append(("a write, of the processor of the server, in milliseconds", "", result["write_processor_ms"], ""))
     rows.append(("to count a request for its key, in microseconds", "", result["counted_us"], ""))
     report(arguments, "server", result, ("", "a second", "p50 ms", "p99 ms"), rows)
 
