@@ -96,7 +96,7 @@ def _by_place(snapshot: visible.VisibleSnapshot, ranked: Sequence[ranking.Ranked
     at = candidates.places(snapshot, [hit.passed for hit in ranked], PLACES)
     for hit in ranked:
         less = -LATER * at.get(hit.passed.node, 0)
-        yield hit._replace(score=hit.score + less, parts=hit.parts | {scoring.LATER: less}) if less else hit
+        yield hit._replace(score=hit.score + less, parts=hit.parts | {scoring.PLACE: less}) if less else hit
 
 
 def _judged(

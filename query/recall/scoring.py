@@ -29,12 +29,12 @@ WORDS_BESIDE: Final[Mapping[str, float]] = {"multilingual-e5-small/q4+use-multil
 That weight is for the default model: its cosines of a question with texts that do not answer it scatter by 0.07. Those
 of this one scatter by 0.05 (``bench.languages``), so that as much of a difference tells more."""
 
-LATER: Final = "later"
-"""What a turn loses by the turns of its session that stand before it."""
 KEPT: Final = "kept"
 """What a hit gains for which a place is kept among the first."""
 EXCHANGE: Final = "exchange"
 """What a turn gains or loses by being judged with its answer, or with what it answers."""
+PLACE: Final = "place"
+"""What such a turn loses by the turns that stand before it in its session."""
 
 VECTOR_CALIBRATION: Final = 0.85
 """What a cosine is worth beside a score by words where the greater of the two counts (Kumiho, equation 6)."""
@@ -169,7 +169,7 @@ def by_form(text: str, place: int, wanted: AnswerForm, later: float = LATER_WEIG
         "told": _form_score(text[:MAX_CHARACTERS], wanted) if any(wanted[:-1]) else 0.0,
         "taste": TASTE_WEIGHT if wanted.taste and prefers(text[:MAX_CHARACTERS]) else 0.0,
         "asks": -ASKS_WEIGHT if text.rstrip().endswith("?") else 0.0,
-        LATER: -later * place,
+        "later": -later * place,
     }
     return {reason: part for reason, part in parts.items() if part}
 

@@ -107,7 +107,7 @@ def test_what_is_brought_up_early_in_a_session_comes_before_what_goes_into_it_la
     db.embed()
     for question, step in ((ORDER, 2), (SUMMARY, 1)):
         found = db.view().recall(question, k=6).hits
-        assert [hit.scores.get("later", 0.0) for hit in found] == pytest.approx([-0.005 * step * at for at in range(6)])
+        assert [hit.scores.get("place", 0.0) for hit in found] == pytest.approx([-0.005 * step * at for at in range(6)])
 
 
 def test_the_answer_to_fewer_is_the_beginning_of_that_to_more(db: Database) -> None:
