@@ -15,6 +15,7 @@ from worlddb.projections.indexes import analysis
 from worlddb.projections.tables.apply import mark_rows
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage import schema
+from worlddb.reconciler.consolidation import summaries
 from worlddb.reconciler.dream import assessor
 from worlddb.reconciler.transaction import context
 
@@ -63,11 +64,15 @@ class Reach:
     def __init__(self, ctx: context.Context, moment: asof.Moment, relate: Relate, known: Known) -> None:
         self._ctx, self._moment, self._relate, self._known = ctx, moment, relate, known
         self._has_marks = ctx.tables.has_rows("marks")
+        self._is_known = summaries.within(ctx, (), moment)
         self._members: dict[int, _Members] = {}
         self._shown: dict[int, Shown | None] = {}
 
     def memory(self, node: int) -> Shown | None:
-        """What a world says, if it is a memory that is worth a look: it holds, has a text, and nothing hides it."""
+        """What a world says, if it is a memory that is worth a look: it holds, has a text, and nothing hides it.
+
+        What was tried in a fork is none, nor is one that it repeats: else a memory would give way to its own copy.
+        """
         if node not in self._shown:
             self._shown[node] = self._looked_at(node)
         return self._shown[node]
@@ -75,7 +80,7 @@ class Reach:
     def _looked_at(self, node: int) -> Shown | None:
         tables, (seq, valid) = self._ctx.tables, self._moment
         seen = None if node == schema.ROOT_NODE else asof.version_at(tables, node, self._moment)
-        if seen is None:
+        if seen is None or not self._is_known(node):
             return None
         if self._has_marks and (
             mark_rows.is_deprecated(tables, node, seq) or mark_rows.is_hidden(tables, node, seq, valid)

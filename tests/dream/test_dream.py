@@ -563,3 +563,19 @@ def test_the_command_line_says_what_a_run_wrote_and_what_takes_it_back(
     assert run("undo", *told.partition("worlddb undo ")[2].split()[:2]).code == 0
     with worlddb.open(tmp_path / "store", embedder=None) as db:
         assert len(db.view().find(type="Fact")) == 3
+
+
+def test_what_is_tried_in_a_fork_is_not_judged_and_puts_nothing_out_of_sight(db: Database) -> None:
+    """A memory was deprecated as a repetition of its own copy in a fork, which no recall shows: it was gone."""
+    home, *_ = facts(db, "Ana lives in Vienna.", *(f"{word}: a note of its own kind" for word in WORDS))
+    fork = db.fork(home, "what if").ref
+    other = db.create("Topic", "trip").ref
+    (hotel,) = facts(db, "The hotel is near the station.", world=other)
+    tried = db.fork(other, "what if").ref
+    facts(db, "The hotel is near the station.", "The hostel is near the harbour.", world=tried)
+    done = db.dream()
+    assert done.assessed == len(WORDS) + 2 and done.deprecated == ()
+    assert db.view().get(home) is not None and db.view().get(hotel) is not None and db.view().get(fork) is not None
+    assert [hit.ref for hit in db.view().recall("where does Ana live?", k=1)] == [home]
+    db.retire(home)
+    assert db.dream().deprecated == () and db.view().get(fork) is not None
