@@ -6,6 +6,8 @@ Each takes the session, its checked arguments and the call, and returns one reco
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from worlddb import (
     DamagedStore,
     Hit,
@@ -387,6 +389,7 @@ class _Asked:
         self._scopes = session.scope_refs(view, given)
         self._missing = [label for label in session.labels(given) if not session.scopes(view, label)]
         self._answers: list[Recall] = []
+        self._is_of_one = len(session.labels(given)) == 1
         self._asked: dict[str, Any] = {"lanes": session.lanes()}
         self._widens = False
         if isinstance(given, tool_arguments.Recall | tool_arguments.AsOf):
@@ -408,6 +411,13 @@ class _Asked:
             answer = self._recalled(scope, wanted)
             self._answers.append(answer)
             found |= {hit.ref: hit for hit in answer}
+        if self._is_of_one and len(self._answers) > 1:
+            # Worlds of one user, as after a bundle was taken in: what they say of one thing is compared.
+            from worlddb.agent_memory import joined
+
+            together = joined(self._answers, len(found) or 1)
+            self._answers[0] = replace(self._answers[0], note=together.note)
+            return list(together.hits)
         return sorted(found.values(), key=lambda hit: -hit.score)
 
     def _recalled(self, scope: Any, wanted: int) -> Recall:
