@@ -84,7 +84,7 @@ def test_what_a_caller_can_reach_has_no_way_to_write_but_commands(tmp_path: Path
         public = {name for name in dir(db) if not name.startswith("_")}
         writing = {name for name in dir(worlddb.Batch) if not name.startswith("_")}
         keeping = {"backup", "catch_up", "rebuild", "replay", "snapshot", "verify", "close", "finish_erasures"}
-        keeping |= {"erasure_plan", "erasure_receipt", "check_erasure", "redecide"}
+        keeping |= {"erasure_plan", "literal_erasure_plan", "erasure_receipt", "check_erasure", "redecide"}
         reading = {"author", "path", "bookmarks", "follow", "full_ref", "head", "log", "proposals", "stats", "view"}
         reading |= {"steps", "reading", "checkpoint", "prove", "prove_consistency", "near", "refs_of_user"}
         reading |= {"stamp", "now", "one_state", "last_written"}
