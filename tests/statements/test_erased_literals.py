@@ -420,3 +420,17 @@ def test_a_world_and_its_fork_go_in_one_bundle_of_which_one_has_lost_a_literal(
         other.import_bundle(tmp_path / "bundle")
         assert _texts(other, world) == _texts(other, fork) == ['"tea"']
         assert other.verify(deep=True).findings == ()
+
+
+def test_a_confined_view_is_told_of_erasures_inside_alone(db: Database) -> None:
+    home, other = (db.create("Place", name).ref for name in ("home", "other"))
+    for world in (home, other):
+        db.state(world, [(A, P, Literal(GONE))])
+        db.erase_literal(world, Literal(GONE), reason=f"of {world}")
+    view = db.view(world=home)
+    [left] = view.erased_statements(home)
+    assert left.erasure is not None and left.erasure.reason == f"of {home}"
+    with pytest.raises(worlddb.UnknownReference):
+        view.erased_statements(other)
+    struck = [each for each in view.log() if each.event == "struck"]
+    assert [(each.refs, each.data["hashes"]) for each in struck] == [((home,), [])]

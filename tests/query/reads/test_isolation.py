@@ -196,7 +196,7 @@ LOOKED_THROUGH = {
         *("deprecated", "expired", "marks", "pinned", "retention", "revealing", "tag_history", "tagged"),
         *("guards", "guards_at", "forks", "forked_from", "memory_graph"),
         *("impact", "provenance", "shortest_path", "states", "traverse", "profiles", "why_not"),
-        *("count_statements", "sparql", "statements", "write_rdf"),
+        *("count_statements", "erased_statements", "sparql", "statements", "write_rdf"),
         *("artifacts", "kref_of", "preferences", "resolve_kref"),
         *("receipts_of", "withdrawal"),
         *("belief_base", "belief_settings", "contraction", "entrenchment", "retrieval_surface"),
