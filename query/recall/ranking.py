@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from worlddb.log.model.times import FOREVER
 from worlddb.projections.indexes.analysis import governed, query_stems, standing
+from worlddb.projections.indexes.fields import Nodes
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion
 from worlddb.projections.tables.storage.schema import FIRST_LITERAL
@@ -73,6 +74,8 @@ _PER_NODE: Final = 4
 """How many versions of each world are read where its score by words is looked up."""
 EDGE: Final = "edge"
 """Not a lane that is asked: how a hit's neighbours are marked, where they are wanted."""
+WHEN: Final = "when"
+"""Nor is this: how what began at a time that the question names is marked, where few of the others are of then."""
 
 
 class Lanes(NamedTuple):
@@ -215,8 +218,9 @@ def fused(
     joined = candidates.neighbours(snapshot, gate, best.values()) if best else {}
     few, latest = _referring_to(snapshot, gate, named, len(pool), max(STEADY, k))
     latest -= pool.keys()
+    dated = _begun_then(gate, request, text, vector, pool.values(), depth // 2)
     paired = () if request.fields is None else tuple(request.fields.partners(snapshot, gate, pool))
-    for node in (*few, *latest, *following, *answers, *joined, *guiding.rules, *guiding.tastes, *paired):
+    for node in (*few, *latest, *following, *answers, *joined, *guiding.rules, *guiding.tastes, *paired, *dated):
         seen = None if node in pool else gate.seen(node)
         if seen is not None:
             pool[node] = candidates.Passed(node, seen, 0.0)
@@ -226,14 +230,50 @@ def fused(
     evidence = _evidence(snapshot, weighing, request, proposed, pool, named, links, gate)
     evidence, kept = _guided(snapshot, request.question, pool, evidence, guiding)
     ranks = {lane: [passed.node for passed in found] for lane, found in proposed.items()}
-    if joined:
-        ranks[EDGE] = _neighbours_in_order(
-            joined, {node: own(found.text, found.vector) for node, found in evidence.items()}
-        )
+    ranks |= _marked(joined, dated, evidence) if joined or dated else {}
     if lanes.entity:
         fitting = [node for node in pool if evidence[node].entity]
         ranks[ENTITY] = sorted(fitting, key=lambda node: (-evidence[node].vector, -evidence[node].text, node))
     return _in_order(pool, evidence, ranks, fusion, latest, kept)
+
+
+def _begun_then(
+    gate: candidates.Gate,
+    request: Request,
+    text: text_lane.TextLane | None,
+    vector: vector_lane.VectorLane | None,
+    known: Iterable[candidates.Passed],
+    wanted: int,
+) -> list[int]:
+    """Of what began at a time that the question names the best by words and by meaning, as many of each as are wanted.
+
+    Nothing where as many are known. Of what is too much to be listed, those among the best of all are found.
+    """
+    times = request.question.times if request.fusion == CONVEX and request.covers is None else ()
+
+    def began_then(passed: candidates.Passed) -> bool:
+        return _is_within(times, passed.seen.validity.start)
+
+    if not times or sum(map(began_then, known)) >= wanted:
+        return []
+    listed = candidates.begun_within(gate.snapshot, times)
+    if listed is not None and gate.members is not None:
+        listed = Nodes(listed.nodes & gate.members.nodes)
+    first = DEEP if listed is None else depth_for(wanted)
+
+    def best(fetch: candidates.Fetch) -> Iterator[candidates.Passed]:
+        def among(limit: int, nodes: Collection[int] | None) -> Sequence[candidates.Proposed]:
+            return fetch(min(limit, DEEP), nodes) if listed is None else fetch(limit, listed)
+
+        return islice(filter(began_then, gate.passing(among, wanted, first)), wanted)
+
+    by = [] if text is None else [partial(by_words, text, request.compared_text, gate.snapshot.place.moment.seq)]
+    found = [*by, *([] if vector is None else [partial(by_meaning, vector)])]
+    return list(dict.fromkeys(passed.node for fetch in found for passed in best(fetch)))
+
+
+DEEP: Final = 1_024
+"""Among so many of the best of each lane what began at a time is looked for, where that is too much to be listed."""
 
 
 def nearest(snapshot: VisibleSnapshot, gate: candidates.Gate, lanes: Lanes, request: Request) -> dict[int, float]:
@@ -299,6 +339,16 @@ def _guided(
     kept = (*zip(PLACES_OF_RULES, rules, strict=False), *zip(PLACES_OF_TASTES, tastes, strict=False))
     marked = evidence | {node: evidence[node]._replace(governs=1.0) for node in rules}
     return marked, tuple(sorted(kept))
+
+
+def _marked(
+    joined: Mapping[int, Mapping[int, float]], dated: Iterable[int], evidence: Mapping[int, scoring.Evidence]
+) -> dict[str, list[int]]:
+    """What edges join to hits, and what began at a time that the question names, by what words and meaning say."""
+    alone = {node: own(found.text, found.vector) for node, found in evidence.items()}
+    of_then = sorted((node for node in dated if node in alone), key=lambda node: (-round(alone[node], 6), node))
+    marked = {EDGE: _neighbours_in_order(joined, alone) if joined else [], WHEN: of_then}
+    return {lane: nodes for lane, nodes in marked.items() if nodes}
 
 
 def _neighbours_in_order(joined: Mapping[int, Mapping[int, float]], own: Mapping[int, float]) -> list[int]:
@@ -403,11 +453,24 @@ def _evidence(
 
 
 def _nearness(times: tuple[Span, ...], seen: SeenVersion) -> float:
-    """How near to the named times something began; of a state that has ended, how near to them it held."""
+    """How near to the named times something began; of a state that has ended, how near to them it held.
+
+    What begins at midnight is most often dated by its day, and stands for the middle of it: it is no nearer to the day
+    before than to the day after.
+    """
     start, end = seen.validity.start, seen.validity.end
+    if _is_within(times, start):
+        return 1.0
+    start += _HALF_DAY if start % (2 * _HALF_DAY) == 0 else 0
     return nearness(times, start, None if end == FOREVER or seen.row.type == _TURN else end)
 
 
+def _is_within(times: Iterable[Span], at: int) -> bool:
+    return any(span.start <= at < span.end for span in times)
+
+
+_HALF_DAY: Final = 43_200_000_000
+"""In microseconds."""
 _TURN: Final = type_digest("Turn")
 
 

@@ -169,6 +169,14 @@ class Tables(transaction.WholeTables):
             raise transaction.missing_row(f"version {number} of node {node}")
         return list(map(version_row, map(schema.VERSION.unpack, found)))  # type: ignore[arg-type]
 
+    def first_begun(self, nodes: range) -> list[int]:
+        """When the first version of each of some nodes began; ``NEVER_BEGUN`` where there is none."""
+        if self.deferred is not None or self._cache.versions:
+            return [self.version(node, 1).valid_from for node in nodes]
+        found = self._versions.get_each([schema.VERSION_KEY.pack(node, 1) for node in nodes])
+        began = schema.VERSION_BEGAN.unpack_from
+        return [schema.NEVER_BEGUN if row is None else began(row)[0] for row in found]
+
     def put_version(self, node: int, version: int, row: schema.VersionRow) -> None:
         self.known_worlds.retimed(node)
         self._cache.versions[node, version] = row

@@ -293,6 +293,10 @@ class VersionRow(NamedTuple):
 
 
 VERSION = struct.Struct(">32sQqqQii16s8sB")
+VERSION_BEGAN: Final = struct.Struct(">40xq")
+"""``valid_from`` alone, for finding what began in a stretch of time."""
+NEVER_BEGUN: Final = 2**63 - 1
+"""Stands for the beginning of what has no version: it is later than all times."""
 
 
 class EdgeRow(NamedTuple):

@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import worlddb
+from tests.support.model.stores import new_store
 from tests.support.running import Here
 from worlddb import Database, ManualClock
 from worlddb.query.question.question_dates import Span, nearness, parse_times
+from worlddb.query.recall import candidates
 
 
 @pytest.fixture
@@ -191,3 +193,54 @@ def test_the_command_line_takes_when_a_question_is_asked_and_shows_what_it_is_ra
     assert "evidence" in shown and "when +0.200" in shown and "times in the question: 2024-03-01" in shown
     refused = run("recall", "Who was ill in March?", "--asked", "yesterday")
     assert refused.error == "invalid_time"
+
+
+@pytest.fixture(scope="module")
+def parcels() -> Iterator[Database]:
+    """Twelve parcels that are alike on each of sixty days, told in a talk."""
+    with new_store() as opened:
+        for number in range(60):
+            day = worlddb.format_time(worlddb.parse_time("2024-10-01") + number * DAY)[:10]
+            turns = [
+                {"speaker": "Ana", "text": f"The parcel for door {12 * number + door} came."} for door in range(12)
+            ]
+            opened.ingest(turns, conversation="c", session=day, at=day)
+        opened.embed()
+        yield opened
+
+
+def days(found: worlddb.Recall) -> list[str]:
+    return [worlddb.format_time(hit.valid.start)[:10] for hit in found]
+
+
+@pytest.mark.parametrize("limits", [{}, {"exact": True}, {"world": "c"}, {"lanes": ["text", "entity"]}])
+def test_all_of_a_day_that_a_question_names_are_found_among_hundreds_that_are_alike(
+    parcels: Database, limits: dict[str, Any]
+) -> None:
+    found = parcels.view().recall("Which parcel did I mention on 10 November?", k=14, asked="2024-12-20", **limits)
+    assert days(found)[:12] == ["2024-11-10"] * 12
+    assert "near the time that it names" in found.hits[11].reason
+    assert days(found)[12:] != ["2024-11-10"] * 2
+
+
+def test_of_a_span_with_more_than_can_be_listed_what_fits_is_found(
+    parcels: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidates, "MAX_DATED", 3)
+    found = parcels.view().recall("Which parcel came in the last week of October?", k=12, asked="2024-12-20")
+    assert all("2024-10-2" <= day < "2024-11" for day in days(found))
+
+
+def test_what_is_told_of_a_day_after_it_was_asked_for_is_found_too(parcels: Database) -> None:
+    asked: dict[str, Any] = {"k": 1, "asked": "2024-12-20"}
+    parcels.view().recall("Which parcel did I mention on 12 November?", **asked)
+    before = parcels.view()
+    parcels.create("Note", "", content="The parcel of Noah was mentioned as lost", valid_from="2024-11-12")
+    assert "Noah" in parcels.view().recall("Which parcel did I mention on 12 November?", **asked).hits[0].content
+    assert "Noah" not in before.recall("Which parcel did I mention on 12 November?", **asked).hits[0].content
+
+
+def test_whoever_sees_one_talk_finds_what_was_said_there_on_a_day(parcels: Database) -> None:
+    inside = parcels.view(world=parcels.view().find(name="c")[0].ref)
+    found = inside.recall("Which parcel did I mention on 10 November?", k=12, asked="2024-12-20")
+    assert days(found) == ["2024-11-10"] * 12
