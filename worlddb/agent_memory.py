@@ -34,6 +34,8 @@ from worlddb.memory_scopes import (
     Label,
     ScopeKey,
     Scopes,
+    brought,
+    came_in_bundle,
     check_one_line,
     check_scope_name,
     check_statement_type,
@@ -731,7 +733,7 @@ class Memory:
             if kind and found.ref not in told:
                 ends.setdefault(kind, []).append(found.ref)
         taker = place_taker((each for each in near if each.ref not in told), on_near, len(about), until)
-        with self.db.batch(seen=look) as tx:
+        with self.db.batch(seen=look, rests_on=brought([key])) as tx:
             home = None if self._label is None else self._scopes.write_scope(tx, cast(ScopeKey, key))
             made = tx.create(
                 type,
@@ -878,12 +880,13 @@ class Memory:
         homes: Sequence[str],
     ) -> tuple[Any, list[int]]:
         """Write messages into their session as one commit; returns its receipt, and the places of their references."""
-        with self.db.batch(seen=look, rests_on=homes) as tx:
-            key, home = self._home(tx)
+        key = self._scope_key()
+        with self.db.batch(seen=look, rests_on=[*homes, *brought([key])]) as tx:
+            home = None if self._label is None else self._scopes.write_scope(tx, cast(ScopeKey, key))
             within = _key("session", key, session)
             known = [found for view in self._views() if (found := view.keyed(within)) is not None]
             is_new = all(found.closed for found in known)
-            where = tx.create(
+            where = self._session_brought(look, key, session, within) or tx.create(
                 extraction.SESSION,
                 session,
                 world=home,
@@ -933,15 +936,18 @@ class Memory:
 
         ``known`` are the user's worlds if nobody else has written since they were looked up.
         """
-        if self._label is None or not receipt.events or receipt.refs[0] in [each.world for each in known]:
+        home = came_in_bundle(key) or receipt.refs[0]
+        if self._label is None or not receipt.events or home in [each.world for each in known]:
             return
-        if receipt.refs[0] not in [each.world for each in self._views()]:
+        if home not in [each.world for each in self._views()]:
             self._scopes.begin_anew(key, refs, begins)
 
-    def _home(self, tx: Any) -> tuple[ScopeKey | tuple[str, ...], Any]:
-        """Return the key of whose world it is, and the world, made if there is none."""
-        key = self._scope_key()
-        return key, None if self._label is None else self._scopes.write_scope(tx, cast(ScopeKey, key))
+    def _session_brought(self, look: View, key: ScopeKey | tuple[str, ...], session: str, within: str) -> str | None:
+        """Return the session of a name that came in a bundle with the user's world, and goes on there."""
+        if (scope := came_in_bundle(key)) is None:
+            return None
+        found = repeated_messages.session_in(self.db._inside(look, scope), session, within)
+        return found.ref if found is not None and not found.closed and "imported" in found.source else None
 
     def _scope_key(self) -> ScopeKey | tuple[str, ...]:
         return ("memory",) if self._label is None else self._scopes.key(self.db.view(), self._label)

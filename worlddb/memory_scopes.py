@@ -4,6 +4,7 @@ The MCP server and :func:`worlddb.memory` share them, so that both find what the
 tells inside of one world.
 """
 
+import itertools
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -46,7 +47,11 @@ FAR: Final = parse_time("9999-12-31T23:59:59.999999Z")
 _MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
 
 ScopeKey: TypeAlias = tuple[str, str, str, str, str]
-"""``mcp``, the served world, the scope's kind and id, and the number of purged scopes of that id."""
+"""``mcp``, the served world, the scope's kind and id, and the number of purged scopes of that id.
+
+Of a scope that came in a bundle, in place of the number ``ref:`` and its reference: keys do not travel in one.
+"""
+_BY_REFERENCE: Final = "ref:"
 _NO_SCOPE: Final = ("", "", "", "", "")
 """Parts of a key as of no scope, for what is written into the whole store."""
 
@@ -88,6 +93,17 @@ def check_scope_name(name: str, what: str) -> None:
 def folded(name: str) -> str:
     """Return a name as it is compared where neither capitals count nor how an accent was typed."""
     return composed(composed(name).casefold())
+
+
+def came_in_bundle(key: ScopeKey | tuple[str, ...]) -> str | None:
+    """Return the reference of the scope that a key stands for if it came in a bundle; else there is none."""
+    is_one = len(key) == len(_NO_SCOPE) and key[-1].startswith(_BY_REFERENCE)
+    return key[-1].removeprefix(_BY_REFERENCE) if is_one else None
+
+
+def brought(keys: Iterable[ScopeKey | tuple[str, ...]]) -> list[str]:
+    """Return the scopes of some keys that came in bundles: a write that a look chose them for rests on them."""
+    return list(filter(None, map(came_in_bundle, keys)))
 
 
 def looked(write: Callable[[], Written]) -> Written:
@@ -226,16 +242,27 @@ class Scopes:
     def key_after(self, view: View, label: Label, known: list[World]) -> ScopeKey:
         """Return the key of a scope by all scopes that have had its label: where it leads, what is written is found.
 
-        It has the id as the scope spells it that holds, which may be from before accents were compared.
+        It has the id as the scope spells it that holds, which may be from before accents were compared. Where none was
+        begun here that holds, it is the key of the first that came in a bundle.
         """
         names = [world.name for world in sorted(known, key=lambda world: world.closed)]
         spelt = names[0] if names else composed(str(label))
         ended = sum(world.closed and world.name == spelt for world in known)
-        while True:
-            key = "mcp", self.world or "", label.kind, spelt.partition(":")[2], str(ended)
-            if self._is_open(view, key, known):
+
+        def numbered(number: int | str) -> ScopeKey:
+            return "mcp", self.world or "", label.kind, spelt.partition(":")[2], str(number)
+
+        first = next(number for number in itertools.count(ended) if self._is_open(view, numbered(number), known))
+        if all(world.closed for world in known):
+            return numbered(first)
+        # Of those that ended some may have come in a bundle, and have no number.
+        for number in (first, *range(min(ended, first))):
+            key = numbered(number)
+            if view._keyed_reference(_written(key)) is not None and self._is_open(view, key, known):
                 return key
-            ended += 1
+        came = (each.ref for each in known if not each.closed and "imported" in each.source)
+        ref = next((ref for ref in came if view.forked_from(ref) is None), None)
+        return numbered(first if ref is None else f"{_BY_REFERENCE}{ref}")
 
     def _is_open(self, view: View, key: ScopeKey, known: Iterable[World] = ()) -> bool:
         """Return whether there is no scope under a key yet, or one that holds, in the world that is served.
@@ -255,7 +282,12 @@ class Scopes:
         return not found.closed and not is_lost and self.top in view.containers(found.ref)
 
     def write_scope(self, tx: Any, key: ScopeKey) -> Any:
-        """Create the scope in a batch; a scope whose name was erased gets it back from this writer."""
+        """Create the scope in a batch; a scope whose name was erased gets it back from this writer.
+
+        One that came in a bundle is there already: its reference.
+        """
+        if (ref := came_in_bundle(key)) is not None:
+            return ref
         _, _, kind, identity, _ = key
         return tx.create(
             SCOPE,
@@ -275,6 +307,7 @@ class Scopes:
         Another process may end it between the look and the write. Nobody would find them in there.
         """
         *parts, number = key
+        number = "-1" if came_in_bundle(key) is not None else number
         while True:
             number = str(int(number) + 1)
             following = cast(ScopeKey, (*parts, number))
@@ -304,12 +337,14 @@ class Scopes:
         _, _, kind, identity, _ = key if len(key) == len(_NO_SCOPE) else _NO_SCOPE
         if kind == "user" and folded(name) == folded(identity):
             return identity
-        scope = view._keyed_reference(_written(key)) if kind else None
+        came = came_in_bundle(key)
+        scope = came or (view._keyed_reference(_written(key)) if kind else None)
         if kind and scope is None:
             return composed(name)
         for entry in view.find(name=name, type=ENTRY, world=scope):
             is_same = folded(entry.name) == folded(name)
-            if is_same and view._keyed_reference(_entry_key(key, entry.name)) == entry.ref:
+            is_brought = came is not None and "imported" in entry.source
+            if is_same and (is_brought or view._keyed_reference(_entry_key(key, entry.name)) == entry.ref):
                 return entry.name
         return composed(name)
 
@@ -317,9 +352,15 @@ class Scopes:
         """Create the entry of a person or thing at its first mention in a scope, and resolve it.
 
         After a retired entry, a new one begins, and after one that was moved out of the scope, or the served world. One
-        that was erased gets its name back from this writer.
+        that was erased gets its name back from this writer. One that came in a bundle with its scope is found by its
+        name.
         """
         limits.checked_text(name, "about", limits.MAX_NAME_BYTES)
+        if (came := came_in_bundle(key)) is not None:
+            found = self.db.view(world=came).find(name=name, type=ENTRY)
+            named = (each.ref for each in found if folded(each.name) == folded(name) and "imported" in each.source)
+            if (ref := next(named, None)) is not None:
+                return ref
         inside = _entry_key(key, name)
         within = scope if self.world is None else self.world
         given = {"key": inside, "key_within": within, "world": scope, "source": source, "valid_from": BEGINNING}

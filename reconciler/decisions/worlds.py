@@ -531,7 +531,8 @@ class Meanwhile:
     """What others wrote between a caller's look at the store and the lock: whoever looked is refused what rests on it.
 
     They look again then. A statement that is said again, or joined to another one, says what it said, and lies and is
-    hidden where it was. A text that is written without a key was not written by somebody else in the same place.
+    hidden where it was. A text that is written without a key was not written by somebody else in the same place, and
+    what holds others, and is begun, did not come there in a bundle.
     """
 
     def __init__(self, ctx: context.Context, look: inputs.Look) -> None:
@@ -539,6 +540,7 @@ class Meanwhile:
         self._look = look
         self._head = ctx.draft.head.seq
         self._written: set[int] | None = None
+        self._brought: set[int] = set()
         if look.whole and self._head != look.seq:
             self._refuse("changed_meanwhile", "Something was written")
         if not all(self._is_as_it_was(ref, is_placed=True) for ref in look.rests_on):
@@ -557,6 +559,10 @@ class Meanwhile:
                 self._refuse("changed_meanwhile", "What an end of the edge says was changed by another write")
             case cmd.Create(key=None) if command.content and self._head > self._look.seq and self._is_said(command):
                 self._refuse("said_meanwhile", "Another write says the same in the same world")
+            case cmd.Create(content="", resolve=False, revive=True) if self._head > self._look.seq and self._is_brought(
+                command
+            ):
+                self._refuse("said_meanwhile", "A bundle brought a world of this type and name")
             case _:
                 pass
 
@@ -615,17 +621,33 @@ class Meanwhile:
                 return True
         return False
 
+    def _is_brought(self, command: cmd.Create) -> bool:
+        """Whether a world of a type and a name came in a bundle, into the world in which it is to begin."""
+        ctx = self._ctx
+        home = ROOT_NODE if command.world is None else context.node_ref(ctx, command.world)
+        self._written_since()
+        held = ((node, ctx.body(node)) for node in self._brought)
+        return any(
+            said is not None and (said.type, said.name) == (command.type, command.name) and ctx.inside(node, home)
+            for node, said in held
+        )
+
     def _written_since(self) -> set[int]:
-        """The worlds that were written, revised or put somewhere since the look."""
+        """The worlds that were written, revised or put somewhere since the look; keeps which came in bundles."""
         if self._written is None:
             ctx, self._written = self._ctx, set()
             since = range(self._look.seq + 1, self._head + 1)
             if len(since) > MOST_READ or any(ctx.draft.log.header(seq).event_count > MOST_READ for seq in since):
                 self._refuse("said_meanwhile", "More was written than can be read through")
-            for event in (each for seq in since for each in ctx.draft.log.events(seq).events):
-                lineage = event.lineage if isinstance(event, ev.Created | ev.Revised) else None
-                if isinstance(event, ev.Linked) and event.type == CONTAINS:
-                    lineage = event.target
-                node = None if lineage is None else ctx.tables.node_of(ids.Lineage(lineage))
-                self._written |= set() if node is None else {node}
+            for seq in since:
+                written, is_import = set[int](), False
+                for event in ctx.draft.log.events(seq).events:
+                    is_import |= isinstance(event, ev.Imported)
+                    lineage = event.lineage if isinstance(event, ev.Created | ev.Revised) else None
+                    if isinstance(event, ev.Linked) and event.type == CONTAINS:
+                        lineage = event.target
+                    node = None if lineage is None else ctx.tables.node_of(ids.Lineage(lineage))
+                    written |= set() if node is None else {node}
+                self._written |= written
+                self._brought |= written if is_import else set()
         return self._written

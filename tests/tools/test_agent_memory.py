@@ -10,6 +10,7 @@ import pytest
 
 import worlddb
 from tests.tools.mcp import test_mcp_tools
+from worlddb import memory_scopes
 from worlddb.reconciler.ingest import chat_messages
 from worlddb.tools.agents import remember
 from worlddb.tools.mcp.session import Session
@@ -622,10 +623,13 @@ def test_memories_of_one_user_in_several_worlds_are_one_memory(tmp_path: Path) -
         ann = worlddb.memory(old, user="ann", session="s")
         tea, _ = ann.add("Ann likes tea.", about="Ann").id, ann.add(_said(2))
         old.export(old.view().find(name="user:ann", type="Scope")[0], tmp_path / "ann.bundle")
-        new.import_bundle(tmp_path / "ann.bundle")
         ann = worlddb.memory(new, user="ann", session="s")
-        dog = ann.add("Ann has a dog.", about="Ann")
-        assert dog.notes == () and len(new.view().find(name="user:ann", type="Scope")) == 2
+        ann.add("Ann has a dog.", about="Ann")
+        new.import_bundle(tmp_path / "ann.bundle")
+        assert (
+            ann.add("Ann has a dog.", about="Ann").repeated == 1
+            and len(new.view().find(name="user:ann", type="Scope")) == 2
+        )
         assert {hit.content for hit in ann.recall("Ann dog tea")} >= {"Ann has a dog.", "Ann likes tea."}
         assert (
             len(ann.recall("Ann dog tea", k=1).hits) == 1
@@ -654,8 +658,9 @@ def test_of_statements_that_compete_in_several_worlds_of_a_user_the_later_comes_
         ann = worlddb.memory(old, user="ann")
         lisbon = ann.add("Ann lives in Lisbon.", about="Ann", since="2025-01-01").id
         old.export(old.view().find(name="user:ann", type="Scope")[0], tmp_path / "ann.bundle")
-        new.import_bundle(tmp_path / "ann.bundle")
         ann = worlddb.memory(new, user="ann")
+        ann.add("Ann is here.", about="Ann")
+        new.import_bundle(tmp_path / "ann.bundle")
         porto = ann.add("Ann lives in Porto, in the old town by the river.", about="Ann", since="2026-02-01").id
         ann.add("Ann lives with a cat.", about="Ann", since="2026-03-01")
         found = ann.recall("Ann lives in Lisbon.")
@@ -664,6 +669,120 @@ def test_of_statements_that_compete_in_several_worlds_of_a_user_the_later_comes_
         assert "the later comes first" in found.note and "call correct, forget or contradict" in found.note
         assert "(a later one says: Ann lives in Porto" in ann.context("where does Ann live?")
         assert list(found.hits) == sorted(found.hits, key=lambda hit: -hit.score)
+
+
+def _bundle_of(folder: Path, user: str) -> Path:
+    """A bundle of what a user said in another store."""
+    with worlddb.memory(folder / user, user=user, session="s", embedder=None) as mem:
+        mem.add("Ann lives in Lisbon.", about="Ann", since="2025-01-01")
+        mem.add([{"role": "user", "content": "My dog is called Rex.", "id": "m-1"}])
+        mem.add([{"role": "user", "content": "She is two."}])
+        mem.db.export(mem.db.view().worlds_of_user(user)[0], folder / f"{user}.bundle")
+    return folder / f"{user}.bundle"
+
+
+@pytest.mark.parametrize("first", ["statement", "messages"])
+def test_a_user_who_came_in_a_bundle_goes_on_in_the_world_that_came(
+    db: worlddb.Database, tmp_path: Path, first: str
+) -> None:
+    """The next write began a second world: `export --user` was refused, and no contradiction of the two was shown."""
+    db.import_bundle(_bundle_of(tmp_path, "ann"))
+    (world,) = db.view().worlds_of_user("ann")
+    before = db.head().seq
+    ann = worlddb.memory(db, user="ann", session="s")
+    chat = [{"role": "user", "content": "My dog is called Rex.", "id": "m-1"}]
+    said = ann.add([*chat, {"role": "user", "content": "He barks.", "id": "m-2"}]) if first == "messages" else None
+    lisbon = ann.recall("Ann lives in Lisbon.", k=1).hits[0].ref
+    porto = ann.add("Ann lives in Porto.", about="Ann", since="2026-01-01", contradicts=lisbon)
+    said = said or ann.add([*chat, {"role": "user", "content": "He barks.", "id": "m-2"}])
+    assert (said.repeated, len(said.ids), porto.notes, porto.proposals) == (1, 1, (), ())
+    assert ann.add([{"role": "user", "content": "He barks.", "id": "m-2"}]).repeated == 1
+    assert [each.ref for each in db.view().worlds_of_user("ann")] == [world.ref]
+    assert {hit.ref: hit.conflicts for hit in ann.recall("Ann lives in")}[lisbon] == (porto.id,)
+    assert len(db.view(world=world.ref).conflicts()) == 1
+    inside = db.view(world=world.ref)
+    assert len(inside.find(type="Session")) == 1 and len(inside.find(type="Entity")) == 1
+    assert [hit.content for hit in ann.as_of(known=before).recall("Ann lives in", k=1)] == ["Ann lives in Lisbon."]
+    assert [hit.content for hit in ann.as_of("2025-06-01").recall("Ann lives in", k=1)] == ["Ann lives in Lisbon."]
+    assert ann.as_of(known=1).recall("Lisbon").hits == () and db.verify(deep=True).ok
+    desk = Session(db)
+    test_mcp_tools.call(desk, "memory_write", text="Ann has a cat.", user_id="ann", about=["Ann"])
+    assert len(db.view().worlds_of_user("ann")) == 1
+    db.export(world.ref, tmp_path / "on.bundle")
+    with worlddb.open(tmp_path / "third", embedder=None) as third:
+        third.import_bundle(tmp_path / "on.bundle")
+        assert [hit.content for hit in worlddb.memory(third, user="ann").recall("cat", k=1)] == ["Ann has a cat."]
+
+
+def test_nobody_writes_into_a_world_of_their_name_that_is_not_theirs(db: worlddb.Database, tmp_path: Path) -> None:
+    """What lies with another tenant, has ended, or is a fork is none to go on in."""
+    bundle, ann = _bundle_of(tmp_path, "ann"), worlddb.memory(db, user="ann")
+    tenant = db.create("Tenant", "acme").ref
+    db.import_bundle(bundle, into=tenant)
+    (theirs,) = db.view().find(name="user:ann", type="Scope")
+    ann.add("Ann has a cat.")
+    assert [each.content for each in db.view(world=theirs.ref).find(type="Fact")] == ["Ann lives in Lisbon."]
+    desk = Session(db, tenant)
+    test_mcp_tools.call(desk, "memory_write", text="Ann has a fish.", user_id="ann")
+    assert {each.content for each in db.view(world=theirs.ref).find(type="Fact")} == {
+        "Ann lives in Lisbon.",
+        "Ann has a fish.",
+    }
+    assert "fish" not in str(ann.profile())
+
+
+@pytest.mark.parametrize("gone", ["retired", "erased"])
+def test_a_world_that_came_in_a_bundle_and_is_gone_is_not_gone_on_in(
+    db: worlddb.Database, tmp_path: Path, gone: str
+) -> None:
+    db.import_bundle(_bundle_of(tmp_path, "ann"))
+    (came,) = db.view().worlds_of_user("ann")
+    ann = worlddb.memory(db, user="ann", session="s")
+    ann.add("Ann has a cat.")
+    fork = db.fork(came.ref, name="user:ann").refs[0]
+    ann.add("Ann has a fish.")
+    db.retire(came.ref) if gone == "retired" else ann.forget_user(reason="asked")
+    bird = ann.add("Ann has a bird.").id
+    sings = ann.add([{"role": "user", "content": "It sings."}]).id
+    here = db.view()
+    assert not {came.ref, fork} & {*here.containers(bird)} and "fish" not in str(here.find(world=fork))
+    assert {each.content for each in here.find(world=here.containers(bird)[0])} >= {"Ann has a bird.", "ann: It sings."}
+    assert [here.containers(each) for each in here.containers(sings)] == [here.containers(bird)]
+
+
+@pytest.mark.parametrize("given", ["statement", "messages", "mcp"])
+def test_a_bundle_that_comes_between_look_and_write_is_looked_at_again(
+    db: worlddb.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    """Another process takes the user's world in just as the first memory is written: it is still one world."""
+    bundle, ann, desk = _bundle_of(tmp_path, "ann"), worlddb.memory(db, user="ann", session="s"), Session(db)
+    whole = memory_scopes.Scopes.key_after
+
+    def key_after(*seen: Any) -> Any:
+        found = whole(*seen)
+        db.import_bundle(bundle)
+        return found
+
+    monkeypatch.setattr(memory_scopes.Scopes, "key_after", key_after)
+    if given == "mcp":
+        test_mcp_tools.call(desk, "memory_write", text="Ann has a cat.", user_id="ann")
+    else:
+        ann.add("Ann has a cat." if given == "statement" else [{"role": "user", "content": "I have a cat."}])
+    (world,) = db.view().worlds_of_user("ann")
+    assert "cat" in str([each.content for each in db.view(world=world.ref).find()])
+
+
+def test_of_two_worlds_that_came_the_first_is_gone_on_in_and_both_stay(db: worlddb.Database, tmp_path: Path) -> None:
+    """Nobody merges in silence, and no third one begins."""
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        db.import_bundle(_bundle_of(tmp_path / name, "ann"))
+    first, second = db.view().worlds_of_user("ann")
+    ann = worlddb.memory(db, user="ann")
+    ann.add("Ann has a cat.")
+    assert [each.ref for each in db.view().worlds_of_user("ann")] == [first.ref, second.ref]
+    found = [each.content for world in (first, second) for each in db.view(world=world.ref).find(type="Fact")]
+    assert found == ["Ann lives in Lisbon.", "Ann has a cat.", "Ann lives in Lisbon."]
 
 
 def test_a_scope_that_ended_and_was_resumed_keeps_what_was_written_between(db: worlddb.Database) -> None:

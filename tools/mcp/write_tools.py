@@ -146,15 +146,17 @@ def _looked_and_written(
         if (before, linked, taken_then) == (keys, links, taken):
             raise
         receipt = _written(session, view, given, call, before, joined, linked, taken_then)
-        is_purged, links = before != keys, linked
+        is_purged, links, keys = before != keys, linked, before
     if receipt.seq <= view.seq:
         then = session.db.view(seq=receipt.seq - 1, valid=receipt.ingest_time, world=session.world)
         near = _near(session, then, given, [scope.ref for label in labels for scope in session.scopes(then, label)])
-    memory = receipt.refs[len(labels)]
+    begun_here = iter(receipt.refs)
+    homes = [memory_scopes.came_in_bundle(key) or next(begun_here) for key in keys]
+    memory = next(begun_here)
     if not is_purged and receipt.seq > view.seq:
         # Another process may have ended a scope between the look and the write.
         now = session.view()
-        for label, key, scope in zip(labels, keys, receipt.refs, strict=False):
+        for label, key, scope in zip(labels, keys, homes, strict=True):
             if scope not in [each.ref for each in session.scopes(now, label)]:
                 session.begin_anew(key, [memory], given.valid_from)
     session.embed_new()
@@ -334,7 +336,8 @@ def _written(
     taken: tuple[str, int, str] | None,
 ) -> Receipt:
     """Write a memory into the scopes of some keys; the receipt of the first time if the call is made again."""
-    with session.db.batch(idempotency_key=session.idempotency_key(given.idempotency_key), seen=view) as tx:
+    idempotency_key, rests_on = session.idempotency_key(given.idempotency_key), memory_scopes.brought(keys)
+    with session.db.batch(idempotency_key=idempotency_key, seen=view, rests_on=rests_on) as tx:
         first, *others = [session.write_scope(tx, key) for key in keys]
         made = tx.create(
             given.type,

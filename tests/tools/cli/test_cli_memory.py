@@ -125,14 +125,14 @@ def test_a_user_of_a_whole_store_that_was_taken_in_is_the_same_user(run: Here, t
             assert [hit.content for hit in mem.recall("where does Hal live?", k=1).hits] == ["Hal lives in Bonn."]
             assert mem.add("Hal likes tea.", about="Hal").notes == ()
             assert mem.add("Hal lives in Bonn.", about="Hal").repeated == 1
-        # What is written now lies in a second world of theirs, and both are read.
+        # What is written now lies in the world that came.
         found = run.json("recall", "Bonn tea", "--user", "hal")["hits"]
         assert {hit["content"] for hit in found if hit["content"]} == {"Hal lives in Bonn.", "Hal likes tea."}
         assert run.json("show", found[0]["ref"], "--user", "hal")["ref"] == found[0]["ref"]
         told = {each["content"] for each in run.json("children", "--user", "hal")["children"]}
         assert told > {"Hal lives in Bonn.", "Hal likes tea."}
-        refused = run("query", "--user", "hal", "--text", "Bonn")
-        assert (refused.code, refused.error) == (2, "input") and "no single world" in refused.err
+        assert run("query", "--user", "hal", "--text", "Bonn").code == 0
+        run.json("export", "--user", "hal", "--out", str(tmp_path / f"{store.name}.hal"))
         with worlddb.open(store) as db:
             db.forget_user("hal", reason="asked")
             assert worlddb.memory(db, user="hal").recall("Bonn tea").hits == ()
@@ -140,6 +140,39 @@ def test_a_user_of_a_whole_store_that_was_taken_in_is_the_same_user(run: Here, t
     with worlddb.open(archive) as db:
         db.import_bundle(tmp_path / "all.bundle", into=db.create("Archive", "2026"))
         assert worlddb.memory(db, user="hal").recall("Bonn").note, "what lies in an archive is nobody's here"
+
+
+def test_a_user_with_two_worlds_is_told_how_to_join_them_by_commands_that_do(run: Here, tmp_path: Path) -> None:
+    """`export --user` said "Name one of these", and nothing said how one becomes of two."""
+    run.json("remember", "Ana lives in Lisbon.", *HOME)
+    run.json("export", "--user", "ana", "--out", str(tmp_path / "ana.bundle"))
+    run.store = tmp_path / "second"
+    run.json("remember", "Ana lives in Porto.", *HOME)
+    run.json("import", str(tmp_path / "ana.bundle"))
+    refused = run("export", "--user", "ana", "--out", str(tmp_path / "both"))
+    own, came = (each["ref"] for each in run.json("children")["children"])
+    assert refused.code == 2 and "has 2 worlds" in refused.err
+    for told in (f"worlddb children {came[:12]}", f"--to {own[:12]}", f"worlddb retire {came[:12]}"):
+        assert told in refused.err
+    assert run("query", "--user", "ana", "--text", "Porto").code == 2
+    run.json("move", *[each["ref"] for each in run.json("children", came)["children"]], "--to", own)
+    run.json("retire", came)
+    run.json("remember", "Ana has a dog.", *HOME)
+    run.json("export", "--user", "ana", "--out", str(tmp_path / "both"))
+    found = run.json("recall", "Ana Lisbon Porto dog", "--confine", own)["hits"]
+    assert {hit["content"] for hit in found} >= {"Ana lives in Lisbon.", "Ana lives in Porto.", "Ana has a dog."}
+
+
+def test_files_of_a_user_who_came_in_a_bundle_go_into_the_world_that_came(run: Here, tmp_path: Path) -> None:
+    run.json("remember", "Ana lives in Lisbon.", *HOME)
+    run.json("export", "--user", "ana", "--out", str(tmp_path / "ana.bundle"))
+    (tmp_path / "chat.json").write_text('[{"role": "user", "content": "I adopted a cat."}]', "utf-8")
+    run.store = tmp_path / "second"
+    run.json("import", str(tmp_path / "ana.bundle"))
+    run.json("ingest", tmp_path / "chat.json", "--user", "ana")
+    assert run.json("ingest", tmp_path / "chat.json", "--user", "ana")["events"] == 0
+    assert len(run.json("children")["children"]) == 1
+    assert "cat" in run.json("context", "what did Ana adopt?", "--user", "ana")["context"]
 
 
 def test_messages_that_came_in_a_bundle_are_not_written_again(run: Here, tmp_path: Path) -> None:

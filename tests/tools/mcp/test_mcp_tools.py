@@ -353,12 +353,13 @@ def test_what_several_worlds_of_a_user_say_of_one_thing_is_compared(db: worlddb.
     with worlddb.open(tmp_path / "old", embedder=None) as old:
         call(Session(old), "memory_write", text="Ana lives in Lisbon.", valid_from="2020-01-01", **given)
         old.export(old.view().worlds_of_user("ada")[0], tmp_path / "ada.bundle")
-    db.import_bundle(tmp_path / "ada.bundle")
     desk = Session(db)
+    call(desk, "memory_write", text="Ana has a boat.", **given)
+    db.import_bundle(tmp_path / "ada.bundle")
     call(desk, "memory_write", text="Ana lives in Porto, by the old bridge.", valid_from="2021-01-01", **given)
     assert len(db.view().worlds_of_user("ada")) == 2
     found = call(desk, "memory_recall", query="Ana lives in Lisbon.", user_id="ada")
-    assert [each["text"][:14] for each in found["memories"]] == ["Ana lives in P", "Ana lives in L"]
+    assert [each["text"][:14] for each in found["memories"]][:2] == ["Ana lives in P", "Ana lives in L"]
     assert any("the later comes first" in note for note in found["notes"])
     first = call(desk, "memory_recall", query="Ana lives in Lisbon.", user_id="ada", limit=1)
     rest = call(desk, "memory_recall", query="Ana lives in Lisbon.", user_id="ada", cursor=first["next_cursor"])

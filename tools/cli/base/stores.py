@@ -207,8 +207,13 @@ def world_of_user(view: worlddb.View, name: str) -> str:
     """
     found = worlds_of_user(view, name)
     if len(found) > 1:
-        which = ", ".join(map(wire.short, found))
-        raise worlddb.InputError(f"The user {name!r:.80} has {len(found)} worlds: {which}", "Name one of these")
+        first, *others = map(wire.short, found)
+        which = ", ".join((first, *others))
+        join = f"`worlddb move REF ... --to {first}` with what `worlddb children {others[0]}` lists"
+        raise worlddb.InputError(
+            f"The user {name!r:.80} has {len(found)} worlds: {which}",
+            f"Name one of these, or make one of them: {join}, then `worlddb retire {others[0]}`",
+        )
     return found[0]
 
 

@@ -176,10 +176,17 @@ def _home_of(store: _MadeWhenWritten, user: str) -> str:
     """Return the world that is written to for a user, made if there is none."""
     db = store.opened()
     scopes, label = memory_scopes.Scopes(db), memory_scopes.Label("user", user)
-    with db.batch() as tx:
-        scopes.write_scope(tx, scopes.key(db.view(), label))
-    tx.receipt.raise_if_refused()
-    return str(tx.receipt.ref)
+
+    def write() -> str:
+        look = db.view()
+        key = scopes.key(look, label)
+        if (came := memory_scopes.came_in_bundle(key)) is not None:
+            return came
+        with db.batch(seen=look) as tx:
+            scopes.write_scope(tx, key)
+        return str(tx.receipt.ref)
+
+    return memory_scopes.looked(write)
 
 
 def _extractor_of(args: Namespace) -> Extractor | None:
