@@ -29,7 +29,8 @@ class Neighbour(NamedTuple):
 
     ``edge`` is the type of the edge, empty of one that lies beside it. ``relation`` is how this one relates to the
     memory, by short statements' words: it says the ``same``, is a ``replacement`` or a ``contradiction`` of it, or is
-    ``compatible`` with it; empty where they tell nothing. ``share`` is what share of the memory's words it has.
+    ``compatible`` with it; empty where they tell nothing. What an edge ``contradicts`` joins is a ``contradiction``.
+    ``share`` is what share of the memory's words it has.
     """
 
     ref: str
@@ -96,7 +97,8 @@ class RuleAssessor:
     """The stand-in: by duplication, supersession, staleness, accesses and age.
 
     Of two memories that say the same the one that says less goes, of equals the older one. A short statement about
-    somebody goes where a later one beside it has another value of the same. ``decay`` lets what has faded to the tier
+    somebody goes where a later one beside it has another value of the same, but both stay of which an edge says that
+    they contradict each other. ``decay`` lets what has faded to the tier
     ``hidden`` go, too. Relevance falls with age and rises with each access.
     """
 

@@ -28,7 +28,8 @@ Answer with one JSON object and nothing else:
 - One entry for each memory of the list, by its number; none for what only lies beside one.
 - "relevance": how useful it will be for the assistant, from 0 to 1.
 - "deprecate": true only of what a newer memory says as well or replaces, of what says nothing, and of what nobody will
-  ever act on. When in doubt, keep it. "reason" says in a few words why, and quotes nothing but of this memory itself.
+  ever act on. When in doubt, keep it. Keep both of two that the "edge" contradicts joins. "reason" says in a few words
+  why, and quotes nothing but of this memory itself.
 - "tags": at most five short words by which it would be looked for, in the language of the text.
 - "metadata": corrections or topics as short texts by name; mostly empty.
 - "related": memories beside it that have to do with it, with one of these types: {", ".join(RELATIONS)}.

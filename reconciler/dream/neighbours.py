@@ -29,6 +29,7 @@ RAREST: Final = 12
 MAX_READ_CHARACTERS: Final = 4_000
 ALIKE: Final = 0.8
 """From this share of words in common on two longer texts say the same, if no number and no denial differs."""
+CONTRADICTS: Final = "contradicts"
 TURN: Final = "Turn"
 """Turns are the record of a conversation: none of them stands for another."""
 _NO_MEMORY: Final = frozenset({"Summary", "Enrichment", "Extraction", "Dreams", "DreamReport"})
@@ -107,7 +108,8 @@ class Reach:
         other = self.memory(node)
         assert other is not None, "looked at before"
         ref, since = self._ctx.lineage(node).hex(), other.seen.validity.start
-        relation = self._related(own, other, share)
+        # Somebody recorded that the two contradict each other: words do not decide which of them is so.
+        relation = "contradiction" if edge == CONTRADICTS else self._related(own, other, share)
         return assessor.Neighbour(
             ref, other.body.type, other.body.name, other.body.content, since, edge, relation, round(share, 4)
         )
@@ -124,15 +126,19 @@ class Reach:
         return said if said in ("same", "contradiction", "compatible") else ""
 
     def _joined(self, node: int) -> Iterator[tuple[int, str]]:
-        """The memories at the other ends of edges, and the type of the first edge to each; as many as are shown."""
-        ctx, left = self._ctx, MOST
-        for name in (*assessor.RELATIONS, "contradicts"):
+        """The memories at the other ends of edges, and the type of the first edge to each; as many as are shown.
+
+        Those that contradict it come first: one that has ended does so no more.
+        """
+        ctx, seen = self._ctx, {node}
+        for name in (CONTRADICTS, *assessor.RELATIONS):
             for incoming in (False, True):
                 for edge in ctx.edges(node, name, incoming=incoming):
                     other = edge.source if incoming else edge.target
-                    is_near = ctx.inside(other, edge.home) and ctx.inside(node, edge.home)
-                    if left and other != node and is_near and self.memory(other) is not None:
-                        left -= 1
+                    holds = name != CONTRADICTS or edge.valid_from <= self._moment.valid < edge.valid_to
+                    is_near = holds and ctx.inside(other, edge.home) and ctx.inside(node, edge.home)
+                    if len(seen) <= MOST and other not in seen and is_near and self.memory(other) is not None:
+                        seen.add(other)
                         yield other, name
 
     def _beside(self, node: int, container: int) -> Iterator[tuple[int, float]]:

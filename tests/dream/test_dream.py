@@ -105,6 +105,20 @@ def test_what_is_said_twice_replaced_or_rests_on_nothing_goes_and_the_rest_stays
     assert db.verify(deep=True).ok
 
 
+def test_both_sides_of_a_recorded_contradiction_stay_until_it_is_taken_back(db: Database) -> None:
+    """The older side went since the later one replaces it by words, and the contradiction with it."""
+    home = db.create("Topic", "home").ref
+    porto, riga = facts(db, "Ana lives in Porto.", "Ana lives in Riga now.", world=home)
+    db.link(porto, "relates_to", riga)
+    edge = db.link(riga, "contradicts", porto).ref
+    done = db.dream(max_deprecation_ratio=0.9)
+    assert (done.assessed, done.deprecated) == (2, ()) and len(db.view(world=home).conflicts()) == 1
+    db.unlink(edge)
+    for ref in (porto, riga):
+        db.restate(ref, source={"channel": "mail"})
+    assert db.dream(max_deprecation_ratio=0.9).deprecated == (porto,)
+
+
 def test_numbers_denials_turns_and_what_lies_elsewhere_are_no_duplicates(db: Database) -> None:
     here, there = db.create("Topic", "here").ref, db.create("Topic", "there").ref
     for number in (4, 5):
