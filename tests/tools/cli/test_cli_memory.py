@@ -100,6 +100,12 @@ def test_every_read_takes_a_user_and_shows_nothing_of_another(run: Here) -> None
         (["remember", "It rains.", "--source", "mail"], "--source 'mail' names no value"),
         (["remember", "It rains.", "--replaces", "nothing"], "nothing"),
         (["remember", "It rains.", "--type", "Scope"], "cannot be a Scope"),
+        (["remember", "It rains.", "--ttl", "abc"], "--ttl: 'abc' is not a number of seconds; write an hour as 3600"),
+        (["remember", "It rains.", "--ttl", "1h"], "'1h' is not a number of seconds"),
+        (["remember", "It rains.", "--ttl", "nan"], "'nan' is not a number of seconds"),
+        (["remember", "It rains.", "--ttl=-60"], "'-60' is not a number of seconds"),
+        (["working", "add", "It rains.", "--session", "s", "--ttl", "soon"], "'soon' is not a number of seconds"),
+        (["recall", "rain", "--trust-weight", "much"], "'much' is not a number; write it as"),
     ],
 )
 def test_a_memory_that_is_refused_makes_no_memory(run: Here, words: list[str], said: str) -> None:

@@ -12,6 +12,7 @@ import re
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
@@ -308,6 +309,25 @@ def count(text: str) -> int:
 def count_or_none(text: str) -> int:
     """Parse a whole number from 0 up, for ``type=``."""
     return _whole(text, 0)
+
+
+def seconds(text: str) -> float:
+    """Parse a length of time, for ``type=``."""
+    return _decimal(text, "a number of seconds; write an hour as 3600, a day as 86400, half a second as 0.5", least=0)
+
+
+def number(text: str) -> float:
+    """Parse a number that may have a fraction, for ``type=``."""
+    return _decimal(text, "a number; write it as 2 or as 0.5")
+
+
+def _decimal(text: str, what: str, *, least: float = -inf) -> float:
+    try:
+        if isfinite(found := float(text)) and found >= least:
+            return found
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{text[:80]!r} is not {what}")
 
 
 def _whole(text: str, least: int) -> int:

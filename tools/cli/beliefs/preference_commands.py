@@ -16,7 +16,7 @@ def _prefer_arguments(parser: Parser) -> None:
     parser.add_argument("--outcome", choices=("acted_upon", "succeeded", "reversed"), help="what came of acting by it")
     parser.add_argument("--inferred", action="store_true", help="nobody said so: it was derived")
     parser.add_argument("--based-on", metavar="REF", action="append", default=[], help="from what; several times")
-    parser.add_argument("--confidence", metavar="N", type=float, help="how sure the statement is, 0 to 1")
+    parser.add_argument("--confidence", metavar="N", type=arguments.number, help="how sure the statement is, 0 to 1")
     parser.add_argument("--valid-from", metavar="TIME", help="since when (default: now)")
     parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with it")
     arguments.add_author(parser)

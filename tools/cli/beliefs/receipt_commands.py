@@ -16,7 +16,11 @@ def _check_arguments(parser: Parser) -> None:
     parser.add_argument("--question", metavar="TEXT", help="the question as it was asked; it is needed to ask again")
     recall_command.add_text_filters(parser)
     parser.add_argument(
-        "--tolerance", metavar="X", type=float, default=0.0, help="by how much scores may be off (default: 0)"
+        "--tolerance",
+        metavar="X",
+        type=arguments.number,
+        default=0.0,
+        help="by how much scores may be off (default: 0)",
     )
     parser.add_argument("--offline", action="store_true", help="open no store, and do not ask again")
     parser.add_argument("--proof", metavar="FILE", help="with --offline: what `worlddb prove-recall` wrote")

@@ -18,7 +18,7 @@ def _arguments(parser: Parser) -> None:
     parser.add_argument(
         "--max-ratio",
         metavar="SHARE",
-        type=float,
+        type=arguments.number,
         default=0.5,
         help="deprecate at most this share of what is judged, 0.1 to 0.9 (default: %(default)s)",
     )
@@ -29,7 +29,7 @@ def _arguments(parser: Parser) -> None:
     parser.add_argument(
         "--half-life",
         metavar="DAYS",
-        type=float,
+        type=arguments.number,
         help="also deprecate what has faded, by this half-life",
     )
     parser.add_argument(

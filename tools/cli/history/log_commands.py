@@ -21,7 +21,10 @@ def _log_arguments(parser: Parser) -> None:
     )
     parser.add_argument("--follow", action="store_true", help="then wait for more, from this and other processes")
     parser.add_argument(
-        "--patience", metavar="SECONDS", type=float, help="with --follow: stop after so long without a new commit"
+        "--patience",
+        metavar="SECONDS",
+        type=arguments.seconds,
+        help="with --follow: stop after so long without a new commit",
     )
 
 

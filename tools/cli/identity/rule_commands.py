@@ -28,7 +28,9 @@ def _tune_arguments(parser: Parser) -> None:
     _place_arguments(parser)
     for name, meaning in _SCORES.items():
         default = getattr(Thresholds(), name)
-        parser.add_argument(f"--{name}", type=float, metavar="X", help=f"{meaning}, 0 to 1 (default: {default})")
+        parser.add_argument(
+            f"--{name}", type=arguments.number, metavar="X", help=f"{meaning}, 0 to 1 (default: {default})"
+        )
     most = Thresholds().most
     parser.add_argument(
         "--most", type=int, metavar="N", help=f"most proposals where several are likely (default: {most})"

@@ -53,14 +53,14 @@ def _arguments(parser: base.Parser) -> None:
     parser.add_argument(
         "--trust-weight",
         metavar="X",
-        type=float,
+        type=arguments.number,
         default=0.0,
         help="how much of its score a hit loses that is not trusted at all, 0 to 1 (default: 0)",
     )
     parser.add_argument(
         "--min-confidence",
         metavar="X",
-        type=float,
+        type=arguments.number,
         help="leave out hits that are less likely than this to be what answers, 0 to 1",
     )
     _add_kinds(parser)
@@ -120,7 +120,7 @@ def _add_kinds(parser: base.Parser) -> None:
     parser.add_argument(
         "--siblings",
         metavar="X",
-        type=float,
+        type=arguments.number,
         help="of each session or document the best hit, and others only if their cosine is so much, such as 0.3",
     )
     parser.add_argument(

@@ -13,7 +13,9 @@ def _arguments(parser: Parser) -> None:
     parser.add_argument("--world", metavar="WORLD", help="ask the statements of this world (default: the outermost)")
     parser.add_argument("--format", default="tsv", metavar="NAME", help="json, xml, csv, tsv, turtle ... (tsv)")
     parser.add_argument("--update", action="store_true", help="the text is an update of the statements of --world")
-    parser.add_argument("--timeout", type=float, default=10.0, metavar="SECONDS", help="end it after this time (10)")
+    parser.add_argument(
+        "--timeout", type=arguments.seconds, default=10.0, metavar="SECONDS", help="end it after this time (10)"
+    )
     arguments.add_moment(parser)
     arguments.add_confine(parser)
 

@@ -13,7 +13,9 @@ def _arguments(parser: Parser) -> None:
     parser.add_argument("--project", metavar="NAME", help="the project of the session")
     parser.add_argument("--context", metavar="NAME", help="the context of the session")
     parser.add_argument("--role", metavar="ROLE", help="who says what is added (default: user)")
-    parser.add_argument("--ttl", type=float, metavar="SECONDS", help="how long what is added stays (default: 3600)")
+    parser.add_argument(
+        "--ttl", type=arguments.seconds, metavar="SECONDS", help="how long what is added stays (default: 3600)"
+    )
     parser.add_argument("--most", type=int, metavar="N", help="how many stay at most when it is added (default: 50)")
 
 

@@ -37,7 +37,9 @@ def _add_validity(parser: Parser, since: str = "now") -> None:
 def add_deadline(parser: Parser) -> None:
     """Add ``--expires-at`` and ``--ttl``."""
     parser.add_argument("--expires-at", metavar="TIME", help="hide it from then on; it stays as true as it was")
-    parser.add_argument("--ttl", metavar="SECONDS", type=float, help="hide it so long after now, or a later refresh")
+    parser.add_argument(
+        "--ttl", metavar="SECONDS", type=arguments.seconds, help="hide it so long after now, or a later refresh"
+    )
 
 
 def deadline_of(args: Namespace) -> Deadline:
