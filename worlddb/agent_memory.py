@@ -82,6 +82,9 @@ MAX_SESSIONS_MOVED: Final = 8
 """How often the session of one name may have been moved to somebody else."""
 _MOST_NAMED: Final = 5
 """Corrected messages that a note names."""
+_NEW_VERSION: Final = "is a new version, and history keeps the old one; call correct if it holds from another time"
+_LEFT_OUT: Final = "was left out, since the message came in a bundle; call correct to let it say that"
+"""What becomes of the text of a message whose id is known with another one."""
 _OWN_SESSION: Final = "own"
 """The buffer of a user for whom no session was named."""
 _HOW_MANY: Final = ("limit", "top_k", "n", "max_results")
@@ -816,10 +819,10 @@ class Memory:
         session = self.session or extraction.DEFAULT_SESSION
         look = self.db.view()
         session = repeated_messages.as_spelt(self._views(), session)
-        known, homes, corrected = self._held(session, said)
+        known, homes, corrected, others = self._held(session, said)
         if len(known) == len(said) and any(identity(each) is None for each in said):
             notes.append("The session ends with these messages, or began so: give ids or times to say the same again")
-        notes += _told_corrected(corrected)
+        notes += _told_corrected(corrected) + _told_changed(others, _LEFT_OUT)
         begun, fallback = self._begun(), None if at is None else times.parse_time(at, "since")
         first = min((times.parse_time(each.at) for each in said if each.at is not None), default=fallback)
         said = [each for place, each in enumerate(said) if place not in known]
@@ -843,15 +846,22 @@ class Memory:
             - len(refs)
             + (sum(ref not in written for ref in refs) if receipt.events else len(refs))
         )
+        if receipt.events:
+            entries = self.db.log(receipt.seq, receipt.seq)
+            changed = {entry.refs[0] for entry in entries if entry.event == "revised"}
+            notes += _told_changed([ref for ref in refs if ref in changed], _NEW_VERSION)
         done = self._done(receipt, refs, begun)
         return msgspec.structs.replace(done, repeated=again, notes=(*notes, *done.notes))
 
-    def _held(self, session: str, said: Sequence[chat_messages.ChatMessage]) -> tuple[set[int], list[str], list[str]]:
+    def _held(
+        self, session: str, said: Sequence[chat_messages.ChatMessage]
+    ) -> tuple[set[int], list[str], list[str], list[str]]:
         """Return the places of messages that the session holds in the user's worlds, or held once, and the sessions.
 
-        Last come those of its turns that were corrected since they were given.
+        Last come those of its turns that were corrected since they were given, and those that came in a bundle with
+        another text than is given under their id.
         """
-        known, homes, corrected, views = set[int](), list[str](), list[str](), self._views()
+        known, homes, corrected, others, views = set[int](), list[str](), list[str](), list[str](), self._views()
         scope = self._scope_key() if views else ()
         keys = [None if own is None else _key("message", scope, session, *own) for own in map(identity, said)]
         for view in views:
@@ -860,10 +870,12 @@ class Memory:
                 known |= repeated_messages.held_before(view, home, said, self.db, keys)
                 known |= repeated_messages.corrected_since(view, said, keys)
                 known |= repeated_messages.beside_known(view, home, said, keys)
-                known |= repeated_messages.came_along(view, home, said)
+                came, otherwise = repeated_messages.came_along(view, home, said, keys)
+                known |= came
+                others += otherwise
                 homes.append(home.ref)
                 corrected += repeated_messages.corrected_among(view, home, said, keys, known)
-        return known, homes, corrected
+        return known, homes, corrected, others
 
     def _write_turns(
         self,
@@ -1102,6 +1114,15 @@ def _told_corrected(refs: Sequence[str]) -> list[str]:
         "1 message was corrected since, and stays so" if len(refs) == 1 else f"{len(refs)} were corrected, and stay so"
     )
     return [f"{what}: {', '.join(refs[:_MOST_NAMED])}{more}"]
+
+
+def _told_changed(refs: Sequence[str], what: str) -> list[str]:
+    """Return a note if messages have the ids of others and another text; ``what`` says what became of it."""
+    if not refs:
+        return []
+    more = f" and {len(refs) - _MOST_NAMED} more" if len(refs) > _MOST_NAMED else ""
+    told = "1 message has a known id" if len(refs) == 1 else f"{len(refs)} messages have known ids"
+    return [f"{told} and another text, which {what}: {', '.join(refs[:_MOST_NAMED])}{more}"]
 
 
 def _checked_source(given: Mapping[str, Any] | None) -> dict[str, Any]:

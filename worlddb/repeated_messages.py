@@ -195,20 +195,30 @@ def beside_known(
     return found
 
 
-def came_along(view: View, session: records.World, said: Sequence[chat_messages.ChatMessage]) -> set[int]:
+def came_along(
+    view: View, session: records.World, said: Sequence[chat_messages.ChatMessage], keys: Sequence[str | None]
+) -> tuple[set[int], list[str]]:
     """Return the places of messages with an id or a time that lie in a session which came in a bundle.
 
     Keys do not travel in one, so they are known by what their turns tell: the id, or the time, the role and the text.
+    With them the turns whose id a message with another text has. What was written here since has its key.
     """
     if "imported" not in session.source:
-        return set()
-    held = set[tuple[Any, ...]]()
-    for turn in view.children(session.ref, include_superseded=True):
+        return set(), []
+    told = {}
+    for place, each in enumerate(said):
+        own, key = identity(each), keys[place]
+        if own is not None and (key is None or view.keyed(key) is None):
+            told[place] = tuple(own)
+    held, others, texts = set[tuple[Any, ...]](), list[str](), {each.id: each for each in said if each.id}
+    for turn in view.children(session.ref, include_superseded=True) if told else ():
         first = turn if turn.number == 1 else view.history(turn.ref)[0]
-        text = first.content.partition(": ")[2]
-        held |= {(first.source.get("message"),), (first.valid.start, first.source.get("role"), text)}
-    told = ((place, identity(each)) for place, each in enumerate(said))
-    return {place for place, own in told if own is not None and tuple(own) in held}
+        named, role = first.source.get("message"), first.source.get("role")
+        held |= {(named,), (first.valid.start, role, first.content.partition(": ")[2])}
+        given = texts.get(named) if (named,) in told.values() else None
+        if given is not None and not _said_ever(view, turn).issuperset([(given.role, given.text)]):
+            others.append(turn.ref)
+    return {place for place, own in told.items() if own in held}, others
 
 
 def _has_own(first: Sequence[records.World]) -> bool:

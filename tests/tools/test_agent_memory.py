@@ -714,6 +714,27 @@ def test_a_user_who_came_in_a_bundle_goes_on_in_the_world_that_came(
         assert [hit.content for hit in worlddb.memory(third, user="ann").recall("cat", k=1)] == ["Ann has a cat."]
 
 
+def test_a_message_with_a_known_id_and_another_text_is_told_of(mem: worlddb.Memory, tmp_path: Path) -> None:
+    """It got a new version, or was left out where it came in a bundle, and no note said so."""
+    said = {"role": "user", "content": "I live in Lisbon.", "id": "m-1"}
+    ref = mem.add(said).id
+    assert mem.add(said).notes == ()
+    (note,) = mem.add({**said, "content": "I live in Porto."}).notes
+    assert "1 message has a known id and another text" in note and ref in note and "call correct" in note
+    assert [each.content for each in mem.history(ref)] == ["ana: I live in Lisbon.", "ana: I live in Porto."]
+    mem.db.export(mem.db.view().worlds_of_user("ana")[0], tmp_path / "ana.bundle")
+    with worlddb.open(tmp_path / "other", embedder=None) as other:
+        other.import_bundle(tmp_path / "ana.bundle")
+        ana = worlddb.memory(other, user="ana", session="call")
+        for text in ("I live in Lisbon.", "I live in Porto."):
+            assert (told := ana.add({**said, "content": text})).repeated == 1 and told.notes == ()
+        left = ana.add({**said, "content": "I live in Rome."})
+        assert (left.ids, left.repeated) == ((), 1) and "was left out" in left.notes[0] and ref in left.notes[0]
+        new = ana.add({"role": "user", "content": "I have a dog.", "id": "m-2"}).id
+        (note,) = ana.add({"role": "user", "content": "I have a cat.", "id": "m-2"}).notes
+        assert new in note and "is a new version" in note
+
+
 def test_nobody_writes_into_a_world_of_their_name_that_is_not_theirs(db: worlddb.Database, tmp_path: Path) -> None:
     """What lies with another tenant, has ended, or is a fork is none to go on in."""
     bundle, ann = _bundle_of(tmp_path, "ann"), worlddb.memory(db, user="ann")
