@@ -333,7 +333,8 @@ class Memory:
 
         Messages (``{"role": …, "content": …}``, or as LangChain and ShareGPT have them) are kept under the ``session``.
         One with an id, or with a time, that is there already is not written again, nor is the beginning of a list that
-        begins with all that the session holds. Instructions to the model and messages without a text are left out.
+        begins with all that the session holds. Instructions to the model, what it only thought, and messages without a
+        text are left out.
 
         Raises:
             InputError: an argument is wrong; nothing was written.
@@ -811,6 +812,9 @@ class Memory:
         said = [each for each in messages if _is_kept(each)]
         left = len(messages) - len(said)
         notes = [f"Left out, as instructions or without a text: {left} of {len(messages)} messages"] if left else []
+        if thoughts := sum(each.thoughts for each in messages):
+            what = "1 part" if thoughts == 1 else f"{thoughts} parts"
+            notes.append(f"Left out, as a model thought it and said it to nobody: {what} of messages")
         if not said:
             raise errors.InputError("No message has a text to keep", "Give messages of the user or the assistant")
         repeated_messages.check_ids(said)

@@ -215,7 +215,7 @@ def came_along(
         first = turn if turn.number == 1 else view.history(turn.ref)[0]
         named, role = first.source.get("message"), first.source.get("role")
         held |= {(named,), (first.valid.start, role, first.content.partition(": ")[2])}
-        given = texts.get(named) if (named,) in told.values() else None
+        given = texts.get(str(named)) if (named,) in told.values() else None
         if given is not None and not _said_ever(view, turn).issuperset([(given.role, given.text)]):
             others.append(turn.ref)
     return {place for place, own in told.items() if own in held}, others

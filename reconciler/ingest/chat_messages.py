@@ -3,7 +3,8 @@
 These are role and content (OpenAI, Anthropic), from and value (ShareGPT), LangChain's objects and what it writes of
 them (``messages_to_dict``, ``dumpd``, ``model_dump``), the items of OpenAI's responses and agents SDK, the messages of
 Pydantic AI and LlamaIndex, and those of the exports of ChatGPT (author and content) and Claude (sender and text).
-Nothing is guessed: a message that cannot be read is refused with its position.
+Nothing is guessed: a message that cannot be read is refused with its position. What a model only thought is no part of
+what was said: it is counted, and its text is left out.
 """
 
 import json
@@ -31,7 +32,7 @@ _SETTINGS: Final = ("user_editable_context", "model_editable_context")
 """Contents in ChatGPT's export that hold what its user asked it to be told at all times."""
 _TO_ALL: Final = ("all", "assistant", "user")
 """Whom a message may go to without being the call of a tool."""
-_TOLD_IN: Final = ("parts", "thoughts", "text", "result", "content", "summary")
+_TOLD_IN: Final = ("parts", "text", "result", "content", "summary")
 """Where ChatGPT's contents have their texts; the first that is there counts."""
 _TIMES: Final = ("timestamp", "created_at", "create_time", "createdAt", "time", "date", "at")
 _SINCE_1970: Final = re.compile(r"1(?:[0-9]{9}(?:\.[0-9]{1,9})?|[0-9]{12}|[0-9]{15})")
@@ -41,7 +42,9 @@ _HOLD: Final = ("messages", "conversations")
 _IDS: Final = ("id", "uuid", "message_id")
 _NO_ID: Final = "__fake_id__"
 """What OpenAI's agents SDK writes as the id of every message of a model that gives none."""
-_TEXTS: Final = ("text", "input_text", "output_text", "summary_text", "refusal", "thinking")
+_TEXTS: Final = ("text", "input_text", "output_text", "summary_text", "refusal")
+_THOUGHTS: Final = ("thinking", "redacted_thinking", "reasoning", "thoughts", "reasoning_recap")
+"""Kinds of parts and contents that a model thought, and said to nobody."""
 _RUN: Final = ("request", "response")
 """Kinds of Pydantic AI's messages, each with the parts that several said."""
 _PARTS: Final = {"system-prompt": "system", "user-prompt": USER}
@@ -56,7 +59,8 @@ _BY_UNIT: Final = ((10**11, 1_000_000), (10**14, 1_000))
 class ChatMessage(NamedTuple):
     """A message: who said it, as its role says, the text, when it was said if that is told, and its own id.
 
-    ``name`` is what a user or a model of several is called, if the message says so.
+    ``name`` is what a user or a model of several is called, if the message says so. ``thoughts`` counts the parts that
+    a model thought and did not say, which are not in the text.
     """
 
     role: str
@@ -64,6 +68,7 @@ class ChatMessage(NamedTuple):
     at: times.TimeLike | None
     id: str
     name: str = ""
+    thoughts: int = 0
 
     @property
     def is_instruction(self) -> bool:
@@ -98,7 +103,8 @@ def as_turns(given: object) -> object:
     found: list[object] = []
     for place, each in enumerate(given):
         read = is_message(each)
-        found += (said.turn({}) for said in _read(each, f"turns[{place}]")) if read else [each]
+        messages = _read(each, f"turns[{place}]") if read else []
+        found += (said.turn({}) for said in messages if said.text or not said.thoughts) if read else [each]
     return found
 
 
@@ -176,7 +182,7 @@ def _message(given: Any, place: str) -> ChatMessage:
     own = limits.checked_text("" if found == _NO_ID else str(found), f"{place}.id", limits.MAX_TYPE_BYTES)
     name = plain.get("name") if known in (USER, ASSISTANT) and isinstance(plain.get("name"), str) else ""
     name = limits.checked_text(str(name).strip(), f"{place}.name", limits.MAX_TYPE_BYTES)
-    return ChatMessage(known, text, _time(plain, place), own, name)
+    return ChatMessage(known, text, _time(plain, place), own, name, _thoughts(content))
 
 
 def _plain(given: Mapping[Any, Any]) -> Mapping[Any, Any] | None:
@@ -283,8 +289,17 @@ def _texts(content: Any, place: str, depth: int = 0) -> list[str]:
     return [text for at, part in told if part is not None for text in _part(part, f"{place}[{at}]", depth + 1)]
 
 
+def _thoughts(content: Any) -> int:
+    """Return how many parts of a content a model only thought."""
+    parts = content if isinstance(content, list | tuple) else [content]
+    named = (_field(part, name) for part in parts for name in ("type", "block_type", "content_type"))
+    return sum(isinstance(kind, str) and kind in _THOUGHTS for kind in named)
+
+
 def _held(content: Mapping[str, Any]) -> Any:
     """Return the texts or parts of a content as ChatGPT's export has it; without any, what kind it is."""
+    if content["content_type"] in _THOUGHTS:
+        return []
     held = next((content[name] for name in _TOLD_IN if content.get(name) is not None), None)
     return [f"[{content['content_type']}]"] if held is None else held
 
@@ -296,7 +311,7 @@ def _part(part: Any, place: str, depth: int) -> list[str]:
         if "content_type" in part:
             text = part.get("text")
             return [text if isinstance(text, str) else f"[{str(part['content_type']).partition('_')[0]}]"]
-        if isinstance(part.get("content", part.get("summary")), str):  # A thought.
+        if isinstance(part.get("content", part.get("summary")), str):
             return [each for name in ("summary", "content") if isinstance(each := part.get(name), str)]
     part = _written(part)
     kind = part.get("type", part.get("block_type")) if isinstance(part, Mapping) else None
@@ -304,8 +319,8 @@ def _part(part: Any, place: str, depth: int) -> list[str]:
         raise errors.InputError(f"{place} is {errors.shown(part)}", 'Give a part such as {"type": "text", "text": "…"}')
     if kind in _TEXTS:
         return _texts(part.get("text", part.get(kind, part.get("content"))), f"{place}.text", depth)
-    if kind == "reasoning":
-        return _texts(part.get("summary"), f"{place}.summary", depth)
+    if kind in _THOUGHTS:
+        return []
     if kind in ("tool_use", "tool_call", "function_call"):
         return [_called(part, place)]
     if kind in ("tool_result", "function_call_output"):

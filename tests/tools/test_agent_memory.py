@@ -265,7 +265,7 @@ def test_messages_of_agent_frameworks_are_read_as_they_keep_them() -> None:
                 {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "So."}]},
                 {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It is 42."}]},
             ],
-            [called, answered, ("assistant", "So."), ("assistant", "It is 42.")],
+            [called, answered, ("assistant", ""), ("assistant", "It is 42.")],
         ),
         (
             [request, SimpleNamespace(kind="response", parts=[asked], timestamp=at), back],
@@ -289,6 +289,36 @@ def test_messages_of_agent_frameworks_are_read_as_they_keep_them() -> None:
             chat_messages.messages_of([wrong])
     with pytest.raises(worlddb.InputError, match="JSON cannot hold"):
         chat_messages.messages_of([{"kind": "request", "parts": [{"part_kind": "tool-return", "content": {1, 2}}]}])
+
+
+@pytest.mark.parametrize(
+    "thought",
+    [
+        {"role": "assistant", "content": [{"type": "thinking", "thinking": "zqthought", "signature": "s"}]},
+        {"role": "assistant", "content": [{"type": "redacted_thinking", "data": "zqthought"}]},
+        {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "zqthought"}]},
+        {"kind": "response", "parts": [{"part_kind": "thinking", "content": "zqthought"}]},
+        {"role": "assistant", "blocks": [{"block_type": "thinking", "content": "zqthought"}]},
+        {
+            "author": {"role": "assistant"},
+            "content": {"content_type": "thoughts", "thoughts": [{"summary": "zqthought", "content": "zqthought"}]},
+        },
+    ],
+)
+def test_what_a_model_only_thought_is_not_kept_as_what_it_said(mem: worlddb.Memory, thought: dict[str, Any]) -> None:
+    """The agent was remembered as having told a user what it had only weighed."""
+    said: list[dict[str, Any]] = [{"role": "user", "content": "Which dose?"}, thought]
+    said += [
+        {"role": "assistant", "content": [{"type": "thinking", "thinking": "zqhm"}, {"type": "text", "text": "Two."}]}
+    ]
+    added = mem.add(said)
+    assert len(added.ids) == 2 and "Left out, as a model thought it and said it to nobody: 2 parts" in str(added.notes)
+    assert [turn.content for turn in mem.db.view().find(type="Turn")] == ["ana: Which dose?", "tutor: Two."]
+    assert mem.add(said).repeated == 2
+    with pytest.raises(worlddb.InputError, match="No message has a text"):
+        mem.add([thought])
+    assert mem.db.ingest([said[0], thought, said[2]], session="another")
+    assert "zq" not in str([each.content for each in mem.db.view().find()])
 
 
 def test_what_was_forgotten_corrected_or_erased_does_not_come_back_with_the_whole_conversation(
