@@ -348,6 +348,21 @@ def test_only_another_value_of_the_same_attribute_is_superseded(db: worlddb.Data
     }
 
 
+def test_a_retry_in_the_world_of_a_user_who_came_in_a_bundle_is_the_same_memory(
+    db: worlddb.Database, tmp_path: Path
+) -> None:
+    with worlddb.open(tmp_path / "old", embedder=None) as old:
+        call(Session(old), "memory_write", text="Ana lives in Lisbon.", about=["Ana"], user_id="ana")
+        old.export(old.view().worlds_of_user("ana")[0], tmp_path / "ana.bundle")
+    db.import_bundle(tmp_path / "ana.bundle")
+    given = {"text": "Ana has a cat.", "about": ["Ana"], "user_id": "ana", "agent_id": "bot", "idempotency_key": "k"}
+    saved = call(Session(db), "memory_write", **given)
+    assert call(Session(db), "memory_write", **given) == saved
+    (world,), (held,) = db.view().worlds_of_user("ana"), [each for each in db.view().find() if "cat" in each.content]
+    assert held.ref == saved["id"] and world.ref in db.view().containers(held.ref)
+    assert len(db.view().containers(held.ref)) == 2 and len(db.view().find(type="Entity")) == 1
+
+
 def test_what_several_worlds_of_a_user_say_of_one_thing_is_compared(db: worlddb.Database, tmp_path: Path) -> None:
     given: dict[str, Any] = {"about": ["Ana"], "user_id": "ada"}
     with worlddb.open(tmp_path / "old", embedder=None) as old:
