@@ -15,7 +15,6 @@ from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply.apply import erasure_of as row_of
 from worlddb.projections.tables.apply.log_marks import secret_of
 from worlddb.projections.tables.reads.asof import edge_known
-from worlddb.projections.tables.statements import statement_rows
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE
 from worlddb.query.records import records
 from worlddb.query.snapshot.snapshot import Snapshot
@@ -57,6 +56,8 @@ def struck_details(snapshot: Snapshot, nodes: Iterable[int], seq: int) -> dict[b
 
 def _named(snapshot: Snapshot, node: int, seq: int) -> set[tuple[int, int]]:
     """The details that name the terms and the sources of what a world is known to state at a commit."""
+    from worlddb.projections.tables.statements import statement_rows
+
     known = statement_rows.known_at(snapshot.tables, node, seq)
     rows = (statement_rows.term(snapshot.tables, node, number) for number in {at for each in known for at in each.quad})
     return {(each.origin, each.details) for each in known} | {
