@@ -276,6 +276,7 @@ _REASONS: Final = {
     retrieve.THEN: "held at the time that the question names, and holds no more",
     retrieve.MADE: "made of a turn that fits",
     retrieve.PRECEDED: "held until what the question names began",
+    retrieve.EXACT: "has the number that the question names, where the next best has another",
     retrieve.LATER: "later than a hit about the same subject that it competes with",
     "told": "tells a number, a time, an age or a price, which fits the question",
     "taste": "says what somebody prefers, and advice is asked for",

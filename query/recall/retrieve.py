@@ -24,7 +24,7 @@ from worlddb.query.lanes.text_lane import TextLane
 from worlddb.query.question.question import CONVEX, LANES, MAX_K, TEXT, VECTOR, Request
 from worlddb.query.reads import build, world_lookup
 from worlddb.query.reads.window import Window
-from worlddb.query.recall import candidates, filters, ranking
+from worlddb.query.recall import candidates, filters, ranking, scoring
 from worlddb.query.records.records import Hit
 from worlddb.query.snapshot import edge_rules, provenance, valid_period, visible
 
@@ -43,6 +43,8 @@ PRECEDED: Final = "preceded"
 """As much of what held until something began that the question names, and comes before that."""
 THEN: Final = "then"
 """As much of what held at a time in the question, in the place of what is shown of now."""
+EXACT: Final = "number"
+"""As much of what has a number that the question names, where a better hit has another in its place."""
 TRUST: Final = "trust"
 """What a hit loses for want of trust, among its scores."""
 DECAY: Final = "decay"
@@ -178,6 +180,30 @@ def _made_first(snapshot: visible.VisibleSnapshot, ranked: list[ranking.Ranked],
     moved = {hit.passed.node for hits in lifted.values() for hit in hits}
     left = (hit for hit in ranked if hit.passed.node not in moved)
     return [each for hit in left for each in (*lifted.get(hit.passed.node, ()), hit)]
+
+
+def _exact_first(
+    snapshot: visible.VisibleSnapshot, ranked: Sequence[ranking.Ranked], wanted: dict[str, set[str]]
+) -> list[ranking.Ranked]:
+    """The hits, and before the first that has another number in the place of one that the question names, those of the
+    following that have that one."""
+
+    def fits(hit: ranking.Ranked) -> int:
+        body = snapshot.body(hit.passed.seen.row)
+        return 0 if body is None else scoring.numbered_as(wanted, f"{body.name}\n{body.content}")
+
+    fitting = [fits(hit) for hit in ranked[: ranking.DEPTH]]
+    if -1 not in fitting:
+        return list(ranked)
+    first = fitting.index(-1)
+    best = ranked[first].score
+    lifted = [hit for hit, fit in zip(ranked[first:], fitting[first:], strict=False) if fit == 1]
+    moved = {hit.passed.node for hit in lifted}
+    return [
+        *ranked[:first],
+        *(hit._replace(score=best, parts={**hit.parts, EXACT: best - hit.score}) for hit in lifted),
+        *(hit for hit in ranked[first:] if hit.passed.node not in moved),
+    ]
 
 
 def _is_trusted_less(snapshot: visible.VisibleSnapshot, pair: Rivals, said: dict[int, _Statement]) -> bool:
@@ -549,7 +575,10 @@ def _find(
     # The same first hits are looked at whatever is wanted: the answer to fewer is the beginning of that to more.
     is_before = request.group is None and request.choice.earlier and not request.choice.include_superseded
     until = request.question.asks_before if is_before else ""
-    asked = request._replace(k=max(request.k, LOOKED_AT)) if compares or until else request
+    is_plain = request.group is None and request.covers is None and request.fusion == CONVEX
+    numbers = scoring.numbered(request.question.without_times) if is_plain else {}
+    looked_at = ranking.DEPTH if numbers else LOOKED_AT
+    asked = request._replace(k=max(request.k, looked_at)) if compares or until or numbers else request
     guiding = _guiding(window, gate, lanes, request)
 
     def rank(asked: Request, gate: candidates.Gate = gate, lanes: ranking.Lanes = lanes) -> Found:
@@ -567,6 +596,7 @@ def _find(
     compares = compares and (request.in_order or len(ranked) > request.k)
     ranked, rivals = later_first(snapshot, ranked, by_trust=request.trust_weight > 0) if compares else (ranked, ())
     ranked = _made_first(snapshot, ranked, request.question.text) if compares else ranked
+    ranked = _exact_first(snapshot, ranked, numbers) if numbers else ranked
     if request.choice.earlier and request.question.asks_for_change:
         ranked = with_superseded(snapshot, gate_of(valid_period.Choice(include_superseded=True)), ranked, asked.k)
         if until:

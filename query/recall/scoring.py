@@ -11,6 +11,7 @@ from operator import itemgetter, mul
 from typing import Final, NamedTuple
 
 from worlddb.log.model.times import late
+from worlddb.projections.indexes.analysis import STOP_WORDS
 from worlddb.query.question.question import AnswerForm
 
 RRF_CONSTANT: Final = 60
@@ -220,6 +221,45 @@ def _form_score(text: str, wanted: AnswerForm) -> float:
     age = wanted.age and _AGE.search(text) is not None
     money = wanted.money and _MONEY.search(text) is not None
     return NUMBER_WEIGHT * number + TIME_WEIGHT * time + AGE_WEIGHT * age + MONEY_WEIGHT * money
+
+
+_NUMBERED: Final = late(
+    r"([^\W\d_]+)(?:(-)|\s*([#№])\s*|\s+((?:(?:number|no\.?|nr\.?|[#№])\s*)*))"
+    r"(\d+(?:\.\d+)*)(?![\w%:/-]|[.,]\d)(?:\s+([^\W\d_]+))?",
+    re.I,
+)
+_NUMBER: Final = "number"
+
+
+def numbered(text: str) -> dict[str, set[str]]:
+    """The numbers that a text has, by the word before each: of "meeting number 60", "HER-17" and "Python 3.9" that is
+    "meeting", "her" and "python".
+
+    What is counted ("took 60 minutes") has its number for no name.
+    """
+    found: dict[str, set[str]] = {}
+    for word, dash, sign, called, number, after in _NUMBERED.findall(text[:MAX_CHARACTERS]):
+        following = after.lower()
+        counts = len(following) > 3 and following.endswith("s") and following not in STOP_WORDS
+        if counts and not (dash or sign or called or "." in number):
+            continue
+        if (named := word.lower()) not in STOP_WORDS or dash:
+            found.setdefault(named, set()).add(number)
+        if sign or called or named == _NUMBER:
+            found.setdefault(_NUMBER, set()).add(number)
+    return found
+
+
+def numbered_as(wanted: Mapping[str, set[str]], text: str) -> int:
+    """1 if a text has a number that a question names behind the same word, -1 if it has others there, else 0.
+
+    What a question calls a number of something is asked for by that.
+    """
+    had = numbered(text) if wanted else {}
+    places = [word for word in wanted if word in had and (word != _NUMBER or len(wanted) == 1)]
+    if any(wanted[word] & had[word] for word in places):
+        return 1
+    return -1 if places else 0
 
 
 # -- confidence

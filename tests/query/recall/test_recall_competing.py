@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 import worlddb
+from tests.support.model.stores import new_store
 from worlddb import Database, ManualClock, Recall
 from worlddb.query.question.question import Question, asks_for_change
+from worlddb.query.recall import scoring
 
 
 @pytest.fixture
@@ -368,3 +370,48 @@ def test_what_held_before_something_that_a_question_names_comes_first(tmp_path: 
 )
 def test_what_is_asked_to_come_before_is_known_by_its_name(question: str, named: str) -> None:
     assert Question(question, 0).asks_before == named
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("What was meeting number {} about?", "In meeting number {} we spoke of item {}, as planned after number {}."),
+        ("What is the state of HER-{}?", "HER-{} waits for item {}; its box is {}."),
+        ("What did Python 3.{} change?", "Python 3.{} changed item {} of box {}."),
+        ("Who spoke in room 7.{}?", "Somebody spoke in room 7.{} of item {} and box {}."),
+    ],
+)
+def test_of_texts_that_differ_by_a_number_the_one_with_that_of_the_question_comes_first(
+    question: str, told: str
+) -> None:
+    numbers = range(20, 70)
+    with new_store() as db:
+        for each in numbers:
+            db.create("Note", "", content=told.format(each, (7 * each) % 90, each - 1))
+        db.embed()
+        firsts = {each: db.view().recall(question.format(each), k=2).hits[0] for each in numbers}
+    assert {each: hit.content for each, hit in firsts.items()} == {
+        each: told.format(each, (7 * each) % 90, each - 1) for each in numbers
+    }
+    lifted = [hit for hit in firsts.values() if "number" in hit.scores]
+    assert all("has the number that the question names" in hit.reason for hit in lifted)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "fits"),
+    [
+        ("What was decided in meeting number 60?", "Meeting 60 took 61 minutes", 1),
+        ("What was decided in meeting number 60?", "Meeting No. 61 took 60 minutes", -1),
+        ("What was decided in meeting number 60?", "We left the house number 61", 0),
+        ("Where is number 5?", "Number 6 is here", -1),
+        ("Is room #12 free?", "Rooms 11 and room 12 are free", 1),
+        ("Does version 2 run?", "Version 2.1 runs", -1),
+        ("Who waited 60 minutes?", "I waited 61 minutes", 0),
+        ("What did I do in the last 3 months?", "In the last 2 months I slept", 0),
+        ("How is HER-17 doing?", "HER-17 waits for HER-18", 1),
+    ],
+)
+def test_a_number_is_another_only_in_the_place_of_the_one_that_is_asked_for(
+    question: str, text: str, fits: int
+) -> None:
+    assert scoring.numbered_as(scoring.numbered(question), text) == fits
