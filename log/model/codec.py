@@ -261,7 +261,7 @@ def struck_in(stored: bytes) -> Struck | None:
 
 def named_id(stored: bytes) -> bytes:
     """The id that the log names for a stored blob: its hash, or that of what it was."""
-    struck = struck_in(stored)
+    struck = struck_in(stored) if stored.startswith(_STRUCK_HEAD) else None
     return hashing.blob_id(stored) if struck is None else struck.was
 
 

@@ -211,7 +211,7 @@ class Content:
         ]
         yield from _counted("edges", "edge", edges[0], edges[1])
         if match.a is not None and match.b is not None:
-            stated = [side.statements(ref) for side, ref in zip(self._sides, (match.a, match.b), strict=True)]
+            stated = [list(_stated(side, ref)) for side, ref in zip(self._sides, (match.a, match.b), strict=True)]
             yield from _counted("statements", "statement", stated[0], stated[1])
 
     def _validity(self, one: diff_side.State, other: diff_side.State) -> Iterator[diff_records.Detail]:
@@ -230,6 +230,15 @@ class Content:
         ]
         if left != right and given[0] != given[1]:
             yield diff_records.Detail(kind="validity", field="valid", a=diff_side.span(left), b=diff_side.span(right))
+
+
+def _stated(side: diff_side.LogSide, ref: bytes) -> Iterator[str]:
+    """The statements of a world, each with the given times that it holds from and until."""
+    for text, windows in side.statements(ref).items():
+        for window in windows:
+            begins = "" if side.is_commit_time(window.start) else f" from {times.format_time(window.start)}"
+            ends = "" if window.is_open else f" until {times.format_time(window.end)}"
+            yield f"{text}{begins}{' until taken back' if ends and side.is_commit_time(window.end) else ends}"
 
 
 def _counted(kind: str, field: str, own: Iterable[str], theirs: Iterable[str]) -> Iterator[diff_records.Detail]:

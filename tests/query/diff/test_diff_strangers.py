@@ -155,3 +155,26 @@ def test_what_was_erased_or_damaged_is_told_apart(tmp_path: Path) -> None:
                 db.erase(gone, reason="asked for")
     told = [detail for change in changed(tmp_path, by="path") for detail in change[2]]
     assert ("content", "(no text: erased)", "") in told
+
+
+def test_statements_are_compared_with_the_times_that_were_given_for_them(tmp_path: Path) -> None:
+    said = {
+        "a": ("<x:desk> <x:stands> <x:hall> .", "<x:desk> <x:is> <x:oak> .", "<x:lamp> <x:is> <x:lit> ."),
+        "b": ("<x:desk> <x:stands> <x:hall> .", "<x:desk> <x:is> <x:elm> .", "<x:lamp> <x:is> <x:lit> ."),
+    }
+    for side, (both, own, taken_back) in said.items():
+        with worlddb.open(tmp_path / side) as db:
+            room = db.create("Place", "Room").ref
+            db.read_rdf(room, f"{both}\n{own}".encode(), "application/n-triples", valid_from="2024-01-01")
+            db.read_rdf(room, taken_back.encode(), "application/n-triples")
+            db.unstate(room, subject=worlddb.Iri("x:lamp"))
+    assert changed(tmp_path, by="path") == [
+        (
+            "statements",
+            "Room",
+            [
+                ("statement", "<x:desk> <x:is> <x:oak> . from 2024-01-01T00:00:00Z", ""),
+                ("statement", "", "<x:desk> <x:is> <x:elm> . from 2024-01-01T00:00:00Z"),
+            ],
+        )
+    ]

@@ -12,7 +12,6 @@ import msgspec
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body
 from worlddb.log.model.codec import Record, events_hash
-from worlddb.log.model.hashing import blob_id
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.high_water import MARK_FILE
 from worlddb.log.store.log import LmdbLog
@@ -97,7 +96,7 @@ def forged_history(store: Path, into: Path, text: str, instead: str) -> int:
                 tables = Tables(txn)
                 header = genuine.header(seq)
                 events = codec.decode_events(record.events, seq)
-                ids = [events.blob(at) if blob is None else blob_id(blob) for at, blob in enumerate(forged)]
+                ids = [events.blob(at) if blob is None else codec.named_id(blob) for at, blob in enumerate(forged)]
                 events = msgspec.structs.replace(events, blobs=b"".join(ids))
                 applier = Applier(tables, _Blobs(log, seq, events, forged), seq, header.ingest_time)
                 applier.apply_all(events.events)
