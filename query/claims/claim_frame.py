@@ -330,6 +330,8 @@ _AT_A_TIME: Final = late(
 _CLAUSE_ENDS: Final = late(
     r"[,;:()]|\b(?:and|but|when|while|because|since|after|before|so|which|who|though|although|until|if)\b"
 )
+_OWN_CLAUSES: Final = late(r"(?i)\s[-–—]+\s|; |[.!] |, (?:so|and|but) (?=(?:i|we|he|she|they|my|our|his|her|their)\b)")
+"""What stands between clauses of which each says whom it tells of."""
 _NOT: Final = re.compile(r"n't\b")
 _CLOCK: Final = late(r"(?<![\d:.])(\d{1,2}):(\d\d)(?![\d:])")
 _LETTER_SIZE: Final = late(r"\b(is|are|size|in) (x*[sml])\b(?!')")
@@ -427,6 +429,8 @@ class Frame(NamedTuple):
     """Those of its numbers that are times of the day."""
     measured: frozenset[tuple[str, str]] = frozenset()
     """The units of its numbers, each with what is measured: GB of storage."""
+    plainly: str = ""
+    """What it tells beside plans and denials that name no value, if that is a number; empty if there is no such."""
 
 
 @lru_cache(maxsize=_KEPT)
@@ -569,7 +573,6 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         return None
     subject = subject or leading_subject(text)
     plain = folded(text)
-    key = plain.rstrip(".!").casefold()
     unfolded = _plain(plain)
     tokens = _TOKEN.findall(unfolded)
     if not tokens or not subject:
@@ -597,7 +600,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     sort = _sort(_numbers_joined(tokens[end:]), has_hours=bool(hours)) if end else ""
     change = next((_SAME_WORD.get(word, word) for word in tokens if word in _CHANGE and word not in goes_on), "")
     return Frame(
-        key,
+        plain.rstrip(".!").casefold(),
         subject,
         head,
         stems(heavy),
@@ -629,7 +632,58 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         sort,
         hours,
         frozenset((_one_of(unit), _stem(what)) for unit, what in _measured(tokens)),
+        _plainly(plain, tokens, naming),
     )
+
+
+def _plainly(text: str, tokens: list[str], naming: Set[str]) -> str:
+    """The clauses of a statement without those that only plan or deny, if one plainly tells a number.
+
+    "I plan to bake on Sunday - I have 12 tins now" is no plan of tins. What is possible, a condition or hearsay may
+    be so of all clauses.
+    """
+    clauses = [] if _ASIDE.isdisjoint(tokens) or not _has_number(tokens) else _OWN_CLAUSES.split(text)
+    if len(clauses) <= 1:
+        return ""
+    words = [_TOKEN.findall(_plain(clause)) for clause in clauses]
+    kept = [at for at, said in enumerate(words) if not _is_aside(said)]
+    is_mine = "i" in naming or any(not _FIRST.isdisjoint(said) for said in words if _is_aside(said))
+    own = naming | (_FIRST if is_mine else _THEIR)
+    if len(kept) == len(clauses) or not any(_tells_number(words[at], own) for at in kept):
+        return ""
+    return "; ".join(clauses[at] for at in kept)
+
+
+def _is_aside(tokens: list[str]) -> bool:
+    """True if a clause plans or denies something, and names no value, nor what another clause may tell."""
+    is_own = (_ENDING | _POINTING | (_UNSURE - _INTENDED)).isdisjoint(tokens)
+    is_of_value = _has_number(tokens) or not _attribute_words().keys().isdisjoint(tokens)
+    return is_own and not is_of_value and not _ASIDE.isdisjoint(tokens)
+
+
+def _tells_number(tokens: list[str], own: Set[str]) -> bool:
+    """True if a clause says plainly of its subject how many or how much is so now."""
+    is_of_another = own.isdisjoint(tokens[:1]) or (
+        tokens[0] in _DETERMINERS and not (OF_SEVERAL | _PEOPLE).isdisjoint(tokens)
+    )
+    if is_of_another or any(word in _STATES_BEFORE or is_past(word) for word in tokens):
+        return False
+    return _has_number(tokens) and not _mood(tokens, own) and (_POINTING | _BEFORE).isdisjoint(tokens)
+
+
+def _has_number(tokens: list[str]) -> bool:
+    return any(word[0].isdecimal() or word in _NUMBER_WORDS for word in tokens)
+
+
+_INTENDED: Final = _words("considers considering hopes hope hoping") | _MOODS["wish"]
+_ASIDE: Final = _INTENDED | _NEGATIVE
+_POINTING: Final = _words("it that this those these them there then one ones anymore any-more yet else instead")
+"""Words for what another clause tells."""
+_THEIR: Final = _words("her his their its")
+_PEOPLE: Final = _words(
+    "husband wife partner boyfriend girlfriend mother father mum dad parents boss grandmother grandfather"
+)
+"""Those who belong to somebody, and of whom something else is so."""
 
 
 def _is_for_a_while(plain: str, tokens: list[str]) -> bool:

@@ -81,16 +81,29 @@ def relate(earlier: Frame, later: Frame) -> Compared | None:
     """How a later statement relates to an earlier one about the same subject; ``None`` if they are not near."""
     found = _related(earlier, later)
     if found is not None and found.relation in COMPETING and _denies_another(earlier, later):
-        return _told(found.likeness, later, "something else is denied than what was said", "compatible")
+        return _by_number(earlier, later) or _told(
+            found.likeness, later, "something else is denied than what was said", "compatible"
+        )
     if found is not None and found.relation in COMPETING and _of_another(earlier, later):
         return _told(found.likeness, later, "each told of another thing, or something else of it", "compatible")
     if found is not None and found.relation in COMPETING and _holds_beside(earlier, later):
         return _told(found.likeness, later, "beside what was said before", "compatible")
     if found is not None and found.relation in COMPETING and not _says_how_it_is(earlier, later):
-        return _told(found.likeness, later, "told of another time, or not as a fact", "compatible")
+        return _by_number(earlier, later) or _told(
+            found.likeness, later, "told of another time, or not as a fact", "compatible"
+        )
     if found is None or found.relation != "replacement" or not _is_of_one(earlier, later):
         return found
     return found._replace(is_of_one=True)
+
+
+def _by_number(earlier: Frame, later: Frame) -> Compared | None:
+    """The relation of a number that is told plainly beside what is planned or denied; ``None`` if none competes."""
+    plain = frames.frame(later.plainly, later.subject) if later.plainly else None
+    if plain is None or not _changed_numbers(earlier, plain):
+        return None
+    found = relate(earlier, plain)
+    return found if found is not None and found.relation in COMPETING else None
 
 
 def _of_another(earlier: Frame, later: Frame) -> bool:

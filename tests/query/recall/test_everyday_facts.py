@@ -164,6 +164,12 @@ COMPETE = (
     ("My bike lock code is 4411", "My bike lock code is 8872"),
     ("My internet is 100 Mbit", "My internet is 250 Mbit"),
     ("The tank holds 40 litres", "The tank holds 50 litres"),
+    ("My rent is 900 euros.", "I'm planning to paint the hall - my rent is 950 euros now."),
+    ("My commute takes 40 minutes.", "I want to buy an audio book - my commute takes 55 minutes."),
+    ("I have 12 tins.", "I plan to bake on Sunday, and I have 15 tins now."),
+    ("I have 3 cats.", "I don't travel much - I have 4 cats now."),
+    ("I run 5 km a day.", "I'm considering new shoes; I run 8 km a day now."),
+    ("I swim 20 lengths.", "I'm considering a new costume. I swim 30 lengths now."),
 )
 """Not both are so: the later one comes first, and both are told to compete."""
 BESIDE = (
@@ -393,6 +399,14 @@ BESIDE = (
     ("I was in Rome last week", "I was in Oslo yesterday"),
     ("The blue pill is for my heart", "The white pill is for my back"),
     ("I take 5 mg of A in the morning", "I take 10 mg of A in the evening"),
+    ("I have 2 cats.", "I'm planning a party - my sister has 3 cats."),
+    ("I have 2 cats.", "I want to travel - he has 3 cats."),
+    ("I weigh 80 kilos.", "I want to lose weight - I hope to weigh 75 kilos."),
+    ("I have 3 cats.", "I want another one, so I would have 4 cats."),
+    ("I live in Ghent.", "I'm planning a holiday - I lived in Lisbon in 2010."),
+    ("I am 30 years old.", "I don't drink - I was 16 years old then."),
+    ("I run 5 km a day.", "I want to run a marathon; I imagine that I run 30 km a day."),
+    ("I work at Siemens.", "I applied at Bosch - my sister works there."),
 )
 """Both may be so: nothing is said of the earlier one."""
 
