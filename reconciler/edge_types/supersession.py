@@ -9,9 +9,11 @@ other, the one that begins later holds.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections import ChainMap, Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
-from itertools import chain, groupby, islice, pairwise
+from collections import ChainMap, defaultdict
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain, islice, pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 
 from worlddb.log.model.times import ALWAYS, FOREVER, Interval
@@ -60,6 +62,8 @@ class Succession(HandlerContext, Protocol):
 
     def starts(self, node: int, /) -> set[int]: ...
     def targets(self, node: int, type_name: str, /) -> list[int]: ...
+
+    def sources(self, node: int, type_name: str, /) -> list[int]: ...
 
     def lose(self, node: int, window: Interval, /, *, by: bytes = b"") -> bool: ...
 
@@ -145,7 +149,7 @@ class JoinedWorlds:
     times nothing has changed since they were compared, neither takes anything from the other.
     """
 
-    __slots__ = ("changed", "moments", "retimed", "spans", "starts", "statements", "when")
+    __slots__ = ("changed", "lineages", "moments", "retimed", "spans", "starts", "statements", "when")
 
     def __init__(self) -> None:
         self.changed: set[int] = set()
@@ -153,6 +157,8 @@ class JoinedWorlds:
         self.retimed: set[int] = set()
         """Those of which versions have changed since they were read; they are to be compared too."""
         self.statements: dict[int, list[Statement]] = {}
+        self.lineages: dict[int, bytes] = {}
+        """The full reference of each."""
         self.starts: dict[int, int] = {}
         """At how many times the versions of a world begin."""
         self.when: dict[tuple[int, int], int] = {}
@@ -176,6 +182,7 @@ class JoinedWorlds:
             for statement in held:
                 self.spans.add(statement)
         self.statements[world] = held
+        self.lineages[world] = ctx.lineage(world)
         count = len(ctx.starts(world))
         if self.starts.get(world, count) != count:
             own = [edge for edge in ctx.edges(world, SUPERSEDES) if _is_in_force(edge)]
@@ -200,6 +207,7 @@ class JoinedWorlds:
             for statement in held:
                 self.spans.add(statement)
         self.statements |= other.statements
+        self.lineages |= other.lineages
         self.starts |= other.starts
         self.when |= other.when
         self.moments |= other.moments
@@ -245,16 +253,17 @@ class SpanBlocks:
         else:
             self._firsts[at] = _place(block[0])
 
-    def touching(self, window: Interval) -> Iterator[Statement]:
+    def touching(self, window: Interval) -> list[Statement]:
         """The statements that hold at some time of a window."""
         begins, ends = window
-        for block, first, end in zip(self._blocks, self._firsts, self._ends, strict=True):
-            if first[0].start >= ends:
-                return
+        found: list[Statement] = []
+        for block, ((start, _), _), end in zip(self._blocks, self._firsts, self._ends, strict=True):
+            if start >= ends:
+                break
             if end > begins:
-                for statement in block:
-                    if statement.span.start < ends and statement.span.end > begins:
-                        yield statement
+                # By places, which are found faster than names: this reads more statements than all else here.
+                found += [each for each in block if each[3][0] < ends and each[3][1] > begins]
+        return found
 
     def _block_of(self, statement: Statement) -> int:
         return max(0, bisect_right(self._firsts, _place(statement)) - 1)
@@ -265,8 +274,10 @@ class SpanBlocks:
         self._ends[first:beyond] = [max(each.span.end for each in block) for block in blocks]
 
 
-def _place(statement: Statement) -> tuple[Interval, int]:
-    return statement.span, statement.world
+_place: Final[Callable[[Statement], tuple[Interval, int]]] = itemgetter(
+    Statement._fields.index("span"), Statement._fields.index("world")
+)
+"""The order of spans."""
 
 
 def joined(ctx: Succession, world: int) -> JoinedWorlds:
@@ -374,32 +385,37 @@ def settle(ctx: Succession, world: int, target: int | None = None, at: int = ALW
     lost = _losses(_around(asked, [less] if less is more else [less, more]), when, moments)
     for part in parts.values():
         part.changed.clear()
-    for loser, taken in groupby(sorted(lost.items()), key=lambda each: each[0][0]):
-        _take(ctx, loser, [(winner, windows) for (_, winner), windows in taken])
+    few, many = less.lineages, more.lineages
+    for loser in sorted(lost):
+        taken = sorted(lost[loser].items())
+        _take(ctx, loser, [(winner, few.get(winner) or many[winner], windows) for winner, windows in taken])
 
 
-def _take(ctx: Succession, loser: int, taken: Sequence[tuple[int, list[Interval]]]) -> None:
+def _take(ctx: Succession, loser: int, taken: Sequence[tuple[int, bytes, list[Interval]]]) -> None:
     """Let a world lose to each of some others, in the order of their numbers, its windows.
 
     What it loses in one stretch of time is one loss, however many follow each other there: who holds when is said by
     their own times. The loss names the one of them that was written last.
     """
-    contradictions = _Contradictions(ctx, loser)
-    for winner, windows in taken:
-        by = ctx.lineage(winner)
-        for window in windows if contradictions.edges else ():
-            contradictions.note_left(ctx, window, by)
-        ctx.note("until_successor", ctx.lineage(loser), by)
+    contradictions, of = _Contradictions(ctx, loser), ctx.lineage(loser)
+    for _, by, windows in taken:
+        if contradictions.edges:
+            for window in windows:
+                contradictions.note_left(ctx, window, by)
+        ctx.note("until_successor", of, by)
     stretches: list[tuple[int, Interval]] = []
-    for window, winner in sorted((window, winner) for winner, windows in taken for window in windows):
-        if stretches and stretches[-1][1].end == window.start:
-            before, held = stretches.pop()
-            stretches.append((max(before, winner), Interval(held.start, window.end)))
-        else:
-            stretches.append((winner, window))
+    begins = until = last = 0
+    for start, end, winner in sorted([(start, end, winner) for winner, _, windows in taken for start, end in windows]):
+        if begins < until == start:
+            last, until = max(last, winner), end
+            continue
+        if begins < until:
+            stretches.append((last, Interval(begins, until)))
+        last, begins, until = winner, start, end
+    stretches.append((last, Interval(begins, until)))
     for winner, window in sorted(stretches):
         ctx.lose(loser, window, by=ctx.lineage(winner))
-    tell_touched(ctx, loser, [window for _, window in stretches], {winner for winner, _ in taken})
+    tell_touched(ctx, loser, [window for _, window in stretches], {winner for winner, _, _ in taken})
 
 
 def _around(asked: set[int], parts: Sequence[JoinedWorlds]) -> list[Statement]:
@@ -409,8 +425,12 @@ def _around(asked: set[int], parts: Sequence[JoinedWorlds]) -> list[Statement]:
             said.span for part in parts for each in asked & part.statements.keys() for said in part.statements[each]
         ]
         window = Interval(min((start for start, _ in spans), default=0), max((end for _, end in spans), default=0))
-        few = [said for part in parts for said in part.spans.touching(window)]
-        return few if len(parts) == 1 else sorted(few, key=_place)
+        few = [part.spans.touching(window) for part in parts]
+        if len(few) == 2 and len(few[0]) == 1:
+            # Mostly, one of the two worlds is not joined with any other yet.
+            insort(few[1], few[0][0], key=_place)
+            return few[1]
+        return few[0] if len(few) == 1 else sorted(chain.from_iterable(few), key=_place)
     around: set[Statement] = set()
     for part in parts:
         for each in asked & part.statements.keys():
@@ -420,21 +440,27 @@ def _around(asked: set[int], parts: Sequence[JoinedWorlds]) -> list[Statement]:
     return sorted(around, key=_place)
 
 
-def _losses(
-    statements: Sequence[Statement], when: Mapping[tuple[int, int], int], moments: set[int]
-) -> dict[tuple[int, int], list[Interval]]:
+# As `rows.py` makes its rows: a world may lose hundreds of windows to those that follow each other.
+_interval: Final[Callable[[tuple[int, int]], Interval]] = partial(tuple.__new__, Interval)
+_Lost = defaultdict[int, dict[int, list[Interval]]]
+"""What a world loses to which others, in order of time."""
+
+
+def _losses(statements: Sequence[Statement], when: Mapping[tuple[int, int], int], moments: set[int]) -> _Lost:
     """Who of some loses what to whom, in order of time; ``when`` changes at some of the ``moments``.
 
     Where it changes at none, the last of those that hold has all that they have.
     """
-    times = sorted(moments.union(chain.from_iterable([each.span for each in statements])))
-    lost: dict[tuple[int, int], list[Interval]] = {}
+    spans = [each.span for each in statements]
+    times = sorted(moments.union(chain.from_iterable(spans)))
+    lost: _Lost = defaultdict(dict)
     holding: list[Statement] = []
-    following, until, count = 0, FOREVER, len(statements)
+    following, until = 0, FOREVER
+    starts = [*(start for start, _ in spans), FOREVER + 1]
     for begins, ends in pairwise(times):
         if until <= begins:
-            holding = [each for each in holding if each.span.end > begins]
-        while following < count and statements[following].span.start <= begins:
+            holding = [each for each in holding if each[3][1] > begins]
+        while starts[following] <= begins:
             holding.append(statements[following])
             following += 1
         if len(holding) < 2:
@@ -447,22 +473,26 @@ def _losses(
         winner = max(holding)
         for each in holding:
             if each is not winner:
-                _add_window(lost.setdefault((each.world, winner.world), []), begins, ends)
+                _add_window(lost[each.world], winner.world, begins, ends)
     return lost
 
 
-def _add_window(windows: list[Interval], begins: int, ends: int) -> None:
-    """Add a window behind others, or to the last of them if it begins where that ends."""
-    if windows and windows[-1].end == begins:
-        begins = windows.pop().start
-    windows.append(Interval(begins, ends))
+def _add_window(lost: dict[int, list[Interval]], winner: int, begins: int, ends: int) -> None:
+    """Add a window behind others that one world loses to another, or to the last of them if it begins there."""
+    windows = lost.get(winner)
+    if windows is None:
+        lost[winner] = [_interval((begins, ends))]
+    elif windows[-1].end == begins:
+        windows[-1] = _interval((windows[-1].start, ends))
+    else:
+        windows.append(_interval((begins, ends)))
 
 
 def _divide(
     holding: list[Statement],
     window: Interval,
     from_when: Mapping[tuple[int, int], int],
-    lost: dict[tuple[int, int], list[Interval]],
+    lost: _Lost,
 ) -> None:
     """Say who of those that hold throughout a window loses it, and to whom."""
     stay: list[int] = []
@@ -470,7 +500,7 @@ def _divide(
         for winner in stay:
             pairs = (winner, each.world), (each.world, winner)
             if window.start >= max(from_when.get(pair, ALWAYS) for pair in pairs):
-                _add_window(lost.setdefault((each.world, winner), []), *window)
+                _add_window(lost[each.world], winner, *window)
                 break
         else:
             stay.append(each.world)
@@ -528,10 +558,14 @@ def tell_touched(ctx: Succession, world: int, windows: Sequence[Interval], endin
     tell_derived(ctx, world, ending)
 
 
-def tell_derived(ctx: HandlerContext, world: int, ending: Container[int] = ()) -> None:
+def tell_derived(ctx: Succession, world: int, ending: Container[int] = ()) -> None:
     """Name what was derived from a world that ends, or says something else from now on."""
-    derived = [edge for edge in derived_from(ctx, world) if edge.source not in ending]
-    if derived and (told := _told_inside(ctx, world, derived)):
+    sources = [each for each in ctx.sources(world, DERIVED_FROM) if each != world and each not in ending]
+    if len(sources) > MOST_TOLD:
+        told = _told_inside(ctx, world, [edge for edge in derived_from(ctx, world) if edge.source not in ending])
+    else:
+        told = list(dict.fromkeys(sources))
+    if told:
         ctx.note("now_stale", ctx.lineage(world), *map(ctx.lineage, told))
 
 
@@ -545,8 +579,6 @@ def _told_inside(ctx: HandlerContext, world: int, derived: Sequence[HandledEdge]
 
     Whoever is shown what lies inside one of these is told so many, whatever there is outside.
     """
-    if len(derived) <= MOST_TOLD:
-        return list(dict.fromkeys(edge.source for edge in derived))
     around = dict.fromkeys(_containing(ctx, world), 0)
     told: dict[int, None] = {}
     for edge in derived:
@@ -596,14 +628,15 @@ class _Contradictions:
         """Note which of them end in a window; others have lost no time meanwhile."""
         if not self.edges or not any(span.overlaps(window) for span in self._held):
             return
-        told: Counter[int] = Counter()
+        told: dict[int, int] = {}
         for at, (edge, other, lineage) in enumerate(self.edges):
-            if lineage == by or told[edge.home] == MAX_CONFLICTS_TOLD:
+            if lineage == by or told.get(edge.home) == MAX_CONFLICTS_TOLD:
                 continue
-            if at not in self._open:
-                self._open[at] = self._in_force(ctx, edge, other)
-            if self._open[at] and any(piece.overlaps(window) for piece in self._open[at]):
-                told[edge.home] += 1
+            pieces = self._open.get(at)
+            if pieces is None:
+                pieces = self._open[at] = self._in_force(ctx, edge, other)
+            if pieces and any(piece.overlaps(window) for piece in pieces):
+                told[edge.home] = told.get(edge.home, 0) + 1
                 ctx.note("conflict_left", ctx.lineage(self._world), lineage)
 
     def _in_force(self, ctx: Succession, edge: HandledEdge, other: int) -> list[Interval]:

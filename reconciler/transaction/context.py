@@ -4,9 +4,10 @@
 they get. The functions at the end resolve references: ids, prefixes, and positions of earlier commands of the batch.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 from worlddb.log.model import blobs, codec, errors, events, hashing, ids, times
 from worlddb.log.model import events as ev
@@ -21,6 +22,8 @@ from worlddb.reconciler.edge_types import registry, relation_laws, scopes, super
 from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Insert, PairProposal, WorldText, Written
 from worlddb.reconciler.transaction import inputs, interiors, windows
 from worlddb.reconciler.transaction.draft import Draft, new_aliases, stated_ends
+
+_handled_edge: Final[Callable[[tuple[Any, ...]], HandledEdge]] = partial(tuple.__new__, HandledEdge)
 
 
 class Reading:
@@ -44,25 +47,26 @@ class Reading:
             return self.now
         return self.tables.version(node, self.tables.node(node).versions).valid_from
 
-    def spans(self, node: int) -> Iterator[times.Interval]:
+    def spans(self, node: int) -> Sequence[times.Interval]:
         """The intervals at which the versions of a node are valid, newest first, without empty ones."""
         held = windows.holding(self.draft, node)
         if len(held) > 1:
             held.sort(key=lambda piece: (-piece.number, *piece.span))
-        for piece in held:
-            yield piece.span
+        return [piece.span for piece in held]
 
     def held(self, node: int) -> list[supersession.Statement]:
         """What the versions of a node say and when it holds, in the order of time."""
-        found = []
-        for span, number in windows.holding(self.draft, node):
-            row = self.tables.version(node, number)
-            found.append(supersession.Statement(row.valid_from, row.seq, node, span))
-        return found
+        held, version = windows.holding(self.draft, node), self.tables.version
+        rows = [version(node, number) for _, number in held]
+        return [
+            supersession.Statement(row.valid_from, row.seq, node, span)
+            for row, (span, _) in zip(rows, held, strict=True)
+        ]
 
     def starts(self, node: int) -> set[int]:
         """Where the versions of a node were written to begin."""
-        return {row.valid_from for _, row in self.tables.version_rows(node)}
+        tables = self.tables
+        return {tables.version(node, number).valid_from for number in range(1, tables.node(node).versions + 1)}
 
     def times_of(self, edge: HandledEdge) -> tuple[times.Interval, ...]:
         """The spans in which an edge is in force."""
@@ -135,10 +139,13 @@ class Reading:
         """Edges of a type from a node, or to it, that have not been unlinked, in log order."""
         tables, code = self.tables, self.tables.type_code(type_name)
         # Most worlds have none of most types, which is known without writing the rows that are deferred.
-        if code is not None and (tables.has_incoming(node, code) if incoming else tables.has_outgoing(node, code)):
-            for place, row in tables.followed(node, code, incoming=incoming):
-                if row.unlinked == schema.LIVE:
-                    yield self.handled(place, row, type_name)
+        if code is None or not (tables.has_incoming(node, code) if incoming else tables.has_outgoing(node, code)):
+            return iter(())
+        return (
+            self.handled(place, row, type_name)
+            for place, row in tables.followed(node, code, incoming=incoming)
+            if row.unlinked == schema.LIVE
+        )
 
     def has_world(self, node: int) -> bool:
         """True if a node number is one of this transaction."""
@@ -161,22 +168,20 @@ class Reading:
         code = self.tables.type_code(type_name)
         return [] if code is None else self.tables.live_targets(node, code)
 
+    def sources(self, node: int, type_name: str) -> list[int]:
+        """The sources of the live edges of a type to a node, in log order."""
+        code = self.tables.type_code(type_name)
+        return [] if code is None else self.tables.live_sources(node, code)
+
     def handled(self, place: schema.EdgePlace, row: schema.EdgeRow, type_name: str = "") -> HandledEdge:
         """A stored edge as its handler sees it."""
         begins, ends = row.valid_from, row.valid_to
         if row.closed == schema.CUT:
             left = asof.edge_validity(self.tables, place, row, self.draft.seq)
             begins, ends = left.start, left.end
-        return HandledEdge(
-            type_name or self.tables.type_name(place.type),
-            place.source,
-            row.target,
-            row.home,
-            begins,
-            ends,
-            row.details,
-            id=row.edge,
-            seq=row.seq,
+        name = type_name or self.tables.type_name(place.type)
+        return _handled_edge(
+            (name, place.source, row.target, row.home, begins, ends, row.details, None, row.edge, row.seq, 0, 0)
         )
 
     def properties(self, edge: HandledEdge) -> dict[str, Any]:
@@ -607,7 +612,7 @@ class Context(Reading):
 
     def note(self, code: str, *refs: bytes) -> None:
         """Tell the caller something in the receipt."""
-        self.draft.note(code, *refs)
+        self.draft.notes.append(codec.Note(code, [*refs]))
 
     def note_if_never_valid(self, edge: bytes) -> None:
         """Tell the caller if an edge that was written now is in force at no time."""

@@ -4,9 +4,10 @@ A lineage is a timeline: at each valid time at most one of its versions holds. A
 whatever held there (SQL:2011, update and delete for a portion of time), and what lies before and behind stays.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import chain
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from worlddb.log.model import events as ev
 from worlddb.log.model.times import FOREVER, Interval
@@ -25,10 +26,15 @@ class Hole(NamedTuple):
         return self.span.end == FOREVER
 
 
+_piece: Final[Callable[[tuple[Interval, int]], timeline_rows.Piece]] = partial(tuple.__new__, timeline_rows.Piece)
+_interval: Final[Callable[[tuple[int, int]], Interval]] = partial(tuple.__new__, Interval)
+
+
 def holding(draft: Draft, node: int) -> list[timeline_rows.Piece]:
     """The versions of a lineage and the spans in which they hold, as the draft has them, in the order of time."""
-    first = draft.tables.version(node, 1)
-    if draft.tables.node(node).versions > 1 or first.closed == schema.CUT:
+    tables = draft.tables
+    first = tables.version(node, 1)
+    if first.closed == schema.CUT or tables.node(node).versions > 1:
         place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
         line = timeline_rows.steps(draft.tables.timelines, place, draft.seq) or ()
         ends = chain((start for start, _ in line[1:]), (FOREVER,))
@@ -38,7 +44,10 @@ def holding(draft: Draft, node: int) -> list[timeline_rows.Piece]:
             if number not in timeline_rows.NO_VERSION
         ]
     # The row of an only version that lost nothing but its end says it all.
-    return [timeline_rows.Piece(span, 1) for span in Interval(first.valid_from, first.valid_to).pieces]
+    if first.valid_from >= first.valid_to:
+        return []
+    # By far the most: made as `rows.py` makes its own.
+    return [_piece((_interval((first.valid_from, first.valid_to)), 1))]
 
 
 def pieces_in(draft: Draft, node: int, window: Interval) -> list[timeline_rows.Piece]:

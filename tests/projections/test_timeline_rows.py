@@ -76,6 +76,31 @@ def test_every_point_is_what_was_last_said_of_it(most_steps: int, told: list[tup
             assert timeline_rows.pieces_in(table, PLACE, as_of, window) == touched
 
 
+@pytest.mark.parametrize("most_steps", [2, 5, 64])
+@given(told=statements, begins=st.integers(0, 40), later=st.integers(0, 1))
+def test_what_ends_for_ever_is_written_at_once_as_it_is_piece_by_piece(
+    most_steps: int, told: list[tuple[int, Interval, int]], begins: int, later: int
+) -> None:
+    """Or it says that it cannot, and has written nothing."""
+    table, other, seq = Pairs(), Pairs(), 1 + later
+    by_piece: Any = table
+    at_once: Any = other
+    window = Interval(begins, FOREVER)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(timeline_rows, "MOST_STEPS", most_steps)
+        for after, said, number in [*told, (0, window, NOTHING)]:
+            seq += after
+            timeline_rows.put(by_piece, PLACE, seq - later, said, number, lambda: BORN)
+        other.pairs |= table.pairs
+        written = timeline_rows.put_last(at_once, PLACE, seq, begins, HOLE)
+        assert written or (most_steps < 64 and other.pairs == table.pairs)
+        timeline_rows.put(by_piece, PLACE, seq, Interval(begins, begins), NOTHING, lambda: BORN)
+        for piece in timeline_rows.pieces_in(by_piece, PLACE, seq, window) or ():
+            if piece.number == NOTHING:
+                timeline_rows.put(by_piece, PLACE, seq, piece.span.intersect(window), HOLE, lambda: BORN)
+    assert not written or other.pairs == table.pairs
+
+
 def test_a_long_timeline_is_written_in_chunks_and_read_by_two_look_ups() -> None:
     table: Any = Pairs()
     for number in range(2, 1_002):

@@ -325,9 +325,12 @@ def _voided(on: deferred_rows.DeferredRows, event: ev.Voided) -> None:
 
 def _void(on: deferred_rows.DeferredRows, node: int, window: times.Interval) -> int:
     """Say that nothing holds where nothing does; what the timeline ends with."""
-    _hold(on, node, times.Interval(window.start, window.start), timeline_rows.NOTHING)
     place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
     table = on.tables.timelines
+    if window.end == times.FOREVER and timeline_rows.put_last(table, place, on.seq, window.start, timeline_rows.HOLE):
+        # Who ends has mostly lost all of that time just before.
+        return timeline_rows.HOLE
+    _hold(on, node, times.Interval(window.start, window.start), timeline_rows.NOTHING)
     for piece in timeline_rows.pieces_in(table, place, on.seq, window) or ():
         if piece.number == timeline_rows.NOTHING:
             _hold(on, node, piece.span.intersect(window), timeline_rows.HOLE)

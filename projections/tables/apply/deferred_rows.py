@@ -287,6 +287,10 @@ class DeferredRows:
         """The targets of a node's edges of a type that are not in the tables yet."""
         return [self._linked[at][3] for at in self._from.get((node, code), ())]
 
+    def deferred_sources(self, node: int, code: int) -> list[int]:
+        """The sources of a node's edges of a type that are not in the tables yet."""
+        return [self._linked[at][2] for at in self._to.get((node, code), ())]
+
     def has_deferred_edge(self, node: int, code: int, *, incoming: bool) -> bool:
         """True if an edge of a type from a node, or to it, is not in the tables yet."""
         return (node, code) in (self._to if incoming else self._from)

@@ -439,6 +439,18 @@ class Tables(transaction.WholeTables):
             targets += self.deferred.deferred_targets(node, code)
         return list(dict.fromkeys(targets)) if code == schema.CONTAINS_CODE else targets
 
+    def live_sources(self, node: int, code: int) -> list[int]:
+        """The sources of the edges of a type to a node that have not been unlinked, in log order."""
+        if self.deferred is not None and code in schema.UNFOLLOWED:
+            self.deferred.flush()
+        prefix = schema.EDGE_PREFIX.pack(node, code)
+        pairs = self._back.scan_fresh(prefix) if node >= self.first_new_node else self._back.scan(prefix)
+        ends = [schema.U64_U64.unpack(value) for _, value in pairs]
+        sources = [source for source, unlinked in ends if unlinked == schema.LIVE]
+        if self.deferred is not None:
+            sources += self.deferred.deferred_sources(node, code)
+        return sources
+
     def incoming(
         self, node: int, code: int | None = None, *, known_after: int = 0, known_by: int = schema.LIVE
     ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
@@ -565,18 +577,20 @@ class Tables(transaction.WholeTables):
 
     def has_incoming(self, node: int, code: int) -> bool:
         """True if a node was ever the target of an edge of a type."""
-        if self.deferred is not None and code in schema.UNFOLLOWED:
-            self.deferred.flush()
-        if self.deferred is not None and self.deferred.has_deferred_edge(node, code, incoming=True):
-            return True
+        if self.deferred is not None:
+            if code in schema.UNFOLLOWED:
+                self.deferred.flush()
+            elif self.deferred.has_deferred_edge(node, code, incoming=True):
+                return True
         return self._back.has_group(schema.EDGE_PREFIX.pack(node, code), fresh=node >= self.first_new_node)
 
     def has_outgoing(self, node: int, code: int) -> bool:
         """True if a node was ever the source of an edge of a type."""
-        if self.deferred is not None and code in schema.UNFOLLOWED:
-            self.deferred.flush()
-        if self.deferred is not None and self.deferred.has_deferred_edge(node, code, incoming=False):
-            return True
+        if self.deferred is not None:
+            if code in schema.UNFOLLOWED:
+                self.deferred.flush()
+            elif self.deferred.has_deferred_edge(node, code, incoming=False):
+                return True
         return self._out.has_group(schema.EDGE_PREFIX.pack(node, code), fresh=node >= self.first_new_node)
 
     def containers(self, node: int) -> list[int]:

@@ -185,6 +185,25 @@ def put(
         _put_in_chunks(table, place, seq, root, window, number)
 
 
+def put_last(table: write_buffer.Table, place: Place, seq: int, begins: int, number: int) -> bool:
+    """Let a number hold for ever from a time from which nothing was ever said, if one short row says that of it.
+
+    False if it does not: nothing is put then.
+    """
+    line = _row(table, place, 0, seq)
+    if line is None or line[:1] != _LEAF or (count := _count(line)) >= MOST_STEPS:
+        return False
+    start, last = _STEP.unpack_from(line, len(line) - _STEP.size)
+    if last != NOTHING or start > begins:
+        return False
+    kept = count - 1 if start == begins else count
+    made = line[: 1 + kept * _STEP.size]
+    if not kept or _number(line, kept - 1) != number:
+        made += _STEP.pack(begins, number)
+    table.put(_key(place, 0, seq), made)
+    return True
+
+
 def _overlaid(line: bytes, window: Interval, number: int) -> bytes:
     """Steps as they are stored, with what holds in a window replaced.
 

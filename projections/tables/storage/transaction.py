@@ -609,6 +609,9 @@ class RowsDeferred(Protocol):
     def deferred_targets(self, node: int, code: int) -> list[int]:
         """The targets of a node's edges of a type that are not in the tables yet."""
 
+    def deferred_sources(self, node: int, code: int) -> list[int]:
+        """The sources of the edges of a type to a node that are not in the tables yet."""
+
     def has_deferred_edge(self, node: int, code: int, *, incoming: bool) -> bool:
         """True if an edge of a type from a node, or to it, is not in the tables yet."""
 

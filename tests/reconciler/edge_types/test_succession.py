@@ -463,10 +463,9 @@ def test_a_correction_among_many_reads_few_of_them(monkeypatch: pytest.MonkeyPat
 TAKE = supersession._take
 
 
-def lost_one_by_one(ctx: supersession.Succession, loser: int, taken: list[tuple[int, list[Interval]]]) -> None:
+def lost_one_by_one(ctx: supersession.Succession, loser: int, taken: list[tuple[int, bytes, list[Interval]]]) -> None:
     """What a world loses, as earlier releases recorded it: to each of the others a loss of its own."""
-    for winner, windows in taken:
-        by = ctx.lineage(winner)
+    for _, by, windows in taken:
         for window in windows:
             supersession.note_conflicts_left(ctx, loser, window, by)
             ctx.lose(loser, window, by=by)
