@@ -248,8 +248,11 @@ class SpanBlocks:
         at = self._block_of(statement)
         block = self._blocks[at]
         del block[bisect_left(block, _place(statement), key=_place)]
-        if not block or statement.span.end == self._ends[at]:
-            self._put(at, at + 1, [block] if block else [])
+        if not block:
+            self._put(at, at + 1, [])
+        elif statement.span.end == self._ends[at]:
+            self._firsts[at] = _place(block[0])
+            self._ends[at] = max([each[3][1] for each in block])
         else:
             self._firsts[at] = _place(block[0])
 
@@ -353,15 +356,16 @@ def replace(ctx: Succession, source: int, target: int, at: int) -> None:
     """End a world where another one, or what had taken that one's place before it began, takes its place."""
     begins, first = first_takeover(ctx, source, at)
     by = ctx.lineage(first)
-    whole = covers(ctx.held(target), Interval(begins, FOREVER)) and not began_by(ctx, source, begins - 1)
+    held = ctx.held(target)
+    whole = covers(held, Interval(begins, FOREVER)) and not began_by(ctx, source, begins - 1)
     # What held all that time held alone, but for what somebody said to hold beside it.
-    alone = not is_joined(ctx, source) and not any(edge.valid_from > begins for edge in _said_of(ctx, target))
-    began = began_by(ctx, target, begins)
+    alone = whole and not is_joined(ctx, source) and not any(e.valid_from > begins for e in _said_of(ctx, target))
+    began = any(each.span.start <= begins for each in held)
     ctx.end(target, begins, by=by)
     tell_touched(ctx, target, [Interval(begins, FOREVER)], {source, first})
     if not began:
         end_predecessors(ctx, target, begins, by)
-    if not (whole and alone):
+    if not alone:
         settle(ctx, source, target, at)
 
 
