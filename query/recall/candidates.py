@@ -723,6 +723,8 @@ def _joined(snapshot: visible.VisibleSnapshot, node: int, codes: Iterable[int]) 
 
 MAX_DATED: Final = 5_000
 """So many worlds that began at a time are listed and searched among; of more, those are taken that are found anyway."""
+MAX_BEGINNINGS: Final = 200_000
+"""In a store of so many worlds it is read when each began, which takes 0.8 µs a world once in a process."""
 
 
 class Beginnings:
@@ -736,8 +738,11 @@ class Beginnings:
         self._began: Numbers | None = None
 
     def within(self, tables: Tables, known: int, spans: Iterable[Span]) -> Nodes | None:
-        """Those of the first ``known`` worlds that began in one of some spans; ``None`` if too many to list."""
+        """Those of the first ``known`` worlds that began in one of some spans; ``None`` where they are too many."""
         import numpy as np
+
+        if known > MAX_BEGINNINGS:
+            return None
 
         began = self._through(tables, known)[:known]
         is_within = np.zeros(len(began), dtype=bool)

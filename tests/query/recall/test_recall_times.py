@@ -223,10 +223,11 @@ def test_all_of_a_day_that_a_question_names_are_found_among_hundreds_that_are_al
     assert days(found)[12:] != ["2024-11-10"] * 2
 
 
-def test_of_a_span_with_more_than_can_be_listed_what_fits_is_found(
-    parcels: Database, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("limit", ["MAX_DATED", "MAX_BEGINNINGS"])
+def test_of_more_than_can_be_listed_or_looked_through_what_fits_is_found(
+    limit: str, parcels: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(candidates, "MAX_DATED", 3)
+    monkeypatch.setattr(candidates, limit, 3)
     found = parcels.view().recall("Which parcel came in the last week of October?", k=12, asked="2024-12-20")
     assert all("2024-10-2" <= day < "2024-11" for day in days(found))
 
