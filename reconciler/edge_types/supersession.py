@@ -618,7 +618,7 @@ class _Contradictions:
     """The contradictions of a world that is about to lose some times, each looked at once."""
 
     def __init__(self, ctx: Succession, world: int) -> None:
-        self._world = world
+        self._lineage = ctx.lineage(world)
         self.edges = [
             (edge, other, ctx.lineage(other))
             for incoming in (False, True)
@@ -630,7 +630,7 @@ class _Contradictions:
 
     def note_left(self, ctx: Succession, window: Interval, by: bytes) -> None:
         """Note which of them end in a window; others have lost no time meanwhile."""
-        if not self.edges or not any(span.overlaps(window) for span in self._held):
+        if not self.edges or not _overlap(self._held, window):
             return
         told: dict[int, int] = {}
         for at, (edge, other, lineage) in enumerate(self.edges):
@@ -639,9 +639,9 @@ class _Contradictions:
             pieces = self._open.get(at)
             if pieces is None:
                 pieces = self._open[at] = self._in_force(ctx, edge, other)
-            if pieces and any(piece.overlaps(window) for piece in pieces):
+            if _overlap(pieces, window):
                 told[edge.home] = told.get(edge.home, 0) + 1
-                ctx.note("conflict_left", ctx.lineage(self._world), lineage)
+                ctx.note("conflict_left", self._lineage, lineage)
 
     def _in_force(self, ctx: Succession, edge: HandledEdge, other: int) -> list[Interval]:
         """When both sides hold and the contradiction is in force."""
@@ -649,6 +649,12 @@ class _Contradictions:
         both = [shared for one in self._held for two in held if not (shared := one.intersect(two)).is_empty]
         said = ctx.times_of(edge) if both else ()
         return [piece for shared in both for one in said if not (piece := shared.intersect(one)).is_empty]
+
+
+def _overlap(spans: Sequence[Interval], window: Interval) -> bool:
+    """True if one of some spans has an instant of a window."""
+    begins, ends = window
+    return any(max(start, begins) < min(end, ends) for start, end in spans)
 
 
 def _is_in_force(edge: HandledEdge) -> bool:
