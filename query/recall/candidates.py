@@ -11,19 +11,17 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import chain, islice
-from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from worlddb.projections.indexes import analysis
 from worlddb.projections.indexes.fields import Nodes
 from worlddb.projections.tables.names.canonical import NO_NAME, NO_TYPE, name_digest, type_digest
-from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, version_known, versions_held
+from worlddb.projections.tables.reads.asof import Beginnings, SeenVersion, edge_seen, version_known, versions_held
 from worlddb.projections.tables.storage.schema import (
     CONTAINS_CODE,
     EDGE_TYPE_CODES,
     FIRST_LITERAL,
     LATER_BUILT_IN,
-    NEVER_BEGUN,
     ROOT_NODE,
     EdgePlace,
     EdgeRow,
@@ -34,9 +32,6 @@ from worlddb.query.snapshot import edge_rules, provenance, valid_period, visible
 from worlddb.query.snapshot.snapshot import Inhabitants
 
 if TYPE_CHECKING:
-    from worlddb.projections.indexes.composed_vectors import KeptPlace
-    from worlddb.projections.indexes.vector_rows import Numbers
-    from worlddb.projections.tables.storage.rows import Tables
     from worlddb.query.question.question_dates import Span
     from worlddb.query.recall.filters import Filter
 
@@ -721,54 +716,11 @@ def _joined(snapshot: visible.VisibleSnapshot, node: int, codes: Iterable[int]) 
         yield from (place.source for place, _ in in_force(tables.incoming(node, code, known_by=moment.seq)))
 
 
-MAX_DATED: Final = 5_000
-"""So many worlds that began at a time are listed and searched among; of more, those are taken that are found anyway."""
-MAX_BEGINNINGS: Final = 200_000
-"""In a store of so many worlds it is read when each began, which takes 0.8 µs a world once in a process."""
-
-
-class Beginnings:
-    """When each world of the whole store began, kept from one read to the next. Threads may share it.
-
-    Of a world that was changed that is when its first version began.
-    """
-
-    def __init__(self, place: KeptPlace) -> None:
-        self._guard = Lock()
-        self._began: Numbers | None = None
-
-    def within(self, tables: Tables, known: int, spans: Iterable[Span]) -> Nodes | None:
-        """Those of the first ``known`` worlds that began in one of some spans; ``None`` where they are too many."""
-        import numpy as np
-
-        if known > MAX_BEGINNINGS:
-            return None
-
-        began = self._through(tables, known)[:known]
-        is_within = np.zeros(len(began), dtype=bool)
-        for start, end, *_ in spans:
-            is_within |= (began >= start) & (began < end)
-        if np.count_nonzero(is_within) > MAX_DATED:
-            return None
-        return Nodes(frozenset(np.flatnonzero(is_within).tolist()))
-
-    def write(self) -> None:
-        """Write nothing to the disk: to read it anew takes little."""
-
-    def _through(self, tables: Tables, known: int) -> Numbers:
-        """The beginnings by the numbers of the worlds, with those that are new."""
-        import numpy as np
-
-        with self._guard:
-            began = np.full(1, NEVER_BEGUN) if self._began is None else self._began
-            if len(began) < known:
-                more = np.fromiter(tables.first_begun(range(len(began), known)), dtype=np.int64)
-                began = np.concatenate((began, more))
-            self._began = began
-            return began
-
-
 def begun_within(snapshot: visible.VisibleSnapshot, spans: Iterable[Span]) -> Nodes | None:
     """The worlds that began in any of some spans; ``None`` if they are many, or only a part of the store is seen."""
     kept = snapshot.kept_between(Beginnings)
-    return None if kept is None else kept.within(snapshot.every_row, snapshot.worlds_known(), spans)
+    if kept is None:
+        return None
+    began = [(span.start, span.end) for span in spans]
+    found = kept.within(snapshot.every_row, snapshot.worlds_known(), began)
+    return None if found is None else Nodes(found)

@@ -15,8 +15,8 @@ import worlddb
 from tests.support.model.stores import new_store
 from tests.support.running import Here
 from worlddb import Database, ManualClock
+from worlddb.projections.tables.reads import asof
 from worlddb.query.question.question_dates import Span, nearness, parse_times
-from worlddb.query.recall import candidates
 
 
 @pytest.fixture
@@ -227,7 +227,7 @@ def test_all_of_a_day_that_a_question_names_are_found_among_hundreds_that_are_al
 def test_of_more_than_can_be_listed_or_looked_through_what_fits_is_found(
     limit: str, parcels: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(candidates, limit, 3)
+    monkeypatch.setattr(asof, limit, 3)
     found = parcels.view().recall("Which parcel came in the last week of October?", k=12, asked="2024-12-20")
     assert all("2024-10-2" <= day < "2024-11" for day in days(found))
 
