@@ -724,3 +724,9 @@ def begun_within(snapshot: visible.VisibleSnapshot, spans: Iterable[Span]) -> No
     began = [(span.start, span.end) for span in spans]
     found = kept.within(snapshot.every_row, snapshot.worlds_known(), began)
     return None if found is None else Nodes(found)
+
+
+def begun_among(snapshot: visible.VisibleSnapshot, spans: Sequence[Span], hits: Sequence[Proposed]) -> list[Proposed]:
+    """Those hits of a lane whose versions began in any of some spans; to look through many takes little."""
+    began = snapshot.every_row.begun([(hit.node, hit.version if hit.version < FIRST_LITERAL else 1) for hit in hits])
+    return [hit for hit, at in zip(hits, began, strict=True) if any(span.start <= at < span.end for span in spans)]

@@ -257,13 +257,15 @@ def _begun_then(
     if not times or sum(map(began_then, known)) >= wanted:
         return []
     listed = candidates.begun_within(gate.snapshot, times)
+    begun_among = partial(candidates.begun_among, gate.snapshot, times)
     if listed is not None and gate.members is not None:
         listed = Nodes(listed.nodes & gate.members.nodes)
-    first = DEEP if listed is None else depth_for(wanted)
+    deep = DEEP_INSIDE if gate.snapshot.place.is_confined else DEEP
+    first = deep if listed is None else depth_for(wanted)
 
     def best(fetch: candidates.Fetch) -> Iterator[candidates.Passed]:
         def among(limit: int, nodes: Collection[int] | None) -> Sequence[candidates.Proposed]:
-            return fetch(min(limit, DEEP), nodes) if listed is None else fetch(limit, listed)
+            return begun_among(fetch(min(limit, deep), nodes)) if listed is None else fetch(limit, listed)
 
         return islice(filter(began_then, gate.passing(among, wanted, first)), wanted)
 
@@ -272,8 +274,10 @@ def _begun_then(
     return list(dict.fromkeys(passed.node for fetch in found for passed in best(fetch)))
 
 
-DEEP: Final = 1_024
+DEEP: Final = 256
 """Among so many of the best of each lane what began at a time is looked for, where that is too much to be listed."""
+DEEP_INSIDE: Final = 1_024
+"""The same in a confined view, where nothing is listed, and whose lanes have less to search."""
 
 
 def nearest(snapshot: VisibleSnapshot, gate: candidates.Gate, lanes: Lanes, request: Request) -> dict[int, float]:

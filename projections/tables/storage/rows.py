@@ -169,11 +169,11 @@ class Tables(transaction.WholeTables):
             raise transaction.missing_row(f"version {number} of node {node}")
         return list(map(version_row, map(schema.VERSION.unpack, found)))  # type: ignore[arg-type]
 
-    def first_begun(self, nodes: range) -> list[int]:
-        """When the first version of each of some nodes began; ``NEVER_BEGUN`` where there is none."""
+    def begun(self, each: Sequence[tuple[int, int]]) -> list[int]:
+        """When each of some versions of nodes began, as written; ``NEVER_BEGUN`` where there is none."""
         if self.deferred is not None or self._cache.versions:
-            return [self.version(node, 1).valid_from for node in nodes]
-        found = self._versions.get_each([schema.VERSION_KEY.pack(node, 1) for node in nodes])
+            return [self.version(node, version).valid_from for node, version in each]
+        found = self._versions.get_each([schema.VERSION_KEY.pack(node, version) for node, version in each])
         began = schema.VERSION_BEGAN.unpack_from
         return [schema.NEVER_BEGUN if row is None else began(row)[0] for row in found]
 
