@@ -31,7 +31,7 @@ from worlddb.query.snapshot.visible import VisibleSnapshot
 
 pytestmark = pytest.mark.long
 
-PLAIN_STRUCTURES, MORE_STRUCTURES = 3, 40
+PLAIN_STRUCTURES, MORE_STRUCTURES = 5, 40
 PLAIN_VIEWS = 4
 """Of each structure; the long run looks through all of them."""
 SOAK_STRUCTURES = 2_000
