@@ -345,7 +345,7 @@ class Tables(transaction.WholeTables):
         if source not in containers:
             containers.append(source)
         if len(containers) == 1:
-            self.known_worlds.forget(self.node(target).lineage, target)
+            self.known_worlds.moved(self.node(target).lineage, target)
 
     def outgoing(
         self, node: int, code: int | None = None, after: int = 0, *, known_by: int = schema.LIVE

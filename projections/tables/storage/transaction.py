@@ -92,6 +92,12 @@ class KnownWorlds:
         if self.columns is not None:
             self.columns.forget(node)
 
+    def moved(self, lineage: bytes, node: int) -> None:
+        """Drop where a world lies: another world contains it first."""
+        self.source_defaults.pop(lineage, None)
+        if self.columns is not None:
+            self.columns.forget(node)
+
     def recall(self, lineages: Sequence[bytes]) -> None:
         """Take up again what was known of some worlds."""
         if self.columns is not None:
@@ -119,15 +125,17 @@ class KnownWorlds:
         self.joins.clear()
 
     def trim(self) -> None:
-        """Let the oldest entries go if there are too many, and the smallest sets of joined worlds."""
-        oldest = islice(self.endpoints, max(0, len(self.endpoints) - MAX_KNOWN))
-        leaving = [
-            (self.endpoints[each], self.source_defaults[each]) for each in oldest if each in self.source_defaults
-        ]
+        """Let the oldest entries go if there are too many, and the smallest sets of joined worlds.
+
+        A world leaves with both that is known of it, or it would come into the columns never.
+        """
+        oldest = list(islice(self.endpoints, max(0, len(self.endpoints) - MAX_KNOWN)))
+        ends, defaults = map(self.endpoints.pop, oldest), [self.source_defaults.pop(each, None) for each in oldest]
+        leaving = [(end, found) for end, found in zip(ends, defaults, strict=True) if found is not None]
         if leaving:
             self.columns = self.columns or WorldColumns()
             self.columns.keep(leaving)
-        for held in (self.endpoints, self.source_defaults, self.hashes):
+        for held in (self.source_defaults, self.hashes):
             self._trim(held)
         if len(self.joined) + len(self.joins) <= MAX_KNOWN:
             return
@@ -178,14 +186,20 @@ class WorldColumns:
         """Take in what is true of some worlds."""
         import numpy as np  # As above.
 
-        known = [pair for pair in known if pair[0].node < self.MOST]
+        known = [pair for pair in known if max(pair[0].node, pair[1].home) < self.MOST]
+        if not known:
+            return
         nodes = np.array([end.node for end, _ in known], dtype=np.int64)
+        homes = np.array([defaults.home for _, defaults in known], dtype=np.int64)
+        at_home = np.frombuffer(b"".join(defaults.home_lineage for _, defaults in known), dtype=np.uint8)
+        self._ends[homes, self._LINEAGE] = at_home.reshape(len(known), -1)
         self._ends[nodes] = np.frombuffer(b"".join(end.end for end, _ in known), dtype=np.uint8).reshape(len(known), -1)
         self._versions[nodes] = [end.versions for end, _ in known]
         self._begins[nodes] = [defaults.begins for _, defaults in known]
-        self._homes[nodes] = [defaults.home for _, defaults in known]
+        self._homes[nodes] = homes
         self._holds[nodes] = True
-        new = nodes[~self._named[nodes]]
+        both = np.unique(np.concatenate((nodes, homes)))
+        new = both[~self._named[both]]
         self._named[new] = True
         at = self._first_slots(self._ends[new, self._LINEAGE])
         while len(new):
@@ -210,8 +224,7 @@ class WorldColumns:
             go_on = ~same & (found >= 0)
             left, at = left[go_on], (at[go_on] + 1) % len(self._slots)
         homes = self._homes[nodes]
-        told = (nodes >= 0) & self._holds[nodes] & (homes < self.MOST)
-        told &= self._named[np.where(told, homes, 0)]
+        told = (nodes >= 0) & self._holds[nodes]
         nodes, homes = nodes[told], homes[told]
         ends, at_home = self._ends[nodes].tobytes(), self._ends[homes, self._LINEAGE].tobytes()
         columns = (nodes.tolist(), self._versions[nodes].tolist(), self._begins[nodes].tolist(), homes.tolist())

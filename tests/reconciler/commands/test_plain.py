@@ -229,6 +229,27 @@ def test_what_is_known_of_many_worlds_is_kept_in_columns_until_it_changes() -> N
     assert all(before[1][each] == defaults for each, defaults in known.source_defaults.items())
 
 
+@pytest.mark.parametrize("most", [1 << 20, 64])
+def test_a_load_looks_few_worlds_up_again(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    asked: Counter[str] = Counter()
+    recall = KnownWorlds.recall
+
+    def counting(known: KnownWorlds, lineages: list[bytes]) -> None:
+        recall(known, lineages)
+        asked["asked"] += len(lineages)
+        asked["unknown"] += sum(each not in known.endpoints or each not in known.source_defaults for each in lineages)
+
+    monkeypatch.setattr(KnownWorlds, "recall", counting)
+    monkeypatch.setattr(transaction, "MAX_KNOWN", 100)
+    monkeypatch.setattr(transaction.WorldColumns, "MOST", most)
+    with open_seeded(tmp_path / "store", 7) as db:
+        loader = Loader(db)
+        for operations in Mix(7, 400, 1_600).batches(200):
+            loader.commit(operations)
+    assert asked["asked"] > 500
+    assert (asked["unknown"] < asked["asked"] / 10) == (most > 400)
+
+
 @pytest.fixture
 def thawed() -> Iterator[None]:
     """What the suite froze to be quick, back with the rest for a while."""
