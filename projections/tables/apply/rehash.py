@@ -70,7 +70,7 @@ class PendingHashes:
                 if not waiting[container]:
                     ready.append(container)
         self._tables.put_hashes(list(settled), self._seq, list(settled.values()))
-        self._tables.known_worlds.rehashed(settled)
+        self._tables.known_worlds.rehashed(settled, containers)
         self._changed, self._edges = set(), defaultdict(dict)
         self._touched_members, self._new_members, self._new_edges = defaultdict(set), Counter(), Counter()
         return self._current(schema.ROOT_NODE)

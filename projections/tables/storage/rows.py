@@ -334,6 +334,7 @@ class Tables(transaction.WholeTables):
             # Another edge may say that the same world contains it at other times.
             pairs = self.back.scan(schema.EDGE_PREFIX.pack(target, schema.CONTAINS_CODE))
             self._cache.containers[target] = _live_sources(pairs)
+            self.known_worlds.containers.pop(target, None)
             self.known_worlds.forget(self.node(target).lineage, target)
 
     def contained(self, target: int, source: int) -> None:
@@ -600,14 +601,17 @@ class Tables(transaction.WholeTables):
         """
         found = self._cache.containers.get(node)
         if found is None:
-            found = [] if node >= self.first_new_node else self._stored_containers(node)
+            found = self.known_worlds.containers.get(node)
+            if found is None:
+                found = [] if node >= self.first_new_node else self._stored_containers(node)
             if self.writing:
                 self._cache.containers[node] = found
         return found
 
     def know_containers(self, nodes: Sequence[int]) -> None:
         """Read which worlds contain many nodes, all at once, for a transaction that writes."""
-        known = self._cache.containers
+        known, before = self._cache.containers, self.known_worlds.containers
+        known.update((node, before[node]) for node in nodes if node in before and node not in known)
         prefixes = {
             schema.EDGE_PREFIX.pack(node, schema.CONTAINS_CODE): node
             for node in nodes

@@ -67,7 +67,17 @@ class KnownWorlds:
     It follows from the log up to one commit.
     """
 
-    __slots__ = ("chain", "columns", "endpoints", "hashes", "joined", "joins", "most_rows", "source_defaults")
+    __slots__ = (
+        "chain",
+        "columns",
+        "containers",
+        "endpoints",
+        "hashes",
+        "joined",
+        "joins",
+        "most_rows",
+        "source_defaults",
+    )
 
     def __init__(self) -> None:
         self.chain = b""
@@ -78,6 +88,8 @@ class KnownWorlds:
         """What was once among these two and is still true."""
         self.hashes: dict[int, bytes] = {}
         """The stored hashes of worlds that a commit changed and that hold others, as those that change again do."""
+        self.containers: dict[int, list[int]] = {}
+        """Which worlds contain these same ones."""
         self.joined: dict[int, JoinedWorlds] = {}
         """For a world, those that ``supersedes`` joins with it: all of them, but for what ``joins`` adds."""
         self.joins: list[tuple[int, int, Interval]] = []
@@ -113,11 +125,13 @@ class KnownWorlds:
         if source in self.joined or target in self.joined:
             self.joins.append((source, target, when))
 
-    def rehashed(self, stored: Mapping[int, bytes]) -> None:
-        """Note the new hashes of worlds that were there before, and of those that hold something."""
+    def rehashed(self, stored: Mapping[int, bytes], containers: Mapping[int, list[int]]) -> None:
+        """Note the new hashes of worlds that were there before, and of those that hold something; and what is around."""
         self.hashes.update(stored)
-        if len(self.hashes) > 2 * MAX_KNOWN:
-            self._trim(self.hashes)
+        self.containers.update(containers)
+        for held in (self.hashes, self.containers):
+            if len(held) > 2 * MAX_KNOWN:
+                self._trim(held)
 
     def forget_joined(self) -> None:
         """Drop what is known of worlds that ``supersedes`` joins."""
@@ -135,7 +149,7 @@ class KnownWorlds:
         if leaving:
             self.columns = self.columns or WorldColumns()
             self.columns.keep(leaving)
-        for held in (self.source_defaults, self.hashes):
+        for held in (self.source_defaults, self.hashes, self.containers):
             self._trim(held)
         if len(self.joined) + len(self.joins) <= MAX_KNOWN:
             return

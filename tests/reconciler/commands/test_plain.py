@@ -19,7 +19,7 @@ from tests.support.examples import examples
 from tests.support.model.stores import day, new_store
 from worlddb import Database, Receipt
 from worlddb.projections import runner
-from worlddb.projections.tables.storage import transaction
+from worlddb.projections.tables.storage import rows, transaction
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.projections.tables.storage.transaction import (
     MAX_KNOWN,
@@ -197,6 +197,25 @@ def test_what_a_writer_knows_is_forgotten_when_somebody_else_has_committed(tmp_p
         edges = {edge.source: edge for edge in one.view(valid=day(6)).edges(ada, direction="both", type="refers_to")}
         assert edges[ada].valid.start == day(5)
         assert one.verify(deep=True).ok
+
+
+def test_what_is_known_of_what_contains_a_world_follows_moves_and_unlinks(tmp_path: Any) -> None:
+    with open_seeded(tmp_path / "store", 7) as db:
+        first, second, inner = [db.create("Topic", name).refs[0] for name in ("one", "two", "inner")]
+        for world in (first, second):
+            db.link(world, "contains", inner)
+        db.create("Fact", "deep", world=inner)
+        held = [edge for edge in db.view().edges(inner, direction="in", type="contains") if edge.source == second]
+        db.unlink(held[0].ref)
+        db.create("Fact", "deeper", world=inner)
+        db.move(inner, second, out_of=first)
+        db.create("Fact", "deepest", world=inner)
+        known = db._writer.memory._known.containers
+        with db._env.read() as txn:
+            tables = rows.Tables(txn)
+            stored = {node: tables._stored_containers(node) for node in known}
+        assert known == stored and len(known) == 4
+        assert db.verify(deep=True).ok
 
 
 def test_a_memory_keeps_what_is_true_after_one_commit_and_not_too_much_of_it() -> None:
