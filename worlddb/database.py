@@ -503,6 +503,19 @@ class Database(WriteCalls):
 
         return retries.drawn_under(self._reader, idempotency_key)
 
+    def _execute_found(
+        self, commands: Sequence[cmd.Command], idempotency_key: str | None, view: View, world: Any
+    ) -> outcome.Receipt:
+        try:
+            return self._execute(commands, idempotency_key)
+        except errors.IdempotencyConflict:
+            from worlddb.statements import retries
+
+            told = retries.after_erasures(view._window, idempotency_key, view.reference_of(world), cmd.Unstate)
+            if told is None:
+                raise
+            return told
+
     def _looked(self, look: Callable[[Desk], Found]) -> outcome.Receipt:
         """Have the commands decided that a look comes to, and look again if others came between."""
         from worlddb.beliefs.items import Desk
@@ -584,9 +597,11 @@ class Database(WriteCalls):
             try:
                 receipt = self._execute(commands, key, look=seen)
             except errors.IdempotencyConflict:
-                if before is not None or key is None or retries.moment_of(self._reader, key) is None:
+                if before is None and key is not None and retries.moment_of(self._reader, key) is not None:
+                    continue  # It was made by somebody else meanwhile.
+                if (told := retries.after_erasures(view._window, key, ref, cmd.State, cmd.Unstate)) is None:
                     raise
-                continue  # It was made by somebody else meanwhile.
+                return told
             if not (isinstance(receipt.outcome, outcome.Refused) and receipt.outcome.code in _MEANWHILE):
                 return replace(receipt, notes=(*receipt.notes, *change.notes))
         raise errors.UnavailableError("Others write again and again", "Try again")

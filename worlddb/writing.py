@@ -111,6 +111,12 @@ class WriteCalls(ABC):
     def _execute(self, commands: Sequence[cmd.Command], idempotency_key: str | None) -> Any:
         """Take commands: an open store decides them at once, a batch when its block ends."""
 
+    def _execute_found(
+        self, commands: Sequence[cmd.Command], idempotency_key: str | None, view: View, world: Any
+    ) -> Any:
+        """Take commands about what a view found in a world."""
+        return self._execute(commands, idempotency_key)
+
     def _execute_marked(
         self, command: cmd.Command, marks: Sequence[Callable[[cmd.Ref], cmd.Command]], idempotency_key: str | None
     ) -> Any:
@@ -1124,12 +1130,14 @@ class WriteCalls(ABC):
         Raises:
             InputError: something is no statement, or both statements and a pattern were given.
         """
-        given = (subject, predicate, object)
+        given, drawn = (subject, predicate, object), self._drawing(idempotency_key)
         if statements is None:
-            statements = self._present_of(idempotency_key).statements(self._ref(world), *given, graph)
-        elif any(each is not None for each in given) or graph != "any":
+            view = self._present_of(idempotency_key)
+            found = view.statements(self._ref(world), *given, graph)
+            return self._execute_found(self._unstated(world, found, at, drawn), idempotency_key, view, world)
+        if any(each is not None for each in given) or graph != "any":
             raise errors.InputError("Both statements and a pattern were given", "Give one of them")
-        return self._execute(self._unstated(world, statements, at, self._drawing(idempotency_key)), idempotency_key)
+        return self._execute(self._unstated(world, statements, at, drawn), idempotency_key)
 
     def change_statements(
         self,

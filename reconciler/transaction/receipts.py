@@ -243,7 +243,7 @@ def repeated_receipt(
     header, events = log.header(seq), log.events(seq)
     receipt = receipt_of(header, events)
     if recorded is None:
-        return _not_compared(receipt, ())
+        return not_compared(receipt, ())
     found = _Repeated(log, tables, seq, events)
     if len(recorded) != len(commands) or not all(
         found.is_same(at, entry, command, secret)
@@ -255,10 +255,11 @@ def repeated_receipt(
             "Use a new key for a new command",
             seq=seq,
         )
-    return _not_compared(receipt, found.uncompared) if found.uncompared else receipt
+    return not_compared(receipt, found.uncompared) if found.uncompared else receipt
 
 
-def _not_compared(receipt: Receipt, refs: Sequence[bytes]) -> Receipt:
+def not_compared(receipt: Receipt, refs: Sequence[bytes]) -> Receipt:
+    """The receipt of a retry that nobody can compare with what was made, since texts of these worlds are gone."""
     note = Note("retry_not_compared", tuple(dict.fromkeys(ref.hex() for ref in refs)))
     return msgspec.structs.replace(receipt, notes=(*receipt.notes, note))
 

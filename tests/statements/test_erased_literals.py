@@ -434,3 +434,31 @@ def test_a_confined_view_is_told_of_erasures_inside_alone(db: Database) -> None:
         view.erased_statements(other)
     struck = [each for each in view.log() if each.event == "struck"]
     assert [(each.refs, each.data["hashes"]) for each in struck] == [((home,), [])]
+
+
+def test_a_retry_by_a_pattern_after_an_erasure_has_the_same_receipt_and_says_what_was_erased(db: Database) -> None:
+    world, other = _told(db), str(db.create("Place", "Other").ref)
+    db.state(other, [(A, P, Literal(GONE))])
+    ended = db.unstate(world, subject=A, predicate=P, idempotency_key="ended")
+    update = f"DELETE {{ ?s {P} ?o }} INSERT {{ ?s {Q} 'sold out' }} WHERE {{ ?s {P} '{GONE}' ; {P} ?o }}"
+    changed = db.sparql_update(update, world=other, idempotency_key="changed")
+    assert ended.events and changed.events
+    for key, first, again in (
+        ("ended", ended, lambda: db.unstate(world, subject=A, predicate=P, idempotency_key="ended")),
+        ("changed", changed, lambda: db.sparql_update(update, world=other, idempotency_key="changed")),
+    ):
+        assert again() == first, key
+    db.erase_literal(world, Literal(GONE), reason="request 7")
+    with pytest.raises(worlddb.IdempotencyConflict):
+        db.unstate(other, subject=A, idempotency_key="ended")
+    db.erase_literal(other, Literal(GONE), reason="request 8")
+    head = db.head().seq
+    told = db.unstate(world, subject=A, predicate=P, idempotency_key="ended")
+    assert (told.seq, told.notes) == (ended.seq, (worlddb.Note("retry_not_compared", (world,)),))
+    told = db.sparql_update(update, world=other, idempotency_key="changed")
+    assert told.seq == changed.seq and told.notes == (worlddb.Note("retry_not_compared", (world, other)),)
+    told = db.sparql_update(update, world=other, within=other, idempotency_key="changed")
+    assert told.notes == (worlddb.Note("retry_not_compared", (other,)),)
+    assert db.head().seq == head
+    db.erase(world, reason="request 9")
+    assert db.unstate(world, subject=A, predicate=P, idempotency_key="ended").seq == ended.seq

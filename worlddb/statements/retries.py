@@ -1,14 +1,22 @@
-"""What a retried call with statements does again: the same blank nodes, and the same statements by a pattern."""
+"""What a retried call with statements does again: the same blank nodes, and the same statements by a pattern.
+
+What a pattern or an update found then it may not find again once a text was erased; then the retry cannot be compared.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
+from typing import Final
 
 from worlddb.log.model import events as ev
-from worlddb.log.model import hashing, ids, times
+from worlddb.log.model import blobs, codec, hashing, ids, times
 from worlddb.projections.tables.apply import log_marks
-from worlddb.query.snapshot.snapshot import SnapshotSource
+from worlddb.query.reads.window import Window
+from worlddb.query.snapshot.snapshot import Snapshot, SnapshotSource
+from worlddb.query.snapshot.visible import VisibleSnapshot
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.commands import outcome
 from worlddb.reconciler.transaction import receipts
 
 
@@ -29,11 +37,48 @@ def moment_of(reader: SnapshotSource, idempotency_key: str, *, ends: bool = Fals
     ``ends``: rather the time until which what it took back held, if it took anything back.
     """
     with reader.snapshot() as snapshot:
-        digest = receipts.key_digest(log_marks.secret_of(snapshot.log), idempotency_key)
-        found = snapshot.tables.keys.get(digest)
-        if found is None:
+        seq = _made_under(snapshot, idempotency_key)
+        if seq is None:
             return None
-        seq = int.from_bytes(found, "big")
         taken = snapshot.log.some_events(seq, frozenset({ev.Unstated})) if ends else ()
         until = (event.at for event in taken if isinstance(event, ev.Unstated) and event.at > times.ALWAYS)
         return seq - 1, next(until, snapshot.log.header(seq).ingest_time)
+
+
+def _made_under(snapshot: Snapshot, idempotency_key: str) -> int | None:
+    found = snapshot.tables.keys.get(receipts.key_digest(log_marks.secret_of(snapshot.log), idempotency_key))
+    return None if found is None else int.from_bytes(found, "big")
+
+
+def after_erasures(
+    window: Window, idempotency_key: str | None, world: str, *kinds: type[cmd.Command]
+) -> outcome.Receipt | None:
+    """The receipt of what was made under a key of a world's statements, if what it found there may be found no more.
+
+    That is so if an erasure has taken texts since. Its note names the worlds that lost them: this one, and, where more
+    ``kinds`` of commands than taking back are an update's, any that the window sees. ``None`` if no text went, or if
+    something else than such commands was made.
+    """
+    with window.snapshot() as seen:
+        log, seq = seen.stored.log, None if idempotency_key is None else _made_under(seen.stored, idempotency_key)
+        stored = None if seq is None else log.blob(seq, 0)
+        cause = None if seq is None or stored is None else codec.decode_blob(stored, seq)
+        if seq is None or not isinstance(cause, blobs.Cause):
+            return None
+        header, events = log.header(seq), log.events(seq)
+        codes = {kind.CODE for kind in kinds}
+        if any(entry[0] not in codes for entry in cause.commands) or set(events.refs) != {bytes.fromhex(world)}:
+            return None
+        erased = [each for each in _erased_since(seen, seq) if cmd.State in kinds or each.hex() == world]
+        return receipts.not_compared(receipts.receipt_of(header, events), erased) if erased else None
+
+
+def _erased_since(seen: VisibleSnapshot, seq: int) -> list[bytes]:
+    """The worlds of a window that lost texts to an erasure after a commit."""
+    log, tables = seen.stored.log, seen.stored.tables
+    events = (each for at in range(seq + 1, log.head().seq + 1) for each in log.some_events(at, _ERASING))
+    lost = dict.fromkeys(each.lineage for each in events if isinstance(each, ev.ErasureEvent))
+    return [each for each in lost if (node := tables.node_of(ids.Lineage(each))) is not None and seen.sees(node)]
+
+
+_ERASING: Final[frozenset[type[ev.Event]]] = frozenset((ev.Erased, ev.ErasedElsewhere, ev.Struck, ev.StruckElsewhere))
