@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, NoReturn, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, NoReturn, TypeVar, get_args
 
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from worlddb.projections.runner import Progress
     from worlddb.projections.tables.dream.retention import Decay
     from worlddb.query.beliefs.withdrawal import Withdrawal
+    from worlddb.query.export.bundle_export import ErasureWatch
     from worlddb.query.forks.merge_plan import Choice
     from worlddb.query.snapshot import erasure_notes
     from worlddb.reconciler.background import embedding_backfill
@@ -92,6 +93,9 @@ if TYPE_CHECKING:
     from worlddb.reconciler.similarity.verdict import Tiebreaker
     from worlddb.reconciler.transaction import inputs
     from worlddb.working.working_memory import WorkingMemory
+
+
+Copied = TypeVar("Copied")
 
 
 class Verified(NamedTuple):
@@ -1985,13 +1989,16 @@ class Database(WriteCalls):
         copies.refuse_inside(self._env.folder, folder_of(path))
         view = self._moment(ingested, seq)
         store_id, given = self._reader.store_id, self._given(view, ref)
-        frames = bundle_export.bundle_frames(self._reader, given, view.seq, store_id, progress)
-        if proof:
-            frame = proofs.bundle_proof(self._reader, store_id, given, view.seq, view.seq if head is None else head)
-            frames = chain(frames, (frame,))
-        made = bundle_contents.write_bundle(folder_of(path), frames, store=self._env.folder, overwrite=overwrite)
-        self._note("bundle", path, view)
-        return made
+
+        def write(watch: ErasureWatch) -> bundle_contents.Bundle:
+            frames = bundle_export.bundle_frames(self._reader, given, view.seq, store_id, progress)
+            if proof:
+                frame = proofs.bundle_proof(self._reader, store_id, given, view.seq, view.seq if head is None else head)
+                frames = chain(frames, (frame,))
+            frames = watch.over(frames)
+            return bundle_contents.write_bundle(folder_of(path), frames, store=self._env.folder, overwrite=overwrite)
+
+        return self._copied("bundle", path, view, write)
 
     def export_lines(
         self,
@@ -2002,11 +2009,13 @@ class Database(WriteCalls):
         progress: Progress | None = None,
     ) -> Iterator[dict[str, Any]]:
         """A world (default: the root world) and its interior as plain objects, one a line of JSON."""
+        limits.checked_callable(progress, "progress")
+        return self._lines(self._moment(ingested, seq), ref, progress)
+
+    def _lines(self, view: View, ref: Any, progress: Progress | None) -> Iterator[dict[str, Any]]:
         from worlddb.query.export import json_lines
 
-        limits.checked_callable(progress, "progress")
         self._reader.refuse_supposed(_NOT_EXPORTED)
-        view = self._moment(ingested, seq)
         return json_lines.lines_of(self._reader, self._given(view, ref), view.moment, self._reader.store_id, progress)
 
     def export_jsonl(
@@ -2027,10 +2036,13 @@ class Database(WriteCalls):
 
         limits.checked_callable(progress, "progress")
         copies.refuse_inside(self._env.folder, folder_of(path))
-        lines = self.export_lines(ref, ingested=ingested, seq=seq, progress=progress)
-        made = bundle_contents.write_lines(folder_of(path), lines, store=self._env.folder, overwrite=overwrite)
-        self._note("JSON Lines", path, self._moment(ingested, seq))
-        return made
+        view = self._moment(ingested, seq)
+
+        def write(watch: ErasureWatch) -> dict[str, Any]:
+            lines = watch.over(self._lines(view, ref, progress))
+            return bundle_contents.write_lines(folder_of(path), lines, store=self._env.folder, overwrite=overwrite)
+
+        return self._copied("JSON Lines", path, view, write)
 
     def check_world(self, ref: Any, *, ingested: times.TimeLike | None = None, seq: int | None = None) -> int:
         """Check the texts and hashes of a world and its interior; returns how many worlds were read.
@@ -2178,14 +2190,30 @@ class Database(WriteCalls):
         assert isinstance(refused, outcome.Refused), "a rehearsal commits nothing"
         return ImportPlan(world=world, events=0, outside=(), refused=(refused.code, refused.reason))
 
-    def _note(self, kind: str, path: str | Path, view: View) -> None:
-        """Remember where texts were copied to.
+    def _copied(self, kind: str, path: str | Path, view: View, write: Callable[[ErasureWatch], Copied]) -> Copied:
+        """Copy texts to a place, anew if others are erased meanwhile, and remember where.
 
         An erasure's receipt can then say that it did not reach them.
+
+        Raises:
+            UnavailableError: texts were erased during every attempt; there is no copy.
         """
         from worlddb.log.store import copies
+        from worlddb.query.export import bundle_export
 
-        copies.note_copy(self._env, copies.Copy(kind, str(folder_of(path).resolve()), view.seq, self.view().seq))
+        for _ in range(MOST_LOOKS):
+            watch = bundle_export.ErasureWatch(self._reader)
+            try:
+                made = write(watch)
+            except bundle_export.ErasedMeanwhile:
+                continue
+            except errors.DamagedStore:  # What one page had, the next one had no more.
+                if not watch.sees_any():
+                    raise
+                continue
+            copies.note_copy(self._env, copies.Copy(kind, str(folder_of(path).resolve()), view.seq, watch.head))
+            return made
+        raise errors.UnavailableError("Texts are erased again and again while they are copied", "Try again")
 
     def _moment(self, ingested: times.TimeLike | None, seq: int | None) -> View:
         view = self.view(ingested=ingested, seq=seq)
@@ -2257,7 +2285,7 @@ class Database(WriteCalls):
         with self._reader.snapshot() as snapshot:
             return preview(snapshot.log, snapshot.tables, commands)
 
-    def literal_erasure_plan(self, world: Any, literal: Any) -> LiteralErasurePlan:
+    def literal_erasure_plan(self, world: Any, literal: Any, *, everywhere: bool = False) -> LiteralErasurePlan:
         """List what :meth:`erase_literal` would reach: the statements, past ones too, and the worlds. Writes nothing.
 
         Raises:
@@ -2267,7 +2295,7 @@ class Database(WriteCalls):
         from worlddb.reconciler.commands import validation
         from worlddb.reconciler.erasure.erasure_preview import literal_preview
 
-        commands = [self._literal_erasure(world, literal, "a plan")]
+        commands = [self._literal_erasure(world, literal, "a plan", everywhere)]
         validation.check(by_reference(commands, self._named, None))
         with self._reader.snapshot() as snapshot:
             [command] = by_reference(commands, self._named, None)

@@ -828,14 +828,17 @@ class WriteCalls(ABC):
             raise errors.InputError("Nothing was named to erase", "Give at least one reference")
         return self._execute(commands, idempotency_key)
 
-    def erase_literal(self, world: Any, literal: Any, *, reason: str, idempotency_key: str | None = None) -> Any:
+    def erase_literal(
+        self, world: Any, literal: Any, *, reason: str, everywhere: bool = False, idempotency_key: str | None = None
+    ) -> Any:
         """Remove the text of one literal of a world's statements for good; the rest of all statements stays.
 
         ``literal`` is a :class:`worlddb.Literal`, or its N-Triples text. It goes wherever the statements of the world
         ever named it, past ones too, and in the forks of the world; so do terms that are triples with it. A statement
         that has it is not among the statements any more: history, journal, diff and proofs show that it was there, and
-        that a text of it was erased. What other worlds state, and what sources and reasons say, stays. ``reason`` is
-        the reference under which it is done; it is kept, and holds nothing that has to be erased.
+        that a text of it was erased. What other worlds state stays, unless ``everywhere`` takes it from all of them,
+        and so does what sources and reasons say. ``reason`` is the reference under which it is done; it is kept, and
+        holds nothing that has to be erased.
 
         Costs time, and for a while room on the disk, in proportion to the store. A retry under an idempotency key is
         told from another request by the world and the reason alone: the text is kept nowhere.
@@ -843,12 +846,12 @@ class WriteCalls(ABC):
         Raises:
             InputError: it is no literal.
         """
-        return self._execute([self._literal_erasure(world, literal, reason)], idempotency_key)
+        return self._execute([self._literal_erasure(world, literal, reason, everywhere)], idempotency_key)
 
-    def _literal_erasure(self, world: Any, literal: Any, reason: str) -> cmd.EraseLiteral:
+    def _literal_erasure(self, world: Any, literal: Any, reason: str, everywhere: bool) -> cmd.EraseLiteral:
         from worlddb.query.statements.statement_reads import text_of
 
-        return cmd.EraseLiteral(ref=self._ref(world), literal=text_of(literal), why=reason)
+        return cmd.EraseLiteral(ref=self._ref(world), literal=text_of(literal), why=reason, everywhere=everywhere)
 
     def accept(self, proposal: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
         """Accept a staged identity: an equivalence from now on, never a rewrite."""

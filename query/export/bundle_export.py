@@ -3,7 +3,7 @@
 The bundle also takes the edge types and thresholds that hold for its worlds.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple, TypeVar
 
 from worlddb.log.model import bundle as fr
@@ -125,6 +125,36 @@ _DECISIONS: Final[dict[int, ev.Decision]] = {
 T = TypeVar("T")
 
 Progress = Callable[[int, int], None]
+
+
+class ErasedMeanwhile(Exception):
+    """Texts were erased while they were being copied."""
+
+
+class ErasureWatch:
+    """Sees whether anything was erased while texts are copied: what was read before would outlive the erasure."""
+
+    def __init__(self, reader: SnapshotSource) -> None:
+        self._reader = reader
+        with reader.snapshot() as snapshot:
+            self.head = snapshot.log.head().seq
+            """The last commit up to which nothing was."""
+
+    def over(self, parts: Iterable[T]) -> Iterator[T]:
+        """All parts of a copy.
+
+        Raises:
+            ErasedMeanwhile: at their end, something was erased since the watch began.
+        """
+        yield from parts
+        if self.sees_any():
+            raise ErasedMeanwhile
+
+    def sees_any(self) -> bool:
+        """Whether something was erased since it was looked last."""
+        with self._reader.snapshot() as snapshot:
+            since, self.head = self.head, snapshot.log.head().seq
+            return any(True for _ in erasure_notes.erased_since(snapshot.log, since))
 
 
 def bundle_frames(

@@ -8,7 +8,7 @@ import msgspec
 
 from worlddb.log.model import blobs, codec, errors, hashing, times
 from worlddb.log.model.codec import chain_hash, events_hash
-from worlddb.log.model.events import NONE, Erased, ErasedElsewhere, Event, Struck, StruckElsewhere
+from worlddb.log.model.events import NONE, Erased, ErasedElsewhere, ErasureEvent, Event, Struck, StruckElsewhere
 from worlddb.log.store.copies import Copy, as_they_are, holding
 from worlddb.log.store.erasure_evidence import LaterErasure
 from worlddb.log.store.log import LmdbLog
@@ -20,6 +20,17 @@ from worlddb.query.records import records
 from worlddb.query.snapshot.snapshot import Snapshot
 
 ELSEWHERE: Final = "backups, bundles and copies that were made elsewhere: the store does not know of them"
+
+
+def erased_since(log: LmdbLog, seq: int) -> Iterator[bytes]:
+    """The worlds that lost texts to erasures after a commit, as often as the log says so. Looks at every later one."""
+    for at in range(seq + 1, log.head().seq + 1):
+        for event in log.some_events(at, _ERASING):
+            if isinstance(event, ErasureEvent):
+                yield event.lineage
+
+
+_ERASING: Final[frozenset[type[Event]]] = frozenset((Erased, ErasedElsewhere, Struck, StruckElsewhere))
 
 
 def erasure_of(snapshot: Snapshot, node: int) -> records.Erasure | None:

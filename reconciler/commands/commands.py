@@ -659,12 +659,13 @@ class EraseLiteral(Command, frozen=True, kw_only=True):
     """Remove the text of one literal of a world's statements for good; all beside it stays.
 
     ``literal`` is its text as a store keeps it, and is recorded nowhere. ``why`` is the reference under which it is
-    done, and stays.
+    done, and stays. ``everywhere``: also of every other world that ever stated it.
     """
 
     CODE: ClassVar[str] = "erase_literal"
     ref: Ref
     literal: str
+    everywhere: bool = False
 
 
 ALL: tuple[type[Command], ...] = (

@@ -109,8 +109,8 @@ NOTES = {
     "not_embedded": "it is written, but its texts have no vectors yet and nobody was looked for by their meaning: {}",
     "not_extracted": "it is written, but nothing was extracted from it: {}",
     "not_compared": "it is written, but nobody was looked for by the meaning of its texts: {}",
-    "retry_not_compared": "a text that was written under this idempotency key, or found then, is gone ({}), so nobody can tell"
-    " whether this is the same: nothing was written. Use a new key for a new text",
+    "retry_not_compared": "a text that was written under this idempotency key, or found then, is gone ({}), so nobody"
+    " can tell whether this is the same: nothing was written. Use a new key for a new text",
     "waits_here": "{} waits for a decision here; what the bundle proposes about the same pair was left out",
     "derived": "{} was created by the handler of an edge, and says so in its provenance",
     "searched_by_words": "a search in the update went by words alone, not by meaning: {}",

@@ -343,6 +343,7 @@ def _erase_literal(command: cmd.EraseLiteral) -> None:
     literal: object = command.literal
     if not (isinstance(literal, str) and literal.startswith('"')):
         raise errors.InputError("What is to be erased is no literal", 'Give a Literal, or its text such as "tea"@en')
+    limits.checked_flag(command.everywhere, "everywhere")
     limits.checked_text(command.why, "reason", limits.MAX_REASON_BYTES, empty=False)
 
 

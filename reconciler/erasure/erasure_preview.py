@@ -99,9 +99,9 @@ def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasureP
 class LiteralErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
     """The effect that the erasure of a literal would have.
 
-    ``worlds`` are the one that was named and its forks, as far as they have it; ``statements`` counts the statements in
-    them that would lose a text, past ones too, and ``texts`` the places in the log at which it stands. ``elsewhere``
-    are other worlds that state it: they would keep it.
+    ``worlds`` are the one that was named and its forks, or all of the store, as far as they have it; ``statements``
+    counts the statements in them that would lose a text, past ones too, and ``texts`` the places in the log at which it
+    stands. ``elsewhere`` are other worlds that state it: they would keep it.
     """
 
     worlds: tuple[str, ...]
@@ -119,7 +119,8 @@ def literal_preview(log: LmdbLog, tables: Tables, command: EraseLiteral) -> Lite
     from worlddb.reconciler.statements.statement_changes import literal_places
 
     assert not isinstance(command.ref, int), "checked before"
-    found = literal_places(log, tables, find_node(tables, command.ref, log.head().seq), command.literal)
+    node = find_node(tables, command.ref, log.head().seq)
+    found = literal_places(log, tables, node, command.literal, everywhere=command.everywhere)
     gone = {each.node: set(each.terms) for each in found}
     quads = {
         (each.node, stating.quad)

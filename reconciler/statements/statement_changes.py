@@ -2,7 +2,7 @@
 
 A quad that holds in the window already is not stated again, and one that holds in a part of it only in the rest. The
 text of a literal is erased wherever the statements of its world have it: in all details that list it, with all triples
-that are terms and have it as a part, and in the forks of the world.
+that are terms and have it as a part, and in the forks of the world or, if that is asked for, in every world.
 """
 
 from collections import defaultdict
@@ -107,14 +107,21 @@ class LiteralPlaces(NamedTuple):
     terms: list[int]
 
 
-def literal_places(log: LmdbLog, tables: rows.Tables, node: int, literal: str) -> list[LiteralPlaces]:
-    """Where a world and its forks have a literal; of each only where there is one. Reads the events of all commits."""
-    nodes = [node, *fork_rows.with_copies(tables, [node])]
+def literal_places(
+    log: LmdbLog, tables: rows.Tables, node: int, literal: str, *, everywhere: bool = False
+) -> list[LiteralPlaces]:
+    """Where a world and its forks, or all worlds, have a literal; of each only where there is one.
+
+    Reads the events of all commits.
+    """
+    nodes = dict.fromkeys([node, *fork_rows.with_copies(tables, [node])])
+    if everywhere:
+        nodes |= dict.fromkeys(statement_rows.worlds(tables))
     found = {tables.node(each).lineage: LiteralPlaces(each, {}, []) for each in nodes}
     kinds: frozenset[type[ev.Event]] = frozenset((ev.Stated, ev.Unstated))
     for seq in range(1, log.head().seq + 1):
         stored = log.stored_events(seq)
-        if not any(lineage in stored for lineage in found):
+        if not everywhere and not any(lineage in stored for lineage in found):
             continue
         listed: dict[int, list[int]] = {}
         for event in log.some_events(seq, kinds):
@@ -155,12 +162,13 @@ def _parts(term: rdf.Term) -> Iterator[rdf.Term]:
 
 
 def erase_literal(ctx: context.Context, command: cmd.EraseLiteral, details: int) -> draft.Decision:
-    """Record the erasure of a literal in a world and its forks, and what is left of the details that listed it."""
+    """Record the erasure of a literal in a world and its forks, or in all, and what is left of what listed it."""
     node = context.node_ref(ctx, command.ref)
     lineage, strikes = ctx.lineage(node), ctx.draft.blobs.strikes
-    found = literal_places(ctx.draft.log, ctx.tables, node, command.literal)
+    found = literal_places(ctx.draft.log, ctx.tables, node, command.literal, everywhere=command.everywhere)
     if not found:
-        told = f"No statement of {ids.short(lineage)} has such a literal, or its text was erased before"
+        of = "any world" if command.everywhere else ids.short(lineage)
+        told = f"No statement of {of} has such a literal, or its text was erased before"
         ctx.refuse("literal_not_stated", told, "Give it with its language or datatype, as the statement has it")
     for each in found:
         hashes = []

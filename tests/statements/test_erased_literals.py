@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import lmdb
 import pytest
@@ -15,6 +16,9 @@ from tests.support.model.stores import refusal
 from worlddb import Database, Iri, Literal, NewerFormat
 from worlddb.log.model import codec
 from worlddb.log.store import log as logs
+from worlddb.query.export import bundle_export, json_lines
+from worlddb.tools.mcp import catalogue
+from worlddb.tools.mcp.session import Call, Session
 
 A, B = (Iri(f"https://a.example/{name}") for name in "ab")
 P, Q = (Iri(f"https://a.example/{name}") for name in "pq")
@@ -462,3 +466,87 @@ def test_a_retry_by_a_pattern_after_an_erasure_has_the_same_receipt_and_says_wha
     assert db.head().seq == head
     db.erase(world, reason="request 9")
     assert db.unstate(world, subject=A, predicate=P, idempotency_key="ended").seq == ended.seq
+
+
+@pytest.mark.parametrize("kind", ["literal", "world"])
+def test_what_is_erased_while_a_world_is_exported_is_not_in_the_bundle(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """A page that was read before had it: the bundle held it, and no receipt named the bundle."""
+    monkeypatch.setattr(bundle_export, "PAGE", 1)
+    monkeypatch.setattr(json_lines, "PAGE", 1)
+    top = db.create("Topic", "top").ref
+    inside = [str(db.create("Place", f"{number}", content=f"{kind} {number}", world=top).ref) for number in range(3)]
+    pending = {each: number for number, each in enumerate(inside)}
+    for each in inside:
+        db.state(each, [(A, P, Literal(f"{GONE} {each}")), (A, P, Literal("tea"))])
+
+    def erase(done: int, count: int) -> None:
+        """One of them at each page of the first run."""
+        if pending and done >= 2:
+            each, number = pending.popitem()
+            if kind == "literal":
+                assert db.erase_literal(each, Literal(f"{GONE} {each}"), reason=f"request {number}")
+            else:
+                assert db.erase(each, reason=f"request {number}")
+
+    for write, name in ((db.export, "bundle"), (db.export_jsonl, "lines")):
+        write(top, tmp_path / name, progress=erase)
+        last = db.view().seq
+        left = [each for each in inside if GONE in str(db.view().statements(each))]
+        gone = [f"{GONE} {each}" for each in inside if each not in left]
+        assert gone and traces(tmp_path, gone) == [], name
+        for each in left[:1]:
+            db.erase_literal(each, Literal(f"{GONE} {each}"), reason="later")
+            assert any(name in place for place in db.erasure_receipt(last + 1).not_reached), name
+            pending.pop(each, None)
+    with worlddb.open(tmp_path / "other", create=True, embedder=None) as other:
+        other.import_bundle(tmp_path / "bundle")
+        assert other.verify(deep=True).ok
+
+
+def test_a_literal_is_erased_in_every_world_that_ever_stated_it(db: Database) -> None:
+    world = _told(db)
+    others = [str(db.create("Place", name).ref) for name in ("Past", "Present", "Never")]
+    for each in others[:2]:
+        db.state(each, [(A, P, Literal(GONE)), (A, P, Literal("tea"))])
+    db.unstate(others[0], subject=A)
+    db.state(others[2], [(A, P, Literal("milk"))])
+    alone = db.literal_erasure_plan(others[2], Literal(GONE))
+    assert (alone.worlds, set(alone.elsewhere)) == ((), {world, *others[:2]})
+    plan = db.literal_erasure_plan(others[2], Literal(GONE), everywhere=True)
+    assert (set(plan.worlds), plan.elsewhere) == ({world, *others[:2]}, ())
+    asked: Any = {"reason": "request 7", "everywhere": True, "idempotency_key": "k"}
+    receipt = db.erase_literal(others[2], Literal(GONE), **asked)
+    assert {each.ref for each in db.erasure_receipt(receipt).worlds} == {world, *others[:2]}
+    assert [_texts(db, each) for each in (world, *others)] == [LEFT, [], ['"tea"'], ['"milk"']]
+    assert db.erase_literal(others[2], Literal(GONE), **asked).seq == receipt.seq
+    with pytest.raises(worlddb.IdempotencyConflict):
+        db.erase_literal(others[2], Literal(GONE), **asked | {"everywhere": False})
+    assert refusal(db.erase_literal(world, Literal(GONE), reason="r", everywhere=True)) == "literal_not_stated"
+    db.erase_literal(world, Literal(GONE, language="de"), reason="request 8")
+    assert traces(db.path, [GONE]) == [] and db.verify(deep=True).findings == ()
+
+
+def test_an_operators_tool_tells_the_plan_and_erases_what_it_said(db: Database) -> None:
+    world, other = _told(db), str(db.create("Place", "Other").ref)
+    db.state(other, [(A, P, Literal(GONE))])
+    [tool] = [each for each in catalogue.tools_of("operator") if each.name == "memory_erase_literal"]
+
+    def ask(session: Session, **given: Any) -> Any:
+        asked = {"id": world, "literal": f'"{GONE}"', "reason": "request 7", **given}
+        return tool.run(session, tool.takes.taken(asked), Call("client", tool.name))
+
+    plan = ask(Session(db))
+    assert (plan.outcome, plan.worlds, plan.elsewhere, plan.receipt) == ("planned", [world], [other], None)
+    with pytest.raises(worlddb.InputError, match="not 9"):
+        ask(Session(db), statements=9)
+    with pytest.raises(worlddb.InputError, match="One world"):
+        ask(Session(db, world), statements=plan.statements)
+    assert f'"{GONE}"' in _texts(db, world)
+    done = ask(Session(db), statements=plan.statements)
+    assert done.outcome == "erased" and _texts(db, world) == LEFT and _texts(db, other) == [f'"{GONE}"']
+    assert db.check_erasure(done.receipt).ok
+    every = ask(Session(db), everywhere=True)
+    assert ask(Session(db), everywhere=True, statements=every.statements).worlds == [other]
+    assert _texts(db, other) == []

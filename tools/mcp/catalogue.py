@@ -461,6 +461,15 @@ OPERATOR_TOOLS: Final[tuple[Tool, ...]] = (
         destructive=True,
     ),
     Tool(
+        "memory_erase_literal",
+        "Erase a literal",
+        "Erase one literal of RDF statements, for good. Only when a person asked for it; without statements: the plan.",
+        tool_arguments.EraseLiteral,
+        tool_results.ErasedLiteral,
+        write_tools.erase_literal,
+        destructive=True,
+    ),
+    Tool(
         "memory_consolidate",
         "Consolidate the memory",
         "Sum up what lies together, infer what follows from edges, and mark what is stale. Nothing is lost by it.",

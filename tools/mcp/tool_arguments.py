@@ -272,6 +272,22 @@ class ForgetUser(Arguments, kw_only=True):
     confirm: Annotated[str, Meta(max_length=300, description="The scope once more, as user:ana.")]
 
 
+class EraseLiteral(Arguments, kw_only=True):
+    """``memory_erase_literal``."""
+
+    id: Reference
+    literal: Annotated[
+        str, Meta(min_length=2, max_length=1_048_576, description='As N-Triples has it: "tea", "tea"@en.')
+    ]
+    reason: Annotated[
+        str, Meta(min_length=1, max_length=2_000, description="Reference of the request, which is kept: its number.")
+    ]
+    everywhere: Annotated[bool, Meta(description="From every world that ever stated it, not this one alone.")] = False
+    statements: Annotated[
+        int | None, Meta(ge=0, description="How many the plan said would lose it. Left out, this only tells the plan.")
+    ] = None
+
+
 class WorkingScope(Arguments, kw_only=True):
     """``memory_working_clear``, and whose buffer the other tools of working memory mean."""
 

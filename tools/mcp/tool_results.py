@@ -5,7 +5,7 @@ world is served.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -227,6 +227,21 @@ class KeptMemory(msgspec.Struct, kw_only=True):
     id: str
     name: str
     why: str
+
+
+class ErasedLiteral(msgspec.Struct, kw_only=True):
+    """A literal of statements that is to go (``outcome`` planned), or went in commit ``seq`` (erased).
+
+    ``statements`` of ``worlds`` lose it, past ones too; ``elsewhere`` are other worlds that state it, and keep it.
+    ``receipt`` can be checked with ``worlddb check-receipt``.
+    """
+
+    outcome: Literal["planned", "erased"]
+    statements: int
+    worlds: list[str]
+    elsewhere: list[str]
+    seq: int | None = None
+    receipt: dict[str, Any] | None = None
 
 
 class Forgotten(msgspec.Struct, kw_only=True):

@@ -1054,6 +1054,31 @@ def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) 
     )
 
 
+def erase_literal(session: Session, given: tool_arguments.EraseLiteral, call: Call) -> tool_results.ErasedLiteral:
+    """``memory_erase_literal``, which a server has only if its operator says so, and for the whole store alone."""
+    if session.world is not None:
+        raise InputError(
+            "One world is served here, and its forks may lie beyond it", "An operator uses `worlddb erase --literal`"
+        )
+    ref, db = session.get(session.view(), given.id).ref, session.db
+    plan = db.literal_erasure_plan(ref, given.literal, everywhere=given.everywhere)
+    told = tool_results.ErasedLiteral(
+        outcome="planned", statements=plan.statements, worlds=list(plan.worlds), elsewhere=list(plan.elsewhere)
+    )
+    if given.statements is None:
+        return told
+    if given.statements != plan.statements:
+        raise InputError(
+            f"{plan.statements} statements would lose it, not {given.statements}, so nothing was done",
+            "Leave statements out to see the plan, and give what it says",
+        )
+    receipt = db.erase_literal(ref, given.literal, reason=given.reason, everywhere=given.everywhere)
+    receipt.raise_if_refused()
+    told.outcome, told.seq = "erased", session.commit_number(receipt.seq)
+    told.receipt = msgspec.to_builtins(db.erasure_receipt(receipt))
+    return told
+
+
 def _buffer(session: Session, given: tool_arguments.WorkingScope) -> dict[str, Any]:
     """Whose buffer is meant; that of one world is no other's."""
     inside = "" if session.world is None else f"{session.world} "

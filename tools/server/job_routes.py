@@ -35,17 +35,21 @@ def erase(desk: Desk, asked: Asked) -> Reply:
         )
     how: Any = {name: getattr(body, name) for name in ("turns", "everywhere", "forbid", "derived", "members")}
 
-    if body.literal is not None and how != _NOTHING_MORE:
-        raise InputError("A literal is erased alone", "Leave out turns, everywhere, forbid, derived and members")
+    if body.literal is not None and how | {"everywhere": False} != _NOTHING_MORE:
+        raise InputError("A literal is erased alone", "Leave out turns, forbid, derived and members")
 
     def work(job: Job, step: Step) -> dict[str, Any]:
         if body.plan and body.literal is not None:
-            return dict(msgspec.to_builtins(desk.db.literal_erasure_plan(ref, body.literal)))
+            return dict(
+                msgspec.to_builtins(desk.db.literal_erasure_plan(ref, body.literal, everywhere=body.everywhere))
+            )
         if body.plan:
             return dict(msgspec.to_builtins(desk.db.erasure_plan(ref, **how)))
         key = desk.key(asked.idempotency_key)
         if body.literal is not None:
-            receipt = desk.db.erase_literal(ref, body.literal, reason=body.reason, idempotency_key=key)
+            receipt = desk.db.erase_literal(
+                ref, body.literal, reason=body.reason, everywhere=body.everywhere, idempotency_key=key
+            )
         else:
             receipt = desk.db.erase(ref, reason=body.reason, idempotency_key=key, **how)
         receipt.raise_if_refused()

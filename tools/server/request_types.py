@@ -360,7 +360,7 @@ class Erasing(Body, frozen=True, kw_only=True):
     members: bool | None = None
     literal: Annotated[
         Term | None,
-        Meta(description="Erase this literal of the statements of the world alone, and nothing else of it."),
+        Meta(description="Erase this literal of the statements of the world (everywhere: of all) and nothing else."),
     ] = None
 
 

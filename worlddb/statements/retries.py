@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
-from typing import Final
 
-from worlddb.log.model import events as ev
 from worlddb.log.model import blobs, codec, hashing, ids, times
+from worlddb.log.model import events as ev
 from worlddb.projections.tables.apply import log_marks
 from worlddb.query.reads.window import Window
+from worlddb.query.snapshot.erasure_notes import erased_since
 from worlddb.query.snapshot.snapshot import Snapshot, SnapshotSource
 from worlddb.query.snapshot.visible import VisibleSnapshot
 from worlddb.reconciler.commands import commands as cmd
@@ -75,10 +75,5 @@ def after_erasures(
 
 def _erased_since(seen: VisibleSnapshot, seq: int) -> list[bytes]:
     """The worlds of a window that lost texts to an erasure after a commit."""
-    log, tables = seen.stored.log, seen.stored.tables
-    events = (each for at in range(seq + 1, log.head().seq + 1) for each in log.some_events(at, _ERASING))
-    lost = dict.fromkeys(each.lineage for each in events if isinstance(each, ev.ErasureEvent))
-    return [each for each in lost if (node := tables.node_of(ids.Lineage(each))) is not None and seen.sees(node)]
-
-
-_ERASING: Final[frozenset[type[ev.Event]]] = frozenset((ev.Erased, ev.ErasedElsewhere, ev.Struck, ev.StruckElsewhere))
+    nodes = ((each, seen.stored.tables.node_of(ids.Lineage(each))) for each in erased_since(seen.stored.log, seq))
+    return list(dict.fromkeys(each for each, node in nodes if node is not None and seen.sees(node)))

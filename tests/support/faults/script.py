@@ -159,8 +159,8 @@ def _state(run: Run) -> None:
 
 def _erase_literal(run: Run) -> None:
     literal = worlddb.Literal(PERISHABLE)
-    how = {"reason": "request 115", "idempotency_key": run.key()}
-    run.done(run.db.erase_literal(run.refs["office"], literal, **how), "literal")
+    receipt = run.db.erase_literal(run.refs["office"], literal, reason="request 115", idempotency_key=run.key())
+    run.done(receipt, "literal")
 
 
 def _catch_up(run: Run) -> None:

@@ -40,7 +40,11 @@ def _erase_arguments(parser: Parser) -> None:
         help="erase this literal of the statements of the one world REF alone, such as '\"tea\"@en', and nothing else",
     )
     parser.add_argument("--turns", action="store_true", help="also erase the turns that it spoke")
-    parser.add_argument("--everywhere", action="store_true", help="also erase every world that ever had the same text")
+    parser.add_argument(
+        "--everywhere",
+        action="store_true",
+        help="also erase every world that ever had the same text; of a literal, in every world that ever stated it",
+    )
     members = parser.add_mutually_exclusive_group()
     members.add_argument(
         "--members",
@@ -130,14 +134,15 @@ def _erase(args: Namespace, out: Output) -> int:
 
 def _erase_literal(args: Namespace, out: Output) -> int:
     """Erase one literal of the statements of a world."""
-    others = (args.turns, args.everywhere, args.members is not None, args.keep_derived, args.forbid, args.all)
+    others = (args.turns, args.members is not None, args.keep_derived, args.forbid, args.all)
     if len(args.refs) > 1 or any(others):
         raise arguments.UsageError(
-            "A literal is erased alone, of one world", "Give one REF and --literal, without what says what else goes"
+            "A literal is erased alone, of one world or everywhere",
+            "Give one REF and --literal, and nothing but --everywhere beside it",
         )
     with stores.existing(args, author=args.author) as db:
         [ref] = _named(db.view(), args.refs[0], args)
-        plan = db.literal_erasure_plan(ref, args.literal)
+        plan = db.literal_erasure_plan(ref, args.literal, everywhere=args.everywhere)
         document = {"worlds": list(plan.worlds), **{name: getattr(plan, name) for name in ("statements", "texts")}}
         document["elsewhere"] = list(plan.elsewhere)
         if args.dry_run:
@@ -153,7 +158,7 @@ def _erase_literal(args: Namespace, out: Output) -> int:
             return NO
         with _receipt_file(args.receipt) as file:
             with out.progress("Erasing"):
-                receipt = db.erase_literal(ref, args.literal, reason=args.reason)
+                receipt = db.erase_literal(ref, args.literal, reason=args.reason, everywhere=args.everywhere)
                 receipt.raise_if_refused()
             done = _Done(db, receipt, file)
 
