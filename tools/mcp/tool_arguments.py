@@ -283,9 +283,10 @@ class EraseLiteral(Arguments, kw_only=True):
         str, Meta(min_length=1, max_length=2_000, description="Reference of the request, which is kept: its number.")
     ]
     everywhere: Annotated[bool, Meta(description="From every world that ever stated it, not this one alone.")] = False
-    statements: Annotated[
-        int | None, Meta(ge=0, description="How many the plan said would lose it. Left out, this only tells the plan.")
-    ] = None
+    statements: (
+        Annotated[int, Meta(ge=0, description="How many the plan said would lose it; left out, it tells the plan.")]
+        | None
+    ) = None
 
 
 class WorkingScope(Arguments, kw_only=True):
