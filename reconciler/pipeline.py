@@ -493,7 +493,7 @@ def _decide(
             task.progress(position + 1, len(commands))
     if not draft.events:
         return receipts.unchanged(log.header(draft.head.seq), draft)
-    if _may_hold_credentials(draft) or any(type(each) in text_guard.SAYS_BESIDE for each in commands):
+    if _may_hold_credentials(draft) or not text_guard.SAYS_BESIDE.isdisjoint(map(type, commands)):
         (guard or text_guard.TextGuard(ctx, task.read)).refuse_credentials(commands)
     if guard is not None:
         guard.note()
@@ -503,13 +503,7 @@ def _decide(
 
 def _may_hold_credentials(draft: Draft) -> bool:
     """Whether anything that is to be written has the mark of a credential; nearly nothing has, and this is quick."""
-    for held in _chunks(draft):
-        marks = credentials.ANY_MARK if len(held) <= credentials.SHORT_BYTES else credentials.MARKS
-        if any(mark.search(held) is not None for mark in marks):
-            return True
-        if credentials.HIDING.search(held) is not None and credentials.may_hold(held):
-            return True
-    return False
+    return any(map(credentials.may_hold, _chunks(draft)))
 
 
 def _chunks(draft: Draft) -> Iterator[bytes]:

@@ -229,11 +229,17 @@ _DISGUISED: Final = re.compile(
     rb"|(?<=[A-Za-z0-9]\xe2)(?:\x80[\x90\x91]|\x88\x92)|(?<=\xf0)\x9d[\x90-\x9f])"
 )
 """Letters that are not of ASCII and look like those, and the same of signs beside letters."""
-HIDING: Final = re.compile(
-    rb"[\r\n\xc2\xcd\xd8\xe1-\xe3\xef\xf0\xf3](?:(?<=[\r\n])|(?<=\xef)[\xb9\xbc\xbd]|(?<=\xf0)\x9d"
-    rb"|(?<=\xe2)(?:\x80[\x90\x91]|\x88\x92|[\x92\x93])|" + _UNSEEN_BYTES + rb")"
+_ODD_BYTES: Final = (
+    rb"(?<=\xef)[\xb9\xbc\xbd]|(?<=\xf0)\x9d|(?<=\xe2)(?:\x80[\x90\x91]|\x88\x92|[\x92\x93])|" + _UNSEEN_BYTES
 )
+_ODD: Final = re.compile(rb"[\xc2\xcd\xd8\xe1-\xe3\xef\xf0\xf3](?:" + _ODD_BYTES + rb")")
+"""Signs that are not seen or look like others."""
+HIDING: Final = re.compile(rb"[\r\n\xc2\xcd\xd8\xe1-\xe3\xef\xf0\xf3](?:(?<=[\r\n])|" + _ODD_BYTES + rb")")
 """What stands in bytes of texts in which a credential is hidden, so that no mark of one is seen."""
+_BREAKING: Final = re.compile(
+    rb"[\r\n](?:(?<=[A-Za-z0-9_.-][\r\n])|(?<=[A-Za-z0-9_.-]\\[\r\n]))[\r\n \t]*[A-Za-z0-9_.-]"
+)
+"""The end of a line within a token, as :data:`_LINE_END` has it; most bytes of line ends are numbers of msgpack."""
 _WITH_THEM: Final = (
     *(b"\xef\xbc", b"\xef\xbd", b"\xef\xb9\xa3", b"\xe2\x80\x90", b"\xe2\x80\x91", b"\xe2\x88\x92", b"\xe2\x92"),
     *(b"\xe2\x93", b"\xf0\x9d"),
@@ -244,21 +250,26 @@ _BEYOND_ASCII: Final = bytes(range(0x80, 0x100))
 
 def may_hold(held: bytes) -> bool:
     """True if bytes of texts may hold what :func:`find_credentials` finds; nearly none do, and this is quick."""
-    if _is_marked(held):
-        return True
-    is_disguised = any(each in held for each in _WITH_THEM) and _DISGUISED.search(held) is not None
-    if is_disguised:
-        text = unicodedata.normalize("NFKC", held.decode("utf-8", "replace"))
-        held = text.replace("\u2010", "-").replace("\u2212", "-").encode()
-    if is_disguised or _UNSEEN.search(held) is not None:
-        held = held.translate(None, _BEYOND_ASCII)
-        if _is_marked(held):
-            return True
-    return (b"\n" in held or b"\r" in held) and _is_marked_if_joined(held)
+    return _is_marked(held) or (HIDING.search(held) is not None and _may_hide(held))
 
 
 def _is_marked(held: bytes) -> bool:
+    """True if bytes of texts have the mark of a credential, as they stand."""
     return any(mark.search(held) is not None for mark in (ANY_MARK if len(held) <= SHORT_BYTES else MARKS))
+
+
+def _may_hide(held: bytes) -> bool:
+    """True if there is a mark once signs are left out, or put back, that hide one."""
+    if _ODD.search(held) is not None:
+        is_disguised = any(each in held for each in _WITH_THEM) and _DISGUISED.search(held) is not None
+        if is_disguised:
+            text = unicodedata.normalize("NFKC", held.decode("utf-8", "replace"))
+            held = text.replace("\u2010", "-").replace("\u2212", "-").encode()
+        if is_disguised or _UNSEEN.search(held) is not None:
+            held = held.translate(None, _BEYOND_ASCII)
+            if _is_marked(held):
+                return True
+    return _BREAKING.search(held) is not None and _is_marked_if_joined(held)
 
 
 def _is_marked_if_joined(held: bytes) -> bool:
