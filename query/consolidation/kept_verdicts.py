@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from worlddb.log.store.log import LmdbLog
     from worlddb.projections.indexes.composed_vectors import KeptPlace
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Raised with any change of the file, or of how summaries are judged: one of another format is not used."""
 
 

@@ -76,6 +76,17 @@ def test_another_process_looks_at_no_member_until_something_changes_inside(path:
         assert set(types(db)) == {"Summary"} and not looked
 
 
+def test_what_was_found_now_is_not_said_of_when_the_world_itself_says_something_else(path: Path) -> None:
+    with opened(path) as db:
+        topic = db.view().find(name="topic 1")[0]
+        db.revise(topic, content="All about valves by then.", valid_from="2100-01-01")
+        assert set(types(db)) == {"Summary"}
+        then = db.view(valid="2101-01-01").query(seeds=[topic]).traverse("contains").prefer_summaries().run()
+        assert [world.type for world in then.nodes] == ["Fact"] * 3
+        assert "1 stale and left out" in [stage.note for stage in then.stages]
+        assert set(types(db)) == {"Summary"}, "now it still says what it said"
+
+
 def test_a_file_with_another_byte_is_not_used_and_told(path: Path, looked: list[int], root_seed: int) -> None:
     whole, draw = kept(path).read_bytes(), random.Random(root_seed)
     for at in (0, len(whole) - 1, draw.randrange(len(whole))):

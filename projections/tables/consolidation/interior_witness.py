@@ -7,7 +7,7 @@ Worlds of types ``Summary`` and ``Enrichment`` are no part of it: they are made 
 members.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
@@ -137,8 +137,8 @@ def inside_of(tables: TableReads, world: int, moment: asof.Moment, marks: Marks 
     """
     seq, valid = moment
     has_forks = marks is not None and fork_rows.has_forks(marks.rows)
-    start, end = times.ALWAYS, times.FOREVER
     own = asof.version_at(tables, world, moment)
+    same = _around(_held(tables, world, own, seq), valid, (times.ALWAYS, times.FOREVER))
     bodies = {world: b"" if own is None else own.row.body}
     pairs: set[bytes] = set()
     members: list[int] = []
@@ -150,23 +150,14 @@ def inside_of(tables: TableReads, world: int, moment: asof.Moment, marks: Marks 
                 continue
             target = row.target
             version = asof.version_at(tables, target, moment)
-            validity: list[times.Validity] = [asof.edge_validity(tables, place, row, seq)]
-            if version is None:
-                validity += (each.validity for each in asof.versions_as_of(tables, target, seq))
-            else:
-                validity.append(version.validity)
-            for each in validity:
-                for bound in (bound for piece in each.pieces for bound in piece):
-                    if bound <= valid:
-                        start = max(start, bound)
-                    else:
-                        end = min(end, bound)
-            if version is None or version.row.type in _NO_DETAILS or not validity[0].contains(valid):
+            inside = asof.edge_validity(tables, place, row, seq)
+            same = _around((inside, *_held(tables, target, version, seq)), valid, same)
+            if version is None or version.row.type in _NO_DETAILS or not inside.contains(valid):
                 continue
             if marks is not None:
                 deadline = marks.deadline(target)
-                if deadline is not None and deadline > valid:
-                    end = min(end, deadline)
+                if deadline is not None:
+                    same = _around((times.Interval(times.ALWAYS, deadline),), valid, same)
                 if marks.hides(target) or (has_forks and _is_apart(marks.rows, tables, target, world, moment)):
                     continue
             if place.source == world:
@@ -177,7 +168,23 @@ def inside_of(tables: TableReads, world: int, moment: asof.Moment, marks: Marks 
                 below.append(target)
         level = sorted(below)
     witness = sha256(b"".join((bodies[world], *sorted(pairs)))).hexdigest()
-    return Inside(witness, tuple(sorted(set(members))), start, end)
+    return Inside(witness, tuple(sorted(set(members))), *same)
+
+
+def _held(tables: TableReads, node: int, seen: asof.SeenVersion | None, seq: int) -> Iterable[times.Validity]:
+    """When the version of a world that is seen holds; if none is, when any does."""
+    return (each.validity for each in asof.versions_as_of(tables, node, seq)) if seen is None else (seen.validity,)
+
+
+def _around(each: Iterable[times.Validity], valid: int, span: tuple[int, int]) -> tuple[int, int]:
+    """The part of a span around a valid time in which none of some validities begins or ends."""
+    start, end = span
+    for bound in (bound for validity in each for piece in validity.pieces for bound in piece):
+        if bound <= valid:
+            start = max(start, bound)
+        else:
+            end = min(end, bound)
+    return start, end
 
 
 def _is_apart(every: Tables, tables: TableReads, node: int, world: int, moment: asof.Moment) -> bool:
