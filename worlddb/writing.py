@@ -1333,6 +1333,8 @@ class Batch(WriteCalls):
         self._ontology = ontology
         self._idempotency_key = idempotency_key
         self._commands: list[cmd.Command] = []
+        self._notes: list[outcome.Note] = []
+        """What evaluations of updates say beside what is written."""
         self._has_texts = False
         """Whether a reference was given as a text, which may be a name."""
         self._ended = False
@@ -1349,6 +1351,8 @@ class Batch(WriteCalls):
                 self._commands, self._idempotency_key, look=self._look, has_texts=self._has_texts
             )
             self._receipt.raise_if_refused()
+            notes = dict.fromkeys((*self._receipt.notes, *self._notes))
+            self._receipt = msgspec.structs.replace(self._receipt, notes=tuple(notes))
 
     @property
     def receipt(self) -> outcome.Receipt:
@@ -1436,6 +1440,7 @@ class Batch(WriteCalls):
         drawn = self._drawing(None)
         commands = self._unstated(ref, change.removed, view.valid, drawn)
         commands += self._stated(ref, change.added, None, None, None, drawn)
+        self._notes += change.notes
         return self._execute(commands, idempotency_key)
 
     def _is_world(self, ref: cmd.Ref, world: str) -> bool:

@@ -511,3 +511,47 @@ def test_the_answer_has_the_type_that_a_client_would_rather_have(ana: Caller, ac
     answer = ana("GET", "/v1/worlds/accepted/context?text=x", headers={"Accept": accept})
     assert answer.status_code == (200 if wanted else 406)
     assert answer.headers["content-type"] == wanted or not wanted
+
+
+def test_lists_of_a_span_have_every_version_that_fits_and_no_page_splits_a_world(ana: Caller) -> None:
+    home = checked(ana.send("POST", "/v1/worlds", name="Span", resolve="none"), wire.Receipt).ref
+    for name in ("one", "two", "three"):
+        ana.send("POST", "/v1/worlds", name=name, world=home, content="a", valid_from="2020-01-01", resolve="none")
+        ref = ana.get(f"/v1/worlds/{home}/members", name=name)["worlds"][0]["ref"]
+        for year in ("2021", "2022", "2023"):
+            ana.send("PATCH", f"/v1/worlds/{ref}", content=year, valid_from=f"{year}-01-01")
+    asked: Any = {"overlaps": ["2021-06-01", "2023-06-01"], "limit": 2}
+    found, cursor = list[tuple[str, str]](), None
+    while True:
+        page = ana.get(f"/v1/worlds/{home}/members", **asked, **({} if cursor is None else {"cursor": cursor}))
+        found += [(each["name"], each["content"]) for each in page["worlds"]]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    assert found == [(name, year) for name in ("one", "two", "three") for year in ("2021", "2022", "2023")]
+    throughout = ana.get(f"/v1/worlds/{home}/members", during=["2021-06-01", "2021-07-01"])["worlds"]
+    assert [each["content"] for each in throughout] == ["2021"] * 3
+    versions = ana.get(f"/v1/worlds/{throughout[0]['ref']}/history", overlaps=["2022-06-01", "2030-01-01"])
+    assert [each["content"] for each in versions["versions"]] == ["2022", "2023"]
+    edges = ana.get(f"/v1/worlds/{home}/edges", direction="out", during=["2020-01-01", "2021-01-01"])["edges"]
+    assert edges and all(each["type"] == "contains" for each in edges)
+    assert ana("GET", f"/v1/worlds/{home}/members", params={"during": "2021-06-01"}).status_code == 422
+
+
+def test_an_edge_names_versions_and_a_recall_fades_or_leaves_a_receipt_that_is_checked(ana: Caller) -> None:
+    home = checked(ana.send("POST", "/v1/worlds", name="Receipts", resolve="none"), wire.Receipt).ref
+    how = {"name": "plan", "world": home, "content": "by ferry", "resolve": "none"}
+    made = checked(ana.send("POST", "/v1/worlds", **how), wire.Receipt).ref
+    ana.send("PATCH", f"/v1/worlds/{made}", content="by train")
+    linked = ana.send("POST", "/v1/edges", source=made, type="derived_from", target=made, versions=[2, 1])
+    edge = checked(linked, wire.Receipt).ref
+    assert [ana.get(f"/v1/edges/{edge}")[name] for name in ("source_version", "target_version")] == [2, 1]
+    plain = ana.send("POST", f"/v1/worlds/{home}/recall", text="train", exact=True)
+    faded = ana.send("POST", f"/v1/worlds/{home}/recall", text="train", exact=True, decay={"half_life_days": 1e-6})
+    assert plain["receipt"] is None and faded["hits"][0]["score"] < plain["hits"][0]["score"]
+    answer = ana.send("POST", f"/v1/worlds/{home}/recall", text="train", exact=True, receipt=True)
+    told = checked(ana.send("POST", "/v1/recall/check", receipt=answer["receipt"], text="train"), wire.RecallCheck)
+    assert (told.verdict, told.problems) == ("holds", ()) and told.proved
+    other = checked(ana.send("POST", "/v1/recall/check", receipt=answer["receipt"], text="ferry"), wire.RecallCheck)
+    assert other.verdict != "holds"
+    assert ana("POST", "/v1/recall/check", json={"receipt": "{}", "text": "train"}).status_code == 422

@@ -297,6 +297,10 @@ def test_a_batch_with_an_update_is_refused_if_others_wrote_and_what_cannot_be_as
         tx.sparql_update(update, world=town)
         tx.sparql_update("DELETE WHERE { ?s ?p ?o } ; INSERT DATA { <urn:x:b> <urn:x:p> <urn:x:c> }", world=town)
     assert pairs(db.view(), town) == ["b c"] and tx.receipt.seq == db.head().seq
+    with db.batch() as tx:
+        tx.sparql_update("INSERT { ?w <urn:x:p> 1 } WHERE { ?w wdb:nmae ?n }", world=town)
+        tx.revise(town, content="by a lake")
+    assert [note.code for note in tx.receipt.notes] == ["names_unknown"] and "wdb:name" in str(tx.receipt.notes[0])
     pub = db.view().reference_of("Pub")
     with db.batch(idempotency_key="once") as tx, pytest.raises(worlddb.InputError, match="idempotency key"):
         tx.sparql_update(update, world=town)

@@ -9,6 +9,7 @@ import msgspec
 from worlddb import (
     LANES,
     ON_NEAR,
+    Decay,
     IdempotencyConflict,
     InputError,
     Near,
@@ -19,6 +20,7 @@ from worlddb import (
     World,
     agent_memory,
     parse_time,
+    recall_receipt_text,
 )
 from worlddb.client import wire_records as wire
 from worlddb.memory_scopes import (
@@ -39,6 +41,7 @@ from worlddb.memory_scopes import (
 )
 from worlddb.plain_text import is_blank
 from worlddb.tools.mcp import answer_notes
+from worlddb.tools.mcp.read_tools import receipt_of
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server.client_desk import Desk
 from worlddb.tools.server.route import TEXT, Asked, Reply, Route
@@ -233,7 +236,7 @@ def _recalled(desk: Desk, view: View, text: str, world: str | None, asked: dict[
     lanes = desk.session.lanes(asked.get("lanes", LANES))
     how = asked | {"world": ref, "lanes": lanes}
     found: Recall = view.recall(text, **how)
-    if not how.get("type") and not found.groups and not all(map(says_something, found.hits)):
+    if not how.get("type") and not found.groups and found.receipt is None and not all(map(says_something, found.hits)):
         # Who is only named, as whom a memory is about is, answers where nothing else does.
         said, _ = statements_of(lambda k: view.recall(text, **how | {"k": k}), asked["k"])
         found = said if said.hits else found
@@ -251,6 +254,7 @@ def _recalled(desk: Desk, view: View, text: str, world: str | None, asked: dict[
         "confidence": found.confidence,
         "paths": desk.shown(found.paths),
         "groups": desk.shown(found.groups),
+        "receipt": None if found.receipt is None else recall_receipt_text(found.receipt),
         "moment": desk.moment(view),
     }
     return Reply(told)
@@ -270,6 +274,8 @@ def recall_long(desk: Desk, asked: Asked) -> Reply:
     if within is not None and body.world is not None:
         raise InputError("The world is named twice", "Leave out world: the path has one")
     how = {name: value for name, value in msgspec.structs.asdict(body).items() if name not in _OF_A_QUESTION}
+    if body.decay is not None:
+        how["decay"] = Decay(**msgspec.structs.asdict(body.decay))
     view = desk.view(body)
     if body.scopes is not None:
         if within is not None:
@@ -285,6 +291,16 @@ def recall_long(desk: Desk, asked: Asked) -> Reply:
         )
     recalls = len(body.scopes or (None,)) * (1 + len(body.wordings))
     return _recalled(desk, view, body.text, within or body.world, how, recalls)
+
+
+def check_recall(desk: Desk, asked: Asked) -> Reply:
+    """Whether the receipt of a recall holds: the question is asked again."""
+    body: types.CheckedRecall = asked.body
+    given = msgspec.structs.asdict(body)
+    receipt, text = receipt_of(desk.session, given.pop("receipt")), given.pop("text")
+    found = desk.db.check_recall(receipt, text, **{name: value for name, value in given.items() if value is not None})
+    told = {name: getattr(found, name) for name in ("verdict", "problems", "proved", "erased", "reference")}
+    return Reply(told)
 
 
 def chunks(desk: Desk, asked: Asked) -> Reply:
@@ -347,6 +363,15 @@ ROUTES = (
     *(
         Route("POST", path, f"{name}_long", recall_long, told, wire.Recalled, body=types.LongQuestion)
         for path, name, told in _QUESTIONS
+    ),
+    Route(
+        "POST",
+        "/v1/recall/check",
+        "check_recall",
+        check_recall,
+        "Check the receipt of a recall.",
+        wire.RecallCheck,
+        body=types.CheckedRecall,
     ),
     Route(
         "GET",

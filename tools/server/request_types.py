@@ -20,6 +20,8 @@ Count = Annotated[int, Meta(ge=1, le=MAX_PAGE, description="How many at most.")]
 Commit = Annotated[int, Meta(ge=0, le=2**53, description="The number of a commit.")]
 Seconds = Annotated[float, Meta(gt=0, description="Seconds from now, in the place of expires_at.")]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+Amount = Annotated[float, Meta(ge=0.0, le=1_000_000.0)]
+Ordinal = Annotated[int, Meta(ge=0, le=2**32 - 1)]
 
 
 Conditions = Annotated[
@@ -52,8 +54,29 @@ class OneWorld(AsOf, frozen=True, kw_only=True):
     include_superseded: bool = True
 
 
-class FindWorlds(Page, frozen=True, kw_only=True):
-    """Which worlds are listed."""
+_THROUGHOUT: Final = "Valid throughout: from the first time up to, not including, the second; in a URL given twice."
+_SOMEWHEN: Final = "Valid at some instant of it: from the first time up to, not including, the second."
+
+
+class InSpan(Page, frozen=True, kw_only=True):
+    """A span of valid time in the place of an instant."""
+
+    during: Annotated[Span, Meta(description=_THROUGHOUT)] | None = None
+    overlaps: Annotated[Span, Meta(description=_SOMEWHEN)] | None = None
+
+
+class Versions(AsOf, frozen=True, kw_only=True):
+    """Which versions of a world are listed: of which something was learned ``between`` two times, valid in a span."""
+
+    between: Annotated[Span, Meta(description="Learned from the first time up to the second; given twice.")] | None = (
+        None
+    )
+    during: Annotated[Span, Meta(description=_THROUGHOUT)] | None = None
+    overlaps: Annotated[Span, Meta(description=_SOMEWHEN)] | None = None
+
+
+class FindWorlds(InSpan, frozen=True, kw_only=True):
+    """Which worlds are listed. Of a span it is each version that fits, and a page has all those of its last world."""
 
     name: Short | None = None
     type: Short | None = None
@@ -64,7 +87,7 @@ class FindWorlds(Page, frozen=True, kw_only=True):
     include_deprecated: bool = False
 
 
-class ListEdges(Page, frozen=True, kw_only=True):
+class ListEdges(InSpan, frozen=True, kw_only=True):
     """Which edges of a world are listed."""
 
     type: Short | None = None
@@ -173,6 +196,9 @@ class NewEdge(Body, frozen=True, kw_only=True):
     properties: dict[str, Any] = {}
     valid_from: When | None = None
     valid_to: When | None = None
+    versions: (
+        Annotated[tuple[Ordinal, Ordinal], Meta(description="Versions of source and target; 0: the newest.")] | None
+    ) = None
     why: Short = ""
 
 
@@ -233,6 +259,32 @@ class Question(AsOf, frozen=True, kw_only=True):
     include_superseded: bool | None = None
 
 
+class Fading(Body, frozen=True, kw_only=True):
+    """How memories fade, and how much of a score fades with them."""
+
+    half_life_days: Annotated[float, Meta(gt=0, le=1_000_000.0)] = 30.0
+    boost: Amount = 0.3
+    hot: Amount = 0.5
+    warm: Amount = 0.25
+    cold: Amount = 0.1
+    weight: Share = 0.5
+
+
+class CheckedRecall(Body, frozen=True, kw_only=True):
+    """The receipt of a recall, with the question and the filters of it that hold texts, as they were asked."""
+
+    receipt: Annotated[str, Meta(min_length=1, max_length=4_000_000, description="As the recall answered it.")]
+    text: Annotated[str, Meta(max_length=20_000)]
+    about: Short | tuple[Short, ...] | None = None
+    speaker: Short | tuple[Short, ...] | None = None
+    type: Short | tuple[Short, ...] | None = None
+    author: Short | tuple[Short, ...] | None = None
+    label: Short | tuple[Short, ...] | None = None
+    tag: Short | None = None
+    source: dict[str, Any] | None = None
+    properties: Conditions | None = None
+
+
 class LongQuestion(Body, frozen=True, kw_only=True):
     """A question with all that it may ask for."""
 
@@ -251,6 +303,8 @@ class LongQuestion(Body, frozen=True, kw_only=True):
         None
     )
     prefer_summaries: bool = False
+    decay: Fading | None = None
+    receipt: Annotated[bool, Meta(description="Leave a receipt, which goes with exact.")] = False
     lanes: tuple[Literal["text", "vector", "entity"], ...] = ("text", "vector", "entity")
     fusion: Literal["convex", "rrf", "combmax"] = "convex"
     asked: When | None = None

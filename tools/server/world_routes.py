@@ -1,6 +1,7 @@
 """Routes of worlds and edges: what they are, hold, say and said."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from worlddb import View, World
@@ -40,24 +41,35 @@ def list_worlds(desk: Desk, asked: Asked) -> Reply:
     return _listed(desk, asked, None)
 
 
+def _span(query: types.InSpan | types.Versions) -> dict[str, Any]:
+    """The span of valid time that is asked for, as reads take it."""
+    return {"during": query.during, "overlaps": query.overlaps}
+
+
 def _listed(desk: Desk, asked: Asked, within: str | None) -> Reply:
     query: types.FindWorlds = asked.query
     resumed = desk.resumed(query.cursor, query, _WORLD_BYTES)
     view = resumed.view
     ref = None if within is None else desk.ref(view, within)
-    found = view.find(
+    find = partial(
+        view.find,
         name=query.name,
         type=query.type,
         label=query.label or None,
         properties=query.properties,
         world=ref,
-        limit=query.limit + 1,
         after=resumed.behind.hex() or None,
         include_superseded=query.include_superseded,
         include_expired=query.include_expired,
         include_deprecated=query.include_deprecated,
+        **_span(query),
     )
-    page, cursor = resumed.page_after(found, query.limit, lambda each: bytes.fromhex(each.ref))
+    found, limit = find(limit=query.limit + 1), query.limit
+    while len(found) > limit and found[-1].ref == found[limit - 1].ref:
+        # Of a span there are several versions of a world, and the next page begins behind a world.
+        limit += 1
+        found = found if len(found) > limit else find(limit=2 * limit + 1)
+    page, cursor = resumed.page_after(found[: limit + 1], limit, lambda each: bytes.fromhex(each.ref))
     told = {"worlds": desk.shown(page), "moment": desk.moment(view), "next_cursor": cursor}
     return Reply(told, tag=view.hash(ref))
 
@@ -228,7 +240,7 @@ def list_edges(desk: Desk, asked: Asked) -> Reply:
     view = resumed.view
     ref = desk.ref(view, asked.path["world"])
     how: Any = {"type": query.type, "direction": query.direction, "include_superseded": query.include_superseded}
-    how |= {"limit": query.limit + 1, "after": resumed.behind.hex() or None}
+    how |= {"limit": query.limit + 1, "after": resumed.behind.hex() or None, **_span(query)}
     page, cursor = resumed.page_after(view.edges(ref, **how), query.limit, lambda each: bytes.fromhex(each.ref))
     told = {"edges": desk.shown(page), "moment": desk.moment(view), "next_cursor": cursor}
     return Reply(told, tag=view.hash(ref))
@@ -243,7 +255,7 @@ def link(desk: Desk, asked: Asked) -> Reply:
 
     def write(to: Any, **key: Any) -> Any:
         window = {"valid_from": body.valid_from, "valid_to": body.valid_to}
-        how = {"properties": body.properties, "why": body.why, "key": body.key}
+        how = {"properties": body.properties, "why": body.why, "key": body.key, "versions": body.versions}
         return to.link(source, body.type, target, **how, **window, **key_within, **key)
 
     receipt = desk.written(write, key=asked.idempotency_key)
@@ -270,9 +282,11 @@ def unlink(desk: Desk, asked: Asked) -> Reply:
 
 def history(desk: Desk, asked: Asked) -> Reply:
     """Every version of a world, oldest first."""
-    view = desk.view(asked.query)
+    query: types.Versions = asked.query
+    view = desk.view(query)
     ref = desk.ref(view, asked.path["world"])
-    told = {"versions": desk.shown(view.history(ref)), "moment": desk.moment(view)}
+    found = view.history(ref, between=query.between, **_span(query))
+    told = {"versions": desk.shown(found), "moment": desk.moment(view)}
     return Reply(told, tag=view.hash(ref))
 
 
@@ -404,7 +418,7 @@ ROUTES = (
         history,
         "Read every version of a world.",
         wire.Versions,
-        types.AsOf,
+        types.Versions,
         small=True,
     ),
     Route(

@@ -292,6 +292,10 @@ class Calls(ABC):
         """What answers a question best, inside ``world`` if one is given."""
         return self._write("POST", "/v1/recall", wire.Recalled, {"text": text, **asked})
 
+    def check_recall(self, receipt: str, text: str, **filters: Any) -> Any:
+        """Whether the receipt of a recall holds: the question is asked again, with the filters that hold texts."""
+        return self._write("POST", "/v1/recall/check", wire.RecallCheck, {"receipt": receipt, "text": text, **filters})
+
     def mark(self, ref: Any, **marks: Any) -> Any:
         """Pin, label, hide, deprecate or tag a world; returns a receipt.
 

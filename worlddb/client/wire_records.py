@@ -223,6 +223,20 @@ class Recalled(_Record, frozen=True, kw_only=True):
     moment: Moment
     paths: tuple[EntityPath, ...] = ()
     groups: tuple[Group, ...] = ()
+    receipt: str | None = None
+
+
+class RecallCheck(_Record, frozen=True, kw_only=True):
+    """What became of checking a receipt: ``verdict`` is ``holds`` if the same question has the same answer.
+
+    ``proved`` hits were proved to have been there, ``erased`` ones have no text; ``reference`` names the state.
+    """
+
+    verdict: str
+    problems: tuple[str, ...]
+    proved: int
+    erased: tuple[str, ...]
+    reference: str
 
 
 class Near(_Record, frozen=True, kw_only=True):
