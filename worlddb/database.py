@@ -2071,12 +2071,15 @@ class Database(WriteCalls):
         head: str | bytes | None = None,
         keys: Sequence[str] = (),
         allow_outside: bool = False,
+        join: bool = False,
     ) -> outcome.Receipt:
         """Import a bundle as one commit; ``ref`` of the receipt is its world.
 
         Ids, versions, edges, world hashes and provenance stay; what is known is not written again, and what is newer is
         added. A new world is put into ``into`` (default: the root), one that is here stays where it is unless ``into``
-        is given. A bundle that contradicts what is here is refused as ``bundle_conflict``, with the list.
+        is given. A bundle that contradicts what is here is refused as ``bundle_conflict``, with the list; with ``join``
+        both sides are kept. What became of a world in the bundle then goes on as a world of its own that contradicts it
+        (note ``went_apart``), and what both say in the same words holds once (note ``said_in_both``).
 
         One that does something to a world outside of it (ends it, names it, moves it, speaks for it) is refused as
         ``reaches_outside``, with the list that :meth:`import_plan` gives, unless ``allow_outside`` says that it may:
@@ -2093,7 +2096,7 @@ class Database(WriteCalls):
         from worlddb.reconciler.pipeline import execute
 
         arrival = _arriving(path, self._located(into), why, head, keys)._replace(
-            outside="allow" if allow_outside else "refuse"
+            outside="allow" if allow_outside else "refuse", joins=join
         )
         receipt = execute(self._writer, arrival, idempotency_key)
         return self._followed(receipt)
@@ -2169,7 +2172,13 @@ class Database(WriteCalls):
         return self._execute(commands, None, look=look, has_texts=False)
 
     def import_plan(
-        self, path: str | Path, *, into: Any = None, head: str | bytes | None = None, keys: Sequence[str] = ()
+        self,
+        path: str | Path,
+        *,
+        into: Any = None,
+        head: str | bytes | None = None,
+        keys: Sequence[str] = (),
+        join: bool = False,
     ) -> ImportPlan:
         """List what :meth:`import_bundle` with these arguments would do to worlds outside of the bundle.
 
@@ -2181,7 +2190,7 @@ class Database(WriteCalls):
         from worlddb.reconciler.bundle_import.outside_effects import ImportPlan, Rehearsed
         from worlddb.reconciler.pipeline import execute
 
-        arrival = _arriving(path, self._located(into), "", head, keys)._replace(outside="rehearse")
+        arrival = _arriving(path, self._located(into), "", head, keys)._replace(outside="rehearse", joins=join)
         world = arrival.contents.heading.world.hex()
         try:
             refused = execute(self._writer, arrival).outcome

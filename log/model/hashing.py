@@ -60,6 +60,7 @@ ASKED: Final = _tag("worlddb/asked/1")
 MOMENT: Final = _tag("worlddb/moment/1")
 TERM: Final = _tag("worlddb/term/1")
 STATEMENT: Final = _tag("worlddb/statement/1")
+APART: Final = _tag("worlddb/apart/1")
 
 GENESIS: Final = bytes(HASH_BYTES)
 """What the first commit names as its predecessor."""

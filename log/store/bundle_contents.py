@@ -1,17 +1,18 @@
 """Read and write whole bundles; every frame is checked on its way, in either direction.
 
-All of a bundle in memory, its frames by the world that they are said of: for whoever decides or compares.
+All of a bundle in memory, its frames by the world that they are said of: for whoever decides or compares. What went
+another way there than here is parted from its world, for whoever joins the two.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
 from worlddb.log.model import bundle as fr
-from worlddb.log.model import checkpoint, codec, errors
+from worlddb.log.model import checkpoint, codec, errors, hashing, ids, times
 from worlddb.log.model.bundle import AnyFrame, EndFrame
 from worlddb.log.model.bundle_check import BundleCheck, hold_against
 from worlddb.log.store.bundle_file import BundleReader, BundleWriter, new_file, open_bundle
@@ -290,3 +291,180 @@ def gathered(frames: Iterable[fr.AnyFrame]) -> Contents:
                 pass
     assert heading is not None, "a bundle begins with one"
     return Contents(heading, commits, blobs, outside, worlds)
+
+
+# -- what went apart
+
+_SAME_AS: Final = "same_as"
+_CONTAINS: Final = "contains"
+_LAST: Final = 1 << 62
+"""Stands for the newest version of a world."""
+_F = TypeVar("_F", fr.EdgeFrame, fr.ProposalFrame)
+_Hole = TypeVar("_Hole", fr.EndedFrame, fr.VoidedFrame)
+_By = TypeVar("_By", fr.VersionFrame, fr.EndedFrame, fr.VoidedFrame)
+
+
+class Apart(NamedTuple):
+    """A world of which two stores wrote different versions: how many they have in common, and where the rest goes.
+
+    ``theirs`` is the lineage of the bundle's own rest, empty if it has none; ``ours`` is the one under which the bundle
+    has what this store wrote, empty if it does not.
+    """
+
+    common: int
+    theirs: bytes
+    ours: bytes
+
+
+def rest_of(lineage: bytes, body: bytes) -> bytes:
+    """The lineage of what became of a world in another store: the same in every store that takes it in."""
+    return hashing.digest(hashing.APART, lineage, body)[: ids.LINEAGE_BYTES]
+
+
+def parted(contents: Contents, apart: Mapping[bytes, Apart]) -> Contents:
+    """A bundle with what went apart in worlds of their own, beside those here; what came from here is taken back.
+
+    ``apart`` is by lineage. A rest begins at the version that differs, and lies where its world does. Edges keep their
+    nonces, so that what one store renamed the other knows again.
+    """
+    return _Parting(contents, apart).contents()
+
+
+class _Parting:
+    def __init__(self, contents: Contents, apart: Mapping[bytes, Apart]) -> None:
+        self._contents, self._apart = contents, apart
+        self._groups = {world.frame.lineage: world for world in contents.worlds}
+        self._rests = {lineage for found, told in apart.items() for lineage in (found, told.theirs)}
+        self._back = {told.ours: (lineage, told.common) for lineage, told in apart.items() if told.ours}
+
+    def contents(self) -> Contents:
+        worlds: list[BundledWorld] = []
+        for world in self._contents.worlds:
+            told = self._apart.get(world.frame.lineage)
+            if world.frame.lineage in self._back:
+                continue
+            if told is None:
+                worlds.append(self._edges_renamed(world))
+                continue
+            if told.theirs:
+                worlds.append(self._rest(world, told))
+            worlds.append(self._edges_renamed(self._common(world, told)))
+        return self._contents._replace(worlds=[self._ended_by(world) for world in worlds] if self._back else worlds)
+
+    def _ended_by(self, world: BundledWorld) -> BundledWorld:
+        """A world that ended by one that has another lineage now; one of two rests by the other, not by the world."""
+        is_rest = world.frame.lineage in self._rests
+
+        def told(frames: Sequence[_By]) -> list[_By]:
+            return [msgspec.structs.replace(each, by=self._end(each.by, _LAST if is_rest else 1)[0]) for each in frames]
+
+        return world._replace(versions=told(world.versions), ended=told(world.ended), voided=told(world.voided))
+
+    def _end(self, lineage: bytes, version: int) -> tuple[bytes, int]:
+        """What stands for a version of a world."""
+        found = self._back.get(lineage)
+        if found is not None:
+            return found[0], version + found[1]
+        told = self._apart.get(lineage)
+        if told is not None and told.theirs and version > told.common:
+            return told.theirs, version - told.common
+        return lineage, version
+
+    def _common(self, world: BundledWorld, told: Apart) -> BundledWorld:
+        """The world without the bundle's own rest, and with that of this store, if the bundle has it."""
+        at = told.common
+        kept = _cut(world, lambda after: after <= at)._replace(versions=world.versions[:at])
+        back = self._groups.get(told.ours)
+        if back is None:
+            return kept
+        # What the bundle says to have ended was written anew here, before it came there.
+        windows = [times.Interval(each.valid_from, each.born_to) for each in back.versions]
+        kept = kept._replace(
+            ended=[each for each in kept.ended if not any(window.end > each.at for window in windows)],
+            voided=[
+                each
+                for each in kept.voided
+                if not any(window.overlaps(times.Interval(each.valid_from, each.valid_to)) for window in windows)
+            ],
+        )
+        first_term = sum(len(each.places) for each in kept.terms)
+        moved = _moved(back, at)._replace(
+            stated=[
+                msgspec.structs.replace(each, quads=[part + first_term if part else 0 for part in each.quads])
+                for each in back.stated
+            ]
+        )
+        sides: Any = zip(kept[1:], moved[1:], strict=True)
+        joined = [[*one, *other] for one, other in sides]
+        return BundledWorld(kept.frame, *joined)
+
+    def _rest(self, world: BundledWorld, told: Apart) -> BundledWorld:
+        """The bundle's own rest as a world: its versions, and when they end."""
+        at = told.common
+        rest = _moved(_cut(world, lambda after: after > at), -at)
+        frame = msgspec.structs.replace(world.frame, lineage=told.theirs)
+        return BundledWorld(frame, *([] for _ in BundledWorld._fields[1:]))._replace(
+            versions=world.versions[at:], ended=rest.ended, voided=rest.voided, restated=rest.restated, tags=rest.tags
+        )
+
+    def _edges_renamed(self, world: BundledWorld) -> BundledWorld:
+        home = self._end(world.frame.lineage, 1)[0]
+        edges = [made for edge in world.edges for made in self._edges(edge, home)]
+        return world._replace(edges=edges, proposals=[self._renamed(_SAME_AS, each, home) for each in world.proposals])
+
+    def _edges(self, edge: fr.EdgeFrame, home: bytes) -> list[fr.EdgeFrame]:
+        renamed = self._renamed(edge.type, edge, home)
+        # What joined a world with its own rest says nothing once they are one again.
+        made = [] if renamed.source == renamed.target != edge.target else [renamed]
+        told = self._apart.get(edge.target)
+        if edge.type == _CONTAINS and told is not None and told.theirs and edge.target_version <= told.common:
+            body = self._groups[edge.target].versions[told.common].body
+            beside = msgspec.structs.replace(edge, target=told.theirs, target_version=1, target_body=body, keyed=False)
+            made.append(_with_identity(edge.type, beside, home))
+        return made
+
+    def _renamed(self, type_name: str, frame: _F, home: bytes) -> _F:
+        ends = self._end(frame.source, frame.source_version), self._end(frame.target, frame.target_version)
+        if ends == ((frame.source, frame.source_version), (frame.target, frame.target_version)):
+            return frame
+        (source, source_version), (target, target_version) = ends
+        found = msgspec.structs.replace(
+            frame, source=source, source_version=source_version, target=target, target_version=target_version
+        )
+        return _with_identity(type_name, found, home)
+
+
+def _with_identity(type_name: str, frame: _F, home: bytes) -> _F:
+    ends = frame.source, frame.source_body, frame.target, frame.target_body
+    made = hashing.edge_id(type_name, *ends, home, frame.valid_from, frame.details, frame.nonce)
+    if isinstance(frame, fr.EdgeFrame):
+        return msgspec.structs.replace(frame, edge=made, keyed=False)
+    return msgspec.structs.replace(frame, proposal=made)
+
+
+def _cut(world: BundledWorld, is_kept: Callable[[int], bool]) -> BundledWorld:
+    """A world with what is said after, or of, some numbers of versions alone."""
+    count = len(world.versions)
+    ended = [msgspec.structs.replace(each, after=each.after or count) for each in world.ended]
+    voided = [msgspec.structs.replace(each, after=each.after or count) for each in world.voided]
+    return world._replace(
+        ended=[each for each in ended if is_kept(each.after)],
+        voided=[each for each in voided if is_kept(each.after)],
+        restated=[each for each in world.restated if is_kept(each.version)],
+        tags=[each for each in world.tags if is_kept(each.number)],
+    )
+
+
+def _moved(world: BundledWorld, by: int) -> BundledWorld:
+    """A world with its versions counted on from others."""
+    count = len(world.versions)
+
+    def after(frames: Sequence[_Hole]) -> list[_Hole]:
+        return [msgspec.structs.replace(each, after=(each.after or count) + by) for each in frames]
+
+    return world._replace(
+        ended=after(world.ended),
+        voided=after(world.voided),
+        restated=[msgspec.structs.replace(each, version=each.version + by) for each in world.restated],
+        tags=[msgspec.structs.replace(each, number=each.number + by) for each in world.tags],
+    )

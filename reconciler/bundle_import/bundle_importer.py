@@ -4,20 +4,25 @@ No handler runs: everything in a bundle was decided in the store that it comes f
 that no handler could see, those of both stores together.
 """
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
+from itertools import pairwise, product
 from typing import Any, Final
 
 from worlddb.log.model import errors, ids
 from worlddb.log.model import events as ev
+from worlddb.log.store import bundle_contents
 from worlddb.log.store.bundle_contents import Contents
 from worlddb.projections.tables.storage.schema import CONTAINS, CONTAINS_CODE, LIVE, ROOT_NODE
 from worlddb.reconciler.bundle_import import bundle_merge, import_laws, import_settings, outside_effects
 from worlddb.reconciler.commands.commands import Import
+from worlddb.reconciler.edge_types import supersession
 from worlddb.reconciler.transaction import context, forbidden_texts, inputs
 
 _LISTED: Final = 20
 """How many conflicts a refusal spells out, and how many worlds a note names."""
+_CONTRADICTS: Final = "contradicts"
+_HOLDING: Final = frozenset(("scope", "user", "session", "turn", "conversation"))
+"""Types, whatever their case, of worlds that may say the same and are none the less two."""
 
 
 def import_bundle(ctx: context.Context, command: Import) -> bytes:
@@ -46,7 +51,9 @@ def _take_in(
     """Decide the events of an import; returns its world, and what they do to worlds outside of the bundle."""
     contents = arriving.contents
     into = None if command.into is None else context.node_ref(ctx, command.into)
-    merge = bundle_merge.BundleMerge(ctx.draft, contents)
+    apart = bundle_merge.BundleMerge(ctx.draft, contents).apart() if arriving.joins else {}
+    contents = bundle_contents.parted(contents, apart) if apart else contents
+    merge = bundle_merge.BundleMerge(ctx.draft, contents, joins=arriving.joins)
     events = merge.events()
     if merge.conflicts:
         _refuse_conflicts(ctx, merge.conflicts)
@@ -78,6 +85,8 @@ def _take_in(
     for each in arriving_settings:
         each.adopt()
     is_as_it_was = _compare_hash(ctx, contents, all_new)
+    if arriving.joins:
+        _join(ctx, apart, merge)
     decided = len(ctx.draft.events)
     if import_laws.record_joint_conflicts(ctx, events) and is_as_it_was:
         ctx.note("knows_more", world)
@@ -108,7 +117,7 @@ def _refuse_conflicts(ctx: context.Context, conflicts: Sequence[str]) -> None:
     ctx.refuse(
         "bundle_conflict",
         f"The bundle contradicts what is here: {shown}{more}",
-        "Import it into another store; the two have gone different ways",
+        "Import it with join=True (--join), which keeps both, or into another store",
     )
 
 
@@ -230,6 +239,79 @@ def _adopt(ctx: context.Context, events: Sequence[ev.AnyEvent]) -> None:
             if not ctx.tables.containers(node):
                 ctx.link(ROOT_NODE, CONTAINS, node)
                 ctx.note("adopted_by_root", ctx.tables.node(node).lineage)
+
+
+# -- what two stores say that went on alone
+
+
+def _join(ctx: context.Context, apart: Mapping[bytes, bundle_contents.Apart], merge: bundle_merge.BundleMerge) -> None:
+    """Record once where the two contradict, and once what both say."""
+    for lineage, told in apart.items():
+        one, other = ctx.tables.node_of(lineage), ctx.tables.node_of(told.theirs)
+        if one is None or other is None or _are_in_conflict(ctx, one, other):
+            continue
+        pairs = product(ctx.spans(one), ctx.spans(other))
+        both = [max(here.start, there.start) for here, there in pairs if here.overlaps(there)]
+        if both and _said(ctx, one) != _said(ctx, other):
+            ctx.link(one, _CONTRADICTS, other, valid_from=min(both))
+        if other >= ctx.tables.first_new_node:
+            ctx.note("went_apart", lineage, told.theirs)
+    if merge.goes_on:
+        ctx.note("goes_on_here", *merge.goes_on[:_LISTED])
+    _join_repeated(ctx)
+
+
+def _are_in_conflict(ctx: context.Context, one: int, other: int) -> bool:
+    code = ctx.tables.type_code(_CONTRADICTS)
+    assert code is not None, "it is built in"
+    pairs = ((one, other), (other, one))
+    return any(row.target == end for start, end in pairs for _, row in ctx.tables.outgoing(start, code))
+
+
+def _said(ctx: context.Context, node: int) -> tuple[str, str, str] | None:
+    """What a world says, to compare; nothing of one that ended, has no text or is there for what it contains."""
+    body = ctx.body(node)
+    if body is None or not ctx.spans(node) or ctx.has_ended(node) or body.type.casefold() in _HOLDING:
+        return None
+    return body.type, body.name, body.content
+
+
+def _join_repeated(ctx: context.Context) -> None:
+    """Let one hold of what both stores say alike in one world: that which was said first, and of these any one."""
+    first_new = ctx.tables.first_new_node
+    said: dict[int, dict[tuple[str, str, str], list[int]]] = {}
+    for node in range(first_new, ctx.draft.applier.next_node):
+        text = _said(ctx, node)
+        if text is None or not ctx.tables.node(node).versions:
+            continue
+        for container in ctx.tables.containers(node):
+            if container not in said and container < first_new:
+                said[container] = _texts_in(ctx, container, first_new)
+            for known in said.get(container, {}).get(text, ()):
+                _keep_first(ctx, node, known)
+
+
+def _texts_in(ctx: context.Context, container: int, before: int) -> dict[tuple[str, str, str], list[int]]:
+    found: dict[tuple[str, str, str], list[int]] = {}
+    for member in ctx.tables.live_targets(container, CONTAINS_CODE):
+        text = _said(ctx, member) if member < before else None
+        if text is not None:
+            found.setdefault(text, []).append(member)
+    return found
+
+
+def _keep_first(ctx: context.Context, one: int, other: int) -> None:
+    if supersession.is_joined(ctx, one) and other in supersession.joined(ctx, one):
+        return
+
+    def told(node: int) -> tuple[int, bytes]:
+        row = ctx.tables.node(node)
+        return row.t_create, ctx.tables.version(node, row.versions).body
+
+    first, second = sorted((one, other), key=told)
+    begins = max(span.start for node in (first, second) for span in ctx.spans(node)[:1])
+    ctx.link(first, supersession.SUPERSEDES, second, valid_from=begins)
+    ctx.note("said_in_both", ctx.lineage(first), ctx.lineage(second))
 
 
 # -- what is told

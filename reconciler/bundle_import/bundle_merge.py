@@ -15,6 +15,7 @@ from worlddb.log.model import bundle as fr
 from worlddb.log.model import events as ev
 from worlddb.log.model.events import Forked, Imported
 from worlddb.log.model.ids import HASH_BYTES, short
+from worlddb.log.store import bundle_contents
 from worlddb.log.store.bundle_contents import BundledWorld, Contents
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply import mark_rows
@@ -187,10 +188,12 @@ _Body = tuple[bytes, int, int]
 class BundleMerge:
     """Collects the events that a bundle comes to on the present tables, and writes none of them."""
 
-    def __init__(self, draft: Draft, contents: Contents) -> None:
+    def __init__(self, draft: Draft, contents: Contents, *, joins: bool = False) -> None:
         self._draft = draft
         self._tables = draft.tables
         self._contents = contents
+        self._joins = joins
+        """Whether what only one side ended goes on where the other side wrote it anew."""
         self.held = MissingTexts(draft.log, draft.tables)
         self.lineages = LineageEvents(draft)
         self.blobs = IncomingBlobs(draft, contents)
@@ -203,6 +206,8 @@ class BundleMerge:
         self.without_text: list[bytes] = []
         self.ended_before: list[bytes] = []
         """Worlds whose texts come now, and which had ended here while they were known by reference."""
+        self.goes_on: list[bytes] = []
+        """Worlds that ended in the bundle, and were written anew here."""
         self.memberships: list[ev.Linked] = []
         self._gone_apart: set[bytes] = set()
         self._groups = {world.frame.lineage for world in contents.worlds}
@@ -236,6 +241,33 @@ class BundleMerge:
         for edge, world in sorted(edges, key=lambda each: each[0].order):
             later.extend(self._edge(edge, world.frame.lineage, told))
         return [*made, *later]
+
+    def apart(self) -> dict[bytes, bundle_contents.Apart]:
+        """The worlds that went different ways here and in the bundle, by lineage, and where each way leads."""
+        found: dict[bytes, bundle_contents.Apart] = {}
+        for world in self._contents.worlds:
+            lineage = world.frame.lineage
+            node = self._tables.node_of(lineage)
+            if node is None or self.held.is_erased(node):
+                continue
+            here = [(row.body, row.valid_from) for _, row in sorted(self._tables.version_rows(node))]
+            there = [(version.body, version.valid_from) for version in world.versions]
+            pairs = zip(here, there, strict=False)
+            common = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(here), len(there)))
+            if not common:
+                continue
+            ours = bundle_contents.rest_of(lineage, here[common][0]) if len(here) > common else b""
+            is_apart = len(here) > common or self._was_emptied(world, node, common)
+            theirs = bundle_contents.rest_of(lineage, there[common][0]) if is_apart and len(there) > common else b""
+            ours = ours if ours in self._groups else b""
+            if ours or theirs:
+                found[lineage] = bundle_contents.Apart(common, theirs, ours)
+        return found
+
+    def _was_emptied(self, world: BundledWorld, node: int, common: int) -> bool:
+        """True if it was said here that nothing holds where newer versions of the bundle do."""
+        newer = [_window(version)[0] for version in world.versions[common:]]
+        return bool(newer and self._new_holes(world, node, newer)[1])
 
     # -- worlds
 
@@ -282,8 +314,12 @@ class BundleMerge:
             known = self._same_so_far(node, frame.lineage, frame.t_create, told)
         windows = [_window(version) for version in world.versions]
         held = _validities(windows)
-        holes, conflicts = self._new_holes(world, node, [window for window, _ in windows[len(known) :]])
-        self.conflicts += conflicts
+        holes, emptied, filled = self._new_holes(world, node, [window for window, _ in windows[len(known) :]])
+        if self._joins and filled:
+            self.goes_on.append(frame.lineage)
+            holes = [hole for hole in holes if hole not in filled]
+            emptied, filled = [], []
+        self.conflicts += _hole_conflicts(frame.lineage, emptied, filled)
         if node is not None:
             later.extend(self._known_versions(world, node, known, held))
             later.extend(self._voids(frame.lineage, holes, range(len(known) + 1)))
@@ -330,15 +366,15 @@ class BundleMerge:
 
     def _new_holes(
         self, world: BundledWorld, node: int | None, newer_there: Sequence[times.Interval]
-    ) -> tuple[list[_Hole], list[str]]:
-        """The holes that only the bundle knows, and what contradicts.
+    ) -> tuple[list[_Hole], list[times.Interval], list[_Hole]]:
+        """The holes that only the bundle knows, and those here and of these that contradict.
 
         A hole that one side does not know contradicts a version that the other one does not have, if that holds then:
         nobody can say which of the two was said later.
         """
         told = _holes_of(world)
         if node is None or not (told or newer_there):
-            return told, []
+            return told, [], []
         here = [(hole, self.lineages.details(hole)) for hole in self.lineages.told(node).holes]
         new: list[_Hole] = []
         for hole in told:
@@ -348,23 +384,14 @@ class BundleMerge:
                 new.append(hole)
             if same is not None:
                 here.remove(same)
-        lineage, count = short(world.frame.lineage), len(world.versions)
+        count = len(world.versions)
         newer_here = [
             asof.version_validity(self._tables, node, ordinal, row, self._draft.seq)
             for ordinal, row in self._tables.version_rows(node)
             if ordinal > count
         ]
-        conflicts = [
-            f"{lineage} {_emptied(hole.span)} here, and has a newer version in the bundle"
-            for hole, _ in here
-            if any(window.overlaps(hole.span) for window in newer_there)
-        ]
-        conflicts += [
-            f"{lineage} {_emptied(hole.span)} in the bundle, and has a newer version here"
-            for hole in new
-            if any(validity.overlaps(hole.span) for validity in newer_here)
-        ]
-        return new, conflicts
+        emptied = [hole.span for hole, _ in here if any(window.overlaps(hole.span) for window in newer_there)]
+        return new, emptied, [hole for hole in new if any(each.overlaps(hole.span) for each in newer_here)]
 
     def _erased_world(self, world: BundledWorld, node: int, later: list[ev.AnyEvent]) -> None:
         """Add a world whose texts were erased here.
@@ -378,8 +405,8 @@ class BundleMerge:
         told = [(version.body, version.valid_from) for version in world.versions]
         windows = [_window(version) for version in world.versions]
         held = _validities(windows)
-        holes, conflicts = self._new_holes(world, node, [window for window, _ in windows[len(known) :]])
-        if [(row.body, row.valid_from) for row in known[: len(told)]] != told[: len(known)] or conflicts:
+        holes, emptied, filled = self._new_holes(world, node, [window for window, _ in windows[len(known) :]])
+        if [(row.body, row.valid_from) for row in known[: len(told)]] != told[: len(known)] or emptied or filled:
             self._gone_apart.add(lineage)
             return
         if len(known) >= len(told):
@@ -626,6 +653,19 @@ class BundleMerge:
                     yield ev.Unlinked(frame.proposal)
                 yield ev.Decided(frame.proposal, decision, self.blobs.position(details))
 
+    def _is_member(self, frame: fr.EdgeFrame) -> bool:
+        """True if a world that is here lies in the container of a membership by another edge, at one time with it."""
+        source, target = self._tables.node_of(frame.source), self._tables.node_of(frame.target)
+        if source is None or target is None:
+            return False
+        held = times.Interval(frame.valid_from, frame.valid_to)
+        return any(
+            place.source == source
+            and row.unlinked == schema.LIVE
+            and asof.edge_validity(self._tables, place, row, self._draft.seq).overlaps(held)
+            for place, row in self._tables.incoming(target, schema.CONTAINS_CODE)
+        )
+
     def _edge(self, frame: fr.EdgeFrame, home: bytes, proposals: set[bytes]) -> Iterator[ev.AnyEvent]:
         place = self._tables.place_of(frame.edge)
         if place is not None:
@@ -657,6 +697,8 @@ class BundleMerge:
             frame.handler_version,
         )
         if frame.type == bundle_check.CONTAINS:
+            if self._joins and self._is_member(frame):
+                return
             self.memberships.append(linked)
         yield linked
         yield from _edge_losses(frame, times.Interval(frame.valid_from, frame.born_to))
@@ -671,6 +713,13 @@ def _emptied(span: times.Interval) -> str:
     if span.is_open:
         return "has ended"
     return f"holds nothing from {times.format_time(span.start)} to {times.format_time(span.end)}"
+
+
+def _hole_conflicts(lineage: bytes, emptied: Sequence[times.Interval], filled: Sequence[_Hole]) -> Iterator[str]:
+    for span in emptied:
+        yield f"{short(lineage)} {_emptied(span)} here, and has a newer version in the bundle"
+    for hole in filled:
+        yield f"{short(lineage)} {_emptied(hole.span)} in the bundle, and has a newer version here"
 
 
 def _edge_losses(frame: fr.EdgeFrame, before: times.Validity) -> Iterator[ev.AnyEvent]:

@@ -91,6 +91,9 @@ NOTES = {
     "reached_outside": "{} lie outside of the bundle; the import changed them, or what is said of them, as was allowed",
     "texts_missing": "of {} the bundle has no text: it was erased where it comes from, or had never come there",
     "knows_more": "{} holds more here than in the bundle, so its hash is another one",
+    "went_apart": "{first} says something else in the bundle, which is kept beside it as {others}",
+    "goes_on_here": "{} had ended in the bundle, were written anew here, and stay",
+    "said_in_both": "{first} was said in both, so that {others} holds no more",
     "left_erased": "{} were erased here, and took no text",
     "took_turns": "of the edges {first} and {others} the second holds wherever both would, as their relation says:"
     " it begins later",

@@ -25,6 +25,8 @@ class Arrival(NamedTuple):
     outside: Outside = "refuse"
     read_at: int = 0
     """The last commit when the contents of a fork were read."""
+    joins: bool = False
+    """Whether an import keeps both sides of what went different ways here and in the bundle."""
 
 
 class Look(NamedTuple):

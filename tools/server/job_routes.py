@@ -114,7 +114,7 @@ def import_bundle(desk: Desk, asked: Asked) -> Reply:
         job.path.write_bytes(asked.body)
         try:
             key = desk.key(asked.idempotency_key)
-            how: Any = {"into": into, "why": query.why, "allow_outside": query.allow_outside}
+            how: Any = {"into": into, "why": query.why, "allow_outside": query.allow_outside, "join": query.join}
             receipt = desk.db.import_bundle(job.path, idempotency_key=key, **how)
         except InvalidBundle as error:  # Where the server keeps it says nothing to who sent it.
             said = error.message.replace(repr(str(job.path)), "The body").replace(str(job.path), "The body")

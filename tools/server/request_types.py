@@ -440,6 +440,7 @@ class Importing(Query, frozen=True, kw_only=True):
     into: Ref | None = None
     why: Short = ""
     allow_outside: bool = False
+    join: bool = False
 
 
 Node = Annotated[

@@ -103,6 +103,9 @@ def _import_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--allow-outside", action="store_true", help="let it change worlds of the store that are not in the bundle"
     )
+    parser.add_argument(
+        "--join", action="store_true", help="keep both sides where the store and the bundle went different ways"
+    )
     parser.add_argument("--head", metavar="FILE", help="refuse it unless its proof leads from this head to its hash")
     arguments.add_keys(parser)
     parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with the import")
@@ -111,9 +114,9 @@ def _import_arguments(parser: Parser) -> None:
 
 def _import(args: Namespace, out: Output) -> int:
     if _holds_conversations(args.file):
-        if args.check or args.allow_outside or args.head is not None or args.keys or args.why:
+        if args.check or args.allow_outside or args.join or args.head is not None or args.keys or args.why:
             raise arguments.UsageError(
-                "The file holds conversations, and --check, --allow-outside, --head, --key and --why are for bundles",
+                "The file holds conversations: --check, --allow-outside, --join, --head, --key, --why are for bundles",
                 "Leave them out",
             )
         return ingest_command.take_in(args, out, [args.file])
@@ -137,8 +140,8 @@ def _import(args: Namespace, out: Output) -> int:
     with stores.opened(args, stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args)) as db:
         into = None if args.into is None else stores.world_of(db.view(), args.into)
         with out.progress("Taking it in"):
-            allowed = args.allow_outside
-            receipt = db.import_bundle(args.file, into=into, why=args.why, head=head, keys=keys, allow_outside=allowed)
+            how: Any = {"allow_outside": args.allow_outside, "join": args.join}
+            receipt = db.import_bundle(args.file, into=into, why=args.why, head=head, keys=keys, **how)
         receipt.raise_if_refused()
         with out.progress("Indexing"):
             stores.embed_new(db, out)
@@ -198,7 +201,8 @@ def _plan(args: Namespace) -> ImportPlan | None:
     if not (folder / "data.mdb").exists():
         return None
     with stores.existing_at(folder) as db:
-        return db.import_plan(args.file, into=None if args.into is None else stores.world_of(db.view(), args.into))
+        into = None if args.into is None else stores.world_of(db.view(), args.into)
+        return db.import_plan(args.file, into=into, join=args.join)
 
 
 def _write_plan(page: Page, plan: ImportPlan) -> None:
