@@ -251,13 +251,13 @@ def _told_of_bytes(
     told = [outcome.Note("bytes_remain", (left,))] if left else []
     return [
         replace(answer, notes=(*answer.notes, *told, *_told_of_copies(writer, answer)))
-        if isinstance(answer, outcome.Receipt) and any(isinstance(each, _ERASING) for each in task.commands)
+        if isinstance(answer, outcome.Receipt) and not _ERASING.isdisjoint(map(type, task.commands))
         else answer
         for task, answer in zip(tasks, answers, strict=True)
     ]
 
 
-_ERASING: Final = (cmd.Erase, cmd.EraseLiteral)
+_ERASING: Final = frozenset((cmd.Erase, cmd.EraseLiteral))
 
 
 def _told_of_copies(writer: Writer, receipt: outcome.Receipt) -> list[outcome.Note]:
@@ -478,7 +478,7 @@ def _decide(
         try:
             if meanwhile is not None:
                 meanwhile.refuse(command)
-            if ctx.is_guarded():
+            if ctx.guarded is not False and ctx.is_guarded():
                 guard = guard or text_guard.TextGuard(ctx, task.read)
                 command = guard.without_personal_data(position, command)
             if plain is None or not plain.decide(command):

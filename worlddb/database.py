@@ -453,7 +453,7 @@ class Database(WriteCalls):
         if receipt.events:
             self._newest[0] = max(self._newest[0], receipt.seq)
             # A link brings no text, and of a load most are links.
-            links = sum(len(ref) > 2 * ids.LINEAGE_BYTES for ref in receipt.requested)
+            links = sum(map((2 * ids.LINEAGE_BYTES).__lt__, map(len, receipt.requested)))
             texts = max(1, receipt.events - links)
             self._unindexed, self._since_lull = self._unindexed + texts, self._since_lull + texts
         with suppress(errors.WorldDBError):  # What was asked for is written.

@@ -1294,6 +1294,8 @@ def _in_context(properties: Any, context: Any) -> Any:
 
 
 def _texts(values: Sequence[str], what: str) -> tuple[str, ...]:
+    if type(values) is tuple:
+        return values
     if isinstance(values, str):
         raise errors.InputError(f"{what} is one text, not a list of them", f"Give {what}=[{values[:40]!r}]")
     if not isinstance(values, Sequence):

@@ -38,8 +38,8 @@ def check(commands: Sequence[cmd.Command]) -> None:
         except errors.InputError as error:
             error.details.setdefault("command", position)
             raise
-    kinds = {type(command) if isinstance(command, cmd.Erase | cmd.EraseLiteral) else None for command in commands}
-    if len(kinds) > 1:
+    kinds = set(map(type, commands))
+    if len(kinds) > 1 and not kinds.isdisjoint((cmd.Erase, cmd.EraseLiteral)):
         raise errors.InputError(
             "The batch erases, and does other things too", "Erase in a batch, or a call, of its own"
         )

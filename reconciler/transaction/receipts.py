@@ -15,7 +15,7 @@ from msgspec.structs import fields
 
 from worlddb.log.model import blobs, codec, errors, hashing, ids, limits
 from worlddb.log.model.codec import Note as StoredNote
-from worlddb.log.model.events import NONE, AnyEvent, Closed, EdgeClosed, EdgeLost, Linked, Lost, Revised
+from worlddb.log.model.events import NONE, AnyEvent, Closed, Created, EdgeClosed, EdgeLost, Linked, Lost, Revised
 from worlddb.log.model.times import FOREVER
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.storage.rows import Tables
@@ -152,16 +152,23 @@ are no news, nor are the clocks of two threads."""
 def receipt_of(header: codec.Header, events: codec.Events) -> Receipt:
     """The receipt of a commit; the same whenever it is asked for."""
     outcome: Outcome = Staged() if events.staged else Committed()
-    revised = sum(type(event) is Revised for event in events.events)
+    others = [event for event in events.events if type(event) not in _MOST]
+    revised = sum(type(event) is Revised for event in others)
     behind = [StoredNote("clock_behind", [])] if header.ingest_time - header.wall_time > CLOCK_BEHIND else []
-    lost = tuple(_losses(events.events))
+    lost = tuple(_losses(events.events, others))
     return _receipt(outcome, header, header.event_count, events.refs, [*events.notes, *behind], revised, lost)
 
 
-def _losses(events: Sequence[AnyEvent]) -> Iterator[Loss]:
-    # An edge that is written with less than it is born with, as where its home changes, has lost nothing.
-    written = {event.edge for event in events if type(event) is Linked}
-    for event in events:
+_MOST: Final = frozenset({Created, Linked})
+"""What most events of a load are, and of which a receipt says nothing but their number."""
+
+
+def _losses(events: Sequence[AnyEvent], others: Sequence[AnyEvent]) -> Iterator[Loss]:
+    written: set[bytes] = set()
+    if any(type(event) in (EdgeClosed, EdgeLost) for event in others):
+        # An edge that is written with less than it is born with, as where its home changes, has lost nothing.
+        written = {event.edge for event in events if type(event) is Linked}
+    for event in others:
         if type(event) is Closed:
             yield Loss(event.lineage.hex(), event.version, event.valid_to, FOREVER)
         elif type(event) is Lost:
@@ -198,7 +205,7 @@ def _receipt(
         ingest_time=header.ingest_time,
         root=header.root.hex(),
         events=events,
-        requested=tuple(ref.hex() for ref in refs),
+        requested=tuple(map(bytes.hex, refs)),
         proposals=tuple(note.refs[0].hex() for note in notes if note.code == "proposal_staged"),
         notes=tuple(Note(note.code, tuple(_shown(note.code, ref) for ref in note.refs)) for note in notes),
         revised=revised,
