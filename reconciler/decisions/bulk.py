@@ -64,15 +64,15 @@ class BulkDecider:
         if len(lineages) < FEW_NAMED:
             return
         self._tables.look_up_ends(lineages)
+        looks = {each: self._looks_of(each) for each in {link.type for link in links}}
         asked: tuple[list[bytes], list[bytes]] = [], []
-        looks: dict[str, list[tuple[bool, bool, int]]] = {}
-        for link in links:
-            if link.type not in looks:
-                looks[link.type] = self._looks_of(link.type)
+        ends, prefix = self._endpoints, schema.EDGE_PREFIX.pack
+        for link in [link for link in links if looks[link.type]]:
+            source, target = ends.get(link.source_ref), ends.get(link.target_ref)  # type: ignore[arg-type]
             for of_target, incoming, code in looks[link.type]:
-                end = self._endpoints.get(link.target_ref if of_target else link.source_ref)  # type: ignore[arg-type]
+                end = target if of_target else source
                 if end is not None:
-                    asked[incoming].append(schema.EDGE_PREFIX.pack(end.node, code))
+                    asked[incoming].append(prefix(end[0], code))
         self._digests = {each.name: name_digest(each.name) for each in commands if type(each) is cmd.Create}
         self._tables.read_ahead(*asked, list(set(self._digests.values()) - {NO_NAME}))
 
@@ -195,8 +195,9 @@ class BulkDecider:
         for position in new_aliases(command.aliases) if command.aliases else ():
             draft.emit(ev.Named(lineage, details, position))
         end = hashing.edge_end(lineage, identifier)
-        self._endpoints[lineage] = transaction.EdgeEndpoint(node, lineage, 1, end)
         self._contain(world, node, lineage, end, begins)
+        # What is known of it is forgotten where its first container comes, so it is put here.
+        self._endpoints[lineage] = transaction.EdgeEndpoint(node, lineage, 1, end)
         self._source_defaults[lineage] = transaction.SourceDefaults(begins, world.node, world.lineage)
         draft.staged = False
         self._refs.append(lineage)

@@ -188,9 +188,13 @@ class Table:
 
         What is put is in memory until the flush, so what is stored does not change before.
         """
-        wanted = [prefix for prefix in prefixes if prefix not in self._ahead]
+        ahead = self._ahead
+        wanted = [prefix for prefix in dict.fromkeys(prefixes) if prefix not in ahead]
         found = self.stored_each(wanted)
-        self._ahead.update((prefix, found.get(prefix, [])) for prefix in wanted if len(found.get(prefix, ())) <= SHORT)
+        for prefix in wanted:
+            rows = found.get(prefix)
+            if rows is None or len(rows) <= SHORT:
+                ahead[prefix] = rows or []
 
     def get_each(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """As :meth:`get`, of many keys, which are of one length."""
