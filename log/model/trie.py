@@ -180,9 +180,7 @@ class Trie:
             return sorted(merged.values())
         entries = list(before)
         for key, value in changes:
-            at = bisect_left(entries, key)
-            found = at < len(entries) and entries[at].startswith(key)
-            entries[at : at + found] = () if value is None else (key + value,)
+            _replace(entries, key, () if value is None else (key + value,))
         return entries
 
     def _build(self, path: bytes, entries: list[bytes]) -> bytes:
@@ -229,6 +227,13 @@ class Trie:
 
     def _pairs(self, node: bytes) -> dict[bytes, bytes]:
         return bucket_entries(node, self._key_size, self._entry_size - self._key_size)
+
+
+def _replace(entries: list[bytes], key: bytes, entry: Sequence[bytes]) -> None:
+    """Put an entry, or none, in the place of the one of a key in sorted entries, if that has one."""
+    at = bisect_left(entries, key)
+    found = at < len(entries) and entries[at].startswith(key)
+    entries[at : at + found] = entry
 
 
 @lru_cache(maxsize=4 * BUCKET_ENTRIES)
@@ -286,18 +291,17 @@ def children(node: bytes) -> dict[int, tuple[int, bytes]]:
     return dict(zip(digits, _CHILD.iter_unpack(node[_HEADER.size :]), strict=True))
 
 
-def place_in(bucket: bytes, key: bytes, entry_bytes: int) -> tuple[int, int]:
-    """From where to where the entry of a key lies in a stored bucket; an empty place, if there is none."""
-    size, low, high = len(key), 0, len(bucket) // entry_bytes
-    while low < high:
-        middle = (low + high) // 2
-        at = 1 + middle * entry_bytes
-        if bucket[at : at + size] < key:
-            low = middle + 1
-        else:
-            high = middle
-    at = 1 + low * entry_bytes
-    return at, at + entry_bytes if bucket.startswith(key, at) else at
+def with_changes(bucket: bytes, key_bytes: int, value_bytes: int, noted: Sequence[tuple[bytes, bytes]]) -> bytes:
+    """A bucket after changes, each given as the entries that came and the keys that went, one behind the other."""
+    size = key_bytes + value_bytes
+    entries = list(_layout(size, len(bucket) // size).unpack_from(bucket, len(_BUCKET)))
+    behind = bucket[len(_BUCKET) + len(entries) * size :]
+    for came, gone in noted:
+        for at in range(0, len(came), size):
+            _replace(entries, came[at : at + key_bytes], (came[at : at + size],))
+        for at in range(0, len(gone), key_bytes):
+            _replace(entries, gone[at : at + key_bytes], ())
+    return bucket[: len(_BUCKET)] + b"".join(entries) + behind
 
 
 def bucket_entries(node: bytes, key_size: int, value_size: int) -> dict[bytes, bytes]:

@@ -529,17 +529,7 @@ def _notes_in(stored: bytes) -> dict[bytes, Noted]:
 
 
 def _with_changes(key: bytes, bucket: bytes, noted: Sequence[Noted]) -> bytes:
-    key_bytes, value_bytes = ENTRY_BYTES[key[_KIND_AT : _KIND_AT + 1]]
-    size = key_bytes + value_bytes
-    for came, gone in noted:
-        for at in range(0, len(came), size):
-            entry = came[at : at + size]
-            begin, end = trie.place_in(bucket, entry[:key_bytes], size)
-            bucket = bucket[:begin] + entry + bucket[end:]
-        for at in range(0, len(gone), key_bytes):
-            begin, end = trie.place_in(bucket, gone[at : at + key_bytes], size)
-            bucket = bucket[:begin] + bucket[end:]
-    return bucket
+    return trie.with_changes(bucket, *ENTRY_BYTES[key[_KIND_AT : _KIND_AT + 1]], noted)
 
 
 class TrieNodes:
