@@ -137,7 +137,8 @@ class Reading:
 
     def edges(self, node: int, type_name: str, *, incoming: bool = False) -> Iterator[HandledEdge]:
         """Edges of a type from a node, or to it, that have not been unlinked, in log order."""
-        tables, code = self.tables, self.tables.type_code(type_name)
+        tables = self.tables
+        code = schema.EDGE_TYPE_CODES.get(type_name) or tables.type_code(type_name)
         # Most worlds have none of most types, which is known without writing the rows that are deferred.
         if code is None or not (tables.has_incoming(node, code) if incoming else tables.has_outgoing(node, code)):
             return iter(())
@@ -166,12 +167,12 @@ class Reading:
     def targets(self, node: int, type_name: str) -> list[int]:
         """The targets of the live edges of a type from a node, in log order."""
         code = self.tables.type_code(type_name)
-        return [] if code is None else self.tables.live_targets(node, code)
+        return [] if code is None or not self.tables.has_outgoing(node, code) else self.tables.live_targets(node, code)
 
     def sources(self, node: int, type_name: str) -> list[int]:
         """The sources of the live edges of a type to a node, in log order."""
         code = self.tables.type_code(type_name)
-        return [] if code is None else self.tables.live_sources(node, code)
+        return [] if code is None or not self.tables.has_incoming(node, code) else self.tables.live_sources(node, code)
 
     def handled(self, place: schema.EdgePlace, row: schema.EdgeRow, type_name: str = "") -> HandledEdge:
         """A stored edge as its handler sees it."""
