@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain, islice, repeat
+from pathlib import Path
 from typing import Any
 
 import lmdb
@@ -410,6 +411,31 @@ def test_a_merge_waits_for_a_commit_that_has_merged_less(
         assert len(table.runs) == 6 and dict(table.scan(b"")) == rows
         assert table.pack() == 60
         assert len(table.runs) == 1 and dict(table.scan(b"")) == rows
+
+
+@pytest.mark.usefixtures("small_runs")
+def test_runs_that_wait_become_one_with_those_that_came_since(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a table merged first once kept its own larger runs waiting, more of them each time: 45 of 40,000 rows."""
+    monkeypatch.setattr(packed_runs, "MOST_MERGED_AT_ONCE", 40)
+    with environment() as env, env.begin(write=True) as txn:
+        table = packed_runs.PackedTable(txn, FIRST, GROUP, (2,), False, [], (4, 3))
+        rows = {bytes([number // 200, number % 200, number % 7, 2]): bytes([number % 251] * 3) for number in range(240)}
+        for number, (key, value) in enumerate(rows.items()):
+            table.put(key, value)
+            if number % 10 == 9:
+                assert table.pack(merged=1) in (1, 41)
+        sizes = [run.rows for run in table.runs]
+        assert len(sizes) > 4 and table.runs_waiting == len(sizes), sizes
+        assert table.pack() == 240
+        assert len(table.runs) == 1 and dict(table.scan(b"")) == rows and not table.runs_waiting
+
+
+@pytest.mark.usefixtures("small_runs")
+def test_no_table_waits_for_its_merges_without_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(packed_runs, "MOST_MERGED_AT_ONCE", 200)
+    with load(tmp_path / "store", 5, 200, 800, 20)[0] as db, db.view()._snapshot() as snapshot:
+        runs = snapshot.stored.tables.runs()
+        assert all(len(runs[name]) <= 9 for name in ("out", "back", "edges")), runs
 
 
 def test_keys_that_agree_for_longer_than_a_key_of_lmdb_share_a_page():

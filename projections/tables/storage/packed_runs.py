@@ -674,8 +674,8 @@ class PackedTable(write_buffer.Table):
     def pack(self, merged: int = 0) -> int:
         """Write what is in memory, and all that the table has in its own place, as a run.
 
-        Runs of like size become one, if that is not too much beside so many rows that this commit has ``merged``; else
-        they wait. Returns how many rows it has merged by now.
+        Runs of like size become one, if that is not too much beside so many rows that this commit has ``merged`` of
+        other tables; else they wait. Returns how many rows it has merged by now.
         """
         self._delete_packed()
         if self._columns:
@@ -689,13 +689,17 @@ class PackedTable(write_buffer.Table):
         del fresh
         if newest or self.own_rows(1):
             self._write_merged([self._drained(), iter(newest)])
-        while True:
-            alike = self._alike()
-            rows = sum(run.rows for run in alike)
-            if len(alike) < _ALIKE or (merged and merged + rows > MOST_MERGED_AT_ONCE):
-                return merged
-            self._merge(alike)
-            merged += rows
+        for runs in self._due():
+            rows = sum(run.rows for run in runs)
+            if not merged or merged + rows <= MOST_MERGED_AT_ONCE:
+                self._merge(runs)
+                return merged + rows
+        return merged
+
+    @property
+    def runs_waiting(self) -> int:
+        """How many of the newest runs are to become one."""
+        return len(next(self._due(), ()))
 
     def _drained(self) -> Iterator[Page]:
         """Take the rows out of the table's own place, in order, some at a time."""
@@ -720,15 +724,24 @@ class PackedTable(write_buffer.Table):
         else:
             self._write_rows(_merged_rows([_as_rows(part, fixed) for part in parts], fixed), fixed)
 
-    def _alike(self) -> list[Run]:
-        """The newest runs of which none is of a larger size than the last."""
-        size, rows, found = _size(self.runs[-1].rows) if self.runs else 0, 0, 0
-        for run in reversed(self.runs):
+    def _due(self) -> Iterator[list[Run]]:
+        """The newest runs that are to become one: the most, and the fewer that could in their place.
+
+        Four or more are of the largest size among them; those that are smaller count as one if they come to it.
+        """
+        found: list[int] = []
+        largest = alike = smaller = rows = 0
+        for length, run in enumerate(reversed(self.runs), 1):
+            if _size(run.rows) > largest:
+                largest, alike, smaller = _size(run.rows), 0, rows
             rows += run.rows
-            if _size(run.rows) > size or rows > MOST_MERGED:
+            if rows > MOST_MERGED:
                 break
-            found += 1
-        return self.runs[len(self.runs) - found :]
+            if _size(run.rows) == largest:
+                alike += 1
+            if alike + (smaller > 0 and _size(smaller) >= largest) >= _ALIKE:
+                found.append(length)
+        return (self.runs[-length:] for length in reversed(found))
 
     def _merge(self, runs: Sequence[Run]) -> None:
         """Make one run of some that were written one after the other."""

@@ -897,10 +897,9 @@ class WholeTables:
             return
         due = {turn % len(schema.PACKED) for turn in range(came + 1, min(goes, came + len(schema.PACKED)) + 1)}
         packed, merged = False, 0
-        # Each table is the first of one commit in so many, so that none waits long for its merge.
-        first = self.progress().seq % len(schema.PACKED)
-        tables = list(enumerate(schema.PACKED))
-        for turn, name in (*tables[first:], *tables[:first]):
+        # The first has its runs merged however many rows they have, so it is the one of which the most wait.
+        tables = sorted(enumerate(schema.PACKED), key=lambda each: -self._runs_waiting(each[1]))
+        for turn, name in tables:
             table = self._opened.get(name)
             if table is None or not (turn in due or name in runs):
                 continue
@@ -910,6 +909,11 @@ class WholeTables:
                 packed = True
         if packed:
             packed_runs.put_runs(self._txn, runs)
+
+    def _runs_waiting(self, name: str) -> int:
+        """How many runs of a table are to become one."""
+        table = self._opened.get(name)
+        return table.runs_waiting if isinstance(table, packed_runs.PackedTable) else 0
 
     def _is_full(self, name: str, table: write_buffer.Table) -> bool:
         """True if a table has so many rows of its own that they are to be packed, and no more than one commit can take.
