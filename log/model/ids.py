@@ -68,6 +68,9 @@ def parse_hex(text: str) -> str:
     return digits
 
 
+_GIVEN: Final = (bytes, str)
+
+
 def as_ref(ref: Any) -> bytes | str:
     """Take the reference that a caller gave, in any of its forms.
 
@@ -79,11 +82,11 @@ def as_ref(ref: Any) -> bytes | str:
     """
     if type(ref) is bytes:
         return ref
-    if not isinstance(ref, bytes | str):
+    if not isinstance(ref, _GIVEN):
         ref = getattr(ref, "ref", ref)
     if isinstance(ref, str) and len(ref) in _FULL_DIGITS and _HEX.fullmatch(ref):
         return bytes.fromhex(ref)
-    if not isinstance(ref, bytes | str):
+    if not isinstance(ref, _GIVEN):
         raise InputError(
             f"{shown(ref)} is {type(ref).__name__}, not a reference",
             f"Give a receipt, a record, an id, or at least {MIN_PREFIX_DIGITS} of its hex digits",

@@ -6,7 +6,7 @@ and follows the log, and as long as nothing inside has changed the world's hash 
 kept on the disk for the next process, as is what a consolidation ends with.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -15,6 +15,7 @@ from worlddb.log.model.blobs import IMPORTED
 from worlddb.projections.tables.consolidation import interior_witness as witness
 from worlddb.projections.tables.consolidation.interior_witness import Verdict
 from worlddb.projections.tables.reads import asof
+from worlddb.projections.tables.reads.table_reads import TableReads
 from worlddb.projections.tables.storage import schema
 from worlddb.query.reads.window import Window
 from worlddb.query.snapshot import visible
@@ -24,10 +25,15 @@ if TYPE_CHECKING:
     from worlddb.projections.indexes.composed_vectors import KeptPlace
 
 MAX_KEPT: Final = 200_000
+MAX_AT_HAND: Final = 16_384
+"""Of how many worlds the summary's rows are kept, too, for the next reads of the same commit: a kilobyte each."""
 MAX_EVENTS: Final = 20_000
 """After more events what is kept is forgotten rather than brought up to date."""
 WORTH_KEEPING: Final = 64
 """From how many new ones on, and a tenth of all, what was found is written down."""
+
+_TOGETHER: Final = 512
+"""Of how many worlds rows are looked up together."""
 
 _OF_A_WORLD: Final = (ev.Closed, ev.Lost, ev.Ended, ev.Voided, ev.Erased, ev.Expires, ev.Deprecated, ev.Pinned)
 """What changes what holds inside a world, or is seen there, and not its hash."""
@@ -44,6 +50,17 @@ class Fresh(NamedTuple):
     row: schema.EdgeRow
 
 
+class Known(NamedTuple):
+    """What was found of a world before.
+
+    ``is_as_found``: its hash is known to be the same, and ``fresh`` has the rows of its summary if they are at hand.
+    """
+
+    verdict: Verdict
+    is_as_found: bool
+    fresh: Fresh | None
+
+
 class FreshKept:
     """What was found fresh in the whole store, by world, kept from one read to the next. Threads may share it."""
 
@@ -53,19 +70,34 @@ class FreshKept:
         self._fresh: dict[int, Verdict] = {}
         self._made_of: dict[int, int] = {}
         """The world of each summary that was found fresh at some time."""
+        self._as_found: dict[int, Fresh | None] = {}
+        """The worlds whose hash is, after the last commit that was followed, that of what was found of them; with the
+        rows of the summary, if somebody has read them since."""
         self._place: Final = place
         self._is_loaded = False
         self._new = 0
 
-    def at(self, snapshot: Snapshot, world: int, moment: asof.Moment) -> Verdict | None:
-        """What was found of a world, if nothing has changed since but perhaps its hash."""
+    def at(self, snapshot: Snapshot, worlds: Iterable[int], moment: asof.Moment) -> dict[int, Known]:
+        """What was found of each of some worlds of which nothing has changed since but perhaps the hash."""
         with self._guard:
             if not self._is_loaded:
                 self._load(snapshot, moment.seq)
             self._follow(snapshot, moment.seq)
-            found = self._fresh.get(world)
-            known = moment.seq >= self._through and found is not None and found.start <= moment.valid < found.end
-            return found if known else None
+            if moment.seq < self._through:
+                return {}
+            found = ((world, self._fresh.get(world)) for world in worlds)
+            return {
+                world: Known(verdict, world in self._as_found, self._as_found.get(world))
+                for world, verdict in found
+                if verdict is not None and verdict.start <= moment.valid < verdict.end
+            }
+
+    def keep_as_found(self, world: int, verdict: Verdict, seq: int, fresh: Fresh | None = None) -> None:
+        """Keep that the hash of a world as of a commit is that of what was found, and the rows of its summary."""
+        with self._guard:
+            if seq == self._through and self._fresh.get(world) == verdict:
+                at_hand = fresh if len(self._as_found) < MAX_AT_HAND else None
+                self._as_found[world] = at_hand or self._as_found.get(world)
 
     def made_of(self, node: int) -> int | None:
         """The world that a summary was found to be a fresh one of, at some time."""
@@ -79,6 +111,7 @@ class FreshKept:
                     self._fresh.clear()
                     self._made_of.clear()
                 self._fresh[world] = verdict
+                self._as_found[world] = None
                 self._made_of[verdict.node] = world
                 self._new += 1
 
@@ -111,6 +144,7 @@ class FreshKept:
         log, tables = snapshot
         if seq <= self._through:
             return
+        self._as_found.clear()
         left = MAX_EVENTS
         for commit in range(self._through + 1, seq + 1) if self._fresh else ():
             left -= log.header(commit).event_count
@@ -164,6 +198,13 @@ class Summaries:
             self._known[world] = None if self._shows_all else self._found(world)
         return self._known[world]
 
+    def of_each(self, worlds: Sequence[int]) -> list[Fresh | None]:
+        """As :meth:`of`, of many worlds, for which rows are looked up together."""
+        new = () if self._shows_all else [world for world in worlds if world not in self._known]
+        for begin in range(0, len(new), _TOGETHER):
+            self._known.update(self._found_before(new[begin : begin + _TOGETHER]))
+        return list(map(self.of, worlds))
+
     def is_fresh(self, node: int, seen: asof.SeenVersion) -> bool:
         """True of a summary that consolidation made and that is fresh: what it rests on holds, and need not be read."""
         if seen.row.type != witness.SUMMARY_TYPE:
@@ -181,11 +222,20 @@ class Summaries:
         moment = snapshot.place.moment
         if self._kept is None or snapshot.whole is None or self._shows_all:
             return False
-        kept = self._kept.at(snapshot.whole, world, moment)
-        if kept is None or (kept.node, kept.version) != (node, number):
+        kept = self._kept.at(snapshot.whole, (world,), moment).get(world)
+        if kept is None or (kept.verdict.node, kept.verdict.version) != (node, number):
             return False
-        stored = snapshot.tables.hash_row(world, moment.seq)
-        return kept.hashed == (0 if stored is None else stored[0])
+        return self._is_as_found(world, kept)
+
+    def _is_as_found(self, world: int, kept: Known) -> bool:
+        """True if the hash of a world is that of what was found of it."""
+        seq = self._snapshot.place.moment.seq
+        if kept.is_as_found:
+            return True
+        is_same = kept.verdict.hashed == _hashed(self._snapshot.tables, world, seq)
+        if is_same and self._kept is not None:
+            self._kept.keep_as_found(world, kept.verdict, seq)
+        return is_same
 
     def made_of(self, node: int) -> int | None:
         """The world that consolidation made a summary of; ``None`` if it did not make it, as of nearly all."""
@@ -210,13 +260,37 @@ class Summaries:
         inside = {witness.inside_of(tables, world, moment, marks).witness for world in worlds}
         return told.properties.get(witness.WITNESS) in inside
 
+    def _found_before(self, worlds: Sequence[int]) -> dict[int, Fresh]:
+        """The fresh summaries of those of some worlds of which it was found before, and is so still."""
+        snapshot = self._snapshot
+        if self._kept is None or snapshot.whole is None:
+            return {}
+        tables, moment = snapshot.tables, snapshot.place.moment
+        kept = self._kept.at(snapshot.whole, worlds, moment)
+        if snapshot.hides_any:
+            kept = {world: each for world, each in kept.items() if not snapshot.hides(each.verdict.node)}
+        found = {world: each.fresh for world, each in kept.items() if each.fresh is not None}
+        new = {world: each for world, each in kept.items() if each.fresh is None}
+        nodes = [each.verdict.node for each in new.values()]
+        edges = tables.edges_of_each(nodes, (schema.CONTAINS_CODE,), incoming=True, known_by=moment.seq)
+        for (world, each), seen in zip(new.items(), asof.versions_at(tables, nodes, moment), strict=True):
+            node, version = each.verdict.node, each.verdict.version
+            if seen is None or seen.number != version or seen.row.type != witness.SUMMARY_TYPE:
+                continue
+            placed = (edge for edge in edges.get(node) or () if edge[0].source == world)
+            inside = next((edge for edge in placed if asof.edge_seen(tables, *edge, moment)), None)
+            if inside is not None and self._is_as_found(world, each):
+                found[world] = fresh = Fresh(node, seen, *inside)
+                self._kept.keep_as_found(world, each.verdict, moment.seq, fresh)
+        return found
+
     def _found(self, world: int) -> Fresh | None:
         snapshot = self._snapshot
         tables, moment = snapshot.tables, snapshot.place.moment
         kept = None
         if self._kept is not None and snapshot.whole is not None:
-            kept = self._kept.at(snapshot.whole, world, moment)
-        node = witness.summary_node(tables, self._secret, world) if kept is None else kept.node
+            kept = self._kept.at(snapshot.whole, (world,), moment).get(world)
+        node = witness.summary_node(tables, self._secret, world) if kept is None else kept.verdict.node
         if node is None or tables.node(node).created > moment.seq or snapshot.hides(node):
             return None
         seen = asof.version_at(tables, node, moment)
@@ -228,9 +302,7 @@ class Summaries:
         if inside is None:
             return None
         fresh = Fresh(node, seen, *inside)
-        stored = tables.hash_row(world, moment.seq)
-        hashed = 0 if stored is None else stored[0]
-        if kept is not None and (kept.version, kept.hashed) == (seen.number, hashed):
+        if kept is not None and kept.verdict.version == seen.number and self._is_as_found(world, kept):
             return fresh
         marks = witness.Marks(snapshot.hides, snapshot.deadline, snapshot.every_row) if snapshot.has_marks else None
         now = witness.inside_of(tables, world, moment, marks)
@@ -238,8 +310,15 @@ class Summaries:
             self.stale.add(node)
             return None
         if self._kept is not None:
+            hashed = _hashed(tables, world, moment.seq)
             self._kept.keep(world, Verdict(node, seen.number, hashed, now.start, now.end), moment.seq)
         return fresh
+
+
+def _hashed(tables: TableReads, world: int, seq: int) -> int:
+    """The commit that gave a world its last hash as of a commit; 0 if none did."""
+    stored = tables.hash_row(world, seq)
+    return 0 if stored is None else stored[0]
 
 
 def look_through(window: Window) -> None:

@@ -90,7 +90,8 @@ class Selection:
 
     def add(self, node: int, seen: SeenVersion) -> bool:
         """Add a world, unless it or one that counts as the same is there; true if it was added."""
-        if any(each in self.found for each in self.ground.one_with(node)):
+        is_there = self.found.__contains__
+        if any(map(is_there, self.ground.one_with(node))) if self.ground.unified else is_there(node):
             return False
         self.found[node] = seen
         return True
@@ -184,12 +185,13 @@ def _shortened(
     ground: traversal.Ground, faces: Sequence[int], step: query_steps.Traverse, others: tuple[str, ...]
 ) -> Iterator[Iterable[traversal.Arrival]]:
     """Where the edges of each of some worlds lead to: by its fresh summary, if it has one, in place of its members."""
+    short = ground.into_summaries(faces)
+    whole = ground.arrivals_each([face for face in faces if face not in short], step.types, step.direction)
     for face in faces:
-        short = ground.into_summary(face)
-        if short is None:
-            yield ground.arrivals(face, step.types, step.direction)
+        if face not in short:
+            yield next(whole)
         else:
-            yield (short, *(ground.arrivals(face, others, step.direction) if others else ()))
+            yield (short[face], *(ground.arrivals(face, others, step.direction) if others else ()))
 
 
 def _filter_type(step: query_steps.FilterType, selection: Selection) -> str:

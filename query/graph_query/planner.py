@@ -84,9 +84,9 @@ def _from_seeds(start: query_value.Start, selection: operators.Selection) -> lis
     ground = selection.ground
     left_out = less_trusted = 0
     seeds = start.seeds or ()
-    for ref in seeds:
-        node = ground.named(ref)
-        seen = ground.seen(node) if ground.scope.sees(node) else None
+    inside = [node for node in map(ground.named, seeds) if ground.scope.sees(node)]
+    left_out += len(seeds) - len(inside)
+    for node, seen in zip(inside, ground.seen_each(inside), strict=True):
         if seen is not None and not _is_trusted(ground, start, node, seen):
             less_trusted += 1
         elif seen is None:
@@ -160,6 +160,8 @@ def _by_vector(window: Window, start: query_value.Start, choice: Choice) -> Rank
     return RankedStart(scores, exact, "")
 
 
+_TOGETHER: Final = 8
+"""From how many edges on it is looked up together what the records of their ends ask for."""
 RECORDS: Final = "read what is left"
 """The last stage, after the operators."""
 
@@ -215,7 +217,8 @@ def _answer(window: Window, selection: operators.Selection, found: RankedStart, 
     ground = selection.ground
     snapshot, moment = ground.snapshot, ground.snapshot.place.moment
     walked, ends = selection.trail.leading_to(selection.found, ground)
-    refs = {node: snapshot.tables.node(node).lineage.hex() for node in (*selection.found, *ends)}
+    if len(walked) >= _TOGETHER:
+        snapshot.look_ahead((each.place, each.row) for each in walked)
     short = summaries.summaries_in(snapshot)
     known = (
         (node, seen, node in ground.cut_at or short.is_fresh(node, seen)) for node, seen in selection.found.items()
@@ -228,8 +231,8 @@ def _answer(window: Window, selection: operators.Selection, found: RankedStart, 
     return query_value.Subgraph(
         nodes=nodes,
         edges=edges,
-        passed=tuple(refs[node] for node in sorted(ends - selection.found.keys())),
-        scores={refs[node]: found.scores[node] for node in selection.found if node in found.scores},
+        passed=tuple(map(snapshot.ref, sorted(ends - selection.found.keys()))),
+        scores={snapshot.ref(node): found.scores[node] for node in selection.found if node in found.scores},
         facets=selection.facets,
         identities=_identities(selection),
         stages=tuple(watch.stages),
@@ -241,12 +244,11 @@ def _answer(window: Window, selection: operators.Selection, found: RankedStart, 
 
 def _identities(selection: operators.Selection) -> dict[str, tuple[str, ...]]:
     """The other worlds that each world of the answer stands for, where identities are unified."""
-    tables = selection.ground.snapshot.tables
-    named: dict[str, tuple[str, ...]] = {}
-    for node in selection.found:
-        others = tuple(tables.node(each).lineage.hex() for each in selection.ground.one_with(node)[1:])
+    ground, named = selection.ground, dict[str, tuple[str, ...]]()
+    for node in selection.found if ground.unified else ():
+        others = tuple(map(ground.snapshot.ref, ground.one_with(node)[1:]))
         if others:
-            named[tables.node(node).lineage.hex()] = others
+            named[ground.snapshot.ref(node)] = others
     return named
 
 

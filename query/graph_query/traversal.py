@@ -92,6 +92,13 @@ class Ground:
             return None
         return self._choice.seen(self.snapshot.tables, node, self.snapshot.place.moment)
 
+    def seen_each(self, nodes: Sequence[int]) -> list[SeenVersion | None]:
+        """As :meth:`seen`, of many worlds."""
+        if self._shows_closed or self.snapshot.hides_any:
+            return list(map(self.seen, nodes))
+        self.looked_at += len(nodes)
+        return versions_at(self.snapshot.tables, nodes, self.snapshot.place.moment)
+
     def one_with(self, node: int) -> tuple[int, ...]:
         """The worlds of one identity with a world, itself first; only itself unless :attr:`unified`."""
         if not self.unified:
@@ -183,16 +190,19 @@ class Ground:
         other = row.target if forwards else place.source
         return other if self.scope.sees(other) or (forwards and self._crosses(place, row)) else None
 
-    def into_summary(self, node: int) -> Arrival | None:
-        """The way into a world by its fresh summary, which stands for all that the world contains."""
+    def into_summaries(self, nodes: Sequence[int]) -> dict[int, Arrival]:
+        """Of some worlds the ways into those that have a fresh summary, which stands for all that they contain."""
         if self._shows_closed or self.unified:
-            return None
-        found = summaries_in(self.snapshot).of(node)
-        if found is None or not self.scope.sees(found.node):
-            return None
-        self.looked_at += 1
-        self.cut_at.add(found.node)
-        return Arrival(found.place, found.row, node, found.node, found.seen)
+            return {}
+        found = summaries_in(self.snapshot).of_each(nodes)
+        ways = {
+            node: _arrival((fresh.place, fresh.row, node, fresh.node, fresh.seen))
+            for node, fresh in zip(nodes, found, strict=True)
+            if fresh is not None and self.scope.sees(fresh.node)
+        }
+        self.looked_at += len(ways)
+        self.cut_at.update(way.node for way in ways.values())
+        return ways
 
     def _edges(self, node: int, types: Sequence[str], direction: str) -> list[tuple[EdgePlace, EdgeRow]]:
         tables, seq = self.snapshot.tables, self.snapshot.place.moment.seq

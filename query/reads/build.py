@@ -243,22 +243,32 @@ def world_of(
 
     ``is_closed_up``: a fresh summary of which nothing beneath is read; ``rests_on_more`` says that there is some.
     """
-    row, is_marked = snapshot.tables.node(node), snapshot.has_marks
+    row = snapshot.tables.node(node)
     body = snapshot.body(seen.row)
     text = body or _ERASED
     details = snapshot.details(seen.row.seq, seen.row.details)
     header = snapshot.header(seen.row.seq)
-    around = in_ended(snapshot, node)
-    bases: tuple[records.Basis, ...] = ()
-    more = False
-    stale: tuple[records.Stale, ...] = ()
+    # Most have next to none of these, and to name each of them with the rest would take as long as all of the rest.
+    more: dict[str, Any] = {}
+    if around := in_ended(snapshot, node):
+        more["in_ended"] = around
     if is_closed_up:
-        more = True
+        more["rests_on_more"] = True
     elif snapshot.is_made_of_others(node, seen.row):
-        bases, more = provenance.rests_on(snapshot, node, seen.row)
-        stale = provenance.stale(snapshot, node, seen.row)
+        more["rests_on"], more["rests_on_more"] = provenance.rests_on(snapshot, node, seen.row)
+        more["stale"] = provenance.stale(snapshot, node, seen.row)
+    if snapshot.says_trust:
+        more["trust"] = provenance.trust_in(snapshot).name(node, seen.row)
+    if snapshot.says_again:
+        more["restated"] = restated(snapshot, node, seen.number)
+    if snapshot.has_marks:
+        more["expires_at"] = snapshot.deadline(node)
+        more["pinned"], more["deprecated"] = snapshot.is_pinned(node), snapshot.is_deprecated(node)
+        more["labels"], more["tags"] = labels(snapshot, node), tags(snapshot, node)
+    if details.properties:
+        more["properties"] = properties(details)
     return records.World(
-        ref=row.lineage.hex(),
+        ref=snapshot.ref(node),
         version=seen.row.body.hex(),
         number=seen.number,
         type=text.type,
@@ -276,18 +286,7 @@ def world_of(
         erased=body is None,
         erasure=None if body is not None else snapshot.erasure(node),
         conflicts=conflicts(snapshot, node, moment, spec, period),
-        rests_on=bases,
-        rests_on_more=more,
-        trust=provenance.trust_in(snapshot).name(node, seen.row) if snapshot.says_trust else None,
-        stale=stale,
-        restated=restated(snapshot, node, seen.number) if snapshot.says_again else (),
-        expires_at=snapshot.deadline(node) if is_marked else None,
-        pinned=is_marked and snapshot.is_pinned(node),
-        labels=labels(snapshot, node) if is_marked else (),
-        deprecated=is_marked and snapshot.is_deprecated(node),
-        tags=tags(snapshot, node) if is_marked else {},
-        properties=properties(details),
-        in_ended=around,
+        **more,
     )
 
 
@@ -410,11 +409,11 @@ def edge(snapshot: visible.VisibleSnapshot, place: EdgePlace, row: EdgeRow, mome
     return records.Edge(
         ref=row.edge.hex(),
         type=tables.type_name(place.type),
-        source=tables.node(place.source).lineage.hex(),
+        source=snapshot.ref(place.source),
         source_version=row.source_version,
-        target=tables.node(row.target).lineage.hex(),
+        target=snapshot.ref(row.target),
         target_version=row.target_version,
-        home=tables.node(row.home).lineage.hex(),
+        home=snapshot.ref(row.home),
         valid=records.Valid(*times.piece_at(validity, moment.valid)),
         spans=several(validity),
         closed=not validity.contains(moment.valid),

@@ -235,11 +235,39 @@ def standing_in(tables: rows.Tables, world: int, moment: asof.Moment) -> Standin
     return None
 
 
+def standing_in_each(tables: rows.Tables, worlds: Sequence[int], moment: asof.Moment) -> list[Standing | None]:
+    """As :func:`standing_in`, of many worlds."""
+    placed = tables.edges_of_each(worlds, (schema.CONTAINS_CODE,), incoming=True, known_by=moment.seq)
+    each: list[Standing | None] = []
+    for world, seen in zip(worlds, asof.versions_at(tables, worlds, moment), strict=True):
+        edges = placed.get(world, [])
+        if edges is None:
+            each.append(standing_in(tables, world, moment))
+            continue
+        inside = next((edge for edge in edges if asof.edge_seen(tables, *edge, moment)), None)
+        if seen is None or inside is None:
+            each.append(None)
+        else:
+            within = Stretch(seen.validity.start, seen.validity.end)
+            each.append(Standing(inside[0].source, within.within(stretch_of(inside[1], moment))))
+    return each
+
+
 def stretch_of(row: schema.EdgeRow, moment: asof.Moment) -> Stretch:
     """The times around a moment in which an edge stays in force; of one that was cut later, that instant alone."""
     if row.closed <= moment.seq:
         return Stretch(row.valid_from, row.valid_to)
     return Stretch(moment.valid, moment.valid + 1)
+
+
+class Plain(NamedTuple):
+    """That a world lies in one that stands, and has no edge but the few by which it is contained or others derived from
+    it, and (``is_derived``) those by which it is derived from others: as of a commit, for all valid times of a stretch.
+    """
+
+    seq: int
+    stretch: Stretch
+    is_derived: bool
 
 
 class Referred(NamedTuple):
@@ -291,9 +319,8 @@ class InteriorCache:
         self.standing: dict[int, tuple[int, Stretch]] = {}
         """Worlds that are valid, as all around them are, by the first container of each: the commit, and the valid
         times for which that is known."""
-        self.plain: dict[int, tuple[int, Stretch]] = {}
-        """Worlds that lie in one that stands, and have no edge but those by which they are contained, or others derived
-        from them: as above."""
+        self.plain: dict[int, Plain] = {}
+        """Worlds that lie in one that stands, and have hardly any edge but those by which they are contained."""
         self.referred: dict[int, Referred] = {}
         """Worlds to which many refer."""
         self.kept: dict[Callable[[KeptPlace], Any], Any] = {}
@@ -307,11 +334,11 @@ class InteriorCache:
             self.standing.clear()
         self.standing[world] = seq, stretch
 
-    def keep_plain(self, world: int, seq: int, stretch: Stretch) -> None:
+    def keep_plain(self, world: int, plain: Plain) -> None:
         """Keep of a world that nothing is to be said about those around it."""
         if len(self.plain) >= MAX_STANDING:
             self.plain.clear()
-        self.plain[world] = seq, stretch
+        self.plain[world] = plain
 
     def keep_large(self, world: int) -> None:
         """Keep of a world that it has too many members to be listed."""

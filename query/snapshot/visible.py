@@ -27,6 +27,7 @@ from worlddb.query.snapshot.snapshot import (
     NO_DETAILS,
     Inhabitants,
     InteriorCache,
+    Plain,
     Referred,
     Scope,
     Snapshot,
@@ -34,6 +35,7 @@ from worlddb.query.snapshot.snapshot import (
     members_below,
     placings_at,
     standing_in,
+    standing_in_each,
     stretch_of,
 )
 
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from worlddb.projections.indexes.composed_vectors import KeptPlace
     from worlddb.projections.tables.beliefs import belief_rows
     from worlddb.projections.tables.dream.retention import Decay, Retained
-    from worlddb.projections.tables.storage.rows import Tables
+    from worlddb.projections.tables.storage.rows import Lone, Tables
 
 SUMMARY_TYPE: Final = type_digest("Summary")
 ENRICHMENT_TYPE: Final = type_digest("Enrichment")
@@ -105,7 +107,7 @@ class VisibleSnapshot:
 
     __slots__ = (
         *("_also_at", "_bodies", "_derived", "_edged", "_headers", "_here", "_interiors", "_lone", "_placings"),
-        *("_any_hidden", "_any_mark", "_says_again", "_says_trust", "_snapshot"),
+        *("_any_hidden", "_any_mark", "_refs", "_says_again", "_says_trust", "_snapshot"),
         *("kept", "left_out", "place", "shows", "tables"),
     )
 
@@ -134,14 +136,15 @@ class VisibleSnapshot:
         self._also_at = also_at
         self._here: world_index.At | None = None
         self._placings: dict[int, list[schema.EdgePlace]] = {}
+        self._refs: dict[int, str] = {}
         self._interiors = None if place.is_confined else interiors
         self._bodies: dict[bytes, blobs.Body | None] = {}
         self._headers: dict[int, codec.Header] = {}
         self._says_trust: bool | None = None
         self._derived: tuple[int, bool] = (-1, False)
         """The world that was asked about last, and whether it was ever said to be derived from another."""
-        self._lone: tuple[int, list[tuple[bytes, bytes]] | None] = (-1, None)
-        """The world that was asked about last, and by what it is contained, if it has no other edges."""
+        self._lone: tuple[int, Lone | None] = (-1, None)
+        """The world that was asked about last, and by what it is contained, if it has hardly any other edges."""
         self._says_again: bool | None = None
         self._edged: dict[tuple[int, int], bool] = {}
         self.kept: dict[type, Any] = {}
@@ -207,6 +210,13 @@ class VisibleSnapshot:
         found: Kept = self._interiors.kept[kind]
         return found
 
+    def ref(self, node: int) -> str:
+        """The reference of a world that is seen. One read names many again: those around others, and ends of edges."""
+        found = self._refs.get(node)
+        if found is None:
+            found = self._refs[node] = self.tables.node(node).lineage.hex()
+        return found
+
     def scope(self, world: int) -> Scope:
         """What lies inside a world that is seen."""
         holds = None if self._here is None or world != self.place.top else self._here.seen.holds
@@ -230,24 +240,58 @@ class VisibleSnapshot:
         """
         return self._interiors is not None and self._standing(world) is not None
 
+    def look_ahead(self, edges: Iterable[tuple[schema.EdgePlace, schema.EdgeRow]]) -> None:
+        """Find out together of what edges of containment lead to what :meth:`is_in_standing` and :meth:`is_alone` will
+        be asked of each."""
+        if self._interiors is None:
+            return
+        seq, valid = self.place.moment
+        new = [
+            (place, row)
+            for place, row in edges
+            if place.type == schema.CONTAINS_CODE and not self._is_plain(row.target)
+            # What was cut is left to who asks.
+            if row.closed <= seq < row.unlinked and row.valid_from <= valid < row.valid_to
+        ]
+        alone = self._snapshot.tables.lone_each([row.target for _, row in new])
+        self._stand_each({place.source for place, row in new if row.target in alone})
+        for place, row in new:
+            beyond = self._stood(place.source)
+            if beyond is not None and row.target in alone:
+                plain = Plain(seq, beyond.within(stretch_of(row, self.place.moment)), alone[row.target])
+                self._interiors.keep_plain(row.target, plain)
+
+    def _stand_each(self, worlds: Iterable[int]) -> None:
+        """Find out of many worlds whether they stand."""
+        if self._interiors is None:
+            return
+        new = [world for world in worlds if self._stood(world) is None]
+        for world, found in zip(new, standing_in_each(self._snapshot.tables, new, self.place.moment), strict=True):
+            beyond = None if found is None else self._standing(found.container)
+            if found is not None and beyond is not None:
+                self._interiors.keep_standing(world, self.place.moment.seq, beyond.within(found.stretch))
+
+    def _stood(self, world: int) -> Stretch | None:
+        """The times for which it was kept that a world stands so, if the moment is one of them."""
+        if world == schema.ROOT_NODE:
+            return ALL_TIMES
+        seq, valid = self.place.moment
+        known = None if self._interiors is None else self._interiors.standing.get(world)
+        return known[1] if known is not None and known[0] == seq and known[1].holds(valid) else None
+
     def _standing(self, world: int) -> Stretch | None:
         """The times around the moment for which a world stands so."""
         if self._interiors is None:
             return None
-        seq, valid = self.place.moment
-        kept = self._interiors.standing
+        seq = self.place.moment.seq
         path: list[tuple[int, Stretch]] = []
-        beyond = ALL_TIMES
-        while world != schema.ROOT_NODE:
-            known = kept.get(world)
-            if known is not None and known[0] == seq and known[1].holds(valid):
-                beyond = known[1]
-                break
+        while (known := self._stood(world)) is None:
             found = standing_in(self._snapshot.tables, world, self.place.moment)
             if found is None:
                 return None
             path.append((world, found.stretch))
             world = found.container
+        beyond = known
         for each, stretch in reversed(path):
             beyond = beyond.within(stretch)
             self._interiors.keep_standing(each, seq, beyond)
@@ -260,18 +304,24 @@ class VisibleSnapshot:
             return bool(places) and self.stands(places[0].source)
         if self._interiors is None:
             return False
-        moment = self.place.moment
-        kept = self._interiors.plain.get(node)
-        if kept is not None and kept[0] == moment.seq and kept[1].holds(moment.valid):
+        if self._is_plain(node):
             return True
+        moment = self.place.moment
         alone = self._alone(node)
-        for place, row in self._snapshot.tables.placed(node, alone):
+        for place, row in self._snapshot.tables.placed(node, None if alone is None else alone.placed):
             if asof.edge_seen(self._snapshot.tables, place, row, moment):
                 beyond = self._standing(place.source)
                 if beyond is not None and alone is not None:
-                    self._interiors.keep_plain(node, moment.seq, beyond.within(stretch_of(row, moment)))
+                    stretch = beyond.within(stretch_of(row, moment))
+                    self._interiors.keep_plain(node, Plain(moment.seq, stretch, alone.is_derived))
                 return beyond is not None
         return False
+
+    def _is_plain(self, node: int) -> bool:
+        """True if it was kept of a node that it lies in a world that stands, and is alone."""
+        seq, valid = self.place.moment
+        kept = None if self._interiors is None else self._interiors.plain.get(node)
+        return kept is not None and kept.seq == seq and kept.stretch.holds(valid)
 
     def has_more(self, entity: int, most: int) -> bool:
         """True if it was kept that more than so many refer to an entity at the moment."""
@@ -489,25 +539,27 @@ class VisibleSnapshot:
         return known
 
     def is_alone(self, node: int) -> bool:
-        """True if a world had no edge by the moment but those few by which it is contained, or others derived from it.
+        """True if a world had no edge by the moment but the few by which it is contained, or others derived from it.
 
-        False says nothing.
+        It may be derived from others itself. False says nothing.
         """
-        return self._is_known_alone(node) or self._alone(node) is not None
+        return self._known_derived(node) is not None or self._alone(node) is not None
 
-    def _is_known_alone(self, node: int) -> bool:
+    def _known_derived(self, node: int) -> bool | None:
+        """Whether a world was ever derived from others, if it is alone and that is known; else ``None``."""
         if self._lone[0] == node:
-            return self._lone[1] is not None
+            return None if self._lone[1] is None else self._lone[1].is_derived
         kept = None if self._interiors is None else self._interiors.plain.get(node)
-        return kept is not None and kept[0] == self.place.moment.seq
+        return kept.is_derived if kept is not None and kept.seq == self.place.moment.seq else None
 
-    def _alone(self, node: int) -> list[tuple[bytes, bytes]] | None:
+    def _alone(self, node: int) -> Lone | None:
         if self._lone[0] != node:
             self._lone = node, self._snapshot.tables.lone(node)
         return self._lone[1]
 
     def _has_bases(self, node: int) -> bool:
-        if self._is_known_alone(node) or not self._snapshot.tables.has_outgoing(node, _DERIVED_FROM):
+        ever = self._known_derived(node)
+        if not (self._snapshot.tables.has_outgoing(node, _DERIVED_FROM) if ever is None else ever):
             return False
         return next(iter(self.tables.outgoing(node, _DERIVED_FROM, known_by=self.place.moment.seq)), None) is not None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,10 +82,30 @@ def test_what_was_found_now_is_not_said_of_when_the_world_itself_says_something_
         topic = db.view().find(name="topic 1")[0]
         db.revise(topic, content="All about valves by then.", valid_from="2100-01-01")
         assert set(types(db)) == {"Summary"}
-        then = db.view(valid="2101-01-01").query(seeds=[topic]).traverse("contains").prefer_summaries().run()
+        then = summaries_first(db, topic, valid="2101-01-01")
         assert [world.type for world in then.nodes] == ["Fact"] * 3
         assert "1 stale and left out" in [stage.note for stage in then.stages]
         assert set(types(db)) == {"Summary"}, "now it still says what it said"
+
+
+def test_the_rows_that_are_kept_at_hand_are_those_of_their_commit(path: Path) -> None:
+    with opened(path) as db:
+        topic = db.view().find(name="topic 1")[0]
+        first = summaries_first(db, topic)
+        (summary,) = first.nodes
+        assert summary.type == "Summary" and summaries_first(db, topic).nodes == first.nodes
+        before = db.head().seq
+        db.deprecate(summary, why="too short")
+        assert [world.type for world in summaries_first(db, topic).nodes] == ["Fact"] * 3
+        assert [world.ref for world in summaries_first(db, topic, seq=before).nodes] == [summary.ref]
+        db.undeprecate(summary)
+        assert [world.ref for world in summaries_first(db, topic).nodes] == [summary.ref]
+        assert db.unlink(first.edges[0])
+        assert [world.type for world in summaries_first(db, topic).nodes] == ["Fact"] * 3
+
+
+def summaries_first(db: Database, topic: Any, **moment: Any) -> worlddb.Subgraph:
+    return db.view(**moment).query(seeds=[topic]).traverse("contains").prefer_summaries().run()
 
 
 def test_a_file_with_another_byte_is_not_used_and_told(path: Path, looked: list[int], root_seed: int) -> None:

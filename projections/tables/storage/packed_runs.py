@@ -444,6 +444,13 @@ class PackedTable(write_buffer.Table):
         """Nothing: runs are found by whole groups."""
         return None
 
+    def only(self, prefix: bytes, group: bytes, cursor: lmdb.Cursor) -> bool:
+        """Never: as above."""
+        return False
+
+    def groups_each(self, prefixes: Iterable[bytes]) -> None:
+        """Never: as above."""
+
     def _has_stored(self, prefix: bytes) -> bool:
         if super()._has_stored(prefix):
             return True

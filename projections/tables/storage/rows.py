@@ -9,7 +9,7 @@ however much has come since (paper §2.3).
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from functools import partial
 from itertools import product, repeat, starmap
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import errors, hashing, ids, trie
 from worlddb.projections.tables.storage import proposal_rows, schema, transaction, write_buffer
@@ -34,6 +34,9 @@ def _number(edge: tuple[schema.EdgePlace, schema.EdgeRow]) -> int:
 _LAST_CODE = 2**16 - 1
 _FEW_EDGES: Final = 8
 _DERIVED_FROM: Final = schema.EDGE_TYPE_CODES["derived_from"]
+_CONTAINED, _DERIVED = ([schema.U16.pack(code)] for code in (schema.CONTAINS_CODE, _DERIVED_FROM))
+_HARDLY_ANY: Final = (_CONTAINED, _DERIVED, [*_CONTAINED, *_DERIVED])
+"""Types of the edges to a world that is alone."""
 _MOST_NODES: Final = 2_048
 """How many nodes' rows a read keeps: one looks at each several times, be it of few worlds or a walk over many."""
 
@@ -69,6 +72,13 @@ def edges_known(
 
 
 _CODE_NAMES = {code: name for name, code in schema.EDGE_TYPE_CODES.items()}
+
+
+class Lone(NamedTuple):
+    """The stored pairs of ``back`` by which worlds contain a node, and whether it was ever derived from others."""
+
+    placed: list[write_buffer.Pair]
+    is_derived: bool
 
 
 class Tables(transaction.WholeTables):
@@ -623,14 +633,17 @@ class Tables(transaction.WholeTables):
             if len(pairs) <= write_buffer.SHORT:
                 known[node] = _live_sources(pairs)
 
-    def lone(self, node: int) -> list[write_buffer.Pair] | None:
-        """The stored pairs of ``back`` by which worlds contain a node that has hardly any other edges.
+    def lone(self, node: int) -> Lone | None:
+        """What is stored of a node that has hardly any edges but those by which worlds contain it.
 
-        That is none but a few by which others are derived from it. ``None`` of any other node, and where that is not
-        quick to say. Most have no others: one look answers for all types.
+        That is none but a few by which others are derived from it, and any by which it is derived from others. ``None``
+        of any other node, and where that is not quick to say. Most have no others: one look answers for all types.
         """
         within, cursor = schema.U64.pack(node), self.glance
-        if self.deferred is not None or self._out.few(within, 0, cursor) is None:
+        if self.deferred is not None:
+            return None
+        is_derived = self._out.few(within, 0, cursor) is None
+        if is_derived and not self._out.only(within, schema.EDGE_PREFIX.pack(node, _DERIVED_FROM), cursor):
             return None
         pairs, by = self._back.few(within, _FEW_EDGES, cursor), schema.EDGE_PREFIX.pack(node, schema.CONTAINS_CODE)
         if pairs is None:
@@ -641,7 +654,22 @@ class Tables(transaction.WholeTables):
                 found.append(pair)
             elif not pair[0].startswith(others):
                 return None
-        return found
+        return Lone(found, is_derived)
+
+    def lone_each(self, nodes: Sequence[int]) -> dict[int, bool]:
+        """Those of some nodes of which :meth:`lone` would tell, however many are derived from each; as there, whether
+        it was derived from others itself."""
+        if self.deferred is not None or not nodes:
+            return {}
+        prefixes = list(map(schema.U64.pack, sorted(set(nodes))))
+        outgoing, incoming = self._out.groups_each(prefixes), self._back.groups_each(prefixes)
+        if outgoing is None or incoming is None:
+            return {}
+        return {
+            schema.U64.unpack(node)[0]: node in outgoing
+            for node in prefixes
+            if outgoing.get(node, _DERIVED) == _DERIVED and incoming.get(node, _CONTAINED) in _HARDLY_ANY
+        }
 
     def placed(
         self, node: int, known: Sequence[write_buffer.Pair] | None = None

@@ -236,6 +236,40 @@ class Table:
             there = cursor.next()
         return pairs
 
+    def only(self, prefix: bytes, group: bytes, cursor: lmdb.Cursor) -> bool:
+        """True if there are stored pairs under a prefix, all of them of one group: False says nothing.
+
+        ``cursor`` is one that may be moved.
+        """
+        if self._pending or self._columns:
+            return False
+        within, beyond = self._first + prefix, successor(group)
+        if beyond is None or not (cursor.set_range(within) and cursor.key().startswith(self._first + group)):
+            return False
+        return not (cursor.set_range(self._first + beyond) and cursor.key().startswith(within))
+
+    def groups_each(self, prefixes: Iterable[bytes]) -> dict[bytes, list[bytes]] | None:
+        """What the keys of each group go on with that has any stored pair under a prefix; ``None`` says nothing.
+
+        Prefixes are in order, of one length, and shorter than a group's. The pairs are not read.
+        """
+        if self._pending or self._columns:
+            return None
+        found: dict[bytes, list[bytes]] = {}
+        with self._txn.cursor() as cursor:
+            # Between the last look and what it came to lies nothing: prefixes there need no look.
+            behind = b""
+            for prefix in prefixes:
+                within, size = self._first + prefix, 1 + self._prefix_bytes
+                if behind < within:
+                    behind = cursor.key() if cursor.set_range(within) else _BEHIND_ALL  # type: ignore[assignment]
+                while behind.startswith(within):
+                    found.setdefault(prefix, []).append(behind[len(within) : size])
+                    beyond = successor(behind[:size])
+                    is_more = beyond is not None and cursor.set_range(beyond)
+                    behind = cursor.key() if is_more else _BEHIND_ALL  # type: ignore[assignment]
+        return found
+
     def around(self, group: bytes, at: bytes, most: int) -> tuple[list[Pair], bool]:
         """The ``most`` pairs of a whole group that stand nearest to ``group + at``.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -165,6 +166,28 @@ def test_a_history_takes_no_more_calls_than_before_versions_had_spans_and_reason
                 sys.setprofile(None)
     assert calls[1] <= 115, "109 when a version was one span, and 124 later"
     assert calls[41] - calls[1] <= 40 * 25, "23 for each version, and 29 later"
+
+
+def test_what_a_walk_looks_up_together_is_what_each_read_says_by_itself(root_seed: int) -> None:
+    draw = random.Random(root_seed)
+    with new_store() as db:
+        homes = [db.create("Place", f"home {end}", valid_from=day(0), valid_to=day(end)).ref for end in (9, 5)]
+        notes = [
+            db.create("Note", f"note {at}", world=homes[at % 2], valid_from=day(0), resolve=False).ref
+            for at in range(16)
+        ]
+        assert db.link(homes[0], "contains", notes[1], valid_from=day(0))
+        before = db.head().seq
+        for kind in ("derived_from", "contradicts", "refers_to"):
+            for _ in range(3):
+                assert db.link(draw.choice(notes[4:]), kind, draw.choice(notes[:4]), valid_from=day(0))
+        for seq, at in [(before, 1), (None, 1), (None, 6), (None, 10)] * 2:
+            start = db.view(seq=seq, valid=day(at)).query(seeds=notes).traverse("contains", direction="in")
+            walked = start.traverse("contains").run().nodes
+            with worlddb.open(db.path, embedder=None) as other:
+                alone = other.view(seq=seq, valid=day(at))
+                assert list(walked) == [alone.get(world.ref) for world in walked]
+            assert len(walked) == {1: 16, 6: 9, 10: 0}[at]
 
 
 def test_what_is_kept_of_a_world_without_edges_is_true_of_its_commit_and_its_times_alone() -> None:
