@@ -9,7 +9,7 @@ from time import perf_counter, process_time
 from typing import Any, Final, NamedTuple
 
 from bench._report import p50
-from bench._workload import WORLD_EVERY, Loader, words
+from bench._workload import WORLD_EVERY, Kept, Loader, words
 from worlddb import UnknownReference, View
 
 _QUESTION_WORDS: Final = 3
@@ -49,7 +49,7 @@ EXACT: Final[dict[str, Shape]] = {
 class Questions:
     """Draws questions about the first ``nodes`` worlds of a store."""
 
-    def __init__(self, view: View, loader: Loader, nodes: int, seed: int) -> None:
+    def __init__(self, view: View, loader: Loader | Kept, nodes: int, seed: int) -> None:
         self._draw = random.Random(seed)
         self._loader = loader
         self._nodes = nodes
@@ -77,7 +77,7 @@ class Questions:
         return words(self._draw, _QUESTION_WORDS)
 
 
-def known_nodes(view: View, loader: Loader, nodes: int) -> int:
+def known_nodes(view: View, loader: Loader | Kept, nodes: int) -> int:
     """How many of the first ``nodes`` worlds of a store had been made by the moment of a view."""
 
     def is_later(position: int) -> bool:

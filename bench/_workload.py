@@ -13,6 +13,9 @@ from typing import Any, Final, NamedTuple
 
 import worlddb
 from worlddb import Batch, Database, ManualClock, Pending, SeededEntropy
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import ROOT_NODE
 
 SHARES: Final = {
     "refers_to": 55,
@@ -33,6 +36,9 @@ WORLD_EVERY: Final = 40
 """One node in so many is a world that others are put into."""
 
 CONTENT_WORDS: Final = 12
+
+FIRST_NODE: Final = ROOT_NODE + 1
+"""The number that the tables give the first node of a load."""
 
 _SYMMETRIC: Final = frozenset({"same_as", "contradicts"})
 _FREE: Final = frozenset({"refers_to", "implies"})
@@ -199,6 +205,22 @@ class Loader:
         """The id of the node at a position."""
         start = position * self._ID_BYTES
         return bytes(self._ids[start : start + self._ID_BYTES])
+
+
+class Kept:
+    """The nodes of a store that a load has left, by their positions; and how many nodes and events there are."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        with db._env.read() as txn:
+            self.nodes = Tables(txn).progress().next_node - FIRST_NODE
+            log = LmdbLog(txn)
+            self.events = sum(log.header(seq).event_count for seq in range(2, log.head().seq + 1))
+
+    def ref(self, position: int) -> bytes:
+        """The id of the node at a position."""
+        with self._db._env.read() as txn:
+            return Tables(txn).node(FIRST_NODE + position).lineage
 
 
 def _create(tx: Batch, node: NewNode, at: Any) -> Pending:

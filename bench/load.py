@@ -13,6 +13,9 @@ and each key once: what that order is worth is the engine's work and not the loo
 A row is a pair to the floor, also where the engine packs many into one. Peak memory, and the bytes that LMDB writes,
 are measured in a process of their own, that does nothing else. ``--pages`` also says, of its last commit, which table
 wrote how many pages (bench/_pages.py).
+
+``--keep PATH`` only loads, into a store that stays, and says what each part of so many writes took. A load of millions
+takes an hour; `bench.reads`, `bench.commits` and `bench.open` take the store that it leaves (``--store``).
 """
 
 from __future__ import annotations
@@ -21,15 +24,16 @@ import argparse
 import gc
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from time import perf_counter, process_time
+from time import perf_counter, process_time, thread_time
 from typing import Any, NamedTuple
 
 from bench._arrival import by_arrival
 from bench._floor import Floor, same_rows
-from bench._memory import AnonPeak
+from bench._memory import AnonPeak, anon_bytes
 from bench._pages import by_table, pages_of
 from bench._recording import commits, recorded
 from bench._report import parser, positive, report
@@ -58,9 +62,27 @@ class Alone(NamedTuple):
     pages: dict[str, Counter[str]] | None
 
 
+class Part(NamedTuple):
+    """What so many writes of a load took."""
+
+    writes: int
+    writer_us: float
+    cpu_us: float
+    """Of the processor, a write: the thread that writes, and all threads."""
+    clock_us: float
+    written: float
+    """Bytes that were handed to files, a write."""
+    bytes: float
+    """Bytes of data file a write, of all writes so far."""
+    anon_bytes: int
+
+
 def main() -> None:
     arguments = _arguments()
     sizes = Sizes(arguments.seed, arguments.nodes, arguments.edges, arguments.batch, arguments.pages)
+    if arguments.keep is not None:
+        _report_kept(arguments, sizes)
+        return
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
         result = measure(Path(folder), sizes)
     rows = [
@@ -98,9 +120,47 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--nodes", type=positive, default=20_000)
     arguments.add_argument("--edges", type=int, default=80_000)
     arguments.add_argument("--batch", type=positive, default=10_000, help="commands a commit")
+    arguments.add_argument("--keep", metavar="PATH", type=Path, help="only load, into a store at PATH that stays")
+    arguments.add_argument("--every", type=positive, default=200_000, help="writes in a part (with --keep)")
     arguments.add_argument("--pages", action="store_true", help="say which table wrote how many pages")
     arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
     return arguments.parse_args()
+
+
+def _report_kept(arguments: argparse.Namespace, sizes: Sizes) -> None:
+    if arguments.keep.exists():
+        raise SystemExit(f"{arguments.keep} is there already: give a path where nothing is")
+    with AnonPeak() as peak:
+        parts = [part._asdict() for part in kept(arguments.keep, sizes, arguments.every)]
+    result = {"parts": parts, "peak_anon_bytes": peak.bytes, "nodes": sizes.nodes, "edges": sizes.edges}
+    first, last = parts[0], parts[-1]
+    result["last_to_first"] = round(first["writer_us"] / last["writer_us"], 3)
+    notes = (
+        f"By processor time of the writing thread, the last part has {result['last_to_first']} of the rate of the"
+        f" first; peak anonymous memory {peak.bytes / 2**20:.0f} MiB.",
+    )
+    columns = ("writes", "writer, µs", "all threads, µs", "clock, µs", "written, bytes", "file, bytes", "anon, MiB")
+    rows = [(*list(part.values())[:-1], part["anon_bytes"] >> 20) for part in parts]
+    report(arguments, "load", result, columns, rows, notes)
+
+
+def kept(path: Path, sizes: Sizes, every: int) -> Iterator[Part]:
+    """Write the whole mix once into a store that stays; what each part of it took, drawing it apart."""
+    with open_seeded(path, sizes.seed) as db:
+        loader, done, part, before = Loader(db), 0, 0, _written_bytes()
+        took = [0.0] * 3
+        for operations in Mix(*sizes[:3]).batches(sizes.batch):
+            began = thread_time(), process_time(), perf_counter()
+            loader.commit(operations)
+            ended = thread_time(), process_time(), perf_counter()
+            took = [known + end - begin for known, begin, end in zip(took, began, ended, strict=True)]
+            done, part = done + len(operations), part + len(operations)
+            if part >= every or done == sizes.nodes + sizes.edges:
+                written, size = _written_bytes(), (path / DATA_FILE).stat().st_size
+                writer, cpu, clock = [round(1e6 * seconds / part, 1) for seconds in took]
+                handed, a_write = round((written - before) / part, 1), round(size / done, 1)
+                yield Part(done, writer, cpu, clock, handed, a_write, anon_bytes())
+                took, part, before = [0.0] * 3, 0, written
 
 
 def measure(folder: Path, sizes: Sizes) -> dict[str, Any]:

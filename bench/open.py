@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from bench._report import p50, p95, parser, positive, report
-from bench._workload import CONTENT_WORDS, open_seeded, words
+from bench._workload import CONTENT_WORDS, Kept, open_seeded, words
 
 _EVENTS_A_CREATE: Final = 2
 _CREATES_A_COMMIT: Final = 100
@@ -54,6 +54,7 @@ def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     arguments.add_argument("--small", type=positive, default=100, help="events in the small store")
     arguments.add_argument("--large", type=positive, default=100_000, help="events in the large store")
+    arguments.add_argument("--store", type=Path, metavar="PATH", help="a store of `bench.load --keep` as the large one")
     arguments.add_argument("--runs", type=positive, default=15)
     arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
     return arguments.parse_args()
@@ -62,7 +63,13 @@ def _arguments() -> argparse.Namespace:
 def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """Build both stores, then open them in turn."""
     draw = random.Random(arguments.seed)
-    stores = [_build(folder / str(number), n, draw) for number, n in enumerate((arguments.small, arguments.large))]
+    stores = [_build(folder / "small", arguments.small, draw)]
+    if arguments.store is None:
+        stores.append(_build(folder / "large", arguments.large, draw))
+    else:
+        with open_seeded(arguments.store, arguments.seed, create=False) as db:
+            kept = Kept(db)
+            stores.append(Store(kept.events, arguments.store, kept.ref(draw.randrange(kept.nodes)).hex()))
     samples: list[list[dict[str, float]]] = [[], []]
     for _ in range(arguments.runs):
         for store, taken in zip(stores, samples, strict=True):

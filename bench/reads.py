@@ -15,6 +15,9 @@ how many times as long the reads of the present take in the large one.
 Shapes whose name ends in `_confined` are asked through one view that is confined to a world, about what is inside;
 those in `_inside` ask the same of a view that is not. `recall_exact_confined_first` makes a view each time, as a
 server does (see `bench.confined`).
+
+`--store PATH` asks a store that `bench.load --keep` has left instead of loading one, and `--only NAME ...` asks these
+shapes alone; without `vector` and `recall` among them nothing is embedded.
 """
 
 from __future__ import annotations
@@ -28,9 +31,9 @@ from statistics import fmean
 from typing import Any, Final
 
 from bench._meaning import WordDirections
-from bench._questions import EXACT, SHAPES, Questions, Times, known_nodes, ratio_of, side_by_side
+from bench._questions import EXACT, SHAPES, Questions, Shape, Times, known_nodes, ratio_of, side_by_side
 from bench._report import p50, p95, parser, positive, report, rounded
-from bench._workload import Loader, load, words
+from bench._workload import Kept, Loader, load, open_seeded, words
 from worlddb import Database, View, World
 
 MOMENTS: Final = (5, 50, 95)
@@ -38,6 +41,7 @@ MOMENTS: Final = (5, 50, 95)
 EXACT_SAMPLES: Final = 3
 GROWING: Final = ("get", "edges_out", "bm25", "vector", "recall")
 """Reads of which it is said how they grow with the store."""
+_EMBEDDED: Final = frozenset({"vector", "recall"})
 _EDGES_A_NODE: Final = 4
 _BATCH: Final = 1_000
 _WARM_UP: Final = 3
@@ -48,7 +52,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
         small = None
         if arguments.beside is not None:
-            given = argparse.Namespace(**{**vars(arguments), "nodes": arguments.beside, "confined": False})
+            given = argparse.Namespace(
+                **{**vars(arguments), "nodes": arguments.beside, "confined": False, "store": None}
+            )
             small = measure(Path(folder) / "small", given)
         result = measure(Path(folder), arguments)
         if small is not None:
@@ -59,7 +65,7 @@ def main() -> None:
     ]
     notes = [
         f"{result['nodes']:,} nodes, {result['edges']:,} edges, {result['events']:,} events, "
-        f"{result['commits']:,} commits; recall@10 of the vector index {result['recall_at_10']}.",
+        f"{result['commits']:,} commits; recall@10 of the vector index {result.get('recall_at_10', 'not asked')}.",
         f"The dearest read of the past: {result['largest_ratio']['unranked']} times the present unranked, "
         f"{result['largest_ratio']['ranked']} times ranked.",
     ]
@@ -81,6 +87,8 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument(
         "--beside", type=positive, metavar="N", help="the same in a store of N nodes, and how it grows"
     )
+    arguments.add_argument("--store", type=Path, metavar="PATH", help="ask a store that `bench.load --keep` has left")
+    arguments.add_argument("--only", nargs="+", choices=sorted(SHAPES), help="ask these shapes alone")
     arguments.add_argument("--dir", help="where the store is made (default: the system's temporary folder)")
     return arguments.parse_args()
 
@@ -88,16 +96,25 @@ def _arguments() -> argparse.Namespace:
 def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """Load, embed, catch up, then ask every shape its questions."""
     edges = arguments.nodes * _EDGES_A_NODE
-    db, loader = load(folder / "store", arguments.seed, arguments.nodes, edges, _BATCH, embedder=WordDirections())
+    loader: Loader | Kept
+    if arguments.store is None:
+        db, loader = load(folder / "store", arguments.seed, arguments.nodes, edges, _BATCH, embedder=WordDirections())
+    else:
+        db = open_seeded(arguments.store, arguments.seed, create=False, embedder=WordDirections())
+        loader = Kept(db)
+        arguments.nodes, edges = loader.nodes, db.view().counts()["edges"]
     with db:
         loaded, first = db.head().seq, Times([], [])
         first.take(db.view().recall, words(random.Random(arguments.seed), 3), lanes=("text",))
-        embedded = db.embed().embedded
+        embeds = arguments.only is None or not _EMBEDDED.isdisjoint(arguments.only)
+        embedded = db.embed().embedded if embeds else 0
         assert db.catch_up(), "nobody else has the indexes of this store"
         taken, ratios = _past_and_present(db, loader, loaded, arguments)
-        found = _share_found(db.view(), Questions(db.view(), loader, arguments.nodes, arguments.seed), arguments)
         result: dict[str, Any] = {"nodes": arguments.nodes, "edges": edges, "commits": db.head().seq}
-        result |= {"events": loader.events + embedded, "recall_at_10": found}
+        result["events"] = loader.events + embedded
+        if arguments.only is None:
+            questions = Questions(db.view(), loader, arguments.nodes, arguments.seed)
+            result["recall_at_10"] = _share_found(db.view(), questions, arguments)
         if arguments.confined:
             taken |= _confined(db.view(), loader, arguments)
             result["confined_worlds"] = db.view().confined(loader.ref(0)).counts()["worlds"]
@@ -107,8 +124,8 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         "p95_ms": {name: rounded(p95(times.clock_ms)) for name, times in taken.items()},
         "ratio": ratios,
         "largest_ratio": {
-            "unranked": max(ratio for name, ratio in ratios.items() if name not in ranked and "exact" not in name),
-            "ranked": max(ratios[name] for name in ranked),
+            "unranked": max((ratios[name] for name in ratios.keys() - ranked if "exact" not in name), default=0),
+            "ranked": max((ratios[name] for name in ratios.keys() & ranked), default=0),
         },
         "samples": {name: len(times.clock_ms) for name, times in taken.items()},
         "processor_p50_ms": {name: rounded(p50(times.processor_ms)) for name, times in taken.items()},
@@ -125,11 +142,18 @@ def _growth(small: dict[str, Any], large: dict[str, Any]) -> dict[str, dict[str,
             "processor_p50": rounded(large["processor_p50_ms"][name] / small["processor_p50_ms"][name], 2),
         }
         for name in GROWING
+        if name in small["p95_ms"]
     }
 
 
+def _asked(arguments: argparse.Namespace) -> dict[str, Shape]:
+    if arguments.only is None:
+        return SHAPES | EXACT
+    return {name: SHAPES[name] for name in arguments.only}
+
+
 def _past_and_present(
-    db: Database, loader: Loader, loaded: int, arguments: argparse.Namespace
+    db: Database, loader: Loader | Kept, loaded: int, arguments: argparse.Namespace
 ) -> tuple[dict[str, Times], dict[str, float]]:
     """The times of every shape in the present and at each moment, and what the past costs as a multiple."""
     taken: dict[str, Times] = {}
@@ -138,7 +162,7 @@ def _past_and_present(
     for moment in MOMENTS:
         past = db.view(seq=max(2, loaded * moment // 100))
         questions = Questions(past, loader, known_nodes(past, loader, arguments.nodes), arguments.seed + moment)
-        for name, shape in (SHAPES | EXACT).items():
+        for name, shape in _asked(arguments).items():
             exact = name in EXACT
             samples, warm_up = (arguments.exact_samples, 0) if exact else (arguments.samples, _WARM_UP)
             taken[name], taken[f"{name}_past_{moment}"] = side_by_side(shape, (now, past), questions, samples, warm_up)
@@ -157,7 +181,7 @@ def _share_found(view: View, questions: Questions, arguments: argparse.Namespace
     return rounded(fmean(shares), 3)
 
 
-def _confined(now: View, loader: Loader, arguments: argparse.Namespace) -> dict[str, Times]:
+def _confined(now: View, loader: Loader | Kept, arguments: argparse.Namespace) -> dict[str, Times]:
     """The same questions about what lies inside the first world, asked from inside and from outside."""
     draw = random.Random(arguments.seed)
     confined = now.confined(loader.ref(0))

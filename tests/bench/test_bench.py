@@ -105,6 +105,7 @@ SPAWN = ("load",)
 """Programs that import themselves again in processes that they start."""
 
 CONFINED_SHAPES = {"get", "find_by_name", "children", "edges_both", "recall"}
+PAST = ("", "_past_5", "_past_50", "_past_95")
 READ_SHAPES = {"get", "find_by_name", "children", "edges_out", "edges_both", "traversal"}
 READ_SHAPES |= {"bm25", "vector", "recall", "recall_in_world", "recall_exact"}
 
@@ -255,6 +256,20 @@ def test_commits_compares_both_durabilities_by_numbers_of_threads() -> None:
     told = run("commits", "--nodes", "20", "--commits", "6", "--threads", "1", "3")["threads"]
     assert isinstance(told, dict) and told.keys() == {"1", "3"}
     assert all(min(row["commit_per_s"], row["group_per_s"], row["ratio"]) > 0 for row in told.values())
+
+
+def test_a_load_leaves_a_store_that_other_programs_measure(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    parts = run("load", *SMALL, "--batch", "50", "--keep", str(store), "--every", "100")["parts"]
+    assert isinstance(parts, list) and [part["writes"] for part in parts] == [100, 180]
+    assert all(min(part[name] for name in part) > 0 for part in parts)
+    written = run("commits", "--store", str(store), "--commits", "3")
+    assert written["nodes"] == 60 and written["ratio"] > 0
+    read = run("reads", "--store", str(store), "--only", "get", "bm25", "--samples", "2", "--no-confined")
+    assert read["nodes"] == 60 and isinstance(read["p95_ms"], dict)
+    assert read["p95_ms"].keys() == {f"{name}{past}" for name in ("get", "bm25") for past in PAST}
+    opened = run("open", "--store", str(store), "--small", "4", "--runs", "1")["large"]
+    assert isinstance(opened, dict) and opened["events"] == read["events"]
 
 
 def test_reads_answer_every_shape_in_the_present_and_at_three_moments_of_the_past() -> None:
