@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import lmdb
 import pytest
@@ -411,6 +412,29 @@ def test_a_merge_waits_for_a_commit_that_has_merged_less(
         assert len(table.runs) == 6 and dict(table.scan(b"")) == rows
         assert table.pack() == 60
         assert len(table.runs) == 1 and dict(table.scan(b"")) == rows
+
+
+def test_few_looks_go_into_a_run_in_vain_and_a_filter_of_one_bit_each_is_read_as_before() -> None:
+    keys = [hashlib.sha256(b"%d" % number).digest()[:16] for number in range(4_000)]
+    here, absent = keys[:2_000], keys[2_000:]
+    with environment() as env, env.begin(write=True) as txn:
+        table = packed_runs.PackedTable(txn, FIRST, 0, (16,), False, [], (16, 8))
+        for key in here:
+            table.put(key, key[:8])
+        table.pack()
+        assert sum(bool(table._holding(key)) for key in absent) < 60
+        (each,) = table._holding_each(absent)
+        assert each[1] == [key for key in absent if table._holding(key)]
+        (run,) = table.runs
+        many = 8 * len(txn.get(table._place(packed_runs.FILTERS, run.number)))
+        bits = bytearray(many // 8)
+        for at in (crc32(key) % many for key in here):
+            bits[at >> 3] |= 1 << (at & 7)
+        txn.put(table._place(packed_runs.FILTERS, run.number), bytes(bits))
+        table.runs[0] = run._replace(filter=packed_runs._digest(bytes(bits)))
+        assert table.get_each(here) == [table.get(key) for key in here] == [key[:8] for key in here]
+        assert 100 < sum(bool(table._holding(key)) for key in absent) < 240
+        assert list(table.faults()) == []
 
 
 @pytest.mark.usefixtures("small_runs")

@@ -8,9 +8,9 @@ transaction of a commit.
 
 | first byte | rest of the key | value |
 |---|---|---|
-| 0xF0 | | msgpack ``{table: [[number, rows, digest of the filter], …]}``, the oldest run first |
+| 0xF0 | | msgpack ``{table: [[number, rows, 0x03 and digest of the filter], …]}``, the oldest run first |
 | 0xF0 | table's byte, u32 run, what sets the page apart from the one before | a page, see below |
-| 0xF1 | table's byte, u32 run | filter: one bit for each group of keys, by its CRC |
+| 0xF1 | table's byte, u32 run | filter: three bits for each group of keys, by its CRC; without that 0x03 the first |
 
 A page is msgpack ``[keys, values]``. Rows of one length are columns of bytes instead, most of which are the same all
 over a page: u16 how many rows, a bit for each column (the lowest first) that is set if the rows differ in it, the bytes
@@ -79,6 +79,11 @@ _MANY: Final = 8
 """From so many looks on each run is gone through once for all of them."""
 _AT_ONCE: Final = 1_024
 _MOST_FILTER_BYTES: Final = 64 << 20
+_SPREAD: Final = (1, 0x9E3779B1, 0x85EBCA77)
+"""By what a CRC is multiplied for each of its bits in a filter. With three one look in a hundred for what a run has not
+goes into it in vain; with one, of as many in all, it was one in twelve."""
+_THREE_BITS: Final = b"\x03"
+_DIGEST_BYTES: Final = 16
 
 Page = tuple[list[bytes], list[bytes]]
 """Sorted keys, and their values."""
@@ -318,7 +323,7 @@ _NO_PAGE: Final = _ListPage([], [])
 
 
 class Run(NamedTuple):
-    """Rows that were packed together; ``filter`` is the digest of their filter."""
+    """Rows that were packed together; ``filter`` is the digest of their filter, and how many bits that has of each."""
 
     number: int
     rows: int
@@ -497,12 +502,13 @@ class PackedTable(write_buffer.Table):
     def _holding(self, prefix: bytes) -> list[Run]:
         """The runs that may hold a key that begins so, the newest first."""
         crcs = [crc32(prefix[:size]) for size in self._filtered if len(prefix) >= size]
+        marks = [crc * factor & 0xFFFFFFFF for factor in _SPREAD for crc in crcs]
         found = []
         for run in reversed(self.runs):
             bits = _filters.get(run.filter) or self._read_filter(run)
             many = len(bits) * 8
-            for crc in crcs:
-                at = crc % many
+            for mark in marks if len(run.filter) > _DIGEST_BYTES else crcs:
+                at = mark % many
                 if not bits[at >> 3] >> (at & 7) & 1:
                     break
             else:
@@ -518,14 +524,15 @@ class PackedTable(write_buffer.Table):
         for run in reversed(self.runs):
             bits = _filters.get(run.filter) or self._read_filter(run)
             stored, held = np.frombuffer(bits, dtype=np.uint8), np.ones(len(prefixes), dtype=np.uint8)
-            for crc in crcs:
-                at = crc % (len(bits) * 8)
-                held &= stored[at >> 3] >> (at & 7)
+            for factor in _SPREAD if len(run.filter) > _DIGEST_BYTES else _SPREAD[:1]:
+                for crc in crcs:
+                    at = crc * np.uint32(factor) % np.uint32(len(bits) * 8)
+                    held &= stored[at >> 3] >> (at & 7)
             yield run, list(compress(prefixes, (held & 1).tolist()))
 
     def _read_filter(self, run: Run) -> bytes:
         stored: bytes | None = self._txn.get(self._place(FILTERS, run.number))  # type: ignore[assignment]
-        if not stored or _digest(stored) != run.filter:
+        if not stored or _digest(stored) != run.filter[-_DIGEST_BYTES:]:
             raise _damaged(f"the filter of packed run {run.number} is not what was written")
         _keep_filter(run.filter, stored)
         return stored
@@ -825,7 +832,7 @@ class PackedTable(write_buffer.Table):
     def _list_run(self, number: int, rows: int, groups: Sequence[Crcs]) -> None:
         stored = _filter_of(groups)
         self._txn.put(self._place(FILTERS, number), stored)
-        found = _digest(stored)
+        found = _THREE_BITS + _digest(stored)
         _keep_filter(found, stored)
         self.runs.append(Run(number, rows, found))
 
@@ -833,7 +840,7 @@ class PackedTable(write_buffer.Table):
         """What a look for one row could be led astray by, though a scan of all is not."""
         for run in self.runs:
             stored: bytes | None = self._txn.get(self._place(FILTERS, run.number))  # type: ignore[assignment]
-            if not stored or _digest(stored) != run.filter:
+            if not stored or _digest(stored) != run.filter[-_DIGEST_BYTES:]:
                 yield f"the filter of packed run {run.number} is not what was written"
             place, last = self._place(RUNS_KEY, run.number), b""
             for page in self._page_keys(place):
@@ -907,12 +914,13 @@ def _merged_rows(readers: Sequence[Iterator[Rows]], fixed: tuple[int, int]) -> I
 
 
 def _filter_of(groups: Sequence[Crcs]) -> bytes:
-    """A bit for each of some CRCs, among twelve times as many."""
+    """Three bits for each of some CRCs, among twelve times as many."""
     import numpy as np  # Most processes read and write no packed rows.
 
     crcs = np.concatenate(groups)
     bits = np.zeros((len(crcs) * 12 // 8 + 1) * 8, dtype=np.uint8)
-    bits[crcs % len(bits)] = 1
+    for factor in _SPREAD:
+        bits[crcs * np.uint32(factor) % np.uint32(len(bits))] = 1
     return np.packbits(bits, bitorder="little").tobytes()
 
 
@@ -1033,7 +1041,7 @@ def _whole(parts: Sequence[Rows]) -> Rows:
 
 
 def _digest(stored: bytes) -> bytes:
-    return blake3(stored).digest(16)
+    return blake3(stored).digest(_DIGEST_BYTES)
 
 
 def _keep_filter(digest: bytes, stored: bytes) -> None:

@@ -126,7 +126,7 @@ class KnownWorlds:
             self.joins.append((source, target, when))
 
     def rehashed(self, stored: Mapping[int, bytes], containers: Mapping[int, list[int]]) -> None:
-        """Note the new hashes of worlds that were there before, and of those that hold something; and what is around."""
+        """Note the new hashes of worlds that were there before or hold something, and which worlds contain those."""
         self.hashes.update(stored)
         self.containers.update(containers)
         for held in (self.hashes, self.containers):
