@@ -1353,8 +1353,8 @@ class Batch(WriteCalls):
                 self._commands, self._idempotency_key, look=self._look, has_texts=self._has_texts
             )
             self._receipt.raise_if_refused()
-            notes = dict.fromkeys((*self._receipt.notes, *self._notes))
-            self._receipt = msgspec.structs.replace(self._receipt, notes=tuple(notes))
+            notes = (*self._receipt.notes, *dict.fromkeys(self._notes))
+            self._receipt = msgspec.structs.replace(self._receipt, notes=notes)
 
     @property
     def receipt(self) -> outcome.Receipt:
