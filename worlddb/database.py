@@ -1003,9 +1003,11 @@ class Database(WriteCalls):
         """The named moments, in the order they were set."""
         return self.view().bookmarks()
 
-    def proposals(self, *, status: str | None = "pending") -> list[Proposal]:
+    def proposals(
+        self, *, status: str | None = "pending", limit: int | None = None, after: Any = None
+    ) -> list[Proposal]:
         """Staged identities; ``status=None`` for decided ones too."""
-        return self.view().proposals(status=status)
+        return self.view().proposals(status=status, limit=limit, after=after)
 
     def log(self, first: int = 1, last: int | None = None, *, ref: Any = None) -> Iterator[Entry]:
         """The journal: events as a person reads them; with ``ref``, only those that name it."""

@@ -5,13 +5,17 @@ erasure, and so that a view confined to a world learns nothing of others.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from msgspec import structs
 
 from worlddb.log.model import blobs, events, times
+from worlddb.projections.tables.apply import log_marks
 from worlddb.projections.tables.reads import asof, table_reads
+from worlddb.projections.tables.storage.proposal_rows import Staged
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import (
     ROOT_NODE,
     STATUS_NAMES,
@@ -503,11 +507,52 @@ def proposal(
     )
 
 
-def staged_until(snapshot: visible.VisibleSnapshot, seq: int) -> list[tuple[bytes, ProposalRow]]:
-    """The proposals known at a commit, in the order in which they were staged."""
-    known = sorted(staged for staged in snapshot.tables.staged() if staged.seq <= seq)
-    rows = ((staged.proposal, snapshot.tables.proposal(staged.proposal)) for staged in known)
-    return [(proposal, row) for proposal, row in rows if row is not None]
+class StagingOrder:
+    """The proposals of a store in the order in which they were staged, kept from one read to the next.
+
+    None ever goes, so that as many as before are the same ones.
+    """
+
+    def __init__(self, place: object) -> None:
+        self._kept: tuple[int, list[Staged]] = 0, []
+
+    def of(self, tables: Tables) -> list[Staged]:
+        """All of them, as the tables of the whole store have them."""
+        totals = log_marks.totals(tables)
+        count, found = self._kept
+        if totals is None or totals.proposals != count:
+            found = sorted(tables.staged())
+            self._kept = len(found), found
+        return found
+
+    def write(self) -> None:
+        """It is kept in memory alone."""
+
+
+def staged_until(
+    snapshot: visible.VisibleSnapshot,
+    seq: int,
+    status: str | None = None,
+    after: tuple[bytes, ProposalRow] | None = None,
+) -> Iterator[tuple[bytes, ProposalRow]]:
+    """The proposals known at a commit, of one status if it is given, in the order in which they were staged.
+
+    With ``after`` those behind that one: what comes before it takes no time.
+    """
+    whole = snapshot.whole
+    kept = None if whole is None else snapshot.kept_between(StagingOrder)
+    known = sorted(snapshot.tables.staged()) if whole is None or kept is None else kept.of(whole.tables)
+    first = 0
+    if after is not None:
+        proposal, row = after
+        first = bisect_left(known, (row.seq,))
+        first = next((at + 1 for at in range(first, len(known)) if known[at].proposal == proposal), len(known))
+    for staged in known[first : bisect_left(known, (seq + 1,))]:
+        found = snapshot.tables.proposal(staged.proposal)
+        if found is None:
+            continue
+        if status is None or STATUS_NAMES[asof.decision_at(snapshot.tables, staged.proposal, found, seq)[0]] == status:
+            yield staged.proposal, found
 
 
 class _EndedAround(dict[int, int | None]):

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from io import BytesIO
-from itertools import islice
+from itertools import chain, islice
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from worlddb.log.model import errors, ids, limits, times
 from worlddb.projections.indexes.composition import ATTENTION
 from worlddb.projections.tables.reads import asof, table_reads
-from worlddb.projections.tables.storage.schema import ROOT_NODE, STATUS_NAMES
+from worlddb.projections.tables.storage.schema import ROOT_NODE, STATUS_NAMES, ProposalRow
 from worlddb.query.history.journal import Entry, LastTold, journal
 from worlddb.query.question.question import CONVEX, DEFAULT_K, LANES, TEXT, Question, Request
 from worlddb.query.reads import adjacency, build, store_facts, world_lookup
@@ -51,6 +51,8 @@ LARGEST: Final = 2**63 - 1
 """The largest number that a read is asked for."""
 MOST_OF_A_PAGE: Final = 1_000
 """Up to how many worlds are listed as a page of them is."""
+_FIRST_PAGE: Final = 64
+"""How many are looked at first where nobody says how many are wanted; then twice as many, and so on."""
 
 
 class View:
@@ -757,11 +759,31 @@ class View:
             found = {place.edge: (place, row) for edges in each for place, row in edges}
             return [build.edge(snapshot, *found[edge], self.moment) for edge in sorted(found)]
 
-    def contradictions(self, *, world: Any = None) -> Iterator[tuple[records.World, records.World]]:
+    def contradictions(
+        self, *, world: Any = None, after: tuple[Any, Any] | None = None
+    ) -> Iterator[tuple[records.World, records.World]]:
         """The pairs of worlds that contradict each other while both hold, each once, the first in log order.
 
-        With ``world``, those of which one side lies inside of it. Reads all worlds that it looks among.
+        With ``world``, those of which one side lies inside of it; with ``after`` those behind that pair. Reads the
+        worlds from there on, as far as it is asked.
         """
+        if self.unify:
+            yield from self._contradictions_of_identities(world, after)
+            return
+        first, second = (None, None) if after is None else map(self.reference_of, after)
+        begun = None if first is None else self.get(first)
+        for one in chain(() if begun is None else (begun,), self._found_behind(world, first)):
+            listed = one.conflicts
+            if one is begun and second in listed:
+                listed = listed[listed.index(second) + 1 :]
+            for ref in listed:
+                other = None if self._comes_before(ref, one.ref, world) else self.get(ref)
+                if other is not None:
+                    yield one, other
+
+    def _contradictions_of_identities(self, world: Any, after: object) -> Iterator[tuple[records.World, records.World]]:
+        if after is not None:
+            raise errors.InputError("after is given where identities are seen as one", "List without unify")
         done: set[frozenset[str]] = set()
         for one in self.find(world=world):
             for ref in one.conflicts:
@@ -770,6 +792,26 @@ class View:
                 if other is not None:
                     done.add(pair)
                     yield one, other
+
+    def _found_behind(self, world: Any, after: str | None) -> Iterator[records.World]:
+        """What :meth:`find` gives, behind a world, page by page."""
+        wanted = _FIRST_PAGE
+        while True:
+            found = self.find(world=world, limit=wanted, after=after)
+            yield from found
+            if len(found) < wanted:
+                return
+            after, wanted = found[-1].ref, min(2 * wanted, MOST_OF_A_PAGE)
+
+    def _comes_before(self, ref: str, other: str, world: Any) -> bool:
+        """Whether :meth:`find` gives a world, and before another one."""
+        with self._snapshot() as snapshot:
+            node = self._named(snapshot, ref)
+            if node >= self._named(snapshot, other):
+                return False
+            wanted = Wanted(None, None, self._node(snapshot, world), after=node - 1)
+            found = find(snapshot, self.spec, wanted, include_superseded=False, period=None, memories=True)
+            return any(each.ref == ref for each in islice(found, 1))
 
     def containers(self, ref: Any) -> list[str]:
         """References of the worlds that contain a world directly, in log order."""
@@ -866,25 +908,34 @@ class View:
         through = self.seq if last is None else min(last, self.seq)
         return journal(self._window.reader, first, through, wanted, place=self._window.place, skip=skip)
 
-    def proposals(self, *, status: str | None = "pending") -> list[records.Proposal]:
-        """Proposals in the order they were staged; ``status=None`` for all of them."""
+    def proposals(
+        self, *, status: str | None = "pending", limit: int | None = None, after: Any = None
+    ) -> list[records.Proposal]:
+        """Proposals in the order they were staged; ``status=None`` for all of them.
+
+        At most ``limit`` of them, and those behind the proposal ``after``, the last one of the page before.
+        """
         if status is not None and status not in STATUS_NAMES:
             raise errors.InputError(
                 f"There is no status {errors.shown(status)}", f"Give one of: {', '.join(STATUS_NAMES)}, or None"
             )
+        most = None if limit is None else limits.checked_number(limit, "limit", 0, LARGEST)
         with self._snapshot() as snapshot:
-            known = build.staged_until(snapshot, self.seq)
-            made = [build.proposal(snapshot, found, row, self.seq) for found, row in known]
-        return [record for record in made if status in (None, record.status)]
+            behind = None if after is None else self._staged(snapshot, after)
+            known = islice(build.staged_until(snapshot, self.seq, status, behind), most)
+            return [build.proposal(snapshot, found, row, self.seq) for found, row in known]
 
     def proposal(self, ref: Any) -> records.Proposal:
         """One proposal, whatever was decided about it, by its full reference."""
         with self._snapshot() as snapshot:
-            identifier = ids.as_ref(ref)
-            row = snapshot.tables.proposal(identifier) if isinstance(identifier, bytes) else None
-            if row is None or row.seq > self.seq or not isinstance(identifier, bytes):
-                raise errors.UnknownReference(f"There is no proposal {str(ref)[:80]!r}", "List them with proposals()")
-            return build.proposal(snapshot, identifier, row, self.seq)
+            return build.proposal(snapshot, *self._staged(snapshot, ref), self.seq)
+
+    def _staged(self, snapshot: visible.VisibleSnapshot, ref: Any) -> tuple[bytes, ProposalRow]:
+        identifier = ids.as_ref(ref)
+        row = snapshot.tables.proposal(identifier) if isinstance(identifier, bytes) else None
+        if row is None or row.seq > self.seq or not isinstance(identifier, bytes):
+            raise errors.UnknownReference(f"There is no proposal {str(ref)[:80]!r}", "List them with proposals()")
+        return identifier, row
 
     def equivalence_class(self, ref: Any) -> list[str]:
         """References of the worlds that accepted ``same_as`` edges make one, this one included.

@@ -27,6 +27,7 @@ from worlddb.memory_scopes import SCOPE, statements_of
 from worlddb.tools.mcp import answer_notes, tool_arguments, tool_results
 from worlddb.tools.mcp.session import Call, ResumedView, Session, in_passes
 
+_PROPOSAL_BYTES: Final = 32
 MAX_STEPS: Final = 50
 """Memories that ``memory_history`` follows along a chain of supersessions."""
 MAX_VERSIONS: Final = 100
@@ -112,9 +113,10 @@ def versions(session: Session, view: View, start: str) -> tool_results.Versions:
 
 def proposals(session: Session, given: tool_arguments.Proposals, call: Call) -> tool_results.Pairs:
     """``memory_proposals``."""
-    resumed = session.resume(given.cursor)
-    found = resumed.view.proposals(status=None if given.status == "all" else given.status)
-    page, cursor = resumed.page(found, given.limit)
+    resumed = session.resume(given.cursor, behind=_PROPOSAL_BYTES)
+    status = None if given.status == "all" else given.status
+    found = resumed.view.proposals(status=status, limit=given.limit + 1, after=resumed.behind.hex() or None)
+    page, cursor = resumed.page_after(found, given.limit, lambda each: bytes.fromhex(each.ref))
     return tool_results.Pairs(proposals=[tool_results.pair(proposal) for proposal in page], next_cursor=cursor)
 
 

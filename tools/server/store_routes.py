@@ -14,6 +14,8 @@ from worlddb.tools.server.client_desk import Desk
 from worlddb.tools.server.route import Asked, Reply, Route
 
 _PROPOSAL: Final = "/v1/proposals/{proposal}"
+_PROPOSAL_BYTES: Final = 32
+_WORLD_BYTES: Final = 16
 
 
 def health(desk: Desk, asked: Asked) -> Reply:
@@ -24,9 +26,10 @@ def health(desk: Desk, asked: Asked) -> Reply:
 def list_proposals(desk: Desk, asked: Asked) -> Reply:
     """Staged identities, in the order in which they were staged."""
     query: types.ListProposals = asked.query
-    resumed = desk.session.resume(query.cursor, most=MAX_EVENTS)
-    found = resumed.view.proposals(status=None if query.status == "all" else query.status)
-    page, cursor = resumed.page_behind(islice(found, resumed.offset, None), query.limit)
+    resumed = desk.session.resume(query.cursor, behind=_PROPOSAL_BYTES)
+    status = None if query.status == "all" else query.status
+    found = resumed.view.proposals(status=status, limit=query.limit + 1, after=resumed.behind.hex() or None)
+    page, cursor = resumed.page_after(found, query.limit, lambda each: bytes.fromhex(each.ref))
     told = [wire_values.proposal(each, commits=desk.commits) for each in page]
     return Reply({"proposals": told, "next_cursor": cursor})
 
@@ -53,11 +56,13 @@ def _decided(name: str) -> Callable[[Desk, Asked], Reply]:
 def list_conflicts(desk: Desk, asked: Asked) -> Reply:
     """The pairs of worlds that contradict each other while both hold."""
     query: types.ListConflicts = asked.query
-    resumed = desk.resumed(query.cursor, query)
+    resumed = desk.resumed(query.cursor, query, 2 * _WORLD_BYTES)
     view: View = resumed.view
     within = None if query.world is None else desk.ref(view, query.world)
-    found = islice(view.contradictions(world=within), resumed.offset, None)
-    page, cursor = resumed.page_behind(found, query.limit)
+    behind = resumed.behind[:_WORLD_BYTES].hex(), resumed.behind[_WORLD_BYTES:].hex()
+    found = view.contradictions(world=within, after=behind if resumed.behind else None)
+    taken = list(islice(found, query.limit + 1))
+    page, cursor = resumed.page_after(taken, query.limit, lambda pair: bytes.fromhex(pair[0].ref + pair[1].ref))
     told = [{"first": desk.shown(first), "second": desk.shown(second)} for first, second in page]
     return Reply({"conflicts": told, "next_cursor": cursor})
 
