@@ -4,6 +4,7 @@ Each takes the session, its checked arguments and the call, and returns one reco
 """
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -23,9 +24,9 @@ from worlddb import (
     read_recall_receipt,
     recall_receipt_text,
 )
-from worlddb.memory_scopes import SCOPE, statements_of
+from worlddb.memory_scopes import statements_of
 from worlddb.tools.mcp import answer_notes, tool_arguments, tool_results
-from worlddb.tools.mcp.session import Call, ResumedView, Session, in_passes
+from worlddb.tools.mcp.session import PLACE_BYTES, WORLD_BYTES, Call, ResumedView, Session, in_passes
 
 _PROPOSAL_BYTES: Final = 32
 MAX_STEPS: Final = 50
@@ -36,14 +37,14 @@ MAX_FINDINGS: Final = 10
 
 def listing(session: Session, given: tool_arguments.Listing, call: Call) -> tool_results.Memories:
     """``memory_list``."""
-    resumed = session.resume(given.cursor)
-    scopes = session.scope_refs(resumed.view, given, include_retired=given.include_retired)
-    found = session.memories_in(resumed.view, scopes, include_retired=given.include_retired)
-    page, cursor = resumed.page(found, given.limit)
+    resumed = session.resume(given.cursor, behind=PLACE_BYTES)
     view = resumed.view
+    scopes = session.scope_refs(view, given, include_retired=given.include_retired)
+    behind = session.memories_behind(view, scopes, resumed.behind, include_retired=given.include_retired)
+    page, cursor = resumed.page_after(list(islice(behind, given.limit + 1)), given.limit, lambda each: each[0])
     unknown = [label for label in session.labels(given) if not session.scopes(view, label, include_retired=True)]
     return tool_results.Memories(
-        memories=[tool_results.memory(world) for world in page],
+        memories=[tool_results.memory(world) for _, world in page],
         notes=[session.told_unknown(view, label) for label in unknown],
         next_cursor=cursor,
         **session.moment(view),
@@ -62,16 +63,12 @@ def read(session: Session, given: tool_arguments.Read, call: Call) -> tool_resul
 
 def list_scopes(session: Session, given: tool_arguments.ListScopes, call: Call) -> tool_results.Scopes:
     """``memory_list_scopes``."""
-    resumed = session.resume(given.cursor)
-    view = resumed.view
-
-    def wanted() -> Iterator[World]:
-        for world in view.find(type=SCOPE, include_superseded=given.include_retired):
-            kind = world.name.partition(":")[0]
-            if session.is_scope(view, world) and given.kind in (None, kind):
-                yield world
-
-    page, cursor = resumed.page(wanted(), given.limit)
+    resumed = session.resume(given.cursor, behind=WORLD_BYTES)
+    behind = resumed.behind.hex() or None
+    found = session.all_scopes(resumed.view, include_retired=given.include_retired, after=behind)
+    wanted = (world for world in found if given.kind in (None, world.name.partition(":")[0]))
+    taken = list(islice(wanted, given.limit + 1))
+    page, cursor = resumed.page_after(taken, given.limit, lambda each: bytes.fromhex(each.ref))
     scopes = [
         tool_results.Scope(
             id=world.ref,

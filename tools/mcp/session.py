@@ -72,6 +72,10 @@ def in_passes(step: Step, passes: int) -> Step:
 
 
 SECRET_BYTES: Final = 32
+WORLD_BYTES: Final = 16
+_SCOPE_BYTES: Final = 2
+PLACE_BYTES: Final = _SCOPE_BYTES + WORLD_BYTES
+"""What stands for the place of a memory in a list: the scope, of those that were named, and the memory."""
 MAX_COMPARED: Final = 500
 """Scopes whose ids are compared with one that is not there."""
 MAX_NAMED: Final = 5
@@ -390,6 +394,30 @@ class Session(Scopes):
                     seen.add(world.ref)
                     yield world
 
+    def memories_behind(
+        self, view: worlddb.View, scopes: list[str] | None, behind: bytes, *, include_retired: bool = False
+    ) -> Iterator[tuple[bytes, worlddb.World]]:
+        """Yield what :meth:`memories_in` does, from behind a place on; each with what stands for its own.
+
+        What lies in an earlier scope too was listed there.
+        """
+        places = [None] if scopes is None else scopes
+        first, after = int.from_bytes(behind[:_SCOPE_BYTES], "big"), behind[_SCOPE_BYTES:].hex() or None
+        for number, scope in enumerate(places[first:], first):
+            earlier = [view.confined(each) for each in places[:number]]
+            for world in _found(view, scope, include_retired=include_retired, after=after):
+                is_told = any(_has(each, world.ref) for each in earlier)
+                if not is_told and not self.is_scope(view, world) and not _is_inferred(world):
+                    yield number.to_bytes(_SCOPE_BYTES, "big") + bytes.fromhex(world.ref), world
+            after = None
+
+    def all_scopes(
+        self, view: worlddb.View, *, include_retired: bool = False, after: str | None = None
+    ) -> Iterator[worlddb.World]:
+        """Yield the scopes that the session sees, or those behind one, in log order."""
+        found = _found(view, None, include_retired=include_retired, after=after, type=SCOPE)
+        return (world for world in found if self.is_scope(view, world))
+
     def later_in(self, view: worlddb.View, scopes: Iterable[str], known: Container[str]) -> Iterator[worlddb.World]:
         """Yield what holds later in one of some scopes, at any depth, without what is known.
 
@@ -515,21 +543,41 @@ class Session(Scopes):
             pass
 
 
+def _has(view: worlddb.View, ref: str) -> bool:
+    """Whether a view knows of a world, by its whole reference."""
+    try:
+        view.reference_of(ref)
+    except worlddb.UnknownReference:
+        return False
+    return True
+
+
 def _is_inferred(world: worlddb.World) -> bool:
     """True of what was inferred of a memory, which is no other memory."""
     return world.type == "Enrichment" and "made_of" in world.properties
 
 
-def _found(view: worlddb.View, scope: str | None, *, include_retired: bool, hidden: bool) -> Iterator[worlddb.World]:
-    """Yield what a scope contains, read in growing parts.
+def _found(
+    view: worlddb.View,
+    scope: str | None,
+    *,
+    include_retired: bool,
+    hidden: bool = False,
+    after: str | None = None,
+    type: str | None = None,
+) -> Iterator[worlddb.World]:
+    """Yield what a scope contains, or what comes ``after`` a world of it, read in growing parts.
 
     A page costs nothing for what follows it.
     """
-    yielded, wanted = 0, tool_arguments.MAX_PAGE + 1
+    wanted = tool_arguments.MAX_PAGE + 1
+    shown: dict[str, Any] = {"include_expired": hidden, "include_deprecated": hidden, "type": type}
     while True:
-        shown: dict[str, Any] = {"include_expired": hidden, "include_deprecated": hidden}
-        found = view.find(world=scope, include_superseded=include_retired, limit=wanted, **shown)
-        yield from found[yielded:]
+        found = view.find(world=scope, include_superseded=include_retired, limit=wanted, after=after, **shown)
+        yield from found
         if len(found) < wanted:
             return
-        yielded, wanted = wanted, 8 * wanted
+        after, wanted = found[-1].ref, min(8 * wanted, _MOST_AT_ONCE)
+
+
+_MOST_AT_ONCE: Final = 10_000

@@ -212,6 +212,32 @@ def test_the_pages_of_a_list_are_of_one_moment_and_leave_nothing_out(db: worlddb
     assert len({memory["id"] for memory in hits["memories"] + rest["memories"]}) == 7
 
 
+def test_a_list_of_several_scopes_has_each_memory_once_whatever_its_pages(db: worlddb.Database) -> None:
+    desk = Session(db)
+    for number in range(9):
+        named = {"user_id": "ada"} if number % 3 else {"user_id": "ada", "run_id": "7"}
+        call(desk, "memory_write", text=f"note {number}", **(named if number % 2 else {"run_id": "7"}))
+    call(desk, "memory_retire", id=call(desk, "memory_list", run_id="7")["memories"][1]["id"])
+    for ended in (False, True):
+        asked = {"user_id": "ada", "run_id": "7", "include_retired": ended}
+        whole = call(desk, "memory_list", **asked)["memories"]
+        assert len(whole) == 9 - (not ended) == len({each["id"] for each in whole})
+        for limit in (1, 2, 4):
+            found, cursor = list[str](), None
+            while True:
+                page = call(desk, "memory_list", **asked, limit=limit, **({"cursor": cursor} if cursor else {}))
+                found += [each["id"] for each in page["memories"]]
+                cursor = page["next_cursor"]
+                if cursor is None:
+                    break
+            assert found == [each["id"] for each in whole]
+    scopes = call(desk, "memory_list_scopes", limit=1)
+    with pytest.raises(InputError, match="another list"):
+        call(desk, "memory_list", cursor=scopes["next_cursor"])
+    rest = call(desk, "memory_list_scopes", limit=5, cursor=scopes["next_cursor"])
+    assert [each["scope_id"] for each in scopes["scopes"] + rest["scopes"]] == ["7", "ada"]
+
+
 class Spied:
     """A view, and how much was looked up in it at a time."""
 
