@@ -39,6 +39,7 @@ from worlddb.memory_scopes import (
     check_one_line,
     check_scope_name,
     check_statement_type,
+    contradicted,
     erase_found,
     folded,
     held_when_begun,
@@ -595,7 +596,8 @@ class Memory:
         if len(answers) == 1:
             return answers[0]
         found = joined(answers, wanted)
-        return msgspec.structs.replace(found, note=_in_own_words(found.note))
+        hits = tuple(contradicted(self._whole_view(), views, found.hits))
+        return msgspec.structs.replace(found, hits=hits, note=_in_own_words(found.note))
 
     def _recalled(self, view: View, question: str, wanted: int, asked: Mapping[str, Any]) -> records.Recall:
         found, _ = statements_of(lambda k: view.recall(question, k=k, **asked), wanted)
@@ -643,7 +645,7 @@ class Memory:
         for kind, worlds in kinds.items():
             worlds.sort(key=lambda world: (-world.valid.start, -world.seq))
             left += max(0, len(worlds) - limit)
-            kinds[kind] = worlds[:limit]
+            kinds[kind] = worlds[:limit] if len(views) < 2 else contradicted(self._whole_view(), views, worlds[:limit])
         pinned = self._pinned()
         return Profile(
             user=str(self.user or ""),
@@ -663,8 +665,9 @@ class Memory:
         return self._pinned()
 
     def _pinned(self) -> list[records.World]:
-        found = {world.ref: world for view in self._views() for world in view.pinned() if world.type != SCOPE}
-        return list(found.values())
+        views = self._views()
+        found = {world.ref: world for view in views for world in view.pinned() if world.type != SCOPE}
+        return [*found.values()] if len(views) < 2 else contradicted(self._whole_view(), views, found.values())
 
     @_told_here
     def history(self, id: Any) -> list[records.Version]:

@@ -147,6 +147,30 @@ def statements_of(ask: Callable[[int], Recall], wanted: int, most: int = 10_000)
     return (found if found.groups else msgspec.structs.replace(found, hits=said[:wanted])), names
 
 
+_Shown = TypeVar("_Shown", Hit, World)
+
+
+def contradicted(whole: View, views: Sequence[View], found: Iterable[_Shown]) -> list[_Shown]:
+    """Return what was found in a user's several worlds with what contradicts it in another one of these too.
+
+    Each world shows nothing from outside of it; ``whole`` sees all of them.
+    """
+    shown = []
+    for each in found:
+        edges = whole.conflicts(each.ref)
+        ends = dict.fromkeys(end for edge in edges for end in (edge.source, edge.target) if end != each.ref)
+        others = tuple(end for end in ends if end in each.conflicts or any(_sees(view, end) for view in views))
+        shown.append(msgspec.structs.replace(each, conflicts=others))
+    return shown
+
+
+def _sees(view: View, ref: str) -> bool:
+    try:
+        return view.get(ref) is not None
+    except UnknownReference:
+        return False
+
+
 def erase_found(db: Database, look: Callable[[], list[str]], **how: Any) -> Receipt:
     """Erase the worlds that a look finds, with all in them; it looks once more when nobody else can write.
 
@@ -203,7 +227,8 @@ class Scopes:
         # A deadline or a deprecation hides what is said of a scope, and nothing in it.
         shown: Any = {"include_expired": True, "include_deprecated": True}
         found = view.find(name=str(label), type=SCOPE, include_superseded=include_retired, **shown)
-        return [world for world in found if self.is_scope(view, world) and _is_of(world, label)]
+        own = (world for world in found if self.is_scope(view, world) and _is_of(world, label))
+        return [world for world in own if not _is_tried_out(view, world.ref)]
 
     def ever(self, view: View, label: Label) -> list[str]:
         """Return the scopes of a label, also those that lie in this world at another time alone, and their forks."""
@@ -365,6 +390,12 @@ class Scopes:
         within = scope if self.world is None else self.world
         given = {"key": inside, "key_within": within, "world": scope, "source": source, "valid_from": BEGINNING}
         return tx.create(ENTRY, name, **given, resolve="all", anew=True, revive=True)
+
+
+def _is_tried_out(view: View, ref: str) -> bool:
+    """Whether a scope is a fork of one: it is not the user's, also where theirs has ended."""
+    fork = view.forked_from(ref)
+    return fork is not None and not fork.inside
 
 
 def _is_of(world: World, label: Label) -> bool:

@@ -701,6 +701,35 @@ def test_of_statements_that_compete_in_several_worlds_of_a_user_the_later_comes_
         assert list(found.hits) == sorted(found.hits, key=lambda hit: -hit.score)
 
 
+def test_a_contradiction_between_two_worlds_of_a_user_is_shown_by_what_reads_both(
+    db: worlddb.Database, tmp_path: Path
+) -> None:
+    """Its edge lies in one of the two, where the other end is not seen, so that neither side told of it."""
+    ann = worlddb.memory(db, user="ann")
+    ghent = ann.add("Ann lives in Ghent.", about="Ann", since="2025-01-01").id
+    db.import_bundle(_bundle_of(tmp_path, "ann"))
+    lisbon = next(hit.ref for hit in ann.recall("Ann lives in") if "Lisbon" in hit.content)
+    ann.contradict(ghent, lisbon)
+    shown = {hit.ref: hit.conflicts for hit in ann.recall("Ann lives in")}
+    assert shown[ghent] == (lisbon,) and shown[lisbon] == (ghent,)
+    assert ann.context("Where does Ann live?").count("(contradicted by: Ann lives in") == 2
+    assert str(ann.profile()).count("(contradicted by: Ann lives in") == 2
+    inside = [view.conflicts() for view in ann._views()]
+    assert inside == [[], []], "a world shows nothing from outside"
+
+
+def test_a_fork_is_never_what_its_user_remembers(db: worlddb.Database) -> None:
+    """Once the original had ended, a fork of the same name was read in its place."""
+    ann = worlddb.memory(db, user="ann")
+    ann.add("Ann drinks tea.")
+    (own,) = db.view().worlds_of_user("ann")
+    db.create("Fact", "", content="Ann drinks gin.", world=db.fork(own.ref))
+    db.retire(own.ref, members=True)
+    assert not ann.recall("What does Ann drink?").hits and not ann.profile().kinds
+    ann.add("Ann drinks milk.")
+    assert texts(ann.recall("What does Ann drink?")) == ["Ann drinks milk."]
+
+
 def _bundle_of(folder: Path, user: str) -> Path:
     """A bundle of what a user said in another store."""
     with worlddb.memory(folder / user, user=user, session="s", embedder=None) as mem:

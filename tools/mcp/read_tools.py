@@ -24,7 +24,7 @@ from worlddb import (
     read_recall_receipt,
     recall_receipt_text,
 )
-from worlddb.memory_scopes import statements_of
+from worlddb.memory_scopes import SCOPE, contradicted, statements_of
 from worlddb.tools.mcp import answer_notes, tool_arguments, tool_results
 from worlddb.tools.mcp.session import PLACE_BYTES, WORLD_BYTES, Call, ResumedView, Session, in_passes
 
@@ -416,7 +416,9 @@ class _Asked:
 
             together = joined(self._answers, len(found) or 1)
             self._answers[0] = replace(self._answers[0], note=together.note)
-            return list(together.hits)
+            at = self._view
+            worlds = [self._session.db.view(seq=at.seq, valid=at.valid, world=scope) for scope in scopes]
+            return contradicted(self._view, worlds, together.hits)
         return sorted(found.values(), key=lambda hit: -hit.score)
 
     def _recalled(self, scope: Any, wanted: int) -> Recall:

@@ -4,8 +4,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from msgspec import structs
+
 from worlddb import FUSIONS, LANES, TRUST_LEVELS, Absence, Database, Group, Hit, InputError, Recall, View
-from worlddb.memory_scopes import statements_of
+from worlddb.memory_scopes import contradicted, statements_of
 from worlddb.tools.cli import base
 from worlddb.tools.cli.base import arguments, output, stores, wire
 
@@ -254,13 +256,13 @@ def _answered(db: Database, args: base.Namespace, question: str) -> _Answered:
         one, names = statements_of(ask, args.limit) if is_plain else (ask(args.limit), [])
         answers.append(one)
         named += names
-    found = answers[0]
+    # Of several worlds, what is beside a hit is told as the store sees it: each hit is of one of them.
+    found, view = answers[0], views[0]
     if len(answers) > 1:
         from worlddb.agent_memory import joined
 
-        found = joined(answers, args.limit)
-    # Of several worlds, what is beside a hit is told as the store sees it: each hit is of one of them.
-    view = views[0] if len(views) == 1 else db.view(seq=views[0].seq, valid=views[0].valid)
+        found, view = joined(answers, args.limit), db.view(seq=view.seq, valid=view.valid)
+        found = structs.replace(found, hits=tuple(contradicted(view, views, found.hits)))
     if args.why_not is None:
         return _Answered(view, found, named)
     return _Answered(view, found, named, view.why_not(stores.world_of(view, args.why_not), question, **asked))
