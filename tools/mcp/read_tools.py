@@ -24,7 +24,7 @@ from worlddb import (
     read_recall_receipt,
     recall_receipt_text,
 )
-from worlddb.memory_scopes import SCOPE, contradicted, statements_of
+from worlddb.memory_scopes import contradicted, statements_of
 from worlddb.tools.mcp import answer_notes, tool_arguments, tool_results
 from worlddb.tools.mcp.session import PLACE_BYTES, WORLD_BYTES, Call, ResumedView, Session, in_passes
 
