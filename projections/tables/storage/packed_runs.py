@@ -23,7 +23,7 @@ all of them at once.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from heapq import merge
 from itertools import accumulate, chain, compress, count, islice
@@ -102,34 +102,30 @@ class _Page(Protocol):
 
     count: int
 
-    @property
-    def last(self) -> bytes:
-        """The last key; empty if there is none."""
-
     def find(self, key: bytes) -> bytes | None:
         """The value of a key, if it is here."""
 
     def key(self, at: int) -> bytes: ...
 
-    def value(self, at: int) -> bytes: ...
+    def pairs(self, begin: int, end: int) -> list[write_buffer.Pair]:
+        """The pairs from one place up to another one."""
 
     def place(self, key: bytes) -> int:
         """Where a key is, or would be."""
 
-    def end(self, prefix: bytes, at: int) -> int:
-        """Where the keys end that begin so, from a place on."""
+    def stretch(self, prefix: bytes) -> tuple[int, int]:
+        """Where the keys begin and end that begin so."""
 
 
 class _ListPage:
     """A page that was decoded."""
 
-    __slots__ = ("_keys", "_values", "count", "last")
+    __slots__ = ("_keys", "_values", "count")
 
     def __init__(self, keys: list[bytes], values: list[bytes]) -> None:
         self._keys = keys
         self._values = values
         self.count = len(keys)
-        self.last = keys[-1] if keys else b""
 
     def find(self, key: bytes) -> bytes | None:
         at = bisect_left(self._keys, key)
@@ -138,55 +134,62 @@ class _ListPage:
     def key(self, at: int) -> bytes:
         return self._keys[at]
 
-    def value(self, at: int) -> bytes:
-        return self._values[at]
-
     def place(self, key: bytes) -> int:
         return bisect_left(self._keys, key)
 
-    def end(self, prefix: bytes, at: int) -> int:
+    def pairs(self, begin: int, end: int) -> list[write_buffer.Pair]:
+        return list(zip(self._keys[begin:end], self._values[begin:end], strict=True))
+
+    def stretch(self, prefix: bytes) -> tuple[int, int]:
         keys, count = self._keys, self.count
-        while at < count and keys[at].startswith(prefix):
-            at += 1
-        return at
+        begin = end = bisect_left(keys, prefix)
+        while end < count and keys[end].startswith(prefix):
+            end += 1
+        return begin, end
 
 
-class _Field(NamedTuple):
-    """Where the keys of a page, or its values, are apart, and how many bytes at a time."""
-
-    stretches: tuple[tuple[int, int], ...]
-    apart: Struct
-    """What of one is apart, a piece for each stretch."""
-    bytes: int
+Taken: TypeAlias = Callable[[bytes], tuple[bytes, ...]]
+"""Takes some pieces out of a key."""
 
 
-class _Layout(NamedTuple):
+class _Layout:
     """Which bytes of its rows a page has once for all of them, and which once for each."""
 
-    alike: tuple[int, ...]
-    """The columns that are the same in all rows, ..."""
-    apart: tuple[int, ...]
-    """... and those that are not."""
-    pieces: Struct
-    """What is the same: before, between and behind the stretches of a key, and then of a value."""
-    key: _Field
-    value: _Field
+    __slots__ = ("_taken", "alike", "alike_pieces", "apart", "apart_pieces", "key_apart", "key_stretches")
+
+    def __init__(self, mask: bytes, key_bytes: int, row_bytes: int) -> None:
+        """``mask``: what a page begins with, one bit for each column, set where rows differ."""
+        bits = int.from_bytes(mask, "little")
+        self.alike = tuple(at for at in range(row_bytes) if not bits >> at & 1)
+        """The columns that are the same in all rows, ..."""
+        self.apart = tuple(at for at in range(row_bytes) if bits >> at & 1)
+        """... and those that are not."""
+        stretches = _stretches(self.apart)
+        ends = (0, *chain.from_iterable(stretches), row_bytes)
+        self.alike_pieces = _of_sizes(map(sub, ends[1::2], ends[::2]))
+        """What is the same, before, between and behind the stretches of a row ..."""
+        self.apart_pieces = _of_sizes(end - start for start, end in stretches)
+        """... that are not."""
+        self.key_stretches = _stretches([at for at in self.apart if at < key_bytes])
+        self.key_apart = sum(end - start for start, end in self.key_stretches)
+        self._taken: dict[int, tuple[Taken, int, Taken]] = {}
+
+    def taken(self, prefix_bytes: int) -> tuple[Taken, int, Taken]:
+        """What of a beginning of a key is alike in all keys, in how many columns, and what is apart."""
+        found = self._taken.get(prefix_bytes)
+        if found is None:
+            alike = [at for at in self.alike if at < prefix_bytes]
+            apart = [at for at in self.apart if at < prefix_bytes]
+            found = self._taken[prefix_bytes] = _taking(alike), len(alike), _taking(apart)
+        return found
 
 
-@lru_cache(maxsize=1_024)
-def _layout(mask: bytes, key_bytes: int, row_bytes: int) -> _Layout:
-    """What the bits say that a page begins with: one for each column, set where rows differ."""
-    bits = int.from_bytes(mask, "little")
-    apart = tuple(at for at in range(row_bytes) if bits >> at & 1)
-    alike = tuple(at for at in range(row_bytes) if not bits >> at & 1)
-    fields, sizes = [], list[int]()
-    for begin, end in ((0, key_bytes), (key_bytes, row_bytes)):
-        stretches = _stretches([at - begin for at in apart if begin <= at < end])
-        widths = [end - start for start, end in stretches]
-        fields.append(_Field(stretches, _of_sizes(widths), sum(widths)))
-        ends = (0, *chain.from_iterable(stretches), end - begin)
-        sizes += map(sub, ends[1::2], ends[::2])
-    return _Layout(alike, apart, _of_sizes(sizes), *fields)
+_layout: Final = lru_cache(maxsize=1_024)(_Layout)
+
+
+def _taking(places: Sequence[int]) -> Taken:
+    # Of two slices and more it makes a tuple.
+    return itemgetter(*(slice(*each) for each in _stretches(places)), slice(0), slice(0))
 
 
 def _stretches(places: Sequence[int]) -> tuple[tuple[int, int], ...]:
@@ -207,18 +210,7 @@ def _of_sizes(sizes: Iterable[int]) -> Struct:
 class _FixedPage:
     """A page as it is stored, of rows of one length: to look for one row takes a fifth of the time of decoding all."""
 
-    __slots__ = (
-        "_alike_at",
-        "_key",
-        "_key_bytes",
-        "_last",
-        "_layout",
-        "_row_bytes",
-        "_rows_at",
-        "_stored",
-        "_value",
-        "count",
-    )
+    __slots__ = ("_alike_at", "_key_bytes", "_layout", "_row_bytes", "_rows_at", "_stored", "count")
 
     def __init__(self, stored: bytes, key_bytes: int, value_bytes: int) -> None:
         self._alike_at = alike_at = _COUNT_BYTES + (key_bytes + value_bytes + 7) // 8
@@ -226,19 +218,10 @@ class _FixedPage:
         self._layout = layout = _layout(stored[_COUNT_BYTES:alike_at], key_bytes, key_bytes + value_bytes)
         self._stored = stored
         self._rows_at = rows_at = alike_at + len(layout.alike)
-        self._row_bytes = len(layout.apart)
-        if not count or len(stored) != rows_at + count * self._row_bytes:
+        self._row_bytes = row_bytes = len(layout.apart)
+        if not count or len(stored) != rows_at + count * row_bytes:
             raise _damaged("a packed page cannot be read")
-        pieces, of_key = layout.pieces.unpack_from(stored, alike_at), len(layout.key.stretches) + 1
-        self._key, self._value = pieces[:of_key], pieces[of_key:]
         self._key_bytes = key_bytes
-        self._last: bytes | None = None
-
-    @property
-    def last(self) -> bytes:
-        if self._last is None:
-            self._last = self.key(self.count - 1)
-        return self._last
 
     def rows(self) -> Rows:
         """All rows, each a key and its value in one."""
@@ -251,30 +234,52 @@ class _FixedPage:
         return found
 
     def key(self, at: int) -> bytes:
-        return _joined(self._key, self._layout.key.apart, self._stored, self._rows_at + at * self._row_bytes)
+        return self.pairs(at, at + 1)[0][0]
 
-    def value(self, at: int) -> bytes:
-        layout = self._layout
-        place = self._rows_at + at * self._row_bytes + layout.key.bytes
-        return _joined(self._value, layout.value.apart, self._stored, place)
+    def pairs(self, begin: int, end: int) -> list[write_buffer.Pair]:
+        stored, width, size, layout = self._stored, self._row_bytes, self._key_bytes, self._layout
+        alike, apart_of = layout.alike_pieces.unpack_from(stored, self._alike_at), layout.apart_pieces.unpack_from
+        pieces = [b""] * (2 * len(alike) - 1)
+        pieces[::2] = alike
+        found: list[write_buffer.Pair] = []
+        for at in range(begin, end):
+            pieces[1::2] = apart_of(stored, self._rows_at + at * width)
+            row = b"".join(pieces)
+            found.append((row[:size], row[size:]))
+        return found
 
     def find(self, key: bytes) -> bytes | None:
-        differs, apart = self._apart(key)
-        if differs or len(key) != self._key_bytes:
-            return None
-        at = self._first_from(apart)
-        found = at < self.count and self._stored.startswith(apart, self._rows_at + at * self._row_bytes)
-        return self.value(at) if found else None
+        begin, end = self.stretch(key) if len(key) == self._key_bytes else (0, 0)
+        return self.pairs(begin, end)[0][1] if begin < end else None
+
+    def stretch(self, prefix: bytes) -> tuple[int, int]:
+        alike_of, alike_bytes, apart_of = self._layout.taken(len(prefix))
+        stored, alike_at = self._stored, self._alike_at
+        if b"".join(alike_of(prefix)) != stored[alike_at : alike_at + alike_bytes]:
+            return 0, 0
+        apart, width, count = b"".join(apart_of(prefix)), self._row_bytes, self.count
+        begin = end = self._first_from(apart)
+        at = self._rows_at + begin * width
+        while end < count and stored.startswith(apart, at):
+            end += 1
+            at += width
+        return begin, end
 
     def place(self, key: bytes) -> int:
-        differs, apart = self._apart(key)
-        if differs > 0:
-            apart += b"\xff" * (self._layout.key.bytes + 1 - len(apart))
+        # Where a key differs from what is the same in all keys here, it is before or behind those that agree so far.
+        begin, apart, first = 0, b"", self.key(0)
+        for start, end in (*self._layout.key_stretches, (self._key_bytes, 1 << 16)):
+            mine, alike = key[begin:start], first[begin:start]
+            if mine != alike and not alike.startswith(mine):
+                apart += b"\xff" * (self._key_bytes + 1) if mine > alike else b""
+                break
+            apart += key[start:end]
+            begin = end
         return self._first_from(apart)
 
     def _first_from(self, apart: bytes) -> int:
         """The first row of which what is apart in its key does not come before this."""
-        stored, begins, width, size = self._stored, self._rows_at, self._row_bytes, self._layout.key.bytes
+        stored, begins, width, size = self._stored, self._rows_at, self._row_bytes, self._layout.key_apart
         low, high = 0, self.count
         while low < high:
             middle = (low + high) // 2
@@ -285,41 +290,11 @@ class _FixedPage:
                 high = middle
         return low
 
-    def end(self, prefix: bytes, at: int) -> int:
-        differs, apart = self._apart(prefix)
-        if differs or len(apart) > self._layout.key.bytes:
-            return at
-        stored, begins, width, count = self._stored, self._rows_at, self._row_bytes, self.count
-        while at < count and stored.startswith(apart, begins + at * width):
-            at += 1
-        return at
 
-    def _apart(self, key: bytes) -> tuple[int, bytes]:
-        """What of a key, or of the beginning of one, may tell it from the page's keys.
-
-        Up to where it differs from what all of these have alike: below 0 if it comes before them there, above if not.
-        """
-        begin, apart = 0, b""
-        for alike, (start, end) in zip(self._key, (*self._layout.key.stretches, _TO_THE_END), strict=True):
-            mine = key[begin : begin + len(alike)]
-            if mine != alike and not alike.startswith(mine):
-                return (1 if mine > alike else -1), apart
-            begin += len(alike)
-            apart += key[begin : begin + end - start]
-            begin += end - start
-        return 0, apart
-
-
-def _joined(alike: tuple[bytes, ...], apart: Struct, stored: bytes, place: int) -> bytes:
-    pieces = [b""] * (2 * len(alike) - 1)
-    pieces[::2] = alike
-    pieces[1::2] = apart.unpack_from(stored, place)
-    return b"".join(pieces)
-
-
-_TO_THE_END: Final = (0, 1 << 16)
 _COUNT_BYTES: Final = 2
 _NO_PAGE: Final = _ListPage([], [])
+_BEHIND_ALL: Final = b"\xff" * 512
+"""Greater than any key."""
 
 
 class Run(NamedTuple):
@@ -543,7 +518,8 @@ class PackedTable(write_buffer.Table):
     def _read(self, stored: bytes) -> Page:
         if self._fixed is not None:
             page = _FixedPage(stored, *self._fixed)
-            return list(map(page.key, range(page.count))), list(map(page.value, range(page.count)))
+            pairs = page.pairs(0, page.count)
+            return [key for key, _ in pairs], [value for _, value in pairs]
         try:
             keys, values = _PAGES.decode(stored)
         except msgspec.DecodeError as error:
@@ -554,16 +530,7 @@ class PackedTable(write_buffer.Table):
 
     def _pairs_of(self, run: Run, wanted: Sequence[bytes]) -> list[write_buffer.Pair]:
         """The pairs of a run with some keys, which come in order: each page is read once."""
-        cursor, place = self._own_cursor(), self._place(RUNS_KEY, run.number)
-        pairs: list[write_buffer.Pair] = []
-        page: _Page = _NO_PAGE
-        for key in wanted:
-            if key > page.last:
-                page = self._page_at(cursor, place, key)
-            value = page.find(key)
-            if value is not None:
-                pairs.append((key, value))
-        return pairs
+        return [pair for key, rows in self._rows_of(run, wanted) for pair in rows if pair[0] == key]
 
     def _rows_of(
         self, run: Run, prefixes: Sequence[bytes], most: int = write_buffer.SHORT
@@ -574,31 +541,50 @@ class PackedTable(write_buffer.Table):
         """
         cursor, place = self._own_cursor(), self._place(RUNS_KEY, run.number)
         page: _Page = _NO_PAGE
+        till = b""
         for prefix in prefixes:
-            if prefix > page.last:
-                page = self._page_at(cursor, place, prefix)
-                if not page.count and cursor.set_range(place):
-                    page = self._page_under(cursor, place)
-            rows: list[write_buffer.Pair] = []
-            at = page.place(prefix)
-            while page.count and len(rows) <= most:
-                end = page.end(prefix, at)
-                rows += [(page.key(here), page.value(here)) for here in range(at, end)]
-                if end < page.count:
-                    break
-                page, at = self._page_under(cursor, place) if cursor.next() else _NO_PAGE, 0
+            # What comes before the page behind is in the one at hand.
+            if prefix >= till:
+                page, till = self._page_till(cursor, place, prefix)
+            begin, end = page.stretch(prefix)
+            rows = page.pairs(begin, end) if begin < end else []
+            if till.startswith(prefix) or (not till and end == page.count):
+                rows += self._rows_behind(cursor, place, prefix, most - len(rows))
+                till = b""
             if rows:
                 yield prefix, rows
 
+    def _rows_behind(self, cursor: lmdb.Cursor, place: bytes, prefix: bytes, most: int) -> list[write_buffer.Pair]:
+        """The rows under a prefix on the pages behind the one that a cursor is at, hardly more than ``most``."""
+        rows: list[write_buffer.Pair] = []
+        while len(rows) <= most and cursor.next() and (page := self._page_under(cursor, place)).count:
+            begin, end = page.stretch(prefix)
+            rows += page.pairs(begin, end)
+            if end < page.count:
+                break
+        return rows
+
     def _page_at(self, cursor: lmdb.Cursor, place: bytes, key: bytes) -> _Page:
-        """The page of a run in which a key is, or would be; an empty one if all are behind it."""
+        """The page of a run in which a key is, or would be."""
+        return self._page_till(cursor, place, key)[0]
+
+    def _page_till(self, cursor: lmdb.Cursor, place: bytes, key: bytes) -> tuple[_Page, bytes]:
+        """As :meth:`_page_at`, and the first key that is surely not on it; nothing if that is not known."""
         at = place + key[:_MOST_APART]
-        if cursor.set_range(at):
-            if cursor.key() != at:
-                cursor.prev()
-        else:
+        if not cursor.set_range(at):
             cursor.last()
-        return self._page_under(cursor, place)
+            return self._page_under(cursor, place), _BEHIND_ALL
+        behind: bytes = cursor.key()  # type: ignore[assignment]
+        if behind == at:
+            return self._page_under(cursor, place), b""
+        page = self._page_under(cursor, place) if cursor.prev() else _NO_PAGE
+        if not behind.startswith(place):
+            return page, _BEHIND_ALL
+        if not page.count:
+            # All are behind it.
+            cursor.set_range(at)
+            return self._page_under(cursor, place), b""
+        return page, behind[len(place) :]
 
     def _page_under(self, cursor: lmdb.Cursor, place: bytes) -> _Page:
         """The page that a cursor is at; an empty one if that is none of the run's."""
@@ -622,15 +608,13 @@ class PackedTable(write_buffer.Table):
                 return
             at = prefix if start is None else start
             page = self._page_at(cursor, place, at)
-            if not page.count and cursor.set_range(place):
-                page = self._page_under(cursor, place)
             here = page.place(at)
             while page.count:
                 for each in range(here, page.count):
-                    key = page.key(each)
-                    if not key.startswith(prefix):
+                    [pair] = page.pairs(each, each + 1)
+                    if not pair[0].startswith(prefix):
                         return
-                    yield key, page.value(each)
+                    yield pair
                 page, here = self._page_under(cursor, place) if cursor.next() else _NO_PAGE, 0
 
     def _walk_back(
@@ -644,10 +628,10 @@ class PackedTable(write_buffer.Table):
             if start is not None and last < page.count and page.key(last) == at:
                 last += 1
             for here in range(last - 1, -1, -1):
-                key = page.key(here)
-                if not key.startswith(prefix):
+                [pair] = page.pairs(here, here + 1)
+                if not pair[0].startswith(prefix):
                     return
-                yield key, page.value(here)
+                yield pair
             page = self._page_under(cursor, place) if cursor.prev() else _NO_PAGE
 
     # -- writing
