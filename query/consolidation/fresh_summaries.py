@@ -181,7 +181,8 @@ class Summaries:
         self._snapshot = snapshot
         self._own_secret = b""
         self._known: dict[int, Fresh | None] = {}
-        self._kept = snapshot.kept_between(FreshKept)
+        # What is found where some worlds are left out, to see what would be said then, is true of that read alone.
+        self._kept = None if snapshot.left_out.nodes else snapshot.kept_between(FreshKept)
         self._shows_all = snapshot.shows != visible.BY_DEFAULT
         self.stale: set[int] = set()
         """The summaries that were found to be stale."""
@@ -254,10 +255,9 @@ class Summaries:
         told = snapshot.details(seen.row.seq, seen.row.details)
         if IMPORTED not in told.source or told.source.get("by") != witness.AUTHOR:
             return None
-        marks = witness.Marks(snapshot.hides, snapshot.deadline, snapshot.every_row) if snapshot.has_marks else None
         tables, moment = snapshot.tables, snapshot.place.moment
         worlds = {place.source for place in snapshot.placings(node)}
-        inside = {witness.inside_of(tables, world, moment, marks).witness for world in worlds}
+        inside = {witness.inside_of(tables, world, moment, self._marks()).witness for world in worlds}
         return told.properties.get(witness.WITNESS) in inside
 
     def _found_before(self, worlds: Sequence[int]) -> dict[int, Fresh]:
@@ -284,6 +284,13 @@ class Summaries:
                 self._kept.keep_as_found(world, each.verdict, moment.seq, fresh)
         return found
 
+    def _marks(self) -> witness.Marks | None:
+        """What may be hidden inside of a world; ``None`` where nothing is."""
+        snapshot = self._snapshot
+        if not (snapshot.has_marks or snapshot.left_out.nodes):
+            return None
+        return witness.Marks(snapshot.hides, snapshot.deadline, snapshot.every_row)
+
     def _found(self, world: int) -> Fresh | None:
         snapshot = self._snapshot
         tables, moment = snapshot.tables, snapshot.place.moment
@@ -304,8 +311,7 @@ class Summaries:
         fresh = Fresh(node, seen, *inside)
         if kept is not None and kept.verdict.version == seen.number and self._is_as_found(world, kept):
             return fresh
-        marks = witness.Marks(snapshot.hides, snapshot.deadline, snapshot.every_row) if snapshot.has_marks else None
-        now = witness.inside_of(tables, world, moment, marks)
+        now = witness.inside_of(tables, world, moment, self._marks())
         if snapshot.details(seen.row.seq, seen.row.details).properties.get(witness.WITNESS) != now.witness:
             self.stale.add(node)
             return None

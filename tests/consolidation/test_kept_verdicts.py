@@ -104,6 +104,17 @@ def test_the_rows_that_are_kept_at_hand_are_those_of_their_commit(path: Path) ->
         assert [world.type for world in summaries_first(db, topic).nodes] == ["Fact"] * 3
 
 
+def test_a_plan_to_withdraw_a_detail_asks_as_if_its_summary_were_stale(path: Path) -> None:
+    with opened(path) as db:
+        assert set(types(db)) == {"Summary"}
+        detail, question = db.view().find(name="fact 1 0")[0], "which valves has the pump?"
+        (told,) = db.view().withdrawal(detail, questions=[{"text": question, "prefer_summaries": True}]).answers
+        (summary,) = summaries_first(db, db.view().find(name="topic 1")[0]).nodes
+        assert summary.ref in told.before and summary.ref not in told.after
+        assert {db.view().find(name=f"fact 1 {at}")[0].ref for at in (1, 2)} <= set(told.after)
+        assert set(types(db)) == {"Summary"}, "nothing of it is kept"
+
+
 def summaries_first(db: Database, topic: Any, **moment: Any) -> worlddb.Subgraph:
     return db.view(**moment).query(seeds=[topic]).traverse("contains").prefer_summaries().run()
 
