@@ -431,7 +431,8 @@ def test_few_looks_go_into_a_run_in_vain_and_a_filter_of_one_bit_each_is_read_as
         for at in (crc32(key) % many for key in here):
             bits[at >> 3] |= 1 << (at & 7)
         txn.put(table._place(packed_runs.FILTERS, run.number), bytes(bits))
-        table.runs[0] = run._replace(filter=packed_runs._digest(bytes(bits)))
+        one_bit = [run._replace(filter=packed_runs._digest(bytes(bits)))]
+        table = packed_runs.PackedTable(txn, FIRST, 0, (16,), False, one_bit, (16, 8))
         assert table.get_each(here) == [table.get(key) for key in here] == [key[:8] for key in here]
         assert 100 < sum(bool(table._holding(key)) for key in absent) < 240
         assert list(table.faults()) == []

@@ -78,6 +78,8 @@ _MOST_ROWS: Final = 0xFFFF
 _MANY: Final = 8
 """From so many looks on each run is gone through once for all of them."""
 _AT_ONCE: Final = 1_024
+_MOST_KEPT: Final = 4_096
+"""Of so many keys and groups what is stored is kept until the transaction ends, or has put what is in memory."""
 _MOST_FILTER_BYTES: Final = 64 << 20
 _SPREAD: Final = (1, 0x9E3779B1, 0x85EBCA77)
 """By what a CRC is multiplied for each of its bits in a filter. With three one look in a hundred for what a run has not
@@ -305,11 +307,26 @@ class Run(NamedTuple):
     filter: bytes
 
 
+class _Asked(NamedTuple):
+    """A run with its filter, how many bits that has, and whether it has three of each group."""
+
+    run: Run
+    filter: bytes
+    bits: int
+    three: bool
+
+
 _LISTS: Final = msgspec.msgpack.Decoder(dict[str, list[Run]])
 
 
 def listed_runs(stored: bytes) -> dict[str, list[Run]]:
     """The runs of each table that has any, the oldest first, as they are stored."""
+    return {name: list(runs) for name, runs in _decoded_list(stored).items()}
+
+
+@lru_cache(maxsize=8)
+def _decoded_list(stored: bytes) -> dict[str, list[Run]]:
+    """Every read begins with the list, of a hundred runs and more in a large store."""
     try:
         return _LISTS.decode(stored)
     except msgspec.DecodeError as error:
@@ -328,7 +345,7 @@ def _damaged(what: str) -> DamagedStore:
 class PackedTable(write_buffer.Table):
     """A table of which some rows are packed in runs."""
 
-    __slots__ = ("_filtered", "_fixed", "_logged", "runs")
+    __slots__ = ("_asked", "_filtered", "_fixed", "_logged", "runs")
 
     def __init__(
         self,
@@ -346,6 +363,7 @@ class PackedTable(write_buffer.Table):
         self._logged = is_logged
         self.runs = runs
         self._fixed = fixed
+        self._asked: list[_Asked] | None = None
 
     # -- reading
 
@@ -354,6 +372,15 @@ class PackedTable(write_buffer.Table):
             self._take_in()
         if self._pending and key in self._pending:
             return self._pending[key]
+        known = self._ahead.get(key)
+        if known is not None:
+            return known[0][1] if known else None
+        found = self._stored_value(key)
+        if self._fixed is not None:
+            self._keep(key, [] if found is None else [(key, found)])
+        return found
+
+    def _stored_value(self, key: bytes) -> bytes | None:
         found: bytes | None = self._txn.get(self._first + key)  # type: ignore[assignment]
         if found is not None:
             return found
@@ -364,14 +391,37 @@ class PackedTable(write_buffer.Table):
                 return value
         return None
 
+    def _keep(self, prefix: bytes, rows: list[write_buffer.Pair]) -> None:
+        """Have at hand what is stored under a key or a prefix: a read asks for the same few rows many times over."""
+        if len(self._ahead) < _MOST_KEPT:
+            self._ahead[prefix] = rows
+
+    def _short_group(self, prefix: bytes) -> list[write_buffer.Pair] | None:
+        """The stored rows of a group, if they are few and their keys are of one length."""
+        rows = self._ahead.get(prefix)
+        if rows is not None or self._fixed is None or len(prefix) < self._filtered[-1]:
+            return rows
+        within, cursor, most = self._first + prefix, self._own_cursor(), write_buffer.SHORT
+        stored: Any = cursor.iternext() if cursor.set_range(within) else ()
+        rows = list(islice(write_buffer.under(within, stored), most + 1))
+        runs = self._holding(prefix)
+        for run in runs:
+            rows += chain.from_iterable(found for _, found in self._rows_of(run, [prefix]))
+        if len(rows) > most:
+            return None
+        if runs and len(rows) > 1:
+            rows = list(_newest(sorted(rows, key=_key)))
+        self._keep(prefix, rows)
+        return rows
+
     def scan(self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False) -> Iterator[write_buffer.Pair]:
         if self._columns:
             self._take_in()
         fresh = self._scan_pending(prefix, start, reverse=reverse) if self._pending else []
-        if start is None and not reverse and prefix in self._ahead:
-            return self._merged(iter(self._ahead[prefix]), fresh, reverse=False) if fresh else iter(self._ahead[prefix])
-        if not fresh and not reverse and not self._holding(prefix):
-            return self._scan_on(self._first + prefix, self._first + (prefix if start is None else start))
+        few = None if reverse else self._short_group(prefix)
+        if few is not None:
+            rows = iter(few if start is None else [row for row in few if row[0] >= start])
+            return self._merged(rows, fresh, reverse=False) if fresh else rows
         stored = self._scan_stored(prefix, start, reverse=reverse)
         return self._merged(stored, fresh, reverse=reverse) if fresh else stored
 
@@ -412,8 +462,11 @@ class PackedTable(write_buffer.Table):
         return groups
 
     def stored(self, prefix: bytes) -> list[write_buffer.Pair]:
+        few = self._short_group(prefix)
+        if few is not None:
+            return list(few)
         found = super().stored(prefix)
-        runs = [] if prefix in self._ahead else self._holding(prefix)
+        runs = self._holding(prefix)
         if not runs:
             return found
         found += chain.from_iterable(self._rows_in(run, prefix) for run in runs)
@@ -432,9 +485,10 @@ class PackedTable(write_buffer.Table):
         """Never: as above."""
 
     def _has_stored(self, prefix: bytes) -> bool:
-        if super()._has_stored(prefix):
-            return True
-        return prefix not in self._ahead and any(
+        few = self._short_group(prefix)
+        if few is not None:
+            return bool(few)
+        return super()._has_stored(prefix) or any(
             True for run in self._holding(prefix) for _ in self._walk(run, prefix, None)
         )
 
@@ -477,18 +531,23 @@ class PackedTable(write_buffer.Table):
     def _holding(self, prefix: bytes) -> list[Run]:
         """The runs that may hold a key that begins so, the newest first."""
         crcs = [crc32(prefix[:size]) for size in self._filtered if len(prefix) >= size]
-        marks = [crc * factor & 0xFFFFFFFF for factor in _SPREAD for crc in crcs]
+        asked = self._asked
+        if asked is None:
+            asked = self._asked = [self._to_ask(run) for run in reversed(self.runs)]
+        if not crcs:
+            return [each.run for each in asked]
+        first, *others = crcs
+        more = [crc * factor & 0xFFFFFFFF for factor in _SPREAD for crc in crcs][1:]
         found = []
-        for run in reversed(self.runs):
-            bits = _filters.get(run.filter) or self._read_filter(run)
-            many = len(bits) * 8
-            for mark in marks if len(run.filter) > _DIGEST_BYTES else crcs:
-                at = mark % many
-                if not bits[at >> 3] >> (at & 7) & 1:
-                    break
-            else:
+        for run, bits, many, three in asked:
+            at = first % many
+            if bits[at >> 3] >> (at & 7) & 1 and _has_all(bits, many, more if three else others):
                 found.append(run)
         return found
+
+    def _to_ask(self, run: Run) -> _Asked:
+        bits = _filters.get(run.filter) or self._read_filter(run)
+        return _Asked(run, bits, 8 * len(bits), len(run.filter) > _DIGEST_BYTES)
 
     def _holding_each(self, prefixes: Sequence[bytes]) -> Iterator[tuple[Run, list[bytes]]]:
         """The runs, the newest first, each with those of some prefixes of one length that it may hold."""
@@ -746,6 +805,7 @@ class PackedTable(write_buffer.Table):
         places = [self._place(RUNS_KEY, run.number) for run in runs]
         pages = [self._page_keys(place) for place in places]
         del self.runs[-len(runs) :]
+        self._asked = None
         if self._fixed is None:
             self._write(_merged_pages([self._read_pages(found) for found in pages]))
         else:
@@ -819,6 +879,7 @@ class PackedTable(write_buffer.Table):
         found = _THREE_BITS + _digest(stored)
         _keep_filter(found, stored)
         self.runs.append(Run(number, rows, found))
+        self._asked = None
 
     def faults(self) -> Iterator[str]:
         """What a look for one row could be led astray by, though a scan of all is not."""
@@ -837,6 +898,7 @@ class PackedTable(write_buffer.Table):
     def clear(self) -> None:
         super().clear()
         self.runs.clear()
+        self._asked = None
 
 
 def clear_runs(txn: lmdb.Transaction) -> None:
@@ -1022,6 +1084,15 @@ def _whole(parts: Sequence[Rows]) -> Rows:
     import numpy as np  # As above.
 
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _has_all(bits: bytes, many: int, marks: Iterable[int]) -> bool:
+    """True if a filter has a bit set for each of some marks."""
+    for mark in marks:
+        at = mark % many
+        if not bits[at >> 3] >> (at & 7) & 1:
+            return False
+    return True
 
 
 def _digest(stored: bytes) -> bytes:

@@ -150,7 +150,7 @@ class Table:
                     looked, is_there = within, cursor.set_range(within)
                     at = cursor.key() if is_there else _BEHIND_ALL  # type: ignore[assignment]
                 if at.startswith(within):
-                    yield _under(within, cursor.iternext())  # type: ignore[arg-type]
+                    yield under(within, cursor.iternext())  # type: ignore[arg-type]
                     looked, at = b"", b""
 
     def stored_each(self, prefixes: Sequence[bytes]) -> dict[bytes, list[Pair]]:
@@ -536,7 +536,7 @@ def nearest(behind: list[Item], before: list[Item], most: int) -> tuple[list[Ite
     return behind[: most - few] + before[:few], False
 
 
-def _under(within: bytes, pairs: Iterator[Pair]) -> Iterator[Pair]:
+def under(within: bytes, pairs: Iterator[Pair]) -> Iterator[Pair]:
     """Stored pairs, as long as their keys begin so."""
     for key, value in pairs:
         if not key.startswith(within):
