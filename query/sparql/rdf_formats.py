@@ -239,7 +239,9 @@ def write_lines(lines: Iterable[bytes], file: IO[bytes], format: str) -> None:
         engine.serialize(
             found, file, _engine_format(kind), prefixes=PREFIXES if kind.name in ("turtle", "trig") else None
         )
-    except ValueError as error:
+    except (ValueError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # The file cannot be written; what a format does not know has no number.
         raise errors.InputError(f"{kind.name} cannot write this: {error}", "Choose nquads") from None
 
 

@@ -25,7 +25,19 @@ SEARCH: Final = NAMESPACE + "search"
 """The graph of what a search finds, with ``?text=`` behind it."""
 VOCABULARY: Final = (
     *("World", "Edge", "type", "name", "content", "alias", "label", "author", "version", "validFrom", "validTo"),
-    *("ingestedAt", "edgeType", "source", "target", "why", "memory", "search", "score", "words", "likeness"),
+    *(
+        "ingestedAt",
+        "edgeType",
+        "source",
+        "target",
+        "why",
+        "confidence",
+        "memory",
+        "search",
+        "score",
+        "words",
+        "likeness",
+    ),
 )
 """All names below ``wdb:`` that the graphs of the memory and of searches have, but for the types of edges."""
 _NEAR: Final = 3

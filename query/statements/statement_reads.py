@@ -340,6 +340,33 @@ def quads(
     return _lines(texts, holding(), flat)
 
 
+def reified(snapshot: VisibleSnapshot, world: int) -> Iterator[bytes]:
+    """The statements of a world at the moment as lines of N-Quads, each with a reifier (RDF 1.2) that says of it what
+    the store knows: when it holds, when and by whom it was stated, its source, and the ``confidence`` that this has."""
+    for number, each in enumerate(found(snapshot, world, Pattern())):
+        node, graph = f"_:r{number}", "" if each.graph is None else f" {each.graph}"
+        said: list[tuple[str, str]] = [
+            ("ingestedAt", _time(each.ingested_at)),
+            ("author", str(terms.Literal(each.author))),
+        ]
+        if each.valid_from > times.ALWAYS:
+            said.append(("validFrom", _time(each.valid_from)))
+        if each.valid_to < times.FOREVER:
+            said.append(("validTo", _time(each.valid_to)))
+        if each.source:
+            said.append(("source", str(terms.Literal(msgspec.json.encode(each.source).decode()))))
+        sure = each.source.get("confidence")
+        if isinstance(sure, int | float) and not isinstance(sure, bool):
+            said.append(("confidence", str(terms.Literal(str(float(sure)), terms.XSD + "double"))))
+        triple = f"<<( {each.subject} {each.predicate} {each.object} )>>"
+        yield f"{each}\n{node} <{terms.RDF}reifies> {triple}{graph} .\n".encode()
+        yield "".join(f"{node} <{terms.NAMESPACE}{name}> {text}{graph} .\n" for name, text in said).encode()
+
+
+def _time(time: int) -> str:
+    return str(terms.Literal(times.format_time(time), terms.XSD + "dateTime"))
+
+
 def _lines(texts: Texts, quads: Iterator[Quad], flat: bool = False) -> Iterator[bytes]:
     for quad in quads:
         found = texts.quad(quad)

@@ -702,10 +702,13 @@ class View:
             worlds = statement_reads.worlds(snapshot) if world is None else [self._named(snapshot, world)]
             return sum(statement_reads.count(snapshot, node) for node in worlds)
 
-    def write_rdf(self, world: Any, format: str = "turtle", file: IO[bytes] | None = None) -> bytes:
+    def write_rdf(
+        self, world: Any, format: str = "turtle", file: IO[bytes] | None = None, *, reifiers: bool = False
+    ) -> bytes:
         """The statements of a world in a format of RDF, as bytes, or written to a stream (then none are returned).
 
-        ``format`` is ``turtle``, ``trig``, ``ntriples``, ``nquads``, ``jsonld`` or ``rdfxml``, or a media type.
+        ``format`` is ``turtle``, ``trig``, ``ntriples``, ``nquads``, ``jsonld`` or ``rdfxml``, or a media type. With
+        ``reifiers`` each has one (RDF 1.2) that says when it holds, who stated it when, its source, and how sure it is.
 
         Raises:
             UnknownReference: the view sees no such world.
@@ -718,8 +721,9 @@ class View:
             raise errors.InputError(f"{errors.shown(file)} is no file that can be written", "Open one in binary mode")
         out = BytesIO() if file is None else file
         with self._snapshot() as snapshot:
-            lines = statement_reads.quads(snapshot, self._named(snapshot, world))
-            rdf_formats.write_lines(map(datasets.with_blank_nodes, lines), out, format)
+            node = self._named(snapshot, world)
+            plain = () if reifiers else map(datasets.with_blank_nodes, statement_reads.quads(snapshot, node))
+            rdf_formats.write_lines(statement_reads.reified(snapshot, node) if reifiers else plain, out, format)
         return out.getvalue() if isinstance(out, BytesIO) and file is None else b""
 
     def memory_graph(self, world: Any = None) -> Iterator[dict[str, Any]]:

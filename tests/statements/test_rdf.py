@@ -209,3 +209,26 @@ def test_a_text_that_is_too_long_is_refused_where_it_is_before_all_of_it_is_read
     with pytest.raises(worlddb.LimitExceeded, match="a term of <urn:x:b> <urn:x:p> has 2,097,15"):
         db.read_rdf(town, file, format)
     assert db.head().seq == head - 1
+
+
+def test_reifiers_say_of_each_statement_when_it_holds_who_stated_it_and_how_sure(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "reified", create=True, embedder=None, author="ann") as db:
+        world = db.create("Place", "Bar").ref
+        said: list[Any] = [("<urn:a>", "<urn:p>", '"t\\"ea"@en'), ("_:x", "<urn:p>", "<urn:o>", "<urn:g>")]
+        window = {"valid_from": "2024-01-01", "valid_to": "2025-01-01"}
+        db.state(world, said, source={"file": "menu", "confidence": 0.7}, **window)
+        db.state(world, [("<urn:a>", "<urn:q>", "<<( <urn:a> <urn:p> <urn:o> )>>")], valid_from="2024-01-01")
+        view = db.view(valid="2024-06-01")
+        plain, whole = (set(view.write_rdf(world, "nquads", reifiers=each).splitlines()) for each in (False, True))
+        assert plain < whole and len(view.statements(world)) == 3
+        there = db.create("Place", "Copy").ref
+        db.read_rdf(there, view.write_rdf(world, "trig", reifiers=True), "trig")
+        asked = """SELECT ?s ?sure ?to ?who ?from {
+            ?r rdf:reifies <<( ?s <urn:p> ?o )>> ; wdb:confidence ?sure ; wdb:validTo ?to ; wdb:author ?who ;
+               wdb:source ?from } ORDER BY ?who"""
+        rows = [*db.view().sparql(asked, world=there)]
+        assert [str(row["s"]) for row in rows] == ["<urn:a>"]
+        assert rows[0]["sure"].value == "0.7" and rows[0]["to"].value == "2025-01-01T00:00:00Z"
+        assert (rows[0]["who"].value, rows[0]["from"].value) == ("ann", '{"confidence":0.7,"file":"menu"}')
+        with pytest.raises(worlddb.InputError, match="cannot write"):
+            view.write_rdf(world, "jsonld", reifiers=True)

@@ -456,6 +456,7 @@ class FindStatements(Page, frozen=True, kw_only=True):
     predicate: Node | None = None
     object: Node | None = None
     graph: Graph = "any"
+    reifiers: Annotated[bool, Meta(description="In a format of RDF: each with one that says when and by whom.")] = False
 
 
 class TakenBack(Query, frozen=True, kw_only=True):

@@ -67,7 +67,10 @@ def list_statements(desk: Desk, asked: Asked) -> Reply:
                 f"A pattern and a cursor are of {JSON}, and {asked.accepts} has all statements",
                 f"Leave them out, or CONSTRUCT what you want with {WORLD}/sparql",
             )
-        return Reply(view.write_rdf(ref, asked.accepts), tag=view.hash(ref), media_type=asked.accepts)
+        text = view.write_rdf(ref, asked.accepts, reifiers=query.reifiers)
+        return Reply(text, tag=view.hash(ref), media_type=asked.accepts)
+    if query.reifiers:
+        raise InputError(f"Reifiers are of a format of RDF, and {JSON} says all of that", "Leave them out")
     after: Any = _ROW.unpack(resumed.behind) if resumed.behind else None
     found = view.statements(ref, **_pattern(query), limit=query.limit + 1, after=after)
     page, cursor = resumed.page_after(found, query.limit, lambda each: _ROW.pack(*each.row))

@@ -90,6 +90,11 @@ def _statements_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--erased", action="store_true", help="of a world: what is left where a text was erased, and who erased it"
     )
+    parser.add_argument(
+        "--reifiers",
+        action="store_true",
+        help="with --format: say of each when it holds, who stated it, and its source",
+    )
     arguments.add_moment(parser)
     arguments.add_confine(parser)
 
@@ -101,7 +106,7 @@ def _statements(args: Namespace, out: Output) -> int:
         if args.format is not None:
             if world is None:
                 raise InputError("A file has the statements of one world", "Name the world")
-            text = view.write_rdf(world, args.format).decode()
+            text = view.write_rdf(world, args.format, reifiers=args.reifiers).decode()
             out.verbatim({"world": world, "format": args.format, "text": text}, text)
             return DONE
         pattern = (args.subject, args.predicate, args.object, args.graph)
