@@ -4,6 +4,7 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from ctypes import CDLL
 from threading import Thread
 from time import monotonic
 from typing import Final
@@ -105,6 +106,21 @@ def guarded(rest: ASGIApp, at: listening.Address, access: http_server.AccessRule
     return http_guards.HostCheck(http_guards.SingleHeaders(timed, refuse), hosts, origins, refuse)
 
 
+_MMAP_THRESHOLD: Final = -3
+"""The number of that setting in glibc's ``malloc.h``."""
+_LARGE_BYTES: Final = 256 * 1024
+
+
+def _give_back_large_blocks() -> None:
+    """Have the allocator map each large block by itself, so that its memory goes back when it is freed.
+
+    Of itself glibc takes larger and larger ones from its heap, the more it has seen, where small ones that live long
+    keep the room of those that are gone: a server grew by a tenth over hours. Other allocators have no such setting.
+    """
+    with suppress(AttributeError, OSError, TypeError):
+        CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE_BYTES)
+
+
 def _rehearsed(db: Database, rest: Rest) -> None:
     """Ask the store something, so that no client waits until what reads need is loaded."""
     rest.rehearse()
@@ -119,6 +135,7 @@ def serve(db: Database, listener: socket.socket, access: http_server.AccessRules
 
     What reads need is loaded before that.
     """
+    _give_back_large_blocks()
     log = request_log.log_to(sys.stderr)
     sys.setswitchinterval(SWITCH_SECONDS)
     rest = Rest(Served(db, access.gate, ROUTES), log)
