@@ -232,7 +232,7 @@ def fused(
     ranks = {lane: [passed.node for passed in found] for lane, found in proposed.items()}
     ranks |= _marked(joined, dated, evidence) if joined or dated else {}
     if lanes.entity:
-        fitting = [node for node in pool if evidence[node].entity]
+        fitting = [node for node in pool if evidence[node].entity > 0]
         ranks[ENTITY] = sorted(fitting, key=lambda node: (-evidence[node].vector, -evidence[node].text, node))
     return _in_order(pool, evidence, ranks, fusion, latest, kept)
 
@@ -433,6 +433,7 @@ def _evidence(
     entities = _entities(snapshot, pool, named)
     texts = _texts(snapshot, lanes, compared, proposed.get(TEXT, []), missing, pool, gate)
     alone = {node: own(texts.get(node, 0.0), cosines.get(node, middling)) for node in pool}
+    entities |= _about_alone(snapshot, pool, named, alone)
     before, edge = candidates.lent(alone, links.following), candidates.lent(alone, links.joined)
     at_home = candidates.at_home(snapshot, gate.inside, named.entities, pool)
     if at_home:
@@ -454,6 +455,28 @@ def _evidence(
         )
         for node, passed in pool.items()
     }
+
+
+def _about_alone(
+    snapshot: VisibleSnapshot,
+    pool: Mapping[int, candidates.Passed],
+    named: candidates.Named,
+    alone: Mapping[int, float],
+) -> dict[int, float]:
+    """1 for statements about nobody but whom a question names, −1 for those about others alone.
+
+    A turn of a talk is left as it is: who is spoken of in it is often said in another one.
+    """
+    anybody = (named.entities - named.partly) | named.sides
+    said = [node for node, passed in pool.items() if passed.seen.row.type != _TURN] if anybody else ()
+    about: dict[int, set[int]] = {}
+    for node, entity in candidates.references(snapshot, said, None) if said else ():
+        about.setdefault(node, set()).add(entity)
+    found = {node: 1.0 for node, entities in about.items() if entities <= anybody}
+    others = [node for node, entities in about.items() if not entities & named.entities]
+    others.sort(key=lambda node: (-alone[node], node))
+    known = candidates.naming(snapshot, named.names, [pool[node] for node in others[:MAX_STRANGE]]) if others else ()
+    return found | {node: -1.0 for node in others if node not in known}
 
 
 def _nearness(times: tuple[Span, ...], seen: SeenVersion) -> float:

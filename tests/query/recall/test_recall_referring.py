@@ -147,3 +147,18 @@ def test_what_has_the_name_is_no_stranger_wherever_it_lies(talks: Database) -> N
     first = next(hit for hit in talks.view().recall("What does Dave buy?").hits if hit.content)
     assert first.content == "Dave does buy tubes for his amplifier."
     assert first.scores["home"] == pytest.approx(0.2)
+
+
+def test_what_is_said_about_somebody_else_alone_comes_after_what_is_about_whom_a_question_names(tmp_path: Path) -> None:
+    """Names are left out of what is compared by meaning, so that Tom's car came before Ana's bike."""
+    with worlddb.memory(tmp_path / "store", user="u") as mem:
+        for text, who in (("Tom bought a car", "Tom"), ("She bought a bike", "Ana"), ("Tom sold his house", "Tom")):
+            mem.add(text, about=who)
+        mem.add("Ana got herself a red lamp", about=["Ana"])
+        found = mem.recall("What has Ana bought?")
+        assert {hit.content for hit in found.hits[:2]} == {"She bought a bike", "Ana got herself a red lamp"}
+        assert len(found.hits) == 4, "a preference, and no wall"
+        mem.add("The car that Ana bought is blue", about="car")
+        named = next(hit for hit in mem.recall("What has Ana bought?").hits if "blue" in hit.content)
+        assert "entity" not in named.lanes, "what has the name is about her too"
+        assert mem.recall("What has Tom bought?").hits[0].content == "Tom bought a car"
