@@ -234,12 +234,15 @@ _ODD_BYTES: Final = (
 )
 _ODD: Final = re.compile(rb"[\xc2\xcd\xd8\xe1-\xe3\xef\xf0\xf3](?:" + _ODD_BYTES + rb")")
 """Signs that are not seen or look like others."""
-HIDING: Final = re.compile(rb"[\r\n\xc2\xcd\xd8\xe1-\xe3\xef\xf0\xf3](?:(?<=[\r\n])|" + _ODD_BYTES + rb")")
-"""What stands in bytes of texts in which a credential is hidden, so that no mark of one is seen."""
-_BREAKING: Final = re.compile(
-    rb"[\r\n](?:(?<=[A-Za-z0-9_.-][\r\n])|(?<=[A-Za-z0-9_.-]\\[\r\n]))[\r\n \t]*[A-Za-z0-9_.-]"
+_BREAKING_BYTES: Final = (
+    rb"(?:(?<=[A-Za-z0-9_.-][\r\n])|(?<=[A-Za-z0-9_.-]\\[\r\n]))[\r\n \t]*[A-Za-z0-9_.-]"
 )
 """The end of a line within a token, as :data:`_LINE_END` has it; most bytes of line ends are numbers of msgpack."""
+_BREAKING: Final = re.compile(rb"[\r\n]" + _BREAKING_BYTES)
+HIDING: Final = re.compile(
+    rb"[\r\n\xc2\xcd\xd8\xe1-\xe3\xef\xf0\xf3](?:" + _BREAKING_BYTES + rb"|" + _ODD_BYTES + rb")"
+)
+"""What stands in bytes of texts in which a credential is hidden, so that no mark of one is seen."""
 _WITH_THEM: Final = (
     *(b"\xef\xbc", b"\xef\xbd", b"\xef\xb9\xa3", b"\xe2\x80\x90", b"\xe2\x80\x91", b"\xe2\x88\x92", b"\xe2\x92"),
     *(b"\xe2\x93", b"\xf0\x9d"),
@@ -250,7 +253,7 @@ _BEYOND_ASCII: Final = bytes(range(0x80, 0x100))
 
 def may_hold(held: bytes) -> bool:
     """True if bytes of texts may hold what :func:`find_credentials` finds; nearly none do, and this is quick."""
-    return _is_marked(held) or (HIDING.search(held) is not None and _may_hide(held))
+    return _is_marked(held) or (HIDING.search(held) is not None and may_hide(held))
 
 
 def _is_marked(held: bytes) -> bool:
@@ -258,8 +261,8 @@ def _is_marked(held: bytes) -> bool:
     return any(mark.search(held) is not None for mark in (ANY_MARK if len(held) <= SHORT_BYTES else MARKS))
 
 
-def _may_hide(held: bytes) -> bool:
-    """True if there is a mark once signs are left out, or put back, that hide one."""
+def may_hide(held: bytes) -> bool:
+    """True if there is a mark once signs are left out, or put back, that hide one: asked where :data:`HIDING` is."""
     if _ODD.search(held) is not None:
         is_disguised = any(each in held for each in _WITH_THEM) and _DISGUISED.search(held) is not None
         if is_disguised:
