@@ -60,6 +60,8 @@ class Succession(HandlerContext, Protocol):
 
     def held(self, node: int, /) -> list[Statement]: ...
 
+    def holds_in(self, node: int, windows: Sequence[Interval], /) -> bool: ...
+
     def starts(self, node: int, /) -> set[int]: ...
     def targets(self, node: int, type_name: str, /) -> list[int]: ...
 
@@ -555,7 +557,7 @@ def tell_touched(ctx: Succession, world: int, windows: Sequence[Interval], endin
     """
     if targets := ctx.targets(world, CONTAINS):
         members = (target for target in targets if target not in ending)
-        still = (each for each in members if any(span.overlaps(one) for span in ctx.spans(each) for one in windows))
+        still = (each for each in members if ctx.holds_in(each, windows))
         told = [ctx.lineage(member) for member in islice(still, MOST_TOLD)]
         if told:
             ctx.note("members_remain", ctx.lineage(world), *told)
@@ -618,15 +620,15 @@ class _Contradictions:
     """The contradictions of a world that is about to lose some times, each looked at once."""
 
     def __init__(self, ctx: Succession, world: int) -> None:
-        self._lineage = ctx.lineage(world)
-        self.edges = [
-            (edge, other, ctx.lineage(other))
-            for incoming in (False, True)
-            for edge in ctx.edges(world, CONTRADICTS, incoming=incoming)
-            for other in (edge.source if incoming else edge.target,)
-        ]
-        self._held = list(ctx.spans(world)) if self.edges else []
-        self._open: dict[int, list[Interval]] = {}
+        self.edges: list[tuple[HandledEdge, int, bytes]] = []
+        for incoming in (False, True):
+            for edge in ctx.edges(world, CONTRADICTS, incoming=incoming):
+                other = edge.source if incoming else edge.target
+                self.edges.append((edge, other, ctx.lineage(other)))
+        if self.edges:
+            self._lineage = ctx.lineage(world)
+            self._held = list(ctx.spans(world))
+            self._open: dict[int, list[Interval]] = {}
 
     def note_left(self, ctx: Succession, window: Interval, by: bytes) -> None:
         """Note which of them end in a window; others have lost no time meanwhile."""

@@ -23,6 +23,9 @@ from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Inse
 from worlddb.reconciler.transaction import inputs, interiors, windows
 from worlddb.reconciler.transaction.draft import Draft, new_aliases, stated_ends
 
+_statement: Final[Callable[[tuple[Any, ...]], supersession.Statement]] = partial(
+    tuple.__new__, supersession.Statement
+)
 _handled_edge: Final[Callable[[tuple[Any, ...]], HandledEdge]] = partial(tuple.__new__, HandledEdge)
 
 
@@ -56,12 +59,15 @@ class Reading:
 
     def held(self, node: int) -> list[supersession.Statement]:
         """What the versions of a node say and when it holds, in the order of time."""
-        held, version = windows.holding(self.draft, node), self.tables.version
-        rows = [version(node, number) for _, number in held]
-        return [
-            supersession.Statement(row.valid_from, row.seq, node, span)
-            for row, (span, _) in zip(rows, held, strict=True)
-        ]
+        version, said = self.tables.version, list[supersession.Statement]()
+        for span, number in windows.holding(self.draft, node):
+            row = version(node, number)
+            said.append(_statement((row.valid_from, row.seq, node, span)))
+        return said
+
+    def holds_in(self, node: int, spans: Sequence[times.Interval]) -> bool:
+        """True if a version of a node holds at some time of some spans."""
+        return windows.holds_in(self.draft, node, spans)
 
     def starts(self, node: int) -> set[int]:
         """Where the versions of a node were written to begin."""

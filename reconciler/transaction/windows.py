@@ -50,6 +50,15 @@ def holding(draft: Draft, node: int) -> list[timeline_rows.Piece]:
     return [_piece((_interval((first.valid_from, first.valid_to)), 1))]
 
 
+def holds_in(draft: Draft, node: int, windows: Sequence[Interval]) -> bool:
+    """True if a lineage holds at some time of some windows."""
+    first = draft.tables.version(node, 1)
+    if first.closed == schema.CUT or draft.tables.node(node).versions > 1:
+        return any(span.overlaps(window) for span, _ in holding(draft, node) for window in windows)
+    begins, ends = first.valid_from, first.valid_to
+    return any(max(begins, start) < min(ends, end) for start, end in windows)
+
+
 def pieces_in(draft: Draft, node: int, window: Interval) -> list[timeline_rows.Piece]:
     """The versions that hold in a window, each with the part of it in which it does, in order."""
     if window.is_empty:

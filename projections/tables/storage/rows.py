@@ -155,6 +155,7 @@ class Tables(transaction.WholeTables):
         row = self._cache.versions.get((node, version))
         if row is None:
             if self.deferred is not None and (deferred := self.deferred.deferred_first_version(node)) is not None:
+                self._cache.versions[node, version] = deferred
                 return deferred
             stored = self._versions.get(schema.VERSION_KEY.pack(node, version))
             if stored is None:
