@@ -104,8 +104,13 @@ class BulkDecider:
         handler, only_records, code = self._rules.get(type_name) or self._rule(type_name)
         if handler is None or command.key is not None or command.home is not None:
             return False
-        one = self._endpoints.get(command.source_ref) or self._end(command.source_ref)  # type: ignore[arg-type]
-        other = self._endpoints.get(command.target_ref) or self._end(command.target_ref)  # type: ignore[arg-type]
+        ref, end, refs = command.source_ref, command.target_ref, self._refs
+        if type(ref) is int and 0 <= ref < len(refs):
+            ref = refs[ref]
+        if type(end) is int and 0 <= end < len(refs):
+            end = refs[end]
+        one = self._endpoints.get(ref) or self._end(ref)  # type: ignore[arg-type]
+        other = self._endpoints.get(end) or self._end(end)  # type: ignore[arg-type]
         if one is None or other is None:
             return False
         source, lineage, source_version, source_end = one
