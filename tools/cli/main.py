@@ -128,10 +128,10 @@ else:
 
 
 def _wanted(words: Sequence[str]) -> tuple[Command, ...]:
-    """The commands that a line needs: those beside the one that it names, else all of them."""
+    """The commands that a line needs: the one that it names, else all of them."""
     named = next(_words_of_commands(words), "")
     found = [home for home in _HOMES if named in home.names.split()]
-    return found[0].load() if found else commands()
+    return tuple(command for command in found[0].load() if command.name == named) if found else commands()
 
 
 def _words_of_commands(words: Sequence[str]) -> Iterator[str]:
