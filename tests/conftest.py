@@ -31,6 +31,7 @@ from tests.support.faults import forge
 from tests.support.faults.memory import folder_in_memory, memory_with_room
 from tests.support.faults.script import Run
 from tests.support.running import Here, Small, small_store
+from worlddb.reconciler.diagnostics import installation
 
 # What compares engine and model is no test file by its name, and should say what differed all the same.
 pytest.register_assert_rewrite("tests.support.model", "tests.support.simulation")
@@ -206,6 +207,12 @@ def memory() -> Iterator[Path]:
     """A folder in memory, where there is one, for tests of processes and not of disks."""
     with folder_in_memory() as folder:
         yield folder
+
+
+@pytest.fixture
+def untried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The doctor looks at the store alone: whether libraries load is tried in a process of its own each time."""
+    monkeypatch.setattr(installation, "CHECKS", ())
 
 
 @pytest.fixture

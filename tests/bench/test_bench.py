@@ -62,7 +62,7 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
         {"summary_first_ratio", "full_ms", "summary_first_ms", "records_read"},
     ),
     "worlds": (
-        ("--members", "5", "40", "--depths", "1", "3", "--edits", "2"),
+        ("--members", "5", "40", "--depths", "1", "3", "--edits", "1"),
         {"p50_ms", "cpu_p50_ms", "bytes_per_edit", "ratios"},
     ),
     "timelines": (
@@ -70,9 +70,8 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
         {"p50_ms", "cpu_p50_ms", "ratios", "floor_p50_ms", "floor_cpu_p50_ms", "floor_ratio"},
     ),
     "open": (("--small", "4", "--large", "40", "--runs", "1"), {"small", "large", "ratio"}),
-    "reads": (("--nodes", "60", "--samples", "3"), {"p50_ms", "p95_ms", "recall_at_10"}),
-    # As many samples as it takes to draw the commit halfway too.
-    "proofs": (("--commits", "4", "--samples", "20"), {"p50_ms", "p95_ms", "bytes"}),
+    "reads": (("--nodes", "60", "--samples", "2", "--beside", "40"), {"p50_ms", "p95_ms", "recall_at_10", "growth"}),
+    "proofs": (("--commits", "30", "--samples", "1"), {"p50_ms", "p95_ms", "bytes"}),
     "impact": (
         ("--worlds", "40", "--beside", "20", "--branching", "2", "--depth", "2", "--samples", "3"),
         {"p50_ms", "p95_ms", "cpu_p50_ms", "cpu_p95_ms", "growth", "reached", "trees"},
@@ -94,13 +93,17 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
         {"load_per_s", "pattern_p95_ms", "hydrate_100k_s", "sparql_ratio", "update_ms", "bytes_per_statement"},
     ),
     "diff": (
-        (*SMALL, "--changes", "2", "--repeat", "1"),
+        (*SMALL, "--changes", "1", "--repeat", "1"),
         {"ms", "worlds_visited", "trie_nodes_visited"},
     ),
 }
 
 SLOW = {"confined", "serving"}
 """Programs that start servers and fresh processes at any size: a soak run has them, at their own."""
+NESTED = {"worlds", "timelines", "open", "reads", "proofs", "resolve", "impact"}
+"""Those of which some keys hold more than one figure."""
+LOOKED_INTO = {"composed", "diff", "proofs", "reads", "timelines", "worlds"}
+"""Those that have a test of their own, which runs them."""
 SPAWN = ("load",)
 """Programs that import themselves again in processes that they start."""
 
@@ -205,11 +208,11 @@ def run_small(name: str) -> dict[str, object]:
     assert (told["bench"], told["seed"]) == (name, 3)
     figures = [value for key in keys if isinstance(value := told[key], int | float)]
     assert all(figure > 0 for figure in figures)
-    assert len(figures) == len(keys) or name in ("worlds", "timelines", "open", "reads", "proofs", "resolve", "impact")
+    assert len(figures) == len(keys) or name in NESTED
     return told
 
 
-@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - {"composed", "timelines"} - SLOW))
+@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - LOOKED_INTO - SLOW))
 def test_a_program_prints_its_keys(name: str) -> None:
     run_small(name)
 
@@ -273,7 +276,7 @@ def test_a_load_leaves_a_store_that_other_programs_measure(tmp_path: Path) -> No
 
 
 def test_reads_answer_every_shape_in_the_present_and_at_three_moments_of_the_past() -> None:
-    told = run("reads", "--nodes", "60", "--samples", "2", "--beside", "40")
+    told = run_small("reads")
     growth, first = told["growth"], told["first_recall_ms"]
     assert isinstance(growth, dict) and growth.keys() == {"get", "edges_out", "bm25", "vector", "recall"}
     assert isinstance(first, float) and first > 0
@@ -292,7 +295,7 @@ def test_reads_answer_every_shape_in_the_present_and_at_three_moments_of_the_pas
 
 
 def test_proofs_tells_times_and_sizes_of_each_kind() -> None:
-    told = run("proofs", "--commits", "30", "--samples", "1")
+    told = run_small("proofs")
     sizes, times = told["bytes"], told["p50_ms"]
     assert isinstance(sizes, dict) and isinstance(times, dict)
     assert sizes.keys() == {"head", "prove, now", "prove, halfway", "prove consistency"}
@@ -301,7 +304,7 @@ def test_proofs_tells_times_and_sizes_of_each_kind() -> None:
 
 
 def test_worlds_tells_members_and_depths_apart() -> None:
-    told = run("worlds", "--members", "5", "40", "--depths", "1", "3", "--edits", "1")
+    told = run_small("worlds")
     for key in ("p50_ms", "cpu_p50_ms", "bytes_per_edit"):
         by_edit = told[key]
         assert isinstance(by_edit, dict)
@@ -321,7 +324,7 @@ def test_timelines_tells_statements_and_reads_by_versions() -> None:
 
 
 def test_diff_visits_no_more_worlds_than_lie_above_the_changes() -> None:
-    told = run("diff", *SMALL, "--changes", "1", "--repeat", "1")
+    told = run_small("diff")
     assert isinstance(told["worlds_visited"], int)
     assert 2 <= told["worlds_visited"] < 60
 

@@ -12,6 +12,8 @@ from worlddb.log.store import verify
 from worlddb.log.store.environment import Environment
 from worlddb.projections.check import verify_store
 
+pytestmark = pytest.mark.usefixtures("untried")
+
 FAR = 2**58
 
 

@@ -19,6 +19,8 @@ from tests.support.faults.children import ended, start
 from worlddb import DamagedStore
 from worlddb.log.store.high_water import MARK_FILE, marked
 
+pytestmark = pytest.mark.usefixtures("untried")
+
 PAGE, NUMBER_AT, TREES_AT = 4096, 144, 40
 """The size of a page, and where in a meta's page its number and its trees begin."""
 U64 = struct.Struct("=Q")

@@ -17,6 +17,8 @@ from tests.support.faults import forge
 from tests.support.faults.children import ended, start
 from worlddb.log.store import environment, pages
 
+pytestmark = pytest.mark.usefixtures("untried")
+
 PAGE_BYTES = 4096
 META_BYTES = 40
 TREE = struct.Struct("=IHHQQQQQ")

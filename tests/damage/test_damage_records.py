@@ -29,6 +29,8 @@ from worlddb.projections.check import verify_store
 from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE, LAYOUT, LAYOUT_BYTES, TABLES
 from worlddb.reconciler.transaction.draft import Draft
 
+pytestmark = pytest.mark.usefixtures("untried")
+
 PROGRESS_KEY = bytes([FIRST_TABLE_BYTE]) + b"applied"
 FUTURE = 7_258_118_400_000_000
 """The year 2200."""

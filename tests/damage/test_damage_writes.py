@@ -12,6 +12,8 @@ import worlddb
 from tests.support.faults import forge
 from worlddb.projections.tables.storage import schema
 
+pytestmark = pytest.mark.usefixtures("untried")
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:

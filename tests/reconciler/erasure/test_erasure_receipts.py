@@ -161,6 +161,7 @@ def test_receipts_name_copies_whose_file_was_deleted_altered_or_made_up(db: Data
         assert set(db.erasure_receipt(receipt.seq).not_reached[:-1]) == {f"bundle at {tmp_path / 'all.bundle'}"}
 
 
+@pytest.mark.usefixtures("untried")
 def test_copies_that_an_earlier_release_noted_in_the_file_alone_are_kept_with_the_next(
     db: Database, tmp_path: Path
 ) -> None:
