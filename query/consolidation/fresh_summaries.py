@@ -6,7 +6,7 @@ and follows the log, and as long as nothing inside has changed the world's hash 
 kept on the disk for the next process, as is what a consolidation ends with.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -216,6 +216,21 @@ class Summaries:
         world = self.made_of(node)
         found = None if world is None else self.of(world)
         return found is not None and (found.node, found.seen.number) == (node, seen.number)
+
+    def fresh_among(self, found: Mapping[int, asof.SeenVersion]) -> set[int]:
+        """Those of some worlds of which :meth:`is_fresh` is true; what was found before is asked together."""
+        short = {node: seen for node, seen in found.items() if seen.row.type == witness.SUMMARY_TYPE}
+        kept, whole = self._kept, self._snapshot.whole
+        if not short or kept is None or whole is None or self._shows_all:
+            return {node for node, seen in short.items() if self.is_fresh(node, seen)}
+        worlds = {node: world for node in short if (world := kept.made_of(node)) is not None}
+        known = kept.at(whole, worlds.values(), self._snapshot.place.moment)
+        same = {
+            (each.verdict.node, each.verdict.version)
+            for world, each in known.items()
+            if each.is_as_found and world not in self._known
+        }
+        return {node for node, seen in short.items() if (node, seen.number) in same or self.is_fresh(node, seen)}
 
     def _is_kept(self, world: int, node: int, number: int) -> bool:
         """True if a version of a summary that is seen was found to be the fresh one of a world, and is still."""

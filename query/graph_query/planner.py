@@ -219,12 +219,11 @@ def _answer(window: Window, selection: operators.Selection, found: RankedStart, 
     walked, ends = selection.trail.leading_to(selection.found, ground)
     if len(walked) >= _TOGETHER:
         snapshot.look_ahead((each.place, each.row) for each in walked)
-    short = summaries.summaries_in(snapshot)
-    known = (
-        (node, seen, node in ground.cut_at or short.is_fresh(node, seen)) for node, seen in selection.found.items()
-    )
+    uncut = {node: seen for node, seen in selection.found.items() if node not in ground.cut_at}
+    fresh = ground.cut_at | summaries.summaries_in(snapshot).fresh_among(uncut)
     nodes = tuple(
-        build.world_of(snapshot, node, seen, moment, ground.spec, is_closed_up=fresh) for node, seen, fresh in known
+        build.world_of(snapshot, node, seen, moment, ground.spec, is_closed_up=node in fresh)
+        for node, seen in selection.found.items()
     )
     edges = tuple(build.edge(snapshot, arrival.place, arrival.row, moment) for arrival in walked)
     watch.done(RECORDS, len(nodes), len(nodes))

@@ -245,21 +245,24 @@ class VisibleSnapshot:
         be asked of each."""
         if self._interiors is None:
             return
-        seq, valid = self.place.moment
+        (seq, valid), plain = self.place.moment, self._interiors.plain
         new = [
             (place, row)
             for place, row in edges
-            if place.type == schema.CONTAINS_CODE and not self._is_plain(row.target)
+            if place.type == schema.CONTAINS_CODE
+            if (kept := plain.get(row.target)) is None or kept.seq != seq or not kept.stretch.holds(valid)
             # What was cut is left to who asks.
             if row.closed <= seq < row.unlinked and row.valid_from <= valid < row.valid_to
         ]
+        if not new:
+            return
         alone = self._snapshot.tables.lone_each([row.target for _, row in new])
         self._stand_each({place.source for place, row in new if row.target in alone})
         for place, row in new:
             beyond = self._stood(place.source)
             if beyond is not None and row.target in alone:
-                plain = Plain(seq, beyond.within(stretch_of(row, self.place.moment)), alone[row.target])
-                self._interiors.keep_plain(row.target, plain)
+                stretch = beyond.within(stretch_of(row, self.place.moment))
+                self._interiors.keep_plain(row.target, Plain(seq, stretch, alone[row.target]))
 
     def _stand_each(self, worlds: Iterable[int]) -> None:
         """Find out of many worlds whether they stand."""
