@@ -39,6 +39,8 @@ PATIENT_LOOKS: Final = 50
 often without any progress."""
 REBUILD_PATIENCE_SECONDS: Final = 30.0
 MENDING_ATTEMPTS: Final = 3
+_NUMBERED_TOGETHER: Final = 256
+"""The worlds of so many events are looked up at once: one by one takes as long as all else in a large store."""
 
 ChainAt = Callable[[int], bytes | None]
 """The log's chain hash at a sequence number; None if the log does not reach it."""
@@ -390,7 +392,11 @@ def text_documents(log: LmdbLog, tables: Tables, after: int, through: int) -> It
     for seq in range(after + 1, through + 1):
         events = log.some_events(seq, _BRINGING_TEXT)
         later = {position for event in events if isinstance(event, Imported | Forked) for position in event.absent}
-        for event in events:
+        numbers: dict[bytes, int] = {}
+        for at, event in enumerate(events):
+            if at % _NUMBERED_TOGETHER == 0:
+                some = events[at : at + _NUMBERED_TOGETHER]
+                numbers = tables.numbers_of([each.lineage for each in some if isinstance(each, Created | Revised)])
             if isinstance(event, Filled):
                 yield from _filled(log, tables, seq, event)
             elif isinstance(event, Stated):
@@ -401,7 +407,7 @@ def text_documents(log: LmdbLog, tables: Tables, after: int, through: int) -> It
             elif isinstance(event, Created | Revised) and event.body not in later:
                 stored = log.blob(seq, event.body)
                 body = None if stored is None else codec.decode_blob(stored, seq)
-                node = tables.node_of(event.lineage)
+                node = numbers.get(event.lineage)
                 if isinstance(body, blobs.Body) and node is not None:
                     version = (
                         1 if isinstance(event, Created) else table_reads.version_written(tables, node, seq, event.body)

@@ -316,6 +316,11 @@ class _Asked(NamedTuple):
     three: bool
 
 
+_asked_before: dict[tuple[Run, ...], list[_Asked]] = {}
+_MOST_ASKED_BEFORE: Final = 15
+"""Of so many lists of runs the filters are kept ready: there are ten tables."""
+
+
 _LISTS: Final = msgspec.msgpack.Decoder(dict[str, list[Run]])
 
 
@@ -533,7 +538,7 @@ class PackedTable(write_buffer.Table):
         crcs = [crc32(prefix[:size]) for size in self._filtered if len(prefix) >= size]
         asked = self._asked
         if asked is None:
-            asked = self._asked = [self._to_ask(run) for run in reversed(self.runs)]
+            asked = self._asked = self._ready()
         if not crcs:
             return [each.run for each in asked]
         first, *others = crcs
@@ -545,9 +550,17 @@ class PackedTable(write_buffer.Table):
                 found.append(run)
         return found
 
-    def _to_ask(self, run: Run) -> _Asked:
-        bits = _filters.get(run.filter) or self._read_filter(run)
-        return _Asked(run, bits, 8 * len(bits), len(run.filter) > _DIGEST_BYTES)
+    def _ready(self) -> list[_Asked]:
+        """The runs with their filters, the newest first, as the last read of the same runs left them."""
+        key = tuple(self.runs)
+        found = _asked_before.get(key)
+        if found is None:
+            filters = [(run, _filters.get(run.filter) or self._read_filter(run)) for run in reversed(key)]
+            found = [_Asked(run, bits, 8 * len(bits), len(run.filter) > _DIGEST_BYTES) for run, bits in filters]
+            for oldest in list(_asked_before)[:-_MOST_ASKED_BEFORE]:
+                _asked_before.pop(oldest, None)
+            _asked_before[key] = found
+        return found
 
     def _holding_each(self, prefixes: Sequence[bytes]) -> Iterator[tuple[Run, list[bytes]]]:
         """The runs, the newest first, each with those of some prefixes of one length that it may hold."""

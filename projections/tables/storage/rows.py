@@ -99,6 +99,14 @@ class Tables(transaction.WholeTables):
                 self._cache.numbers[lineage] = number
         return number
 
+    def numbers_of(self, lineages: Sequence[bytes]) -> dict[bytes, int]:
+        """The numbers of those of some lineages that there are, looked up at once and not kept."""
+        known = self._cache.numbers
+        new = [lineage for lineage in lineages if lineage not in known]
+        stored = zip(new, self._lineages.get_each(new), strict=True)
+        found = {lineage: int.from_bytes(number, "big") for lineage, number in stored if number is not None}
+        return found | {lineage: known[lineage] for lineage in lineages if lineage in known}
+
     def known_numbers(self, lineages: Iterable[bytes]) -> Iterator[int | None]:
         """The numbers of lineages, as far as this transaction knows them.
 
