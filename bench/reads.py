@@ -59,8 +59,9 @@ def main() -> None:
         result = measure(Path(folder), arguments)
         if small is not None:
             result["growth"] = _growth(small, result)
+    processor = result["processor_p50_ms"], result["processor_p95_ms"]
     rows = [
-        (name, p50_ms, result["p95_ms"][name], result["ratio"].get(name, ""), result["samples"][name])
+        (name, p50_ms, result["p95_ms"][name], *(each[name] for each in processor), result["ratio"].get(name, ""))
         for name, p50_ms in result["p50_ms"].items()
     ]
     notes = [
@@ -69,13 +70,17 @@ def main() -> None:
         f"The dearest read of the past: {result['largest_ratio']['unranked']} times the present unranked, "
         f"{result['largest_ratio']['ranked']} times ranked.",
     ]
-    notes.append(f"The first recall behind the load: {result['first_recall_ms']} ms.")
+    first = f"{result['first_recall_ms']} ms, {result['first_recall_cpu_ms']} of the processor"
+    notes.append(f"The first recall behind the load: {first}.")
     if arguments.beside is not None:
-        told = ", ".join(f"{name} {of['p95']} ({of['processor_p50']})" for name, of in result["growth"].items())
-        notes.append(f"As a multiple of {arguments.beside:,} nodes, p95 by the clock (p50 of the processor): {told}.")
+        of_each = ((name, *of.values()) for name, of in result["growth"].items())
+        told = ", ".join(f"{name} {clock} ({cpu_p50}, {cpu_p95})" for name, clock, cpu_p50, cpu_p95 in of_each)
+        beside = f"As a multiple of {arguments.beside:,} nodes"
+        notes.append(f"{beside}, p95 by the clock (of the processor p50 and p95): {told}.")
     if arguments.confined:
         notes.append(f"The world of the confined view contains {result['confined_worlds']:,} with itself.")
-    report(arguments, "reads", result, ("shape", "p50 ms", "p95 ms", "ratio", "samples"), rows, notes)
+    columns = ("shape", "p50 ms", "p95 ms", "processor, p50", "p95", "ratio")
+    report(arguments, "reads", result, columns, rows, notes)
 
 
 def _arguments() -> argparse.Namespace:
@@ -129,7 +134,9 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         },
         "samples": {name: len(times.clock_ms) for name, times in taken.items()},
         "processor_p50_ms": {name: rounded(p50(times.processor_ms)) for name, times in taken.items()},
+        "processor_p95_ms": {name: rounded(p95(times.processor_ms)) for name, times in taken.items()},
         "first_recall_ms": rounded(first.clock_ms[0], 1),
+        "first_recall_cpu_ms": rounded(first.processor_ms[0], 1),
         **result,
     }
 
@@ -140,6 +147,7 @@ def _growth(small: dict[str, Any], large: dict[str, Any]) -> dict[str, dict[str,
         name: {
             "p95": rounded(large["p95_ms"][name] / small["p95_ms"][name], 2),
             "processor_p50": rounded(large["processor_p50_ms"][name] / small["processor_p50_ms"][name], 2),
+            "processor_p95": rounded(large["processor_p95_ms"][name] / small["processor_p95_ms"][name], 2),
         }
         for name in GROWING
         if name in small["p95_ms"]

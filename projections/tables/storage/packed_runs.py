@@ -430,6 +430,10 @@ class PackedTable(write_buffer.Table):
         stored = self._scan_stored(prefix, start, reverse=reverse)
         return self._merged(stored, fresh, reverse=reverse) if fresh else stored
 
+    def scan_groups(self, prefix: bytes, groups: Iterable[bytes]) -> Iterator[write_buffer.Pair]:
+        few = None if self._columns or self._pending else self._short_group(prefix)
+        return super().scan_groups(prefix, groups) if few is None else iter(few)
+
     def get_each(self, keys: Sequence[bytes]) -> list[bytes | None]:
         if self._columns or self._pending or len(keys) < _MANY:
             return list(map(self.get, keys))
