@@ -808,7 +808,7 @@ class View:
             after, wanted = found[-1].ref, min(2 * wanted, MOST_OF_A_PAGE)
 
     def _comes_before(self, ref: str, other: str, world: Any) -> bool:
-        """Whether :meth:`find` gives a world, and before another one."""
+        """Whether :meth:`find` gives a world, inside of ``world`` if one is given, and before another one."""
         with self._snapshot() as snapshot:
             node = self._named(snapshot, ref)
             if node >= self._named(snapshot, other):

@@ -26,7 +26,7 @@ from worlddb import (
 )
 from worlddb.memory_scopes import contradicted, statements_of
 from worlddb.tools.mcp import answer_notes, tool_arguments, tool_results
-from worlddb.tools.mcp.session import PLACE_BYTES, WORLD_BYTES, Call, ResumedView, Session, in_passes
+from worlddb.tools.mcp.session import PAIR_BYTES, PLACE_BYTES, WORLD_BYTES, Call, ResumedView, Session, in_passes
 
 _PROPOSAL_BYTES: Final = 32
 MAX_STEPS: Final = 50
@@ -119,14 +119,18 @@ def proposals(session: Session, given: tool_arguments.Proposals, call: Call) -> 
 
 def conflicts(session: Session, given: tool_arguments.Conflicts, call: Call) -> tool_results.Contradictions:
     """``memory_conflicts``."""
-    resumed = session.resume(given.cursor)
+    resumed = session.resume(given.cursor, behind=PAIR_BYTES)
     view = resumed.view
-    if given.id is not None:
-        seen: Iterator[World] = iter([session.memory(view, given.id)])
+    if given.id is None:
+        found = session.pairs_behind(view, session.scope_refs(view, given), resumed.behind)
     else:
-        seen = session.memories_in(view, session.scope_refs(view, given))
-    page, cursor = resumed.page(_pairs(view, seen), given.limit)
-    return tool_results.Contradictions(conflicts=page, next_cursor=cursor)
+        found = _pairs_of(view, session.memory(view, given.id), resumed.behind)
+    page, cursor = resumed.page_after(list(islice(found, given.limit + 1)), given.limit, lambda each: each[0])
+    told = [
+        tool_results.Conflict(first=tool_results.memory(one), second=tool_results.memory(other))
+        for _, one, other in page
+    ]
+    return tool_results.Contradictions(conflicts=told, next_cursor=cursor)
 
 
 def impact(session: Session, given: tool_arguments.Reach, call: Call) -> tool_results.Impact:
@@ -301,16 +305,13 @@ def beliefs(session: Session, given: tool_arguments.Beliefs, call: Call) -> tool
     return tool_results.Believed(beliefs=[tool_results.belief(atom) for atom in sorted(view.belief_base(of=item))])
 
 
-def _pairs(view: View, worlds: Iterator[World]) -> Iterator[tool_results.Conflict]:
-    """Yield each pair of contradicting memories once."""
-    done: set[frozenset[str]] = set()
-    for world in worlds:
-        for ref in world.conflicts:
-            pair = frozenset((world.ref, ref))
-            other = None if pair in done else view.get(ref)
-            if other is not None:
-                done.add(pair)
-                yield tool_results.Conflict(first=tool_results.memory(world), second=tool_results.memory(other))
+def _pairs_of(view: View, one: World, behind: bytes) -> Iterator[tuple[bytes, World, World]]:
+    """Yield the pairs of one memory, those behind a pair; each after what stands for it."""
+    last = behind[PLACE_BYTES:].hex()
+    for ref in one.conflicts[one.conflicts.index(last) + 1 if last in one.conflicts else 0 :]:
+        other = view.get(ref)
+        if other is not None:
+            yield bytes(PLACE_BYTES) + bytes.fromhex(ref), one, other
 
 
 def verify(session: Session, given: tool_arguments.Verify, call: Call) -> tool_results.Verified:

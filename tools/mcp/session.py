@@ -7,7 +7,7 @@ import base64
 import struct
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from cryptography.exceptions import InvalidTag
@@ -76,6 +76,8 @@ WORLD_BYTES: Final = 16
 _SCOPE_BYTES: Final = 2
 PLACE_BYTES: Final = _SCOPE_BYTES + WORLD_BYTES
 """What stands for the place of a memory in a list: the scope, of those that were named, and the memory."""
+PAIR_BYTES: Final = PLACE_BYTES + WORLD_BYTES
+"""What stands for a pair of memories: the place of the first, and the second."""
 MAX_COMPARED: Final = 500
 """Scopes whose ids are compared with one that is not there."""
 MAX_NAMED: Final = 5
@@ -85,7 +87,7 @@ _ALIKE: Final = 0.66
 MAX_EVENTS: Final = 2**32 - 1
 """Behind how many events of a log, or of a commit, a cursor leads."""
 _PLACE: Final = struct.Struct(">QqI")
-_BEHIND: Final = struct.Struct("32s")
+_BEHIND: Final = struct.Struct("34s")
 
 
 class Place(NamedTuple):
@@ -410,6 +412,29 @@ class Session(Scopes):
                 if not is_told and not self.is_scope(view, world) and not _is_inferred(world):
                     yield number.to_bytes(_SCOPE_BYTES, "big") + bytes.fromhex(world.ref), world
             after = None
+
+    def pairs_behind(
+        self, view: worlddb.View, scopes: list[str] | None, behind: bytes
+    ) -> Iterator[tuple[bytes, worlddb.World, worlddb.World]]:
+        """Yield the pairs of memories that contradict each other, one of which lies in some scopes, each once.
+
+        Those from behind a pair on, each after what stands for it.
+        """
+        place, second = behind[:PLACE_BYTES], behind[PLACE_BYTES:].hex()
+        begun = view.get(place[_SCOPE_BYTES:].hex()) if place else None
+        first = () if begun is None else ((place, begun),)
+        for at, one in chain(first, self.memories_behind(view, scopes, place)):
+            number, listed = int.from_bytes(at[:_SCOPE_BYTES], "big"), one.conflicts
+            if one is begun and second in listed:
+                listed = listed[listed.index(second) + 1 :]
+            places = [None] if scopes is None else scopes
+            for ref in listed:
+                other = view.get(ref)
+                is_told = view._comes_before(ref, one.ref, places[number]) or any(
+                    _has(view.confined(each), ref) for each in places[:number]
+                )
+                if other is not None and not is_told:
+                    yield at + bytes.fromhex(ref), one, other
 
     def all_scopes(
         self, view: worlddb.View, *, include_retired: bool = False, after: str | None = None

@@ -65,7 +65,7 @@ class InSpan(Page, frozen=True, kw_only=True):
     overlaps: Annotated[Span, Meta(description=_SOMEWHEN)] | None = None
 
 
-class Versions(AsOf, frozen=True, kw_only=True):
+class FindVersions(AsOf, frozen=True, kw_only=True):
     """Which versions of a world are listed: of which something was learned ``between`` two times, valid in a span."""
 
     between: Annotated[Span, Meta(description="Learned from the first time up to the second; given twice.")] | None = (

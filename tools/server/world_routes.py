@@ -41,7 +41,7 @@ def list_worlds(desk: Desk, asked: Asked) -> Reply:
     return _listed(desk, asked, None)
 
 
-def _span(query: types.InSpan | types.Versions) -> dict[str, Any]:
+def _span(query: types.InSpan | types.FindVersions) -> dict[str, Any]:
     """The span of valid time that is asked for, as reads take it."""
     return {"during": query.during, "overlaps": query.overlaps}
 
@@ -282,7 +282,7 @@ def unlink(desk: Desk, asked: Asked) -> Reply:
 
 def history(desk: Desk, asked: Asked) -> Reply:
     """Every version of a world, oldest first."""
-    query: types.Versions = asked.query
+    query: types.FindVersions = asked.query
     view = desk.view(query)
     ref = desk.ref(view, asked.path["world"])
     found = view.history(ref, between=query.between, **_span(query))
@@ -418,7 +418,7 @@ ROUTES = (
         history,
         "Read every version of a world.",
         wire.Versions,
-        types.Versions,
+        types.FindVersions,
         small=True,
     ),
     Route(

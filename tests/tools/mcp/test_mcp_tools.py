@@ -719,3 +719,27 @@ def test_a_history_tells_the_spans_of_each_version_and_an_amendment_what_the_tex
     parts = [("2024-01-01", "2024-03-01"), ("2024-05-01", "2024-07-01"), ("2024-08-01", "2025-01-01")]
     assert spans == {"150": parts, "180": [], "100": [], "190": []}
     assert {each["start"] for each in versions} == {"stated"}
+
+
+def test_pages_of_conflicts_have_each_pair_once_whatever_their_scopes(db: worlddb.Database) -> None:
+    desk = Session(db)
+    made: list[str] = []
+    for number in range(8):
+        named = ({"user_id": "ada"}, {"run_id": "7"}, {"user_id": "ada", "run_id": "7"})[number % 3]
+        made.append(call(desk, "memory_write", text=f"claim {number}", **named)["id"])
+    for one, other in ((0, 1), (0, 2), (1, 4), (2, 5), (3, 2), (6, 7), (4, 7)):
+        db.link(made[one], "contradicts", made[other])
+    asked: list[dict[str, Any]] = [{}, {"user_id": "ada"}, {"user_id": "ada", "run_id": "7"}, {"id": made[2]}]
+    for given, count in zip(asked, (7, 5, 7, 3), strict=True):
+        whole = call(desk, "memory_conflicts", **given)["conflicts"]
+        assert len({frozenset((each["first"]["id"], each["second"]["id"])) for each in whole}) == len(whole) == count
+        for limit in (1, 2, 3):
+            found, cursor = list[Any](), None
+            while True:
+                more: dict[str, Any] = {"cursor": cursor} if cursor else {}
+                page = call(desk, "memory_conflicts", **given, **more, limit=limit)
+                found += page["conflicts"]
+                cursor = page["next_cursor"]
+                if cursor is None:
+                    break
+            assert found == whole
