@@ -31,6 +31,7 @@ from tests.support.faults import forge
 from tests.support.faults.memory import folder_in_memory, memory_with_room
 from tests.support.faults.script import Run
 from tests.support.running import Here, Small, small_store
+from worlddb.log.model import limits
 from worlddb.reconciler.diagnostics import installation
 
 # What compares engine and model is no test file by its name, and should say what differed all the same.
@@ -160,6 +161,12 @@ def pytest_runtest_makereport(
 def root_seed(request: pytest.FixtureRequest) -> int:
     """The root seed itself, for tests that go through seeds and name the one that failed."""
     return request.config.stash[ROOT_SEED]
+
+
+@pytest.fixture
+def names_of_any_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names and types of several lines, and with control characters, are written as earlier releases wrote them."""
+    monkeypatch.setattr(limits, "checked_line", limits.checked_text)
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,6 @@ from worlddb.memory_scopes import (
     Scopes,
     brought,
     came_in_bundle,
-    check_one_line,
     check_scope_name,
     check_statement_type,
     contradicted,
@@ -346,7 +345,7 @@ class Memory:
         if not isinstance(properties, Mapping | None):
             raise errors.InputError(f"properties is {errors.shown(properties)}", 'Give values, such as {"priority": 2}')
         labels = _checked_labels(labels)
-        check_one_line(name, "name")
+        limits.checked_line(name, "name", limits.MAX_NAME_BYTES)
         compared = None if properties is None else dict(properties)
         marks = {"expires_at": expires_at, "ttl": ttl, "labels": labels, "pinned": pinned, "properties": compared}
         if isinstance(given, str):
@@ -354,7 +353,7 @@ class Memory:
             if limits.is_blank(given):
                 raise errors.InputError("The text is blank", "Give one statement, understandable by itself")
             joined = {"contradicts": contradicts, "derived_from": derived_from, "supersedes": replaces}
-            names = [limits.checked_text(name, "about", limits.MAX_NAME_BYTES, nul=False) for name in _listed(about)]
+            names = [limits.checked_line(name, "about", limits.MAX_NAME_BYTES) for name in _listed(about)]
             told = given, names, joined, type, name, since, until, source, why, on_near, marks
             added = looked(lambda: self._state(*told))
             if until is not None and _listed(replaces):
@@ -601,7 +600,10 @@ class Memory:
 
     def _recalled(self, view: View, question: str, wanted: int, asked: Mapping[str, Any]) -> records.Recall:
         found, _ = statements_of(lambda k: view.recall(question, k=k, **asked), wanted)
-        return msgspec.structs.replace(found, note=_in_own_words(found.note))
+        told = [_in_own_words(found.note)]
+        if found.pending and self.db._models.any:
+            told.append(f"{found.pending} texts, as of a bundle, are found by their words alone: call db.embed()")
+        return msgspec.structs.replace(found, note="; ".join(filter(None, told)))
 
     def context(self, question: str, *, max_tokens: int = 800, count: Count | None = None, **asked: Any) -> str:
         """Return what is known for a question as a text for a prompt: dated, sourced, and no longer than a budget.
@@ -643,6 +645,8 @@ class Memory:
                 kinds.setdefault(world.type, []).append(world)
         left = 0
         for kind, worlds in kinds.items():
+            # What came in one commit, as by a bundle, stands in log order.
+            worlds.reverse()
             worlds.sort(key=lambda world: (-world.valid.start, -world.seq))
             left += max(0, len(worlds) - limit)
             kinds[kind] = worlds[:limit] if len(views) < 2 else contradicted(self._whole_view(), views, worlds[:limit])

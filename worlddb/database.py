@@ -2087,6 +2087,8 @@ class Database(WriteCalls):
         ``reaches_outside``, with the list that :meth:`import_plan` gives, unless ``allow_outside`` says that it may:
         then the receipt names those worlds in a note. docs/bundles.md says which worlds are the bundle's own.
 
+        What is new is found by its words alone until it is embedded: see :meth:`embed`.
+
         ``head`` and ``keys`` are as in :func:`check_bundle`. Which head it was held against is said in the source of
         the ``imported`` event; nothing else is kept of the proof.
 

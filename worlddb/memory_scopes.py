@@ -15,7 +15,7 @@ import msgspec
 
 from worlddb.database import MOST_LOOKS, Database
 from worlddb.log.model import limits
-from worlddb.log.model.errors import InputError, RefusedError, UnavailableError, UnknownReference, shown
+from worlddb.log.model.errors import InputError, RefusedError, UnavailableError, UnknownReference
 from worlddb.log.model.times import TimeLike, format_time, parse_time
 from worlddb.plain_text import JOINERS, one_line
 from worlddb.projections.tables.names import blocks, canonical
@@ -186,27 +186,8 @@ def check_statement_type(type: str) -> None:
     Raises:
         InputError: the type is that of a world which holds memories or messages, or is no text.
     """
-    if limits.checked_text(type, "type", limits.MAX_TYPE_BYTES, empty=False).casefold() in CONTAINERS:
+    if limits.checked_line(type, "type", limits.MAX_TYPE_BYTES, empty=False).casefold() in CONTAINERS:
         raise InputError(f"A statement cannot be a {type}", "Give another type, such as Fact")
-    check_one_line(type, "type")
-
-
-def check_one_line(given: str, what: str) -> None:
-    """See that a name or a type is one line.
-
-    Raises:
-        InputError: it has a line end, or is no text.
-    """
-    said = limits.checked_text(given, what, limits.MAX_NAME_BYTES)
-    place = next((at for at, sign in enumerate(said) if sign in _LINE_ENDS), None)
-    if place is not None:
-        raise InputError(
-            f"{what} is {shown(given)}, with a line end at character {place + 1}",
-            "Give it on one line; what is longer is the text",
-        )
-
-
-_LINE_ENDS: Final = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
 
 def is_taken_in(world: World) -> bool:

@@ -191,6 +191,29 @@ def checked_text(text: object, what: str, max_bytes: int, *, empty: bool = True,
     return text
 
 
+def checked_line(text: object, what: str, max_bytes: int, *, empty: bool = True) -> str:
+    """The text itself if it can be stored and stands on one line, as a name or a type does.
+
+    Raises:
+        InvalidText: as of :func:`checked_text`; it has a line end or another control character.
+        LimitExceeded: its UTF-8 form is longer than ``max_bytes``.
+    """
+    given = checked_text(text, what, max_bytes, empty=empty, nul=False)
+    if not given.isprintable():
+        for at, sign in enumerate(given, 1):
+            if unicodedata.category(sign) in _CONTROLS:
+                kind = "a line end" if sign in _LINE_ENDS else f"the control character U+{ord(sign):04X}"
+                raise InvalidText(
+                    f"{what} is {shown(given)}, with {kind} at character {at}",
+                    "Give it on one line; what is longer is the text",
+                )
+    return given
+
+
+_CONTROLS: Final = ("Cc", "Zl", "Zp")
+_LINE_ENDS: Final = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+
+
 _MIN_INT: Final = -(2**63)
 _MAX_INT: Final = 2**64 - 1
 _MOST_OVERHEAD: Final = 16

@@ -46,16 +46,19 @@ def check(commands: Sequence[cmd.Command]) -> None:
 
 
 def _plain(text: object, what: str, max_bytes: int, *, empty: bool = True) -> None:
-    """Check a text as it is stored. Logs of earlier releases may hold a NUL, so replays and bundles do not ask this."""
+    """Check a text as it is stored. Logs of earlier releases may hold a NUL, so replays and bundles do not ask this.
+
+    Nor do they ask whether a name is on one line, which earlier releases did not.
+    """
     limits.checked_text(text, what, max_bytes, empty=empty, nul=False)
 
 
 def _create(command: cmd.Create) -> None:
     # Loads bring many: what most leave at its default is looked at only where it is not.
-    checked_text = limits.checked_text
-    checked_text(command.type, "type", limits.MAX_TYPE_BYTES, empty=False, nul=False)
-    checked_text(command.name, "name", limits.MAX_NAME_BYTES, nul=False)
-    checked_text(command.content, "content", limits.MAX_CONTENT_BYTES, nul=False)
+    checked_line = limits.checked_line
+    checked_line(command.type, "type", limits.MAX_TYPE_BYTES, empty=False)
+    checked_line(command.name, "name", limits.MAX_NAME_BYTES)
+    limits.checked_text(command.content, "content", limits.MAX_CONTENT_BYTES, nul=False)
     if command.aliases:
         _aliases(command.aliases)
     _source(command.source)
@@ -96,9 +99,9 @@ def checked_resolve(value: object) -> None:
 def _revise(command: cmd.Revise) -> None:
     _ref(command.ref, "ref")
     if command.type is not None:
-        _plain(command.type, "type", limits.MAX_TYPE_BYTES, empty=False)
+        limits.checked_line(command.type, "type", limits.MAX_TYPE_BYTES, empty=False)
     if command.name is not None:
-        _plain(command.name, "name", limits.MAX_NAME_BYTES)
+        limits.checked_line(command.name, "name", limits.MAX_NAME_BYTES)
     if command.content is not None:
         _plain(command.content, "content", limits.MAX_CONTENT_BYTES)
     _source(command.source)
@@ -649,7 +652,7 @@ def _aliases(aliases: object) -> None:
     if len(aliases) > limits.MAX_ALIASES:
         raise errors.LimitExceeded(f"{len(aliases)} aliases, above the limit of {limits.MAX_ALIASES}", "Give fewer")
     for position, alias in enumerate(aliases):
-        _plain(alias, f"aliases[{position}]", limits.MAX_NAME_BYTES, empty=False)
+        limits.checked_line(alias, f"aliases[{position}]", limits.MAX_NAME_BYTES, empty=False)
 
 
 def _record(record: object, what: str) -> None:

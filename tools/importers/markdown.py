@@ -147,7 +147,7 @@ def _blocks(path: Path, front: _Front, called: str, pieces: Iterable[_Piece]) ->
         opened.append(section)
         yield documents.Block(
             kind=documents.SECTION,
-            name=piece.text,
+            name=" ".join(piece.text.split()),
             parent=around.place,
             key=way,
             at=section.at,

@@ -32,7 +32,7 @@ Time = Annotated[str, Meta(min_length=4, max_length=40, description="ISO 8601: 2
 Known = Annotated[
     str | int, Meta(description="What had been learned by this time (ISO 8601), or by this commit (a whole number).")
 ]
-Count = Annotated[int, Meta(ge=1, le=MAX_PAGE, description="How many at most.")]
+Count = Annotated[int, Meta(ge=1, le=MAX_PAGE)]
 Cursor = Annotated[str, Meta(max_length=200, description="next_cursor of the page before.")]
 Identity = Annotated[str, Meta(min_length=1, max_length=200)]
 Retired = Annotated[bool, Meta(description="Include what no longer holds.")]
@@ -43,7 +43,7 @@ MinTrust = Annotated[
 ]
 
 _WHOLE: Final = re.compile(r"-?[0-9]{1,9}\Z")
-_NUMBER: Final = re.compile(r"[01]?\.[0-9]{1,9}\Z|[01]\Z")
+_NUMBER: Final = re.compile(r"[0-9]{0,9}\.[0-9]{1,9}\Z|[0-9]{1,9}\Z")
 _FLAGS: Final = {"true": True, "false": False}
 
 
@@ -141,6 +141,7 @@ class Write(Scoped, kw_only=True):
     name: Annotated[str, Meta(max_length=200, description="An Entity's name, or a title.")] = ""
     type: Annotated[Label, Meta(description="Fact, Entity, Event, Decision, Topic, Summary or another word.")] = "Fact"
     valid_from: Annotated[Time | None, Meta(description="Since when it is true (ISO 8601); now if left out.")] = None
+    valid_to: Annotated[Time | None, Meta(description="Until when.")] = None
     why: Why = ""
     about: Annotated[
         tuple[Label, ...],
@@ -158,6 +159,8 @@ class Write(Scoped, kw_only=True):
         ),
     ] = ()
     expires_at: Annotated[Time | None, Meta(description="Hidden from then on.")] = None
+    ttl: Annotated[float | None, Meta(description="Or after seconds.")] = None
+    pinned: Annotated[bool, Meta(description="Always in sight.")] = False
     labels: Annotated[tuple[Label, ...], Meta(max_length=MAX_ABOUT)] = ()
     properties: Annotated[dict[str, Any], Meta(description="To recall it by.")] = {}
     on_near: Annotated[
@@ -189,7 +192,7 @@ class Recall(Listed, kw_only=True):
     min_confidence: Annotated[float, Meta(description="Least confidence, 0 to 1.")] = 0.0
     about: Annotated[Label | None, Meta(description="Only about this name.")] = None
     type: Annotated[Label | None, Meta(description="Only of this type.")] = None
-    label: Annotated[Label | None, Meta(description="Only what has it.")] = None
+    label: Label | None = None
     tag: Annotated[Label | None, Meta(description="Only versions with it.")] = None
     properties: Annotated[dict[str, Any], Meta(description='Only with; {"age": {"$gte": 18}} compares.')] = {}
 
@@ -245,7 +248,7 @@ class Retire(Arguments):
 class RetireAll(Arguments):
     """``memory_retire_all``."""
 
-    kind: Annotated[Kind, Meta(description="What the scope is of.")]
+    kind: Kind
     scope_id: Annotated[Identity, Meta(description="The id of that user, agent, app or run.")]
     why: Why = ""
 

@@ -130,7 +130,8 @@ def _looked_and_written(
     named = {ref for refs in joined.values() for ref in refs}
     others = [each for each in near if each.ref not in named]
     others += _held_then(session, view, given, [s.ref for each in known for s in each if not s.closed], near)
-    links, taker = _links(given, others), memory_scopes.place_taker(others, given.on_near, len(given.about), None)
+    links, subjects = _links(given, others), len(given.about)
+    taker = memory_scopes.place_taker(others, given.on_near, subjects, given.valid_to)
     taken = None if taker is None else (taker.ref, taker.valid.start, f"{memory_scopes.TAKEN}{taker.reason}")
     later = memory_scopes.told_of_later(others, given.on_near, taker)
     try:
@@ -168,7 +169,8 @@ def _looked_and_written(
         )
     else:
         begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
-        done.notes.extend(later + memory_scopes.told_of_new(begins, receipt.ingest_time, given.expires_at))
+        marked: dict[str, Any] = {"expires_at": given.expires_at, "pinned": given.pinned}
+        done.notes.extend(later + memory_scopes.told_of_new(begins, receipt.ingest_time, **marked))
         begun = [label for label, scopes in zip(labels, known, strict=True) if not scopes]
         done.notes.extend(filter(None, (session.told_new(view, label) for label in begun)))
     told = _told([] if is_purged else near, joined, links)
@@ -274,7 +276,8 @@ def _told_again(
     begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
     with suppress(UnknownReference):
         said = session.get(view, ref)
-        done.notes.extend(memory_scopes.told_again(session.db, receipt, said, begins, given.expires_at))
+        marked: dict[str, Any] = {"expires_at": given.expires_at, "pinned": given.pinned}
+        done.notes.extend(memory_scopes.told_again(session.db, receipt, said, begins, **marked))
     others = [each for each in near if each.ref != ref]
     return tool_results.Saved(**msgspec.structs.asdict(done), near=_told(others, {}, links))
 
@@ -288,13 +291,19 @@ def _said_again(
     links: list[Link],
 ) -> Receipt:
     """Record that a memory was said again, and link it to what is near, in one commit."""
-    marks: dict[str, Any] = {"expires_at": given.expires_at, "labels": given.labels, "properties": given.properties}
+    marks = _marks(given)
     with session.db.batch(idempotency_key=session.idempotency_key(given.idempotency_key), seen=view) as tx:
         say_again(tx, said, call.source, given.why, **marks)
         for edge_type, other, why in links:
             tx.link(said.ref, edge_type, other, valid_from=given.valid_from, why=why)
     receipt: Receipt = tx.receipt
     return receipt
+
+
+def _marks(given: tool_arguments.Write) -> dict[str, Any]:
+    """Return what a memory is marked with in the commit that writes it, or says it again."""
+    lasting: dict[str, Any] = {"expires_at": given.expires_at, "ttl": given.ttl, "pinned": given.pinned}
+    return lasting | {"labels": given.labels, "properties": given.properties or None}
 
 
 def _links(given: tool_arguments.Write, near: list[Near]) -> list[Link]:
@@ -348,9 +357,8 @@ def _written(
             source=call.source,
             why=given.why,
             resolve="all",
-            expires_at=given.expires_at,
-            labels=given.labels,
-            properties=given.properties or None,
+            valid_to=given.valid_to,
+            **_marks(given),
         )
         for scope in others:
             tx.link(scope, "contains", made, valid_from=given.valid_from)

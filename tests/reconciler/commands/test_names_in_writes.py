@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import worlddb
+from tests.support.model.stores import new_store
 
 
 @pytest.fixture
@@ -112,3 +113,25 @@ def test_a_prefix_of_one_world_that_is_the_name_of_another_stands_for_neither(db
     assert db.retire(secret).ref == secret and db.view().get(secret[:6]) is None
     with pytest.raises(worlddb.AmbiguousReference):
         db.view().get(prefix)
+
+
+@pytest.mark.parametrize(
+    ("given", "where"),
+    [
+        ({"name": "a\nb"}, r"name is 'a\\nb', with a line end at character 2"),
+        ({"type": "Fa\x07ct"}, r"type is .*, with the control character U\+0007 at character 3"),
+        ({"aliases": ["Ann", "A\u2028"]}, r"aliases\[1\] is .*, with a line end at character 2"),
+        ({"name": "a\0b"}, "name has a NUL at character 1"),
+    ],
+)
+def test_a_name_of_several_lines_or_with_controls_is_refused_and_its_place_is_named(
+    given: dict[str, object], where: str
+) -> None:
+    with new_store() as db:
+        with pytest.raises(worlddb.InvalidText, match=where):
+            db.create(**{"type": "Fact", "name": "n"} | given)  # type: ignore[arg-type]
+        ok = db.create("Fact", "👩\u200d🚀 and\u00a0more", content="of\nseveral\tlines").ref
+        with pytest.raises(worlddb.InvalidText, match="line end"):
+            db.revise(ok, name="b\r")
+        with pytest.raises(worlddb.InvalidText, match="line end"):
+            db.alias(ok, "b\u2029c")

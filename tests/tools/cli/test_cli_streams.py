@@ -242,6 +242,7 @@ def test_a_terminal_gets_colours(argv, made, tmp_path):
     assert b"Traceback" not in shown
 
 
+@pytest.mark.usefixtures("names_of_any_kind")
 def test_remembered_text_cannot_steer_a_terminal(tmp_path, capsys):
     with worlddb.open(tmp_path / "memory") as db:
         db.create("Note", "trap\x1b[2J", content="one\x07\r\x9b31m two\u202e\nthree")
@@ -271,7 +272,7 @@ def test_every_character_that_hides_or_steers_is_escaped_and_no_other():
     assert visible("قلم\u200cها 👩\u200d💻\u3000\xa0ok") == "قلم\u200cها 👩\u200d💻\u3000\xa0ok"
 
 
-@pytest.mark.usefixtures("untried")
+@pytest.mark.usefixtures("untried", "names_of_any_kind")
 def test_no_command_prints_what_hides_or_steers(tmp_path, capsys):
     """U+2028, U+2029 and most format characters were printed raw, by `show`, `proposals` and every other command."""
     trap = f"tr{HIDING}ap"
@@ -303,6 +304,7 @@ def test_no_command_prints_what_hides_or_steers(tmp_path, capsys):
     assert answered >= 20
 
 
+@pytest.mark.usefixtures("names_of_any_kind")
 def test_no_name_begins_a_line_that_could_pass_for_one_of_ours(tmp_path, capsys):
     """A line end in a name, a type, an author or a reason began a line that read as the command's own."""
     trap = "tr\nintact  12 commits"

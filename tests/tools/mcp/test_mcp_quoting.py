@@ -69,6 +69,7 @@ def test_a_time_whose_parts_are_joined_by_anything_stays_one_time(session: Sessi
 
 
 @pytest.mark.parametrize("put_in", [*ENDS, *MOVES])
+@pytest.mark.usefixtures("names_of_any_kind")
 def test_a_memory_does_not_leave_its_lines_in_any_text(session: Session, put_in: str) -> None:
     text = f"Ada likes tea.{put_in}{ORDER}"
     given = {"text": text, "user_id": "ada", "name": text}
@@ -137,6 +138,7 @@ def test_words_and_joiners_stay_as_they_are() -> None:
     assert list(mcp_wording.lines("a\tb\r\n\x1bc\u2028d", "> ")) == ["> a    b", "> \\x1bc", "> d"]
 
 
+@pytest.mark.usefixtures("names_of_any_kind")
 def test_a_scope_that_another_program_named_is_listed_on_one_line(tmp_path: Path) -> None:
     from worlddb.tools.mcp.server import listed_scope
 

@@ -24,7 +24,7 @@ from tests.house.test_docs_facts import quoted, rows, section
 from tests.support.running import elsewhere
 from worlddb import InputError, UnknownReference
 from worlddb.memory_scopes import Label
-from worlddb.tools.mcp import catalogue
+from worlddb.tools.mcp import catalogue, tool_arguments
 from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.resources import PROMPTS, TEMPLATES
 from worlddb.tools.mcp.server import LAST_WORDS_SECONDS, MemoryServer
@@ -743,3 +743,23 @@ def test_pages_of_conflicts_have_each_pair_once_whatever_their_scopes(db: worldd
                 if cursor is None:
                     break
             assert found == whole
+
+
+def test_a_memory_is_written_with_its_end_its_deadline_and_a_pin(db: worlddb.Database) -> None:
+    desk = Session(db)
+    given = {"user_id": "ana", "valid_to": "2090-01-01", "ttl": "3600", "pinned": "true"}
+    made = call(desk, "memory_write", text="Ana is in Rome.", **tool_arguments.as_meant(given, tool_arguments.Write))
+    world = db.view().get(made["id"])
+    assert world is not None and world.pinned and world.valid.end == worlddb.parse_time("2090-01-01")
+    assert world.expires_at is not None and world.expires_at - worlddb.parse_time(made["written_at"]) in range(
+        3_599_000_000, 3_601_000_000
+    )
+    again = call(desk, "memory_write", text="Ana is in Rome.", user_id="ana", ttl=60)
+    assert again["id"] == made["id"] and "has the deadline" in str(again["notes"])
+    for wrong, told in (
+        ({"ttl": 0}, "ttl is 0.0 seconds"),
+        ({"ttl": 9, "expires_at": "2090-01-01"}, "Both expires_at"),
+    ):
+        with pytest.raises(InputError, match=told):
+            call(desk, "memory_write", text="Ana sits.", user_id="ana", **wrong)
+    assert len(db.view().find(type="Fact")) == 1
