@@ -430,7 +430,10 @@ class Frame(NamedTuple):
     measured: frozenset[tuple[str, str]] = frozenset()
     """The units of its numbers, each with what is measured: GB of storage."""
     plainly: str = ""
-    """What it tells beside plans and denials that name no value, if that is a number; empty if there is no such."""
+    """What it tells beside plans and denials that name no value, if that is a number, or is so now; empty if there is
+    no such."""
+    numbered: frozenset[tuple[str, str]] = frozenset()
+    """What its verb is done to and has a number behind it: keeps jar 3."""
 
 
 @lru_cache(maxsize=_KEPT)
@@ -633,23 +636,26 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         hours,
         frozenset((_one_of(unit), _stem(what)) for unit, what in _measured(tokens)),
         _plainly(plain, tokens, naming),
+        _done_to(rest, verb),
     )
 
 
 def _plainly(text: str, tokens: list[str], naming: Set[str]) -> str:
-    """The clauses of a statement without those that only plan or deny, if one plainly tells a number.
+    """The clauses of a statement without those that only plan or deny, if one plainly tells a number, or what is so now.
 
-    "I plan to bake on Sunday - I have 12 tins now" is no plan of tins. What is possible, a condition or hearsay may
+    "I plan to bake on Sunday - I have 12 tins now" is no plan of tins, and who is not fond of small talk, but works at
+    a bank now, does not deny that. What is possible, a condition or hearsay may
     be so of all clauses.
     """
-    clauses = [] if _ASIDE.isdisjoint(tokens) or not _has_number(tokens) else _OWN_CLAUSES.split(text)
+    is_of_value = _has_number(tokens) or not _AT_PRESENT.isdisjoint(tokens)
+    clauses = [] if _ASIDE.isdisjoint(tokens) or not is_of_value else _OWN_CLAUSES.split(text)
     if len(clauses) <= 1:
         return ""
     words = [_TOKEN.findall(_plain(clause)) for clause in clauses]
     kept = [at for at, said in enumerate(words) if not _is_aside(said)]
     is_mine = "i" in naming or any(not _FIRST.isdisjoint(said) for said in words if _is_aside(said))
     own = naming | (_FIRST if is_mine else _THEIR)
-    if len(kept) == len(clauses) or not any(_tells_number(words[at], own) for at in kept):
+    if len(kept) == len(clauses) or not any(_tells_value(words[at], own) for at in kept):
         return ""
     return "; ".join(clauses[at] for at in kept)
 
@@ -661,14 +667,15 @@ def _is_aside(tokens: list[str]) -> bool:
     return is_own and not is_of_value and not _ASIDE.isdisjoint(tokens)
 
 
-def _tells_number(tokens: list[str], own: Set[str]) -> bool:
-    """True if a clause says plainly of its subject how many or how much is so now."""
+def _tells_value(tokens: list[str], own: Set[str]) -> bool:
+    """True if a clause says plainly of its subject how many or how much is so, or what is so at present."""
     is_of_another = own.isdisjoint(tokens[:1]) or (
         tokens[0] in _DETERMINERS and not (OF_SEVERAL | _PEOPLE).isdisjoint(tokens)
     )
     if is_of_another or any(word in _STATES_BEFORE or is_past(word) for word in tokens):
         return False
-    return _has_number(tokens) and not _mood(tokens, own) and (_POINTING | _BEFORE).isdisjoint(tokens)
+    is_of_value = _has_number(tokens) or not _AT_PRESENT.isdisjoint(tokens)
+    return is_of_value and not _mood(tokens, own) and (_POINTING | _BEFORE).isdisjoint(tokens)
 
 
 def _has_number(tokens: list[str]) -> bool:
@@ -680,6 +687,7 @@ _ASIDE: Final = _INTENDED | _NEGATIVE
 _POINTING: Final = _words("it that this those these them there then one ones anymore any-more yet else instead")
 """Words for what another clause tells."""
 _THEIR: Final = _words("her his their its")
+_AT_PRESENT: Final = _words("now nowadays currently these-days")
 _PEOPLE: Final = _words(
     "husband wife partner boyfriend girlfriend mother father mum dad parents boss grandmother grandfather"
 )
@@ -1024,7 +1032,27 @@ def _verb(rest: list[str]) -> tuple[str, bool]:
     return "", False
 
 
-_WAYS: Final = {"live": _words("with"), "work": _words("with on from")}
+def _done_to(rest: list[str], verb: str) -> frozenset[tuple[str, str]]:
+    """What a verb is done to, if a number behind it tells which: "keeps jar 3", and not "weighs 70 kg"."""
+    place = next((at for at, word in enumerate(rest[:6]) if verb and _stem(_SAME_WORD.get(word, word)) == verb), None)
+    if place is None:
+        return frozenset()
+    what = [word for word in rest[place + 1 : place + 4] if word not in _DETERMINERS]
+    is_thing = len(what) > 1 and what[0].isalpha() and what[1][0].isdecimal() and what[0] not in _OF_ONE_NUMBER
+    return frozenset({(_stem(what[0]), what[1])}) if is_thing else frozenset()
+
+
+_OF_ONE_NUMBER: Final = (
+    OF_ONE_VALUE
+    | _PREPOSITIONS
+    | _LIGHT_WORDS
+    | _words(
+        "level page chapter grade class size step stage phase port channel round week lesson gear rank row lane about"
+        " for over under from until till only just almost nearly exactly approximately around with by to of than up"
+    )
+)
+"""Words before a number that is a value, or how many, and not the name of one of several things."""
+_WAYS: Final = {"live": _words("with"), "work": _words("with on from"), "move": _words("with")}
 """By the stem of a verb, prepositions behind which something else is told than behind all others."""
 
 

@@ -98,9 +98,9 @@ def relate(earlier: Frame, later: Frame) -> Compared | None:
 
 
 def _by_number(earlier: Frame, later: Frame) -> Compared | None:
-    """The relation of a number that is told plainly beside what is planned or denied; ``None`` if none competes."""
+    """The relation of what is told plainly beside plans and denials: a number, or what is so now; else ``None``."""
     plain = frames.frame(later.plainly, later.subject) if later.plainly else None
-    if plain is None or not _changed_numbers(earlier, plain):
+    if plain is None or not (_changed_numbers(earlier, plain) or plain.change):
         return None
     found = relate(earlier, plain)
     return found if found is not None and found.relation in COMPETING else None
@@ -111,9 +111,13 @@ def _of_another(earlier: Frame, later: Frame) -> bool:
 
     What a word of change tells of is the one that was spoken of before.
     """
+    if _lives_with(earlier) != _lives_with(later):
+        return True
     if later.change not in _PRESENT or _once(earlier, later):
         return False
     if earlier.past and later.past and _of_other_times(earlier, later):
+        return True
+    if _is_another_numbered(earlier, later):
         return True
     if _is_another_thing(earlier, later):
         return True
@@ -126,6 +130,29 @@ def _of_another(earlier: Frame, later: Frame) -> bool:
         or _at_other_hours(earlier, later)
         or (_of_other_hours(earlier, later) and not earlier.hours and bool(_changed_units(earlier, later)))
     )
+
+
+def _lives_with(one: Frame) -> bool:
+    """True if a statement tells with whom somebody lives, and not where."""
+    return one.way == "with" and (one.verb in _moving() or one.verb in frames.stems(("lives",)))
+
+
+def _is_another_numbered(earlier: Frame, later: Frame) -> bool:
+    """True if each is done to another one of a kind by number, and no word says that it took the place of the other.
+
+    What is the same but for the number may be that of one thing: who takes bus 7 to work may take bus 9. What is kept
+    or owned are two.
+    """
+    if later.change or not earlier.numbered or not later.numbered or earlier.numbered == later.numbered:
+        return False
+    is_of_one_kind = {what for what, _ in earlier.numbered} == {what for what, _ in later.numbered}
+    told = (earlier.content, earlier.times), (later.content, later.times)
+    return is_of_one_kind and (told[0] != told[1] or earlier.verb in _keeping())
+
+
+@cache
+def _keeping() -> frozenset[str]:
+    return frames.stems(("keeps", "stores", "owns", "has", "waters", "feeds", "locks", "cleans", "charges"))
 
 
 def _of_other_sorts(earlier: Frame, later: Frame) -> bool:
@@ -267,6 +294,9 @@ def _says_how_it_is(earlier: Frame, later: Frame) -> bool:
     is_told_of_now = not earlier.past or bool(earlier.change)
     if later.former and not earlier.former and is_told_of_now and not _once(earlier, later):
         return bool(earlier.content) and earlier.content <= later.content and earlier.numbers == later.numbers
+    if later.mood in ("ought", "may") and not earlier.mood and _values(earlier) and _values(later) - _values(earlier):
+        # What the rent should or could be is not what it is.
+        return "schedule" in earlier.attributes & later.attributes
     return later.mood not in ("unsure", "used", "wish") or earlier.mood != ""
 
 

@@ -9,6 +9,10 @@ from worlddb.query.claims import claim_relation
 from worlddb.query.claims.claim_frame import frame, words_of
 
 ENDS = (
+    ("I work at Siemens", "I'm not fond of small talk, but I work at Bosch now"),
+    ("I drive a Fiat", "I never liked cars much, but I drive a Volvo now"),
+    ("Ana takes bus 7 to work", "Ana takes bus 9 to work"),
+    ("Ana lives with Tom", "Ana moved in with Rosa"),
     ("Ana plays tennis on Mondays.", "Ana no longer plays tennis."),
     ("Ben smokes.", "Ben quit smoking in March."),
     ("Dan takes ibuprofen for his back.", "Dan stopped taking ibuprofen."),
@@ -94,6 +98,13 @@ ENDS = (
 )
 """What no longer holds: the later statement takes its place."""
 HOLDS = (
+    ("I live in Kiel", "I'm not fond of the weather, but I cook a lot now"),
+    ("Ana keeps jar 3 in the cellar", "Ana keeps jar 4 in the attic"),
+    ("Ana waters plant 7 on Mondays", "Ana waters plant 9 on Tuesdays"),
+    ("Ana moved to Ghent", "Ana moved in with Tom"),
+    ("Ana lives in Ghent", "Ana moved in with her sister"),
+    ("Ana's rent is 650 euros", "Ana's rent should be 700 euros"),
+    ("Ana pays 40 euros", "Ana could pay 50 euros next year"),
     ("Ana plays tennis on Mondays.", "Ana no longer plays squash."),
     ("Ben smokes.", "Ben quit his job in March."),
     ("Carla works at Nokia.", "Carla left her keys at the office."),
