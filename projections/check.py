@@ -384,6 +384,55 @@ def refuse_damaged_end(env: environment.Environment) -> None:
             )
 
 
+_MORE_COMMITS: Final = 16
+_MORE_PAGES: Final = 8
+"""So many commits, of no more than 256 events, and so many leaves are looked at after some writes of a handle."""
+
+
+def look_further(env: environment.Environment) -> None:
+    """Look at some commits and pages that a handle has not looked at, so that it comes round while it goes on writing.
+
+    Raises:
+        DamagedStore: something is not what was written, or would lead LMDB astray; it is noted, as at a first write.
+    """
+    try:
+        found = _further_finding(env)
+    except errors.DamagedStore as error:
+        found = verify.Finding(error.details.get("seq", 0), error.message)
+    if found is not None:
+        high_water.note_damage(env.folder, high_water.Damage(found.seq, deep=False))
+        raise errors.DamagedStore(
+            f"The store is not what was written, so nothing was added: {found.problem}",
+            high_water.DAMAGE_REMEDY,
+            seq=found.seq,
+        )
+
+
+def _further_finding(env: environment.Environment) -> verify.Finding | None:
+    seq, key = env.look_from
+    pages, following = env.some_damaged_pages(key, _MORE_PAGES)
+    if pages:
+        return verify.page_findings(pages)[0]
+    with env.read() as txn:
+        log = LmdbLog(txn)
+        last = log.head().seq
+        begin = at = seq or int.from_bytes(log.head().chain[:8], "big") % last + 1
+        left = _LAST_EVENTS
+        while at <= last and at < begin + _MORE_COMMITS and left > 0:
+            count = log.header(at).event_count
+            left -= count
+            # Of a large one only the hashes of its header and its events are looked at.
+            large = count > _LAST_EVENTS
+            found = (
+                verify.hash_findings(log, at) if large else verify.verify_commit(log, at, None, verify.Erasures())[1]
+            )
+            if found := [*found]:
+                return found[0]
+            at += 1
+    env.look_from = at if at <= last else 1, following
+    return None
+
+
 def _first_looked_at(log: LmdbLog, last: int) -> int:
     """From which commit on they are looked at; none, if the last one has too many events."""
     first, left = last + 1, _LAST_EVENTS

@@ -34,6 +34,8 @@ from worlddb.reconciler.similarity.thresholds import Resolving
 from worlddb.reconciler.transaction import context, forbidden_texts, inputs, interiors, receipts
 from worlddb.reconciler.transaction.draft import Draft, FreshNonces
 
+LOOKED_EVERY: Final = 32
+"""After so many writes of a handle it looks at some more of the store."""
 LARGE_BATCH: Final = 1_000
 """From how many commands on a batch is decided with the cycle collector paused."""
 
@@ -209,6 +211,12 @@ def _execute_task(writer: Writer, task: Task) -> outcome.Receipt:
 
         check.refuse_damaged_end(writer.env)
         writer.env.end_seen = True
+    writer.env.unlooked += 1
+    if writer.env.unlooked > LOOKED_EVERY:
+        from worlddb.projections import check
+
+        writer.env.unlooked = 0
+        check.look_further(writer.env)
     is_large = len(task.commands) >= LARGE_BATCH or task.arriving is not None
     # A caller of ``progress`` may stop the work half way, so others do not share its transaction.
     if writer.group is not None and not is_large and task.progress is None:

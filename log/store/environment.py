@@ -27,7 +27,7 @@ import lmdb
 
 from worlddb.log.model.errors import DamagedStore, ForkedProcess, StoreClosed, UnavailableError
 from worlddb.log.store import durable, lock, log, shared_environment
-from worlddb.log.store.pages import PageFinding, damaged_pages, set_transaction
+from worlddb.log.store.pages import PageFinding, damaged_pages, set_transaction, some_damaged_pages
 
 
 def write_copy(source: lmdb.Transaction, folder: Path, without: bytes, map_bytes: int) -> Path:
@@ -123,6 +123,10 @@ class Environment:
         self.step: Callable[[str], None] = _no_step
         self.end_seen = False
         """Whether the last commits were looked at, as they are before the first write."""
+        self.unlooked = 0
+        """How many writes there were since something of the store was looked at."""
+        self.look_from: tuple[int, bytes] = 0, b""
+        """The commit, and the key, from which on to look next; 0 where none was looked at."""
         self._pid = os.getpid()
         self._closed = False
         self._lock = lock.WriterLock(folder, author, timeout_seconds)
@@ -267,6 +271,12 @@ class Environment:
             if found is not None:
                 return found
         return []
+
+    def some_damaged_pages(self, begin: bytes, count: int) -> tuple[list[PageFinding], bytes]:
+        """As :meth:`damaged_pages`, of some leaves from a key on; also gives the key from which on to look next."""
+        with self.read(unread=True) as txn:
+            found = some_damaged_pages(self.folder / shared_environment.DATA_FILE, txn.id(), begin, count)
+        return ([], begin) if found is None else found
 
     def refuse_damaged_pages(self, keys: Sequence[bytes] = ()) -> None:
         """Look before much is read or written, or before the records of some keys are.

@@ -113,6 +113,27 @@ def damaged_pages(file: Path, transaction: int, keys: Sequence[bytes] = ()) -> l
         return findings + list(islice(walk.free_pages(), MAX_PAGE_FINDINGS - len(findings)))
 
 
+def some_damaged_pages(
+    file: Path, transaction: int, begin: bytes, count: int
+) -> tuple[list[PageFinding], bytes] | None:
+    """Find faults in ``count`` leaves of records from a key on, in what leads to them, and in their long values.
+
+    As :func:`damaged_pages`; also gives the key from which on to look next, empty after the last leaf.
+    """
+    with open(file, "rb", buffering=0) as opened:
+        metas = [_meta(opened.fileno(), page) for page in _meta_places(opened.fileno())]
+        found = next((meta for meta in metas if meta is not None and meta.transaction == transaction), None)
+        if found is None:
+            return None
+        walk, following = _Walk(opened.fileno(), found), begin
+        for _ in range(count):
+            findings = list(walk.path(following, whole=True))
+            if findings or not walk.following:
+                return findings, b""
+            following = walk.following
+        return [], following
+
+
 def both_metas(file: Path, keys: Sequence[bytes]) -> tuple[MetaPage, MetaPage] | None:
     """What each of the two metas leads to, in the order of their pages.
 
@@ -251,6 +272,8 @@ class _Walk:
         self._seen: set[int] = set()
         self._parsed: dict[tuple[int, int], list[tuple[bytes, int, tuple[int, int]]]] = {}
         self._free: list[tuple[int, bytes]] = []
+        self.following = b""
+        """Where the leaf behind the one that a path led to begins; empty if there is none."""
 
     def tree(self, tree: _Tree, name: str) -> Iterator[PageFinding]:
         if tree.root == _NO_PAGE:
@@ -317,10 +340,11 @@ class _Walk:
                 raise _Bad(f"page {page} is listed as free twice")
         return listed
 
-    def path(self, key: bytes) -> Iterator[PageFinding]:
-        """Only what lies on the way to a key."""
+    def path(self, key: bytes, *, whole: bool = False) -> Iterator[PageFinding]:
+        """Only what lies on the way to a key; of the leaf there the long values too, if the ``whole`` of it counts."""
         page, level, lower = self._meta.main.root, 1, b""
         upper: bytes | None = None
+        self.following = b""
         while page != _NO_PAGE:
             is_leaf = level == self._meta.main.depth
             try:
@@ -332,7 +356,11 @@ class _Walk:
                 _in_order(begins, lower, upper)
                 place = bisect_right(begins, key) - 1
                 if is_leaf:
-                    if place >= 0 and begins[place] == key and nodes[place][1] & _BIG_VALUE:
+                    self.following = upper or b""
+                    for _, flags, value in nodes if whole else ():
+                        if flags & _BIG_VALUE:
+                            self._overflow(*value)
+                    if not whole and place >= 0 and begins[place] == key and nodes[place][1] & _BIG_VALUE:
                         self._overflow(*nodes[place][2])
                     return
                 place = max(place, 0)

@@ -641,7 +641,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
 
 
 def _plainly(text: str, tokens: list[str], naming: Set[str]) -> str:
-    """The clauses of a statement without those that only plan or deny, if one plainly tells a number, or what is so now.
+    """The clauses of a statement without those that only plan or deny, if one plainly tells a number or what is so now.
 
     "I plan to bake on Sunday - I have 12 tins now" is no plan of tins, and who is not fond of small talk, but works at
     a bank now, does not deny that. What is possible, a condition or hearsay may

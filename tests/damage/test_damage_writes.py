@@ -10,7 +10,9 @@ import pytest
 
 import worlddb
 from tests.support.faults import forge
+from worlddb.projections import check
 from worlddb.projections.tables.storage import schema
+from worlddb.reconciler import pipeline
 
 pytestmark = pytest.mark.usefixtures("untried")
 
@@ -226,3 +228,48 @@ def test_a_text_that_is_lost_or_changed_is_not_taken_for_erased_by_a_write(store
             with pytest.raises(worlddb.DamagedStore) as told:
                 db.create("fact", "Fact 3", content="what fact 3 says now", key="key 3")
             assert told.value.details["seq"] == forge.seq_of(text)
+
+
+@pytest.mark.parametrize("kind", [forge.BLOBS, forge.EVENTS])
+def test_a_handle_that_goes_on_writing_comes_round_to_all_of_the_log(
+    kind: int, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a first write does not look at was written on until somebody verified the store."""
+    monkeypatch.setattr(check, "LAST_COMMITS", 1)
+    monkeypatch.setattr(pipeline, "LOOKED_EVERY", 2)
+    flip(store, sorted(key for key, _ in forge.pairs(store) if key[0] == kind)[9], -60)
+    written = 0
+    with worlddb.open(store, author="x", embedder=None) as db:
+        with pytest.raises(worlddb.DamagedStore, match="nothing was added"):
+            for written in range(60):
+                db.create("fact", f"New {written}")
+        with pytest.raises(worlddb.DamagedStore, match="found"):
+            db.create("fact", "New")
+    assert written < 30, "at most as many writes as looks go round the log"
+
+
+def test_a_look_at_some_pages_at_a_time_comes_round_to_every_leaf(store: Path) -> None:
+    """A page that no write touches was followed by whoever came to it first."""
+    with worlddb.open(store, author="x", embedder=None) as db:
+
+        def look_round() -> tuple[int, bool]:
+            looks, key, found = 0, b"", False
+            while not looks or (key and not found):
+                problems, key = db._env.some_damaged_pages(key, 1)
+                looks, found = looks + 1, bool(problems)
+            return looks, found
+
+        leaves, is_damaged = look_round()
+        assert leaves > 3 and not is_damaged
+        found, pages = 0, db.path / "data.mdb"
+        for begin in range(2 * 4096, pages.stat().st_size, 4096):
+            with open(pages, "r+b", buffering=0) as file:
+                file.seek(begin + 10)
+                flags, lower = file.read(2), file.read(2)
+                if flags == b"\x02\x00":  # A leaf, perhaps one of before.
+                    file.seek(begin + 12)
+                    file.write(b"\xff\xff")
+                    found += look_round()[1]
+                    file.seek(begin + 12)
+                    file.write(lower)
+        assert found == leaves
