@@ -234,9 +234,7 @@ _ODD_BYTES: Final = (
 )
 _ODD: Final = re.compile(rb"[\xc2\xcd\xd8\xe1-\xe3\xef\xf0\xf3](?:" + _ODD_BYTES + rb")")
 """Signs that are not seen or look like others."""
-_BREAKING_BYTES: Final = (
-    rb"(?:(?<=[A-Za-z0-9_.-][\r\n])|(?<=[A-Za-z0-9_.-]\\[\r\n]))[\r\n \t]*[A-Za-z0-9_.-]"
-)
+_BREAKING_BYTES: Final = rb"(?:(?<=[A-Za-z0-9_.-][\r\n])|(?<=[A-Za-z0-9_.-]\\[\r\n]))[\r\n \t]*[A-Za-z0-9_.-]"
 """The end of a line within a token, as :data:`_LINE_END` has it; most bytes of line ends are numbers of msgpack."""
 _BREAKING: Final = re.compile(rb"[\r\n]" + _BREAKING_BYTES)
 HIDING: Final = re.compile(

@@ -23,9 +23,7 @@ from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Inse
 from worlddb.reconciler.transaction import inputs, interiors, windows
 from worlddb.reconciler.transaction.draft import Draft, new_aliases, stated_ends
 
-_statement: Final[Callable[[tuple[Any, ...]], supersession.Statement]] = partial(
-    tuple.__new__, supersession.Statement
-)
+_statement: Final[Callable[[tuple[Any, ...]], supersession.Statement]] = partial(tuple.__new__, supersession.Statement)
 _handled_edge: Final[Callable[[tuple[Any, ...]], HandledEdge]] = partial(tuple.__new__, HandledEdge)
 
 

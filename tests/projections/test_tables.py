@@ -426,7 +426,7 @@ def test_few_looks_go_into_a_run_in_vain_and_a_filter_of_one_bit_each_is_read_as
         (each,) = table._holding_each(absent)
         assert each[1] == [key for key in absent if table._holding(key)]
         (run,) = table.runs
-        many = 8 * len(txn.get(table._place(packed_runs.FILTERS, run.number)))
+        many = 8 * len(txn.get(table._place(packed_runs.FILTERS, run.number)) or b"")
         bits = bytearray(many // 8)
         for at in (crc32(key) % many for key in here):
             bits[at >> 3] |= 1 << (at & 7)

@@ -244,10 +244,10 @@ class Table:
         if self._pending or self._columns:
             return False
         within, beyond = self._first + prefix, successor(group)
-        of_group = cursor.set_range(within) and cursor.key().startswith(self._first + group)  # type: ignore[union-attr]
+        of_group = cursor.set_range(within) and bytes(cursor.key()).startswith(self._first + group)
         if not of_group or beyond is None:
             return False
-        return not (cursor.set_range(self._first + beyond) and cursor.key().startswith(within))  # type: ignore[union-attr]
+        return not (cursor.set_range(self._first + beyond) and bytes(cursor.key()).startswith(within))
 
     def groups_each(self, prefixes: Iterable[bytes]) -> dict[bytes, list[bytes]] | None:
         """What the keys of each group go on with that has any stored pair under a prefix; ``None`` says nothing.

@@ -69,8 +69,9 @@ def unheard(
                 code = Program("worlddb", argv, streams=streams, cwd=ROOT, environment=os.environ).wait(180)
             else:
                 command = [sys.executable, *started, "-m", "worlddb", *map(str, argv)]
-                how = dict(zip(("stdin", "stdout", "stderr"), streams, strict=True))
-                code = subprocess.run(command, **how, timeout=180, check=False).returncode
+                given, out, err = streams
+                done = subprocess.run(command, stdin=given, stdout=out, stderr=err, timeout=180, check=False)
+                code = done.returncode
         finally:
             os.close(write)
         errors.seek(0)
