@@ -754,9 +754,11 @@ class PackedTable(write_buffer.Table):
         self._delete_packed()
         if self._columns:
             self._take_in()
-        for key in [key for key, value in self._pending.items() if value is None] if self._deletes else ():
-            self._txn.delete(self._first + key)
-        fresh = {key: value for key, value in self._pending.items() if value is not None}
+        fresh: dict[bytes, bytes] = self._pending  # type: ignore[assignment]
+        if self._deletes:
+            for key in [key for key, value in self._pending.items() if value is None]:
+                self._txn.delete(self._first + key)
+            fresh = {key: value for key, value in self._pending.items() if value is not None}
         self._forget()
         keys = sorted(fresh)
         newest = [(keys, list(map(fresh.__getitem__, keys)))] if keys else []
@@ -945,7 +947,7 @@ def _merged_pages(readers: Sequence[Iterator[Page]]) -> Iterator[Page]:
     Of equal keys the last reader's row is the newest.
     """
     heads = [(reader, page) for reader in readers if (page := next(reader, None)) is not None]
-    while heads:
+    while len(heads) > 1:
         upto = min(keys[-1] for _, (keys, _) in heads)
         part: dict[bytes, bytes] = {}
         left: list[tuple[Iterator[Page], Page]] = []
@@ -957,6 +959,9 @@ def _merged_pages(readers: Sequence[Iterator[Page]]) -> Iterator[Page]:
                 left.append((reader, after))
         heads, ordered = left, sorted(part)
         yield ordered, list(map(part.__getitem__, ordered))
+    for reader, page in heads:
+        yield page
+        yield from reader
 
 
 def _merged_rows(readers: Sequence[Iterator[Rows]], fixed: tuple[int, int]) -> Iterator[Rows]:
