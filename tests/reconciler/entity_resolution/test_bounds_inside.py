@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import worlddb
+from tests.support.faults import forge
 from tests.support.model.stores import new_store
 from worlddb.projections.tables.names import blocks
 from worlddb.projections.tables.names.canonical import forms
@@ -27,19 +29,31 @@ def filled(db: worlddb.Database, world: Any, names: list[str]) -> None:
             tx.create("Entity", name, world=world, resolve=False)
 
 
-@pytest.mark.parametrize("others", [0, 1, 600])
-@pytest.mark.parametrize("resolve", ["exact", "all"])
-def test_how_many_have_a_name_elsewhere_does_not_tell_in_a_large_scope(others: int, resolve: str) -> None:
-    """Of 2,048 memories in one scope and 511 entries of a name in others, one entry of another tenant was told."""
-    with new_store(embedder=None) as db:
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    """A closed store with 2,048 memories in one scope and 511 entries of a name in another; the scope, and a topic."""
+    folder = tmp_path_factory.mktemp("crowded") / "store"
+    with worlddb.open(folder, embedder=None) as db:
         tenant, theirs = (db.create("Topic", name).ref for name in ("mine", "theirs"))
         scope, other_scope = (db.create("Scope", name, world=tenant).ref for name in ("user:a", "user:b"))
         filled(db, scope, ["" for _ in range(namesakes.MAX_WALKED)])
         filled(db, other_scope, ["Ada"] * (namesakes.MAX_CONSIDERED - 1))
+    return folder, scope, theirs
+
+
+@pytest.mark.parametrize("others", [0, 1, 600])
+@pytest.mark.parametrize("resolve", ["exact", "all"])
+def test_how_many_have_a_name_elsewhere_does_not_tell_in_a_large_scope(
+    others: int, resolve: str, crowded: tuple[Path, str, str], tmp_path: Path
+) -> None:
+    """Of 2,048 memories in one scope and 511 entries of a name in others, one entry of another tenant was told."""
+    folder, scope, theirs = crowded
+    with worlddb.open(forge.copied(folder, tmp_path / "store"), embedder=None) as db:
         filled(db, theirs, ["Ada"] * others)
         inner = db.create("Topic", "", world=scope, resolve=False).ref
         known = db.create("Entity", "Ada", world=inner, resolve=False).ref
         assert proposed(db, scope, "ada", resolve) == [known]
+        assert db.verify(deep=True).ok
 
 
 @pytest.mark.parametrize("others", [0, 40, 700])
