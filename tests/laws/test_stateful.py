@@ -358,7 +358,7 @@ MEMBERSHIPS = st.one_of(
     draw.recipe("unlink", {"edge": draw.picks("edge")}, {}),
     draw.recipe("revise", {"ref": FEW, "content": draw.contents, "valid_from": draw.moments}, {}),
 )
-ROUNDS = pytest.mark.parametrize("rounds", [12, pytest.param(1_500, marks=pytest.mark.soak)])
+ROUNDS = pytest.mark.parametrize("rounds", [25, pytest.param(1_500, marks=pytest.mark.soak)])
 
 
 def run_histories(changes: st.SearchStrategy[Recipe], rounds: int, seed: int) -> None:
