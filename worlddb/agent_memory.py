@@ -102,8 +102,8 @@ Measure = Callable[[str], float]
 class Added(msgspec.Struct, frozen=True, kw_only=True):
     """What an ``add`` wrote: ``ids`` of the memories, in the order given, and the commit ``seq``.
 
-    ``repeated`` counts messages that the session held already, ``proposals`` are staged identities that somebody should
-    decide about, ``notes`` say in words what else a caller should know. ``near`` are the memories that a statement may
+    ``repeated`` counts messages that the session held already; if it held all of them, ``ids`` are theirs. ``proposals`` are staged identities that
+    somebody should decide about, ``notes`` say in words what else a caller should know. ``near`` are the memories that a statement may
     repeat, replace or contradict, the nearest first.
     """
 
@@ -836,9 +836,9 @@ class Memory:
         notes += _told_corrected(corrected) + _told_changed(others, _LEFT_OUT)
         begun, fallback = self._begun(), None if at is None else times.parse_time(at, "since")
         first = min((times.parse_time(each.at) for each in said if each.at is not None), default=fallback)
+        if len(known) == len(said):
+            return Added(ids=self._turns_of(session, said), seq=look.seq, repeated=len(known), notes=tuple(notes))
         said = [each for place, each in enumerate(said) if place not in known]
-        if not said:
-            return Added(ids=(), seq=look.seq, repeated=len(known), notes=tuple(notes))
         told = source, fallback, first, why, marks, look, homes
         for attempt in range(MAX_SESSIONS_MOVED):
             try:
@@ -887,6 +887,16 @@ class Memory:
                 homes.append(home.ref)
                 corrected += repeated_messages.corrected_among(view, home, said, keys, known)
         return known, homes, corrected, others
+
+    def _turns_of(self, session: str, said: Sequence[chat_messages.ChatMessage]) -> tuple[str, ...]:
+        """Return the ids of messages that are all there already, in their order."""
+        scope, found = self._scope_key(), dict[int, str]()
+        keys = [None if own is None else _key("message", scope, session, *own) for own in map(identity, said)]
+        for view in self._views():
+            home = repeated_messages.session_in(view, session, _key("session", scope, session))
+            if home is not None:
+                found = repeated_messages.turns_of(view, home, said, keys) | found
+        return tuple(found[place] for place in sorted(found))
 
     def _write_turns(
         self,

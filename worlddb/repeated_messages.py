@@ -108,6 +108,25 @@ def held_before(
     return _side_by_side([_said_ever(view, turn) for turn in turns], asked)
 
 
+def turns_of(
+    view: View, session: records.World, said: Sequence[chat_messages.ChatMessage], keys: Sequence[str | None]
+) -> dict[int, str]:
+    """Return by their places in a list the turns of messages that a session holds: the last ones in that order."""
+    turns = [*view.children(session.ref, include_superseded=True)]
+    found: dict[int, str] = {}
+    before = len(turns)
+    for place in reversed(range(len(said))):
+        key, one = keys[place], (said[place].role, said[place].text)
+        keyed = None if key is None else view.keyed(key)
+        if keyed is not None:
+            found[place] = keyed.ref
+            continue
+        at = next((at for at in reversed(range(before)) if one in _said_ever(view, turns[at])), None)
+        if at is not None:
+            found[place], before = turns[at].ref, at
+    return found
+
+
 def _overlap(view: View, turns: Sequence[records.World], asked: Sequence[Said]) -> int:
     """Return how many messages at the beginning of a list are the last of those turns that have no id and no time."""
     first = (turn if turn.number == 1 else view.history(turn.ref)[0] for turn in turns)

@@ -154,7 +154,9 @@ def test_a_window_of_the_last_messages_may_be_given_each_time(mem: worlddb.Memor
     assert [mem.add(chat[at : at + 4]).repeated for at in range(5)] == [0, 3, 3, 3, 3]
     assert mem.profile().messages == 8
     last = mem.add(chat[4:])
-    assert (last.ids, last.repeated) == ((), 4) and "give ids or times" in last.notes[-1]
+    held = [mem.db.view().get(ref) for ref in last.ids]
+    assert [turn and turn.content.partition(": ")[2] for turn in held] == [each["content"] for each in chat[4:]]
+    assert last.repeated == 4 and "give ids or times" in last.notes[-1]
     mem.add([{"role": "user", "content": "At noon.", "timestamp": "2025-01-01T12:00:00Z"}])
     assert mem.add(chat[4:]).repeated == 4, "what has a time is known by that, and lies between no others"
     # Of three, something else was said before; and two in common may be said again.
