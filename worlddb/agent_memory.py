@@ -102,9 +102,9 @@ Measure = Callable[[str], float]
 class Added(msgspec.Struct, frozen=True, kw_only=True):
     """What an ``add`` wrote: ``ids`` of the memories, in the order given, and the commit ``seq``.
 
-    ``repeated`` counts messages that the session held already; if it held all of them, ``ids`` are theirs. ``proposals`` are staged identities that
-    somebody should decide about, ``notes`` say in words what else a caller should know. ``near`` are the memories that a statement may
-    repeat, replace or contradict, the nearest first.
+    ``repeated`` counts messages that the session held already; if it held all of them, ``ids`` are theirs.
+    ``proposals`` are staged identities that somebody should decide about, ``notes`` say in words what else a caller
+    should know. ``near`` are the memories that a statement may repeat, replace or contradict, the nearest first.
     """
 
     ids: tuple[str, ...]

@@ -117,7 +117,7 @@ def _refuse_conflicts(ctx: context.Context, conflicts: Sequence[str]) -> None:
     ctx.refuse(
         "bundle_conflict",
         f"The bundle contradicts what is here: {shown}{more}",
-        "Import it with join=True (--join), which keeps both, or into another store",
+        "Import it with join=True, which keeps both, or into another store",
     )
 
 
@@ -310,7 +310,10 @@ def _keep_first(ctx: context.Context, one: int, other: int) -> None:
 
     first, second = sorted((one, other), key=told)
     begins = max(span.start for node in (first, second) for span in ctx.spans(node)[:1])
+    told_before = len(ctx.draft.notes)
     ctx.link(first, supersession.SUPERSEDES, second, valid_from=begins)
+    # That it may hold at no time now, and what it leaves behind, is what was asked for.
+    del ctx.draft.notes[told_before:]
     ctx.note("said_in_both", ctx.lineage(first), ctx.lineage(second))
 
 

@@ -90,7 +90,7 @@ _CALLS: Final = (
         "Look at db.import_plan(...); if all of that may be, import it with allow_outside=True",
         "If all of that may be, send it again with ?allow_outside=true",
     ),
-    ("Import it with join=True (--join), which keeps both,", "Send it again with ?join=true, which keeps both,"),
+    ("Import it with join=True, which keeps both,", "Send it again with ?join=true, which keeps both,"),
 )
 """What remedies say to do in Python, and over HTTP."""
 _NOTES: Final = {
