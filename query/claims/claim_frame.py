@@ -635,8 +635,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         sort,
         hours,
         frozenset((_one_of(unit), _stem(what)) for unit, what in _measured(tokens)),
-        _plainly(plain, tokens, naming),
-        _done_to(rest, verb),
+        *(_plainly(plain, tokens, naming), _done_to(rest, verb)),
     )
 
 

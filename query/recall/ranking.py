@@ -433,7 +433,7 @@ def _evidence(
     entities = _entities(snapshot, pool, named)
     texts = _texts(snapshot, lanes, compared, proposed.get(TEXT, []), missing, pool, gate)
     alone = {node: own(texts.get(node, 0.0), cosines.get(node, middling)) for node in pool}
-    entities |= _about_alone(snapshot, pool, named, alone)
+    entities |= _about_others(snapshot, pool, named, alone)
     before, edge = candidates.lent(alone, links.following), candidates.lent(alone, links.joined)
     at_home = candidates.at_home(snapshot, gate.inside, named.entities, pool)
     if at_home:
@@ -457,13 +457,17 @@ def _evidence(
     }
 
 
-def _about_alone(
+ABOUT_OTHERS: Final = -1.5
+"""Beside 1 for what somebody said whom a question names."""
+
+
+def _about_others(
     snapshot: VisibleSnapshot,
     pool: Mapping[int, candidates.Passed],
     named: candidates.Named,
     alone: Mapping[int, float],
 ) -> dict[int, float]:
-    """1 for statements about nobody but whom a question names, −1 for those about others alone.
+    """What counts against statements about others alone, where a question names somebody.
 
     A turn of a talk is left as it is: who is spoken of in it is often said in another one.
     """
@@ -472,11 +476,10 @@ def _about_alone(
     about: dict[int, set[int]] = {}
     for node, entity in candidates.references(snapshot, said, None) if said else ():
         about.setdefault(node, set()).add(entity)
-    found = {node: 1.0 for node, entities in about.items() if entities <= anybody}
     others = [node for node, entities in about.items() if not entities & named.entities]
     others.sort(key=lambda node: (-alone[node], node))
     known = candidates.naming(snapshot, named.names, [pool[node] for node in others[:MAX_STRANGE]]) if others else ()
-    return found | {node: -1.0 for node in others if node not in known}
+    return {node: ABOUT_OTHERS for node in others if node not in known}
 
 
 def _nearness(times: tuple[Span, ...], seen: SeenVersion) -> float:

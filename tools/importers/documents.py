@@ -20,7 +20,6 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from worlddb import MAX_CONTENT_BYTES, MAX_NAME_BYTES, View, World, checked_text
-from worlddb.log.model.limits import checked_line
 from worlddb.tools.importers import conversation, input_files
 
 DOCUMENT, SECTION, PARAGRAPH = "Document", "Section", "Paragraph"
@@ -264,7 +263,7 @@ def name_of(path: Path, reading: conversation.Reading) -> str:
     name = input_files.stem(path) if reading.conversation is None else reading.conversation
     return input_files.with_place(
         input_files.Place(path),
-        lambda: checked_line(name, "The name of the document", conversation.MAX_LABEL_BYTES, empty=False),
+        lambda: checked_text(name, "The name of the document", conversation.MAX_LABEL_BYTES, empty=False),
     )
 
 
@@ -276,7 +275,7 @@ def checked(path: Path, block: Block) -> Block:
     """
     place = input_files.Place(path, "line", block.line)
     input_files.with_place(place, lambda: checked_text(block.content, "the paragraph", MAX_CONTENT_BYTES))
-    input_files.with_place(place, lambda: checked_line(block.name, "the heading", MAX_NAME_BYTES))
+    input_files.with_place(place, lambda: checked_text(block.name, "the heading", MAX_NAME_BYTES))
     return block
 
 
