@@ -57,7 +57,9 @@ def _all_of_it(question: str, names: Any) -> str:
     return question
 
 
-def _by_cosine(lane: Any, question: Any, propose: Callable[[Any], list[Any]]) -> tuple[Any, list[Any]]:
+def _by_cosine(
+    lane: Any, question: Any, propose: Callable[[Any], list[Any]], stored: Any = None
+) -> tuple[Any, list[Any]]:
     """What a lane proposes for a question, also for what is none."""
     return lane, propose(lane)
 

@@ -5,7 +5,7 @@ It searches the present index, or precisely the vectors that a view sees.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from worlddb.projections.indexes import vector_index, vector_rows, world_texts
@@ -42,6 +42,26 @@ class VectorLane(Protocol):
     def weighing(self, stating: float) -> VectorLane:
         """The same lane with texts that are all statements nearer by so much, and others by less."""
 
+    def apart(self, nearest: Sequence[tuple[int, int]], stored: Stored, share: float) -> VectorLane:
+        """The same lane, its query without a share of what some (world, version) pairs have in common."""
+
+
+Stored = Callable[[int, int, int], vector_rows.VectorRow | None]
+"""The recorded vectors of a version, by space, world and version."""
+
+
+def _apart(query: VectorQuery, nearest: Sequence[tuple[int, int]], stored: Stored, share: float) -> VectorQuery:
+    """The query, of length 1, without a share of the mean vector of some versions' whole texts."""
+    import numpy as np
+
+    found = (stored(query.space, *pair) for pair in sorted(nearest))
+    wholes = [vector_rows.whole_text(row.values, query.dimension) for row in found if row is not None]
+    if not wholes:
+        return query
+    rest = query.vector - np.float32(share) * np.mean(wholes, axis=0)
+    length = float(np.linalg.norm(rest))
+    return query._replace(vector=(rest / np.float32(length)).astype(np.float32)) if length > 0 else query
+
 
 class PresentVectorLane:
     """The index of a space up to the store's head; with ``before``, of worlds numbered below it."""
@@ -72,6 +92,10 @@ class PresentVectorLane:
 
     def weighing(self, stating: float) -> VectorLane:
         return PresentVectorLane(self._follower, self._head, self._query, self._before, stating=stating)
+
+    def apart(self, nearest: Sequence[tuple[int, int]], stored: Stored, share: float) -> VectorLane:
+        query = _apart(self._query, nearest, stored, share)
+        return PresentVectorLane(self._follower, self._head, query, self._before, stating=self._stating)
 
 
 class SeenVectors:
@@ -124,3 +148,6 @@ class ExactVectorLane:
 
     def weighing(self, stating: float) -> VectorLane:
         return ExactVectorLane(self._seen, self._query, stating=stating)
+
+    def apart(self, nearest: Sequence[tuple[int, int]], stored: Stored, share: float) -> VectorLane:
+        return ExactVectorLane(self._seen, _apart(self._query, nearest, stored, share), stating=self._stating)

@@ -2,8 +2,9 @@
 
 Scores that a lane has not given are looked up, then all are fused; the best candidates are rescored by their texts and
 by their places in a session. A remark ("I booked the train, but only seats that face forward.") shares neither words
-nor meaning with what it brings to mind ("I get sick in the back of a car."): where nothing stands out by meaning, how
-much of a text its speaker says of themselves counts more.
+nor meaning with what it brings to mind ("I get sick in the back of a car."): so it is compared without most of what the
+texts nearest to it have in common, and where nothing stands out by meaning, how much of a text its speaker says of
+themselves counts more.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -35,22 +36,33 @@ OUTSTANDING: Final = 0.14
 """Something stands out if the nearest text is nearer by so much than the middle one of the nearest."""
 NEAREST: Final = 64
 """How many texts are the nearest ones."""
+COMMON: Final = 0.75
+"""What share of the mean of the nearest texts' vectors is taken from that of a remark: what they all are about is what
+is spoken of now, and tells nothing of what was told before. Chosen on one half of the pairs and judged on the other;
+see docs/retrieval.md."""
 
 
 def proposed_by_meaning(
     lane: vector_lane.VectorLane,
     question: Question,
     propose: Callable[[vector_lane.VectorLane], list[candidates.Passed]],
+    stored: vector_lane.Stored | None = None,
 ) -> tuple[vector_lane.VectorLane, list[candidates.Passed]]:
-    """The candidates of a vector lane for a question, best first, and the lane as weighted."""
+    """The candidates of a vector lane for a question, best first, and the lane as weighted.
+
+    ``stored`` reads the vectors that the view sees; without it a remark is compared as it is.
+    """
     if not question.is_remark:
         return lane, propose(lane)
     weighing = lane.weighing(STATING)
     found = propose(weighing)
-    if not _stands_out(found):
-        weighing = lane.weighing(STATING_ALONE)
-        found = propose(weighing)
-    return weighing, found
+    is_enough = _stands_out(found)
+    if stored is not None:
+        lane = lane.apart([(passed.node, passed.seen.number) for passed in found[:NEAREST]], stored, COMMON)
+    elif is_enough:
+        return weighing, found
+    weighing = lane.weighing(STATING if is_enough else STATING_ALONE)
+    return weighing, propose(weighing)
 
 
 def _stands_out(found: list[candidates.Passed]) -> bool:
@@ -197,7 +209,7 @@ def fused(
             return list(islice(gate.passing(near, depth, 2 * depth), depth))
 
         if fusion == CONVEX:
-            vector, proposed[VECTOR] = proposed_by_meaning(vector, request.question, propose)
+            vector, proposed[VECTOR] = proposed_by_meaning(vector, request.question, propose, snapshot.vector)
         else:
             proposed[VECTOR] = propose(vector)
     if text is not None:

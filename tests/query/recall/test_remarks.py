@@ -5,16 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import worlddb
 from worlddb import Database, Turn
 from worlddb.projections.indexes.analysis import is_remark
+from worlddb.projections.indexes.vector_rows import VectorRow
 from worlddb.projections.tables.reads.asof import SeenVersion
+from worlddb.query.lanes.vector_lane import ExactVectorLane, VectorQuery, WorldVectors
 from worlddb.query.question.question import Question
 from worlddb.query.recall.candidates import Passed
-from worlddb.query.recall.ranking import NEAREST, OUTSTANDING, STATING, STATING_ALONE, proposed_by_meaning
+from worlddb.query.recall.ranking import COMMON, NEAREST, OUTSTANDING, STATING, STATING_ALONE, proposed_by_meaning
 
+NOTHING: Any = None
 REMARK = "I booked the train, but only seats that face forward."
 QUESTION = "Which seats did I book on the train?"
 CHAT = (
@@ -41,9 +45,14 @@ class Recording:
         self.scores_given = scores
         self.asked: list[float] = []
         self.stating = 0.0
+        self.taken: list[tuple[int, float]] = []
 
     def weighing(self, stating: float) -> Any:
         self.stating = stating
+        return self
+
+    def apart(self, nearest: list[tuple[int, int]], stored: Any, share: float) -> Any:
+        self.taken.append((len(nearest), share))
         return self
 
     def propose(self, lane: Any) -> list[Passed]:
@@ -73,6 +82,27 @@ def test_where_something_stands_out_statements_count_less() -> None:
     assert asked_how(REMARK, [0.3 + OUTSTANDING + 0.01, *flat]) == [STATING]
     assert asked_how(REMARK, [0.3 + OUTSTANDING - 0.01, *flat]) == [STATING, STATING_ALONE]
     assert asked_how(REMARK, []) == [STATING, STATING_ALONE]
+
+
+def test_what_the_nearest_have_in_common_is_taken_from_a_remark_alone() -> None:
+    for text, taken in ((REMARK, [(NEAREST, COMMON)]), (QUESTION, [])):
+        lane: Any = Recording([0.3] * (NEAREST + 1))
+        proposed_by_meaning(lane, Question(text, 0), lane.propose, lambda *_: None)
+        assert lane.taken == taken
+
+
+def test_a_query_is_apart_from_what_texts_have_in_common() -> None:
+    rows = {node: np.array(values, "<f2").tobytes() for node, values in ((7, (1, 0.5, 0)), (9, (1, -0.5, 0)))}
+    query = VectorQuery(1, 3, np.array([0.8, 0, 0.6], np.float32), "space", "model")
+
+    def stored(space: int, node: int, version: int) -> VectorRow | None:
+        return VectorRow(node, version, 1, rows[node]) if node in rows else None
+
+    lane = ExactVectorLane(WorldVectors(NOTHING), query)
+    apart: Any = lane.apart([(9, 1), (7, 1), (8, 1)], stored, 0.8)
+    assert np.allclose(apart._query.vector, [0, 0, 1], atol=1e-6)
+    same: Any = lane.apart([(8, 1)], stored, 0.8)
+    assert same._query is query
 
 
 @pytest.mark.parametrize("exact", [False, True])
