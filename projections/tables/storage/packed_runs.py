@@ -22,6 +22,7 @@ all of them at once.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
@@ -316,11 +317,8 @@ class _Asked(NamedTuple):
     three: bool
 
 
-_asked_before: dict[tuple[Run, ...], list[_Asked]] = {}
-_MOST_ASKED_BEFORE: Final = 15
-"""Of so many lists of runs the filters are kept ready: there are ten tables."""
-
-
+_asked_before: dict[bytes, tuple[list[Run], list[_Asked]]] = {}
+"""By a table's byte, the runs that a read of this process asked last."""
 _LISTS: Final = msgspec.msgpack.Decoder(dict[str, list[Run]])
 
 
@@ -556,14 +554,12 @@ class PackedTable(write_buffer.Table):
 
     def _ready(self) -> list[_Asked]:
         """The runs with their filters, the newest first, as the last read of the same runs left them."""
-        key = tuple(self.runs)
-        found = _asked_before.get(key)
-        if found is None:
-            filters = [(run, _filters.get(run.filter) or self._read_filter(run)) for run in reversed(key)]
-            found = [_Asked(run, bits, 8 * len(bits), len(run.filter) > _DIGEST_BYTES) for run, bits in filters]
-            for oldest in list(_asked_before)[:-_MOST_ASKED_BEFORE]:
-                _asked_before.pop(oldest, None)
-            _asked_before[key] = found
+        known = _asked_before.get(self._first)
+        if known is not None and known[0] == self.runs:
+            return known[1]
+        filters = [(run, _filters.get(run.filter) or self._read_filter(run)) for run in reversed(self.runs)]
+        found = [_Asked(run, bits, 8 * len(bits), len(run.filter) > _DIGEST_BYTES) for run, bits in filters]
+        _asked_before[self._first] = list(self.runs), found
         return found
 
     def _holding_each(self, prefixes: Sequence[bytes]) -> Iterator[tuple[Run, list[bytes]]]:
@@ -878,12 +874,12 @@ class PackedTable(write_buffer.Table):
         """Pack rows that come in order as the newest run."""
         number = self._next_number()
         place, rows = self._place(RUNS_KEY, number), 0
-        groups: list[int] = []
+        groups = array("I")
         for apart, keys, values in _set_apart(_pages(parts)):
             self._txn.put(place + apart, _ENCODER.encode((keys, values)))
             rows += len(keys)
             for size in self._filtered:
-                groups += map(crc32, {key[:size] for key in keys})
+                groups.extend(map(crc32, {key[:size] for key in keys}))
         self._list_run(number, rows, [_as_crcs(groups)])
 
     def _next_number(self) -> int:
