@@ -23,10 +23,11 @@ STEPS = 10
 
 
 class Said(NamedTuple):
-    """A version: what it says, and the commit that wrote it."""
+    """A version: what it says, the commit that wrote it, and the version that it brings back."""
 
     claims: frozenset[tuple[str, str]]
     seq: int
+    restores: int | None = None
 
 
 class Store:
@@ -57,8 +58,8 @@ class Item:
     def claims(self) -> set[tuple[str, str]]:
         return {claim for number in self.bearing() for claim in self.versions[number].claims}
 
-    def add(self, claims: Iterable[tuple[str, str]], seq: int) -> int:
-        self.versions.append(Said(frozenset(claims), seq))
+    def add(self, claims: Iterable[tuple[str, str]], seq: int, restores: int | None = None) -> int:
+        self.versions.append(Said(frozenset(claims), seq, restores))
         return len(self.versions) - 1
 
     def rank(self, claim: tuple[str, str]) -> tuple[int, float, int, int]:
@@ -212,7 +213,7 @@ class EngineAndOracle(RuleBasedStateMachine):
             assert undone, undone
             for item, (current, published) in zip(self.items, old, strict=True):
                 if current is not None and item.current != current:
-                    item.current = item.add(item.versions[current].claims, undone.seq)
+                    item.current = item.add(item.versions[current].claims, undone.seq, current)
                 item.published = published
             assert self.seen() == before
 
@@ -239,8 +240,8 @@ class EngineAndOracle(RuleBasedStateMachine):
         item = self.items[at]
         number = max(0, len(item.versions) - 1 - back)
         receipt = self.store.db.rollback(item.ref, number + 1)
-        if item.current != number:
-            item.current = item.add(item.versions[number].claims, receipt.seq)
+        if item.current is None or number not in (item.current, item.versions[item.current].restores):
+            item.current = item.add(item.versions[number].claims, receipt.seq, number)
 
     @rule(one=items, other=items, kind=st.sampled_from(["derived_from", "causes"]))
     def link(self, one: int, other: int, kind: str) -> None:
