@@ -452,6 +452,9 @@ def test_a_retry_by_a_pattern_after_an_erasure_has_the_same_receipt_and_says_wha
         ("changed", changed, lambda: db.sparql_update(update, world=other, idempotency_key="changed")),
     ):
         assert again() == first, key
+    db.erase(db.create("Note", "later", content="came after both").ref, reason="request 6")
+    with pytest.raises(worlddb.IdempotencyConflict):
+        db.sparql_update("DELETE WHERE { ?s ?p ?o }", world=other, idempotency_key="changed")
     db.erase_literal(world, Literal(GONE), reason="request 7")
     with pytest.raises(worlddb.IdempotencyConflict):
         db.unstate(other, subject=A, idempotency_key="ended")

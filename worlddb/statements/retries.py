@@ -74,6 +74,10 @@ def after_erasures(
 
 
 def _erased_since(seen: VisibleSnapshot, seq: int) -> list[bytes]:
-    """The worlds of a window that lost texts to an erasure after a commit."""
-    nodes = ((each, seen.stored.tables.node_of(ids.Lineage(each))) for each in erased_since(seen.stored.log, seq))
-    return list(dict.fromkeys(each for each, node in nodes if node is not None and seen.sees(node)))
+    """The worlds of a window that were there at a commit and have lost texts to an erasure since."""
+    tables, found = seen.stored.tables, dict[bytes, None]()
+    for each in erased_since(seen.stored.log, seq):
+        node = tables.node_of(ids.Lineage(each))
+        if node is not None and tables.node(node).created <= seq and seen.sees(node):
+            found[each] = None
+    return list(found)
