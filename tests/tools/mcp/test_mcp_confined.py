@@ -166,6 +166,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "limit": st.sampled_from([1, 2, 10, 99]),
     "min_trust": st.sampled_from(["fair", "much"]),
     "min_confidence": st.sampled_from([0.0, 0.2, 0.9]),
+    "ttl": st.sampled_from([0.5, 60, 3600]),
     "expires_at": st.sampled_from(["never", "2020-01-01T00:00:00Z", "2099-01-01T00:00:00Z"]),
     "pinned": st.booleans(),
     **dict.fromkeys(("label", "tag"), st.sampled_from(["kept", "draft"])),

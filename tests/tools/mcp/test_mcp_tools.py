@@ -754,12 +754,13 @@ def test_a_memory_is_written_with_its_end_its_deadline_and_a_pin(db: worlddb.Dat
     assert world.expires_at is not None and world.expires_at - worlddb.parse_time(made["written_at"]) in range(
         3_599_000_000, 3_601_000_000
     )
-    again = call(desk, "memory_write", text="Ana is in Rome.", user_id="ana", ttl=60)
-    assert again["id"] == made["id"] and "has the deadline" in str(again["notes"])
+    naps = call(desk, "memory_write", text="Ana naps.", user_id="ana")
+    again = call(desk, "memory_write", text="Ana naps.", user_id="ana", ttl=60)
+    assert again["id"] == naps["id"] and "is hidden from" in str(again["notes"])
     for wrong, told in (
         ({"ttl": 0}, "ttl is 0.0 seconds"),
         ({"ttl": 9, "expires_at": "2090-01-01"}, "Both expires_at"),
     ):
         with pytest.raises(InputError, match=told):
             call(desk, "memory_write", text="Ana sits.", user_id="ana", **wrong)
-    assert len(db.view().find(type="Fact")) == 1
+    assert len(db.view().find(type="Fact")) == 2
