@@ -40,6 +40,8 @@ COMMON: Final = 0.75
 """What share of the mean of the nearest texts' vectors is taken from that of a remark: what they all are about is what
 is spoken of now, and tells nothing of what was told before. Chosen on one half of the pairs and judged on the other;
 see docs/retrieval.md."""
+ON_SUBJECT: Final = 0.5
+"""Nothing is taken where the middle one of the nearest comes so near: these are about the remark's own subject."""
 
 
 def proposed_by_meaning(
@@ -56,9 +58,9 @@ def proposed_by_meaning(
         return lane, propose(lane)
     weighing = lane.weighing(STATING)
     found = propose(weighing)
-    is_enough = _stands_out(found)
-    if stored is not None:
-        lane = lane.apart([(passed.node, passed.seen.number) for passed in found[:NEAREST]], stored, COMMON)
+    is_enough, nearest = _stands_out(found), found[:NEAREST]
+    if stored is not None and nearest and nearest[len(nearest) // 2].score < ON_SUBJECT:
+        lane = lane.apart([(passed.node, passed.seen.number) for passed in nearest], stored, COMMON)
     elif is_enough:
         return weighing, found
     weighing = lane.weighing(STATING if is_enough else STATING_ALONE)

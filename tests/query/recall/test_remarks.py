@@ -16,7 +16,15 @@ from worlddb.projections.tables.reads.asof import SeenVersion
 from worlddb.query.lanes.vector_lane import ExactVectorLane, VectorQuery, WorldVectors
 from worlddb.query.question.question import Question
 from worlddb.query.recall.candidates import Passed
-from worlddb.query.recall.ranking import COMMON, NEAREST, OUTSTANDING, STATING, STATING_ALONE, proposed_by_meaning
+from worlddb.query.recall.ranking import (
+    COMMON,
+    NEAREST,
+    ON_SUBJECT,
+    OUTSTANDING,
+    STATING,
+    STATING_ALONE,
+    proposed_by_meaning,
+)
 
 NOTHING: Any = None
 REMARK = "I booked the train, but only seats that face forward."
@@ -85,8 +93,9 @@ def test_where_something_stands_out_statements_count_less() -> None:
 
 
 def test_what_the_nearest_have_in_common_is_taken_from_a_remark_alone() -> None:
-    for text, taken in ((REMARK, [(NEAREST, COMMON)]), (QUESTION, [])):
-        lane: Any = Recording([0.3] * (NEAREST + 1))
+    cases = ((REMARK, 0.3, [(NEAREST, COMMON)]), (REMARK, ON_SUBJECT, []), (QUESTION, 0.3, []))
+    for text, near, taken in cases:
+        lane: Any = Recording([near] * (NEAREST + 1))
         proposed_by_meaning(lane, Question(text, 0), lane.propose, lambda *_: None)
         assert lane.taken == taken
 
