@@ -93,7 +93,7 @@ def test_where_something_stands_out_statements_count_less() -> None:
 
 
 def test_what_the_nearest_have_in_common_is_taken_from_a_remark_alone() -> None:
-    cases = ((REMARK, 0.3, [(NEAREST, COMMON)]), (REMARK, ON_SUBJECT, []), (QUESTION, 0.3, []))
+    cases: Any = ((REMARK, 0.3, [(NEAREST, COMMON)]), (REMARK, ON_SUBJECT, []), (QUESTION, 0.3, []))
     for text, near, taken in cases:
         lane: Any = Recording([near] * (NEAREST + 1))
         proposed_by_meaning(lane, Question(text, 0), lane.propose, lambda *_: None)
