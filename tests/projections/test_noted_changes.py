@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,7 +30,8 @@ APPLIED = bytes([schema.FIRST_TABLE_BYTE]) + b"applied"
 
 @pytest.fixture
 def much_noted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two buckets are many, a page has a few notes, and a bucket a few entries."""
+    """Two buckets are many, a page has a few notes, a bucket a few entries, and each bucket a turn of its own."""
+    monkeypatch.setattr(transaction, "_turn_of", lambda key: zlib.crc32(key) % transaction.TURNS)
     monkeypatch.setattr(transaction, "MANY_BUCKETS", 2)
     monkeypatch.setattr(transaction, "_MANY_LOOKS", 3)
     monkeypatch.setattr(packed_runs, "PAGE_ROOM", 200)
@@ -64,8 +66,27 @@ def commits_in(pairs: list[tuple[bytes, bytes]]) -> int:
 
 updates = st.dictionaries(st.integers(0, 40), st.none() | st.integers(0, 3), max_size=12)
 commits = st.lists(
-    st.lists(st.tuples(st.sampled_from([*SIZES]), updates, st.booleans()), max_size=3), min_size=1, max_size=10
+    st.tuples(st.lists(st.tuples(st.sampled_from([*SIZES]), updates, st.booleans()), max_size=3), st.booleans()),
+    min_size=1,
+    max_size=10,
 )
+
+
+def leave_several(txn: lmdb.Transaction) -> None:
+    """Make several notes of one, as they were when each commit had its own, and had marks of what it had written."""
+    for row, value in noted_in(txn) if commits_in(noted_in(txn)) == 1 else ():
+        txn.delete(row)
+        number = int.from_bytes(row[1:5], "big")
+        page = transaction._NOTES.decode(value)
+        bytes_of = {key: transaction.ENTRY_BYTES[key[8:9]] for key in page}
+        before = {key: (bytes(sum(bytes_of[key])), b"") for key in page}
+        halves = {key: len(came) // sum(bytes_of[key]) // 2 * sum(bytes_of[key]) for key, (came, _) in page.items()}
+        first = {key: (came[: halves[key]], b"") for key, (came, _) in page.items() if halves[key]}
+        rest = {key: (came[halves[key] :], gone) for key, (came, gone) in page.items()}
+        for at, notes in enumerate((before, dict.fromkeys(page, (b"", b"")), first, rest)):
+            if notes:
+                key = row[:1] + schema.U32.pack(number + at) + next(iter(notes))
+                txn.put(key, transaction._ENCODER.encode(notes))
 
 
 @pytest.mark.usefixtures("much_noted")
@@ -76,7 +97,7 @@ def test_tries_of_which_changes_are_noted_are_those_in_memory(commits: Any) -> N
     expected = {kind: trie.Trie(memory[kind], *size) for kind, size in SIZES.items()}
     before: list[tuple[bytes, bytes]] = []
     with environment() as env:
-        for updates in commits:
+        for updates, several in commits:
             with env.begin() as earlier, env.begin(write=True) as txn:
                 for kind, update, flushed in updates:
                     tables = Tables(txn)
@@ -109,7 +130,13 @@ def test_tries_of_which_changes_are_noted_are_those_in_memory(commits: Any) -> N
                 )
                 assert before[::-1] == list(tables.tries.scan(b"", reverse=True))
                 assert list(table_of(Tables(txn)).faults()) == []
-                assert commits_in(noted_in(txn)) <= transaction.MOST_NOTED
+                assert commits_in(noted_in(txn)) <= 4
+            if several:
+                with env.begin(write=True) as txn:
+                    leave_several(txn)
+                with env.begin() as txn:
+                    assert before == list(Tables(txn).tries.scan(b""))
+                    assert list(table_of(Tables(txn)).faults()) == []
 
 
 def nodes(of: trie.MemoryNodes) -> list[tuple[bytes, bytes]]:
@@ -125,16 +152,23 @@ def put(env: lmdb.Environment, keys: range, value: int) -> None:
 
 
 @pytest.mark.usefixtures("much_noted")
-def test_a_small_commit_takes_its_bucket_out_of_the_notes_and_the_fourth_large_one_writes_all() -> None:
+def test_a_small_commit_takes_its_bucket_out_of_the_note_and_each_large_one_writes_a_quarter() -> None:
     with environment() as env:
-        found = []
-        for value, many in enumerate((40, 40, 40, 1, 40, 40, 1, 40, 40)):
+        found: list[dict[bytes, bytes]] = []
+        notes: list[int] = []
+        for value, many in enumerate((40, 40, 40, 40, 1, 40, 40, 40, 40)):
             put(env, range(many), value)
             with env.begin() as txn:
-                found.append((commits_in(noted_in(txn)), sum(len(value) for _, value in noted_in(txn))))
-    counts, sizes = zip(*found, strict=True)
-    assert counts == (0, 1, 2, 2, 3, 0, 0, 1, 2), "new buckets are written; one note for each later commit, then none"
-    assert 0 < sizes[3] < sizes[2]
+                pages = noted_in(txn)
+                notes.append(commits_in(pages))
+                found.append({key: value for key, value in txn.cursor() if key[:1] != transaction.TRIE_CHANGES})
+        assert notes == [0, *[1] * 8], "new buckets are written; later commits leave one note"
+        buckets = {key for key, value in found[-1].items() if not trie.children(value)}
+        for one, other, last in zip(found[4:], found[5:], found[6:], strict=False):
+            written = {key for key in buckets if one[key] != other[key]}
+            assert 0 < len(written) < len(buckets)
+            assert written.isdisjoint(key for key in buckets if other[key] != last[key])
+        assert all(found[4][key] != found[8][key] for key in buckets), "in four commits each was written"
 
 
 def tries_of(db: Any) -> dict[bytes, bytes]:
@@ -149,7 +183,7 @@ def notes_of(db: Any) -> list[tuple[bytes, bytes]]:
 
 @pytest.fixture
 def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A store that has notes of two commits, and packed rows."""
+    """A store that has notes, and packed rows."""
     monkeypatch.setattr(transaction, "MANY_BUCKETS", 2)
     monkeypatch.setattr(transaction, "COUNTED_EVERY", 10)
     monkeypatch.setattr(packed_runs, "MOST_UNPACKED", 6)
@@ -157,7 +191,7 @@ def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(packed_runs, "PAGE_ROOM", 200)
     folder = tmp_path / "noted"
     with load(folder, 5, 40, 80, 40)[0] as db:
-        assert commits_in(notes_of(db)) >= 2
+        assert notes_of(db)
         with db._env.read() as txn:
             assert set(Tables(txn).runs()) >= {"blocks", "edges", "out"}
     return folder

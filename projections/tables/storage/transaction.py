@@ -299,8 +299,10 @@ TRIE_CHANGES: Final = b"\xf2"
 """What the keys begin with under which commits note what they changed in buckets of tries."""
 MANY_BUCKETS: Final = 1 << 10
 """A commit that changes so many buckets notes what it changed in them, and does not write them."""
-MOST_NOTED: Final = 3
-"""So many commits note their changes before one writes all of the buckets."""
+TURNS: Final = 4
+"""Of the buckets that are noted, a large commit writes those of its turn: each is written once in so many."""
+_STRETCH_AT: Final = schema.U64.size - 2
+"""The byte of a bucket's key of which the upper six bits count stretches of 1,024 worlds."""
 _MANY_LOOKS: Final = 64
 """From so many looks on all notes are read at once."""
 _NOTE_BYTES: Final = 12
@@ -323,8 +325,9 @@ class TrieTable(write_buffer.Table):
     """The tries of all worlds.
 
     A large commit changes an entry or two in each of many buckets, and would write all of their pages for it. So it
-    notes the changes alone, in pages sorted by bucket, and a look puts them into the bucket. After some such commits
-    one writes the buckets. A small commit writes its buckets, and takes them out of the notes.
+    notes the changes alone, in pages sorted by bucket, and a look puts them into the bucket. Each such commit writes a
+    part of the buckets, in turn, and puts what was noted of the others into its own note. A small commit writes its
+    buckets, and takes them out of the notes.
     """
 
     __slots__ = ("_all", "_changes", "_looks", "_numbers", "_pages")
@@ -371,10 +374,8 @@ class TrieTable(write_buffer.Table):
         if len(self._changes) < MANY_BUCKETS:
             for number in numbers:
                 self._take_out(number)
-        elif len(numbers) < MOST_NOTED:
-            self._note(numbers)
         else:
-            self._fold()
+            self._note(numbers)
         super().flush()
         self._changes = {}
         self._forget_notes()
@@ -479,16 +480,28 @@ class TrieTable(write_buffer.Table):
                 self._txn.delete(row)
 
     def _note(self, numbers: Sequence[bytes]) -> None:
-        """Note what has changed instead of writing it."""
-        noted, notes = self._all_noted(), dict[bytes, Noted]()
-        for key, changes in self._changes.items():
-            came = b"".join(entry + value for entry, value in changes.items() if value is not None)
-            notes[key] = came, b"".join(entry for entry, value in changes.items() if value is None)
-            del self._pending[key]
-        notes.update((key, (b"", b"")) for key in self._pending if key in noted)
+        """Note what has changed instead of writing it, and write the buckets of which it is the turn.
+
+        What earlier commits have noted of others goes into the same note, so that there is one.
+        """
         last = int.from_bytes(numbers[-1][len(TRIE_CHANGES) :], "big") if numbers else 0
-        number, room = TRIE_CHANGES + schema.U32.pack(last + 1), 0
+        number, turn = TRIE_CHANGES + schema.U32.pack(last + 1), (last + 1) % TURNS
+        notes: dict[bytes, Noted] = {}
+        noted = self._all_noted()
+        for key in sorted(noted):
+            if key in self._pending:
+                continue
+            if _turn_of(key) != turn:
+                notes[key] = noted[key][0] if len(noted[key]) == 1 else _as_one(key, noted[key], {})
+            elif (bucket := self.get(key)) is not None:
+                self._txn.put(self._first + key, bucket)
+        for key, changes in self._changes.items():
+            if _turn_of(key) != turn:
+                notes[key] = _as_one(key, noted.get(key, ()), changes)
+                del self._pending[key]
+        self._delete_notes()
         pages: list[dict[bytes, Noted]] = []
+        room = 0
         for key in sorted(notes):
             taken = len(key) + sum(map(len, notes[key])) + _NOTE_BYTES
             if taken > room:
@@ -498,14 +511,6 @@ class TrieTable(write_buffer.Table):
             room -= taken
         with self._txn.cursor() as cursor:
             cursor.putmulti([(number + next(iter(page)), _ENCODER.encode(page)) for page in pages])
-
-    def _fold(self) -> None:
-        """Write the buckets that are noted, but for those that will be written anyway."""
-        for key in sorted(self._all_noted().keys() - self._pending.keys()):
-            bucket = self.get(key)
-            if bucket is not None:
-                self._txn.put(self._first + key, bucket)
-        self._delete_notes()
 
     def _delete_notes(self) -> None:
         with self._txn.cursor() as cursor:
@@ -526,6 +531,26 @@ def _notes_in(stored: bytes) -> dict[bytes, Noted]:
     except msgspec.DecodeError as error:
         remedy = "Run `worlddb verify --deep`, then `worlddb rebuild tables`"
         raise DamagedStore("Of the tables, noted changes of tries cannot be read", remedy) from error
+
+
+def _turn_of(key: bytes) -> int:
+    """When the buckets of a world are written: with those beside them, as several small ones share a page."""
+    return (key[_STRETCH_AT] >> 2) % TURNS
+
+
+def _as_one(key: bytes, noted: Sequence[Noted], changes: Mapping[bytes, bytes | None]) -> Noted:
+    """What was noted of a bucket, the oldest first, and what has changed since."""
+    came = b"".join(entry + value for entry, value in changes.items() if value is not None)
+    gone = b"".join(entry for entry, value in changes.items() if value is None)
+    if not noted or not (gone or any(gone for _, gone in noted)):
+        return b"".join(came for came, _ in noted) + came, gone
+    size, width = ENTRY_BYTES[key[_KIND_AT : _KIND_AT + 1]]
+    together: dict[bytes, bytes | None] = {}
+    for came, gone in noted:
+        for at in range(0, len(came), size + width):
+            together[came[at : at + size]] = came[at + size : at + size + width]
+        together.update(dict.fromkeys(gone[at : at + size] for at in range(0, len(gone), size)))
+    return _as_one(key, (), {**together, **changes})
 
 
 def _with_changes(key: bytes, bucket: bytes, noted: Sequence[Noted]) -> bytes:
