@@ -336,6 +336,7 @@ def small_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     rest=st.binary(max_size=1),
     most=st.integers(1, 5),
     fixed=st.sampled_from([None, (4, 3)]),
+    wholes=st.tuples(*[st.sampled_from([None, 4])] * 2),
 )
 def test_a_packed_table_reads_as_a_sorted_dictionary_would(
     steps: list[tuple[str, Any, Any]],
@@ -344,13 +345,16 @@ def test_a_packed_table_reads_as_a_sorted_dictionary_would(
     rest: bytes,
     most: int,
     fixed: tuple[int, int] | None,
+    wholes: tuple[int | None, int | None],
 ) -> None:
+    """Filters know whole keys or not, or those of later runs do."""
+    whole, later = wholes if fixed else (None, None)
     if fixed:
         steps = [(what, key and key.ljust(4, b"\0"), value and value.ljust(3, b"\0")) for what, key, value in steps]
     start = None if start is None else prefix + rest
     entries: dict[bytes, bytes] = {}
     with environment() as env, env.begin(write=True) as txn:
-        table = packed_runs.PackedTable(txn, FIRST, GROUP, (2,), False, [], fixed)
+        table = packed_runs.PackedTable(txn, FIRST, GROUP, (2,), False, [], fixed, whole)
         for what, key, value in steps:
             if what == "put":
                 table.put(key, value)
@@ -360,7 +364,7 @@ def test_a_packed_table_reads_as_a_sorted_dictionary_would(
                 packed_runs.put_runs(txn, {"names": table.runs})
                 listed = packed_runs.listed_runs(bytes(txn.get(packed_runs.RUNS_KEY) or b"")).get("names", [])
                 assert listed == table.runs
-                table = packed_runs.PackedTable(txn, FIRST, GROUP, (2,), False, listed, fixed)
+                table = packed_runs.PackedTable(txn, FIRST, GROUP, (2,), False, listed, fixed, later)
             for reverse in (False, True):
                 assert list(table.scan(prefix, start, reverse=reverse)) == scanned(entries, prefix, start, reverse)
                 assert list(table.scan(b"", reverse=reverse)) == scanned(entries, b"", None, reverse)
@@ -394,6 +398,31 @@ def test_a_packed_table_reads_as_a_sorted_dictionary_would(
 def below(txn: lmdb.Transaction, first: bytes) -> list[bytes]:
     with txn.cursor() as cursor:
         return [bytes(key) for key in cursor.iternext(values=False)] if cursor.set_range(first) else []
+
+
+def test_one_of_many_edges_of_a_world_is_looked_for_in_its_own_run() -> None:
+    def opened(whole: int | None) -> packed_runs.PackedTable:
+        return packed_runs.PackedTable(txn, FIRST, GROUP, (10, 8), False, runs, (18, 2), whole)
+
+    runs: list[packed_runs.Run] = []
+    keys = [schema.EDGE_KEY.pack(7, schema.CONTAINS_CODE, number) for number in range(1, 901)]
+    with environment() as env, env.begin(write=True) as txn:
+        for whole, some in ((None, keys[:300]), (18, keys[300:600]), (18, keys[600:])):
+            table = opened(whole)
+            for key in some:
+                table.put(key, key[-2:])
+            table.pack()
+        old, middle, new = table.runs
+        table = opened(18)
+        assert all(old in table._holding(key) for key in keys)
+        assert sum(middle in table._holding(key) for key in keys[:300] + keys[600:]) < 20
+        assert sum(new in table._holding(key) for key in keys[:600]) < 20
+        assert table._holding(keys[0][:10]) == table._holding(keys[0][:8]) == [new, middle, old]
+        for run, held in table._holding_each(keys):
+            assert held == [key for key in keys if run in table._holding(key)]
+        assert table.get_each(keys) == [table.get(key) for key in keys] == [key[-2:] for key in keys]
+        # As a release reads them that knows nothing of it.
+        assert opened(None).get_each(keys) == [opened(None).get(key) for key in keys] == [key[-2:] for key in keys]
 
 
 @pytest.mark.usefixtures("small_runs")

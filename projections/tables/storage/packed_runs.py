@@ -8,9 +8,11 @@ transaction of a commit.
 
 | first byte | rest of the key | value |
 |---|---|---|
-| 0xF0 | | msgpack ``{table: [[number, rows, 0x03 and digest of the filter], …]}``, the oldest run first |
+| 0xF0 | | msgpack ``{table: [[number, rows, mark and digest of the filter], …]}``, the oldest run first |
 | 0xF0 | table's byte, u32 run, what sets the page apart from the one before | a page, see below |
-| 0xF1 | table's byte, u32 run | filter: three bits for each group of keys, by its CRC; without that 0x03 the first |
+| 0xF1 | table's byte, u32 run | filter: three bits for each group of keys, by its CRC; without a mark the first |
+
+The mark is 0x03, or 0x04 if the filter knows whole keys too.
 
 A page is msgpack ``[keys, values]``. Rows of one length are columns of bytes instead, most of which are the same all
 over a page: u16 how many rows, a bit for each column (the lowest first) that is set if the rows differ in it, the bytes
@@ -86,6 +88,8 @@ _SPREAD: Final = (1, 0x9E3779B1, 0x85EBCA77)
 """By what a CRC is multiplied for each of its bits in a filter. With three one look in a hundred for what a run has not
 goes into it in vain; with one, of as many in all, it was one in twelve."""
 _THREE_BITS: Final = b"\x03"
+_WHOLE_KEYS: Final = b"\x04"
+"""What is before the digest of a filter with three bits for each group, and of one that knows whole keys as well."""
 _DIGEST_BYTES: Final = 16
 
 Page = tuple[list[bytes], list[bytes]]
@@ -309,12 +313,13 @@ class Run(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """A run with its filter, how many bits that has, and whether it has three of each group."""
+    """A run with its filter, how many bits that has, and whether it has three of each group, and of whole keys."""
 
     run: Run
     filter: bytes
     bits: int
     three: bool
+    knows_keys: bool
 
 
 _asked_before: dict[bytes, tuple[list[Run], list[_Asked]]] = {}
@@ -348,7 +353,7 @@ def _damaged(what: str) -> DamagedStore:
 class PackedTable(write_buffer.Table):
     """A table of which some rows are packed in runs."""
 
-    __slots__ = ("_asked", "_filtered", "_fixed", "_logged", "runs")
+    __slots__ = ("_asked", "_filtered", "_fixed", "_logged", "_whole", "runs")
 
     def __init__(
         self,
@@ -359,13 +364,16 @@ class PackedTable(write_buffer.Table):
         is_logged: bool,
         runs: list[Run],
         fixed: tuple[int, int] | None = None,
+        whole: int | None = None,
     ) -> None:
-        """``fixed`` is how long all keys are, and all values, if each of them is as long as the others."""
+        """``fixed`` is how long all keys are, and all values, if each of them is as long as the others; ``whole`` is
+        how long keys are of which filters know the whole as well."""
         super().__init__(txn, first_byte, prefix_bytes)
         self._filtered = filtered
         self._logged = is_logged
         self.runs = runs
         self._fixed = fixed
+        self._whole = whole
         self._asked: list[_Asked] | None = None
 
     # -- reading
@@ -543,12 +551,14 @@ class PackedTable(write_buffer.Table):
             asked = self._asked = self._ready()
         if not crcs:
             return [each.run for each in asked]
-        first, *others = crcs
-        more = [crc * factor & 0xFFFFFFFF for factor in _SPREAD for crc in crcs][1:]
+        marks = _marks(crcs)
+        of_key = _marks([crc32(prefix)]) if len(prefix) == self._whole else marks
         found = []
-        for run, bits, many, three in asked:
+        for run, bits, many, three, knows_keys in asked:
+            # A group may be in many runs, as that of all that lies in one world; a key is in one, or few.
+            first, more = of_key if knows_keys else marks
             at = first % many
-            if bits[at >> 3] >> (at & 7) & 1 and _has_all(bits, many, more if three else others):
+            if bits[at >> 3] >> (at & 7) & 1 and _has_all(bits, many, more if three else crcs[1:]):
                 found.append(run)
         return found
 
@@ -558,7 +568,9 @@ class PackedTable(write_buffer.Table):
         if known is not None and known[0] == self.runs:
             return known[1]
         filters = [(run, _filters.get(run.filter) or self._read_filter(run)) for run in reversed(self.runs)]
-        found = [_Asked(run, bits, 8 * len(bits), len(run.filter) > _DIGEST_BYTES) for run, bits in filters]
+        found = [
+            _Asked(run, bits, 8 * len(bits), len(run.filter) > _DIGEST_BYTES, _knows_keys(run)) for run, bits in filters
+        ]
         _asked_before[self._first] = list(self.runs), found
         return found
 
@@ -566,13 +578,15 @@ class PackedTable(write_buffer.Table):
         """The runs, the newest first, each with those of some prefixes of one length that it may hold."""
         import numpy as np  # As in `_filter_of`.
 
-        sizes = [size for size in self._filtered if prefixes and len(prefixes[0]) >= size]
-        crcs = [np.array([crc32(prefix[:size]) for prefix in prefixes], dtype=np.uint32) for size in sizes]
+        size = len(prefixes[0]) if prefixes else 0
+        sizes = [each for each in self._filtered if size >= each]
+        crcs = [_as_crcs([crc32(prefix[:each]) for prefix in prefixes]) for each in sizes]
+        of_keys = [_as_crcs(list(map(crc32, prefixes)))] if size and size == self._whole else crcs
         for run in reversed(self.runs):
             bits = _filters.get(run.filter) or self._read_filter(run)
             stored, held = np.frombuffer(bits, dtype=np.uint8), np.ones(len(prefixes), dtype=np.uint8)
             for factor in _SPREAD if len(run.filter) > _DIGEST_BYTES else _SPREAD[:1]:
-                for crc in crcs:
+                for crc in of_keys if _knows_keys(run) else crcs:
                     at = crc * np.uint32(factor) % np.uint32(len(bits) * 8)
                     held &= stored[at >> 3] >> (at & 7)
             yield run, list(compress(prefixes, (held & 1).tolist()))
@@ -867,7 +881,8 @@ class PackedTable(write_buffer.Table):
     def _noted(self, parts: Iterable[Rows], groups: list[Crcs]) -> Iterator[Rows]:
         """Note what a filter is to know of some rows that are passed on."""
         for rows in parts:
-            groups += (_crcs(rows[:, :size]) for size in self._filtered)
+            sizes = self._filtered if self._whole is None else (self._whole, *self._filtered)
+            groups += (_crcs(rows[:, :size]) for size in sizes)
             yield rows
 
     def _write(self, parts: Iterable[Page]) -> None:
@@ -891,7 +906,7 @@ class PackedTable(write_buffer.Table):
     def _list_run(self, number: int, rows: int, groups: Sequence[Crcs]) -> None:
         stored = _filter_of(groups)
         self._txn.put(self._place(FILTERS, number), stored)
-        found = _THREE_BITS + _digest(stored)
+        found = (_THREE_BITS if self._whole is None else _WHOLE_KEYS) + _digest(stored)
         _keep_filter(found, stored)
         self.runs.append(Run(number, rows, found))
         self._asked = None
@@ -1102,6 +1117,16 @@ def _whole(parts: Sequence[Rows]) -> Rows:
     import numpy as np  # As above.
 
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _marks(crcs: Sequence[int]) -> tuple[int, list[int]]:
+    """The first bit of the first of some CRCs, and the others of three of each, but for how many bits there are."""
+    first, *more = [crc * factor & 0xFFFFFFFF for factor in _SPREAD for crc in crcs]
+    return first, more
+
+
+def _knows_keys(run: Run) -> bool:
+    return len(run.filter) > _DIGEST_BYTES and run.filter.startswith(_WHOLE_KEYS)
 
 
 def _has_all(bits: bytes, many: int, marks: Iterable[int]) -> bool:

@@ -157,6 +157,9 @@ PACKED: Final = {
 """Tables whose keys come in no order: what is put into a large one is packed (``packed_runs.py``).
 
 With the beginnings of a key, by their bytes, that a filter knows; the longest first."""
+WHOLE_KEYS: Final = {"out": 18}
+"""Those of them whose filters know whole keys too, and how long these are: the edges from a world with many lie in
+every run, and who reads what lies in it asks for one of them."""
 ONE_A_WORLD: Final = frozenset({"lineages", "names", "hashes", "holders"})
 """Those of them that have little more than a row for each world: when the others are packed, a commit still writes a
 page of each for every one of its worlds. So they are packed from half as many rows on."""

@@ -772,6 +772,7 @@ class WholeTables:
             name in schema.LOGGED_GROUPS,
             runs,
             schema.FIXED_ROWS.get(name),
+            schema.WHOLE_KEYS.get(name),
         )
 
     def has_rows(self, name: str) -> bool:
