@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from heapq import merge
 from itertools import accumulate, chain, compress, count, islice
-from operator import add, itemgetter, sub
+from operator import add, attrgetter, itemgetter, sub
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 from zlib import crc32
@@ -98,6 +98,7 @@ Rows: TypeAlias = "NDArray[np.uint8]"
 """Rows of one length, each a key and its value in one."""
 Crcs: TypeAlias = "NDArray[np.uint32]"
 _key = itemgetter(0)
+_knows_keys = attrgetter("knows_keys")
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _PAGES: Final = msgspec.msgpack.Decoder(Page)
 _filters: dict[bytes, bytes] = {}
@@ -353,7 +354,7 @@ def _damaged(what: str) -> DamagedStore:
 class PackedTable(write_buffer.Table):
     """A table of which some rows are packed in runs."""
 
-    __slots__ = ("_asked", "_filtered", "_fixed", "_logged", "_whole", "runs")
+    __slots__ = ("_asked", "_filtered", "_fixed", "_groups", "_logged", "_whole", "runs")
 
     def __init__(
         self,
@@ -375,6 +376,8 @@ class PackedTable(write_buffer.Table):
         self._fixed = fixed
         self._whole = whole
         self._asked: list[_Asked] | None = None
+        self._groups: dict[bytes, list[_Asked]] = {}
+        """By what keys begin with, those of ``_asked`` that may hold any of them."""
 
     # -- reading
 
@@ -545,22 +548,29 @@ class PackedTable(write_buffer.Table):
 
     def _holding(self, prefix: bytes) -> list[Run]:
         """The runs that may hold a key that begins so, the newest first."""
-        crcs = [crc32(prefix[:size]) for size in self._filtered if len(prefix) >= size]
         asked = self._asked
         if asked is None:
-            asked = self._asked = self._ready()
-        if not crcs:
-            return [each.run for each in asked]
-        marks = _marks(crcs)
-        of_key = _marks([crc32(prefix)]) if len(prefix) == self._whole else marks
-        found = []
-        for run, bits, many, three, knows_keys in asked:
+            asked, self._groups = self._ready(), {}
+            self._asked = asked
+        size = len(prefix)
+        if size == self._whole and all(map(_knows_keys, asked)):
             # A group may be in many runs, as that of all that lies in one world; a key is in one, or few.
-            first, more = of_key if knows_keys else marks
-            at = first % many
-            if bits[at >> 3] >> (at & 7) & 1 and _has_all(bits, many, more if three else crcs[1:]):
-                found.append(run)
-        return found
+            return [each.run for each in _passing(asked, crc32(prefix))]
+        # Of a group several others are asked that are a part of it: of a world its edges of each type.
+        for shorter in reversed(self._filtered):
+            if shorter > size:
+                break
+            group = prefix[:shorter]
+            known = self._groups.get(group)
+            if known is None:
+                known = _passing(asked, crc32(group))
+                if len(self._groups) < _MOST_KEPT:
+                    self._groups[group] = known
+            asked = known
+        if size == self._whole:
+            whole = _passing(asked, crc32(prefix))
+            asked = [each for each in asked if each in whole or not each.knows_keys]
+        return [each.run for each in asked]
 
     def _ready(self) -> list[_Asked]:
         """The runs with their filters, the newest first, as the last read of the same runs left them."""
@@ -569,7 +579,7 @@ class PackedTable(write_buffer.Table):
             return known[1]
         filters = [(run, _filters.get(run.filter) or self._read_filter(run)) for run in reversed(self.runs)]
         found = [
-            _Asked(run, bits, 8 * len(bits), len(run.filter) > _DIGEST_BYTES, _knows_keys(run)) for run, bits in filters
+            _Asked(run, bits, 8 * len(bits), len(run.filter) > _DIGEST_BYTES, _is_of_keys(run)) for run, bits in filters
         ]
         _asked_before[self._first] = list(self.runs), found
         return found
@@ -586,7 +596,7 @@ class PackedTable(write_buffer.Table):
             bits = _filters.get(run.filter) or self._read_filter(run)
             stored, held = np.frombuffer(bits, dtype=np.uint8), np.ones(len(prefixes), dtype=np.uint8)
             for factor in _SPREAD if len(run.filter) > _DIGEST_BYTES else _SPREAD[:1]:
-                for crc in of_keys if _knows_keys(run) else crcs:
+                for crc in of_keys if _is_of_keys(run) else crcs:
                     at = crc * np.uint32(factor) % np.uint32(len(bits) * 8)
                     held &= stored[at >> 3] >> (at & 7)
             yield run, list(compress(prefixes, (held & 1).tolist()))
@@ -1119,23 +1129,28 @@ def _whole(parts: Sequence[Rows]) -> Rows:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _marks(crcs: Sequence[int]) -> tuple[int, list[int]]:
-    """The first bit of the first of some CRCs, and the others of three of each, but for how many bits there are."""
-    first, *more = [crc * factor & 0xFFFFFFFF for factor in _SPREAD for crc in crcs]
-    return first, more
-
-
-def _knows_keys(run: Run) -> bool:
+def _is_of_keys(run: Run) -> bool:
     return len(run.filter) > _DIGEST_BYTES and run.filter.startswith(_WHOLE_KEYS)
 
 
-def _has_all(bits: bytes, many: int, marks: Iterable[int]) -> bool:
-    """True if a filter has a bit set for each of some marks."""
-    for mark in marks:
-        at = mark % many
+def _passing(asked: Iterable[_Asked], crc: int) -> list[_Asked]:
+    """Those of some runs whose filter has all bits of a CRC. Each read comes here many times."""
+    second, third = (crc * factor & 0xFFFFFFFF for factor in _SPREAD[1:])
+    found = []
+    for each in asked:
+        _, bits, many, three, _ = each
+        at = crc % many
         if not bits[at >> 3] >> (at & 7) & 1:
-            return False
-    return True
+            continue
+        if three:
+            at = second % many
+            if not bits[at >> 3] >> (at & 7) & 1:
+                continue
+            at = third % many
+            if not bits[at >> 3] >> (at & 7) & 1:
+                continue
+        found.append(each)
+    return found
 
 
 def _digest(stored: bytes) -> bytes:
