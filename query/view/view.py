@@ -774,7 +774,7 @@ class View:
         if self.unify:
             yield from self._contradictions_of_identities(world, after)
             return
-        first, second = (None, None) if after is None else map(self.reference_of, after)
+        first, second = (None, None) if after is None else self._pair(after)
         begun = None if first is None else self.get(first)
         for one in chain(() if begun is None else (begun,), self._found_behind(world, first)):
             listed = one.conflicts
@@ -784,6 +784,14 @@ class View:
                 other = None if self._comes_before(ref, one.ref, world) else self.get(ref)
                 if other is not None:
                     yield one, other
+
+    def _pair(self, given: object) -> tuple[str, str]:
+        """Two references, where two are given as a pair."""
+        if not isinstance(given, tuple | list) or len(given) != 2:
+            raise errors.InputError(
+                f"after is {errors.shown(given)}", "Give the last pair of worlds of the page before"
+            )
+        return self.reference_of(given[0]), self.reference_of(given[1])
 
     def _contradictions_of_identities(self, world: Any, after: object) -> Iterator[tuple[records.World, records.World]]:
         if after is not None:

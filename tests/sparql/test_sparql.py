@@ -111,6 +111,7 @@ def test_a_query_is_ended_at_its_limit_and_the_next_is_answered(
 
 
 @pytest.mark.parametrize("format", ["json", "xml", "csv", "tsv"])
+@pytest.mark.usefixtures("names_of_any_kind")
 def test_rows_are_counted_exactly(db: worlddb.Database, format: str) -> None:
     db.create("Trap", 'a},{b\r\n<result>"},{"\n\tc')
     assert db.view().sparql(NAMES, format=format, max_rows=5).body

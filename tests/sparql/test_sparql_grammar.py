@@ -269,7 +269,7 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[worlddb.Database]:
 
 @pytest.mark.parametrize(("update", "left"), UPDATES, ids=[update for update, _ in UPDATES])
 def test_an_update_comes_to(db: worlddb.Database, update: str, left: str | None) -> None:
-    world = db.create("Case", update, key=update or "nothing").ref
+    world = db.create("Case", update.strip(), key=update or "nothing").ref
     one = '"1"^^<http://www.w3.org/2001/XMLSchema#integer>'
     db.state(world, [("<urn:a>", "<urn:p>", one), ("<urn:a>", "<urn:p>", one.replace("1", "2", 1), "<urn:g>")])
     db.sparql_update(P + update, world=world)

@@ -51,6 +51,7 @@ def test_the_report_says_what_was_compared_what_differs_before_and_after_and_who
     assert "<ins>Madrid</ins>" in render(found, "a", "b")
 
 
+@pytest.mark.usefixtures("names_of_any_kind")
 def test_no_text_can_leave_its_place_on_the_page(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "a") as db:
         world = db.create("Topic", HOSTILE[0])

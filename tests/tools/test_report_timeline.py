@@ -172,6 +172,7 @@ def test_labels_of_instants_lie_inside_and_apart_on_narrow_and_on_wide_pages(day
         assert all(other - one >= width for one, other in pairwise(begins))
 
 
+@pytest.mark.usefixtures("names_of_any_kind")
 def test_no_text_can_leave_its_place_on_the_page(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "store", author=HOSTILE[1]) as db:
         ref = db.create("Note", HOSTILE[0], content=HOSTILE[0]).ref

@@ -177,6 +177,8 @@ def _about(name: str, properties: dict[str, Any]) -> list[str]:
     forms = [schema, *schema.get("anyOf", [])]
     described = [f"{name}: {form['description'].rstrip('.')}" for form in forms if "description" in form][:1]
     described += [f"Give one of: {', '.join(form['enum'])}" for form in forms if "enum" in form]
+    numbered = [form for form in forms if {"minimum", "maximum"} <= form.keys()]
+    described += [f"Give a number from {form['minimum']} to {form['maximum']}" for form in numbered]
     if name == "proposal":
         described.append("Ids of proposals are in the answers of memory_proposals")
     elif any(form.get("pattern") == DIGITS for form in forms):

@@ -149,6 +149,7 @@ def rehashed(frames: list[fr.AnyFrame]) -> list[fr.AnyFrame]:
     return [frame for group in groups for frame in group]
 
 
+@pytest.mark.usefixtures("names_of_any_kind")
 def test_names_that_look_like_paths_are_names_and_nothing_else(tmp_path):
     names = ["../../escape", "/etc/passwd", "..", "a\x01b", "C:\\x"]
     with worlddb.open(tmp_path / "a", clock=ManualClock(), entropy=SeededEntropy(1)) as source, new_store() as db:

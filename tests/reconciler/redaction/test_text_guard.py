@@ -327,7 +327,7 @@ def test_a_hidden_credential_is_refused_and_its_place_is_that_in_the_text(db: Da
     for hidden in (f"sk-\u200b{key[3:]}", f"sk-\n{key[3:]}", key.translate(WIDE)):
         for refused in (
             db.create("Note", "n", content=f"it is {hidden}."),
-            db.create("Note", hidden),
+            db.create("Note", hidden.replace("\n", "\u00ad")),
             db.create("Note", "n", source={"a": [hidden]}),
         ):
             assert refused.outcome.code == "credential_rejected"

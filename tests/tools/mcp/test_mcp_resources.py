@@ -47,6 +47,7 @@ async def message(client: Client, name: str, **arguments: str) -> str:
     return told.content.text
 
 
+@pytest.mark.usefixtures("names_of_any_kind")
 def test_a_world_is_read_as_text_and_as_json_and_no_text_of_a_memory_looks_like_the_servers(
     db: worlddb.Database,
 ) -> None:
