@@ -7,7 +7,8 @@ ends, and a :class:`CommitCache` hands it from one commit to the next. :class:`T
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, islice, starmap, takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
@@ -200,7 +201,10 @@ class WorldColumns:
         """Take in what is true of some worlds."""
         import numpy as np  # As above.
 
-        known = [pair for pair in known if max(pair[0].node, pair[1].home) < self.MOST]
+        # Most were given back from here, and nothing has changed of them.
+        held = self._holds[np.minimum([end.node for end, _ in known], self.MOST - 1)].tolist()
+        others = [pair for pair, is_held in zip(known, held, strict=True) if not is_held]
+        known = [pair for pair in others if max(pair[0].node, pair[1].home) < self.MOST]
         if not known:
             return
         nodes = np.array([end.node for end, _ in known], dtype=np.int64)
@@ -232,28 +236,33 @@ class WorldColumns:
         nodes, at = np.full(len(lineages), -1, dtype=np.int64), self._first_slots(wanted)
         left = np.arange(len(lineages))
         while len(left):
-            found = self._slots[at].astype(np.int64) - 1
-            same = (self._ends[found, self._LINEAGE] == wanted[left]).all(axis=1) & (found >= 0)
-            nodes[left[same]] = found[same]
-            go_on = ~same & (found >= 0)
+            there = self._slots[at].astype(np.int64) - 1
+            same = (self._ends[there, self._LINEAGE] == wanted[left]).all(axis=1) & (there >= 0)
+            nodes[left[same]] = there[same]
+            go_on = ~same & (there >= 0)
             left, at = left[go_on], (at[go_on] + 1) % len(self._slots)
         homes = self._homes[nodes]
         told = (nodes >= 0) & self._holds[nodes]
         nodes, homes = nodes[told], homes[told]
         ends, at_home = self._ends[nodes].tobytes(), self._ends[homes, self._LINEAGE].tobytes()
-        columns = (nodes.tolist(), self._versions[nodes].tolist(), self._begins[nodes].tolist(), homes.tolist())
         size, width = self._END_BYTES, len(at_home) // max(1, len(homes))
-        for place, (node, versions, begins, home) in enumerate(zip(*columns, strict=True)):
-            end = ends[place * size : (place + 1) * size]
-            lineage = end[self._LINEAGE]
-            endpoints[lineage] = EdgeEndpoint(node, lineage, versions, end)
-            defaults[lineage] = SourceDefaults(begins, home, at_home[place * width : (place + 1) * width])
+        whole = [ends[at : at + size] for at in range(0, len(ends), size)]
+        its = [end[self._LINEAGE] for end in whole]
+        theirs = [at_home[at : at + width] for at in range(0, len(at_home), width or 1)]
+        found = zip(nodes.tolist(), its, self._versions[nodes].tolist(), whole, strict=True)
+        endpoints.update(zip(its, map(_endpoint, found), strict=True))
+        begun = zip(self._begins[nodes].tolist(), homes.tolist(), theirs, strict=True)
+        defaults.update(zip(its, map(_defaults, begun), strict=True))
 
     def _first_slots(self, lineages: NDArray[np.uint8]) -> NDArray[np.int64]:
         import numpy as np  # As above.
 
         begun = np.ascontiguousarray(lineages[:, :4]).view(np.uint32).ravel()
         return begun.astype(np.int64) % len(self._slots)
+
+
+_endpoint: Final[Callable[[tuple[Any, ...]], EdgeEndpoint]] = partial(tuple.__new__, EdgeEndpoint)
+_defaults: Final[Callable[[tuple[Any, ...]], SourceDefaults]] = partial(tuple.__new__, SourceDefaults)
 
 
 class CommitCache:
@@ -540,17 +549,19 @@ def _turn_of(key: bytes) -> int:
 
 def _as_one(key: bytes, noted: Sequence[Noted], changes: Mapping[bytes, bytes | None]) -> Noted:
     """What was noted of a bucket, the oldest first, and what has changed since."""
-    came = b"".join(entry + value for entry, value in changes.items() if value is not None)
-    gone = b"".join(entry for entry, value in changes.items() if value is None)
-    if not noted or not (gone or any(gone for _, gone in noted)):
-        return b"".join(came for came, _ in noted) + came, gone
+    if None not in changes.values() and not any(gone for _, gone in noted):
+        # So it is in a load.
+        pieces: Any = chain((came for came, _ in noted), chain.from_iterable(changes.items()))
+        return b"".join(pieces), b""
     size, width = ENTRY_BYTES[key[_KIND_AT : _KIND_AT + 1]]
     together: dict[bytes, bytes | None] = {}
     for came, gone in noted:
         for at in range(0, len(came), size + width):
             together[came[at : at + size]] = came[at + size : at + size + width]
         together.update(dict.fromkeys(gone[at : at + size] for at in range(0, len(gone), size)))
-    return _as_one(key, (), {**together, **changes})
+    together.update(changes)
+    came = b"".join(entry + value for entry, value in together.items() if value is not None)
+    return came, b"".join(entry for entry, value in together.items() if value is None)
 
 
 def _with_changes(key: bytes, bucket: bytes, noted: Sequence[Noted]) -> bytes:
