@@ -169,9 +169,14 @@ class Tables(transaction.WholeTables):
             if stored is None:
                 raise transaction.missing_row(f"version {version} of node {node}")
             row = version_row(schema.VERSION.unpack(stored))
-            if self.writing:
+            if self.writing or len(self._cache.versions) < _MOST_NODES:
                 self._cache.versions[node, version] = row
         return row
+
+    @property
+    def _looks_one_by_one(self) -> bool:
+        """True if versions that are asked may be none of the table's, or are likely known."""
+        return self.deferred is not None or (self.writing and bool(self._cache.versions))
 
     def newest_versions(self, nodes: Sequence[int]) -> list[tuple[int, schema.VersionRow]]:
         """The newest version of each of some nodes, by its number."""
@@ -180,7 +185,7 @@ class Tables(transaction.WholeTables):
 
     def versions_of(self, versions: Sequence[tuple[int, int]]) -> list[schema.VersionRow]:
         """As :meth:`version`, of many."""
-        if self.deferred is not None or self._cache.versions:
+        if self._looks_one_by_one:
             return [self.version(node, number) for node, number in versions]
         found = self._versions.get_each(list(starmap(schema.VERSION_KEY.pack, versions)))
         if None in found:
@@ -190,7 +195,7 @@ class Tables(transaction.WholeTables):
 
     def begun(self, each: Sequence[tuple[int, int]]) -> list[int]:
         """When each of some versions of nodes began, as written; ``NEVER_BEGUN`` where there is none."""
-        if self.deferred is not None or self._cache.versions:
+        if self._looks_one_by_one:
             return [self.version(node, version).valid_from for node, version in each]
         found = self._versions.get_each([schema.VERSION_KEY.pack(node, version) for node, version in each])
         began = schema.VERSION_BEGAN.unpack_from
