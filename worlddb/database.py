@@ -2081,7 +2081,8 @@ class Database(WriteCalls):
         added. A new world is put into ``into`` (default: the root), one that is here stays where it is unless ``into``
         is given. A bundle that contradicts what is here is refused as ``bundle_conflict``, with the list; with ``join``
         both sides are kept. What became of a world in the bundle then goes on as a world of its own that contradicts it
-        (note ``went_apart``), and what both say in the same words holds once (note ``said_in_both``).
+        (note ``went_apart``), and what both say in the same words holds once (note ``said_in_both``). A join is refused
+        as ``erasure_not_obeyed`` while the bundle has texts that were erased here: its store has yet to erase them.
 
         One that does something to a world outside of it (ends it, names it, moves it, speaks for it) is refused as
         ``reaches_outside``, with the list that :meth:`import_plan` gives, unless ``allow_outside`` says that it may:

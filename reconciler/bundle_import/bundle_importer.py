@@ -53,6 +53,8 @@ def _take_in(
     into = None if command.into is None else context.node_ref(ctx, command.into)
     apart = bundle_merge.BundleMerge(ctx.draft, contents).apart() if arriving.joins else {}
     contents = bundle_contents.parted(contents, apart) if apart else contents
+    if arriving.joins:
+        import_laws.refuse_unobeyed(ctx, contents, apart)
     merge = bundle_merge.BundleMerge(ctx.draft, contents, joins=arriving.joins)
     events = merge.events()
     if merge.conflicts:

@@ -427,8 +427,8 @@ class BundleMerge:
         hole = windows.hole_at(self._draft, node, span.start)
         return hole is not None and hole.span.covers(span)
 
-    def _names_what_is_here(self, frame: fr.EdgeFrame | fr.ProposalFrame) -> None:
-        """Check that an edge end names a version that is here.
+    def _names_what_is_here(self, frame: fr.EdgeFrame | fr.ProposalFrame) -> bool:
+        """Check that an edge end names a version that is here; false if a join leaves the edge out, as it does not.
 
         Only worlds that diverged after an erasure are checked.
         """
@@ -440,9 +440,12 @@ class BundleMerge:
             if node is not None:
                 versions = self._tables.node(node).versions
                 if ordinal > versions or self._tables.version(node, ordinal).body != body:
+                    if self._joins and not (isinstance(frame, fr.EdgeFrame) and frame.type == bundle_check.CONTAINS):
+                        return False
                     self.conflicts.append(
                         f"an edge names version {ordinal} of {short(lineage)}, which was erased here and is another"
                     )
+        return True
 
     def _same_so_far(
         self, node: int, lineage: bytes, t_create: int, versions: Sequence[_Body]
@@ -624,7 +627,8 @@ class BundleMerge:
         row = self._tables.proposal(frame.proposal)
         status = schema.PENDING if row is None else row.status
         if row is None:
-            self._names_what_is_here(frame)
+            if not self._names_what_is_here(frame):
+                return
             yield ev.Proposed(
                 frame.proposal,
                 frame.source,
@@ -676,7 +680,8 @@ class BundleMerge:
         proposal = self._tables.proposal(frame.edge)
         if proposal is not None and proposal.status in (schema.UNDONE, schema.REJECTED):
             return
-        self._names_what_is_here(frame)
+        if not self._names_what_is_here(frame):
+            return
         if frame.keyed and self._tables.place_of_key(frame.nonce) is not None:
             self.conflicts.append(f"the edge {short(frame.edge)} has the key of another edge that is here")
         # The edge of a proposal has an id that covers the proposal's details, and says nothing of its own.

@@ -4,13 +4,17 @@ Handlers ran in the store that a bundle comes from, and each saw that store alon
 be a cycle together, and a class of identical worlds can come to hold a pair that was rejected.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Final
 
-from worlddb.log.model import bundle, ids, times
+from worlddb.log.model import bundle, hashing, ids, times
 from worlddb.log.model import events as ev
+from worlddb.log.statements import bundled_statements
+from worlddb.log.store import bundle_contents
+from worlddb.projections.tables.apply.apply import erasure_of
+from worlddb.projections.tables.statements import statement_rows
 from worlddb.projections.tables.storage.schema import CONTAINS, ROOT_NODE
 from worlddb.reconciler.bundle_import.bundle_merge import BundleMerge
 from worlddb.reconciler.edge_types import handler, relation_laws, supersession
@@ -258,3 +262,69 @@ def _node(ctx: Context, lineage: bytes) -> int:
     node = ctx.tables.node_of(lineage)
     assert node is not None, "it was created, or known"
     return node
+
+
+# -- what was erased here
+
+
+def refuse_unobeyed(
+    ctx: Context, contents: bundle_contents.Contents, apart: Mapping[bytes, bundle_contents.Apart]
+) -> None:
+    """Refuse to join a bundle that has a text of what was erased here: its store has not erased that.
+
+    A bundle shows it by itself, since of what its store erased it has identifiers alone. ``apart`` is what was parted
+    in ``contents``: a rest is named by the world that it is of in the bundle's store.
+    """
+    of = {told.theirs: lineage for lineage, told in apart.items() if told.theirs}
+    found = [
+        f"{ids.short(of.get(lineage, lineage))} by commit {seq}" for lineage, seq in _erased_worlds(ctx, contents)
+    ] + [f"a literal of {ids.short(of.get(lineage, lineage))}" for lineage in _with_erased_literals(ctx, contents)]
+    if found:
+        more = f"; and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
+        of_bundle = f"The bundle of the store {ids.short(contents.heading.store_id)} (commit {contents.heading.seq})"
+        ctx.refuse(
+            "erasure_not_obeyed",
+            f"{of_bundle} has texts that were erased here: {'; '.join(found[:_SHOWN])}{more}",
+            "Erase them in that store too, export the world there again, and join that bundle",
+        )
+
+
+def _erased_worlds(ctx: Context, contents: bundle_contents.Contents) -> Iterator[tuple[bytes, int]]:
+    """The worlds of which a bundle has a text that was erased here, each with the commit that erased it.
+
+    What was written here may stand in a world of its own there, since the two were joined.
+    """
+    groups = {world.frame.lineage: world for world in contents.worlds}
+    for lineage in (*groups, *(each.lineage for each in contents.outside)):
+        node = ctx.tables.node_of(lineage)
+        erasure = None if node is None else erasure_of(ctx.tables, node)
+        if node is None or erasure is None:
+            continue
+        rows = (row for _, row in ctx.tables.version_rows(node) if row.seq <= erasure.seq)
+        gone = {row.body for row in rows if ctx.draft.log.blob(row.seq, row.position) is None}
+        for told in (lineage, *(bundle_contents.rest_of(lineage, body) for body in gone)):
+            versions = groups[told].versions if told in groups else ()
+            if any(each.body in gone and contents.blobs.get(each.body) is not None for each in versions):
+                yield told, erasure.seq
+
+
+def _with_erased_literals(ctx: Context, contents: bundle_contents.Contents) -> Iterator[bytes]:
+    """The worlds of which a bundle has the text of a term that was erased here, and not stated again."""
+    for world in contents.worlds:
+        node = ctx.tables.node_of(world.frame.lineage) if world.terms else None
+        if node is None or erasure_of(ctx.tables, node) is not None:
+            continue
+        erased = {
+            row.identity
+            for _, row in statement_rows.terms_of(ctx.tables, node)
+            if row.digest == statement_rows.NO_DIGEST
+        }
+        told = ((each, bundled_statements.texts_of(contents.blobs.get(each.details), each.seq)) for each in world.terms)
+        if erased and any(
+            text
+            and hashing.term_identity(frame.details, place) in erased
+            and statement_rows.number_of(ctx.tables, node, text) is None
+            for frame, texts in told
+            for place, text in enumerate(texts or ())
+        ):
+            yield world.frame.lineage

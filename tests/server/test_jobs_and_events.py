@@ -59,6 +59,15 @@ def test_a_bundle_goes_from_one_store_to_another(ana: Caller, tmp_path: Path) ->
         assert bob.get("/v1/recall", text="pear tree")["hits"]
         bad = ended(bob, bob("POST", "/v1/bundles/import", content=bundle[:-9]))
         assert bad.problem is not None and bad.problem.code == "invalid_bundle"
+        ref = ana.get("/v1/worlds", name="pear tree")["worlds"][0]["ref"]
+        ended(ana, ana("POST", f"/v1/worlds/{ref}/erase", json={"reason": "request 7"}))
+        back = ended(bob, bob("POST", "/v1/bundles", json={"world": "garden"}))
+        content = bob("GET", back.file).content
+        kept = ended(ana, ana("POST", "/v1/bundles/import?join=true", content=content))
+        assert (
+            kept.problem is not None and kept.problem.reason == "erasure_not_obeyed" and ref[:12] in kept.problem.detail
+        )
+        assert ended(ana, ana("POST", "/v1/bundles/import", content=content)).status == "done"
 
 
 def test_an_erasure_is_planned_done_and_receipted(served: Running, ana: Caller) -> None:

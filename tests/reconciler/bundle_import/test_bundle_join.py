@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import random
+import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import worlddb
-from worlddb import Database, ManualClock
+from tests.support.faults.traces import traces
+from tests.support.model.stores import day
+from worlddb import Database, ManualClock, Receipt, Refused, SeededEntropy
 from worlddb.agent_memory import Memory
 
 STORES = ("one", "two")
@@ -111,3 +116,218 @@ def test_what_one_forgot_and_the_other_corrected_goes_on(copies: Copies, forgets
     with copies.memory("two" if forgets == "one" else "one") as ana:
         ana.correct(copies.lives, "Ana lives in Ghent")
     assert copies.agree() == (["Ana lives in Ghent"], [])
+
+
+# -- erasures
+
+
+def refused(receipt: Receipt, *named: str) -> None:
+    """The bundle's store has not obeyed an erasure of these worlds."""
+    assert isinstance(receipt.outcome, Refused) and receipt.outcome.code == "erasure_not_obeyed", receipt
+    assert all(each[:12] in receipt.outcome.reason for each in named), receipt.outcome.reason
+
+
+def erase(copies: Copies, store: str, *refs: str) -> int:
+    with copies.opened(store) as db:
+        return db.erase(list(refs), reason="request 7").seq
+
+
+def test_a_copy_is_not_joined_before_it_has_erased_what_was_erased_here(copies: Copies) -> None:
+    """It took no text from it, and asked nothing: the other store kept what was to be gone, and nobody was told."""
+    with copies.memory("two") as ana:
+        ana.add("Ana bought a bike")
+    erased = erase(copies, "one", copies.lives)
+    with copies.opened("one") as db:
+        before = db.head()
+    receipt = copies.carried("two", "one", join=True)
+    refused(receipt, copies.lives)
+    assert isinstance(receipt.outcome, Refused) and f"by commit {erased}" in receipt.outcome.reason
+    with copies.opened("one") as db, copies.opened("two") as other:
+        assert db.head() == before and other.head().store_id[:12] in receipt.outcome.reason
+        plan = db.import_plan(copies.folder / "user.bundle", join=True)
+        assert plan.refused is not None and plan.refused[0] == "erasure_not_obeyed"
+    told = copies.carried("one", "two", join=True)
+    assert [note.code for note in told.notes if copies.lives in note.refs] == ["texts_missing"]
+    refused(copies.carried("two", "one", join=True), copies.lives)
+    erase(copies, "two", copies.lives)
+    assert copies.agree() == (["", "Ana bought a bike", "Ana drinks tea"], [])
+
+
+def test_without_a_join_a_bundle_is_taken_in_whatever_its_store_has_erased(copies: Copies) -> None:
+    erase(copies, "one", copies.lives)
+    with copies.memory("two") as ana:
+        ana.add("Ana bought a bike")
+    receipt = copies.carried("two", "one")
+    assert receipt and [note.code for note in receipt.notes] == ["left_erased"]
+    assert traces(copies.folder / "one", ["Ana lives in Lisbon"]) == []
+
+
+def test_what_the_copy_never_had_or_has_erased_itself_hinders_no_join(copies: Copies) -> None:
+    with copies.memory("one") as ana:
+        own = ana.add("Ana has a secret").ids[0]
+    erase(copies, "one", own, copies.lives)
+    erase(copies, "two", copies.lives)
+    assert copies.carried("two", "one", join=True)
+    assert copies.agree()[0] == ["", "", "Ana drinks tea"]
+
+
+def test_each_of_two_copies_obeys_what_the_other_erased(copies: Copies) -> None:
+    erase(copies, "one", copies.lives)
+    erase(copies, "two", copies.drinks)
+    refused(copies.carried("two", "one", join=True), copies.lives)
+    refused(copies.carried("one", "two", join=True), copies.drinks)
+    erase(copies, "two", copies.lives)
+    assert copies.carried("two", "one", join=True)
+    refused(copies.carried("one", "two", join=True), copies.drinks)
+    erase(copies, "one", copies.drinks)
+    assert copies.agree() == (["", ""], [])
+
+
+def test_what_went_apart_does_not_come_back_after_an_erasure_as_a_world_of_its_own(copies: Copies) -> None:
+    """The other store has what was written here in a world of its own, which came back with its text."""
+    with copies.memory("one") as ana:
+        ana.correct(copies.lives, "Ana lives in Porto")
+    with copies.memory("two") as ana:
+        ana.correct(copies.lives, "Ana lives in Ghent")
+    copies.agree()
+    with copies.opened("two") as db:
+        (apart,) = (each.ref for each in db.view().find(world=copies.user) if "Porto" in each.content)
+    erase(copies, "one", copies.lives)
+    gone = ["Ana lives in Lisbon", "Ana lives in Porto"]
+    refused(copies.carried("two", "one", join=True), copies.lives, apart)
+    erase(copies, "two", copies.lives)
+    refused(copies.carried("two", "one", join=True), apart)
+    erase(copies, "two", apart)
+    # What was written there stands in a world of its own here, which was erased there.
+    assert copies.carried("two", "one", join=True)
+    receipt = copies.carried("one", "two", join=True)
+    refused(receipt)
+    with copies.opened("one") as db:
+        (other,) = (each.ref for each in db.view().find(world=copies.user) if "Ghent" in each.content)
+    refused(receipt, other)
+    erase(copies, "one", other)
+    copies.joined()
+    for store in STORES:
+        assert traces(copies.folder / store, [*gone, "Ana lives in Ghent"]) == []
+
+
+def test_a_rest_that_was_erased_here_is_named_by_its_world_there(copies: Copies) -> None:
+    with copies.memory("one") as ana:
+        ana.correct(copies.lives, "Ana lives in Porto")
+    with copies.memory("two") as ana:
+        ana.correct(copies.lives, "Ana lives in Ghent")
+    copies.agree()
+    with copies.opened("one") as db:
+        (rest,) = (each.ref for each in db.view().find(world=copies.user) if "Ghent" in each.content)
+    erase(copies, "one", rest)
+    refused(copies.carried("two", "one", join=True), copies.lives)
+
+
+def test_a_literal_that_was_erased_here_is_erased_there_before_a_join(copies: Copies) -> None:
+    phone = '"+351 900"'
+    with copies.opened("one") as db:
+        db.state(copies.lives, [("<urn:ana>", "<urn:phone>", phone), ("<urn:ana>", "<urn:mail>", '"a@b"')])
+    assert copies.carried("one", "two", join=True)
+    with copies.opened("one") as db:
+        db.erase_literal(copies.lives, phone, reason="request 7")
+    receipt = copies.carried("two", "one", join=True)
+    refused(receipt, copies.lives)
+    assert isinstance(receipt.outcome, Refused) and "literal" in receipt.outcome.reason
+    with copies.opened("two") as db:
+        db.erase_literal(copies.lives, phone, reason="request 7")
+    assert copies.carried("two", "one", join=True)
+    with copies.opened("one") as db:
+        db.state(copies.lives, [("<urn:ana>", "<urn:phone>", phone)])
+    copies.joined()
+
+
+class Pair:
+    """Two stores that go on alone, erase, and join; what was erased in one never comes back to it."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.file, self.draw, self.clock = folder / "next.bundle", random.Random(seed), ManualClock(day(0))
+        self.stores = [
+            worlddb.open(folder / name, clock=self.clock, entropy=SeededEntropy(seed + at), embedder=None)
+            for at, name in enumerate(STORES)
+        ]
+        self.gone: list[set[str]] = [set(), set()]
+        self.met: Counter[str] = Counter()
+        self.top = self.stores[0].create("Topic", "top").ref
+        for at in range(5):
+            self.stores[0].create("Note", f"n{at}", content=f"Word{seed}{at}x", world=self.top)
+        assert self.sent(0, join=False)
+
+    def inside(self, at: int) -> list[str]:
+        return [each.ref for each in self.stores[at].view().children(self.top, include_superseded=True)]
+
+    def step(self, at: int) -> None:
+        db = self.stores[at]
+        self.clock.advance(1_000)
+        ref = self.draw.choice(self.inside(at))
+        match self.draw.randrange(8):
+            case 0:
+                self.erase(at, ref)
+            case 1:
+                db.retire(ref)
+            case 2:
+                db.create("Note", "", content=f"Own{self.draw.randrange(10**9)}x", world=self.top)
+            case _:
+                db.revise(ref, content=f"New{self.draw.randrange(10**9)}x")
+
+    def erase(self, at: int, ref: str) -> None:
+        db = self.stores[at]
+        self.gone[at] |= {version.content for version in db.view().history(ref)} - {""}
+        assert db.erase(ref, reason="request 7")
+        self.met["erased"] += 1
+
+    def sent(self, source: int, *, join: bool = True) -> Receipt:
+        self.stores[source].export(self.top, self.file, overwrite=True)
+        return self.stores[1 - source].import_bundle(self.file, join=join)
+
+    def joined(self, source: int) -> None:
+        """Send a bundle until it is joined, and erase there what each refusal names."""
+        for _ in range(9):
+            receipt = self.sent(source)
+            if not isinstance(receipt.outcome, Refused):
+                self.met["joined"] += 1
+                assert not self.sent(source).events
+                return
+            self.met[receipt.outcome.code] += 1
+            if receipt.outcome.code != "erasure_not_obeyed":
+                return
+            named = re.findall(r"\b([0-9a-f]{12}) by commit", receipt.outcome.reason)
+            assert named
+            for ref in named:
+                self.erase(source, ref)
+        pytest.fail("it was obeyed, and refused")
+
+
+def exchange(folder: Path, seed: int) -> Counter[str]:
+    pair = Pair(folder, seed)
+    for _ in range(4):
+        for at in (0, 1):
+            for _ in range(pair.draw.randrange(4)):
+                pair.step(at)
+        for source in pair.draw.choice([(0,), (1,), (0, 1)]):
+            pair.joined(source)
+            for db, gone in zip(pair.stores, pair.gone, strict=True):
+                assert traces(db.path, gone) == []
+    for db in pair.stores:
+        assert db.verify(deep=True).ok
+        db.close()
+    return pair.met
+
+
+def test_what_either_of_two_copies_erased_never_comes_back_by_joins(tmp_path: Path, seed: int) -> None:
+    met: Counter[str] = Counter()
+    for number in range(4):
+        met += exchange(tmp_path / str(number), seed % 2**32 + number)
+    assert met["joined"] > 4 and met["erased"] and met["erasure_not_obeyed"], met
+
+
+@pytest.mark.soak
+def test_what_either_of_very_many_copies_erased_never_comes_back_by_joins(tmp_path: Path, seed: int) -> None:
+    met: Counter[str] = Counter()
+    for number in range(300):
+        met += exchange(tmp_path / str(number), seed % 2**32 + number)
+    assert met["joined"] > 300 and met["erasure_not_obeyed"], met

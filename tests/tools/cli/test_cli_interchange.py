@@ -171,3 +171,18 @@ def test_a_conversation_that_speaks_of_exports_is_still_one(run, tmp_path, capsy
     chat = tmp_path / "chat.jsonl"
     chat.write_text('{"speaker": "Ann", "text": "worlddb-bundle 1 is what it begins with"}\n', "utf-8")
     assert run("ingest", chat).code == 0
+
+
+def test_a_copy_that_has_not_erased_what_was_erased_here_is_not_joined(run, small, tmp_path, capsys):
+    file, back = tmp_path / "team.bundle", tmp_path / "back.bundle"
+    run("export", "Search team", "--out", file)
+    other = Here(capsys, tmp_path / "other")
+    other("import", file)
+    other("export", small.team, "--out", back)
+    run("erase", small.sarah, "--reason", "request 7", "--yes")
+    told = run("import", back, "--join")
+    assert (told.code, told.error) == (3, "refused") and small.sarah[:12] in told.err and "Erase them in" in told.err
+    assert "erased here" in run("import", back, "--check", "--join").out
+    other("erase", small.sarah, "--reason", "request 7", "--yes")
+    other("export", small.team, "--out", back, "--overwrite")
+    assert run("import", back, "--join").code == 0
