@@ -338,6 +338,7 @@ class StoreReader:
         self._generation = env.generation
         self._erased: tuple[int | None, int] = None, env.generation
         self._keeps_erased = False
+        self._unused: tuple[Any, set[str]] = None, set()
         with self.snapshot() as snapshot:
             snapshot.log.refuse_other_end()
             first = snapshot.log.events(1).events[0]
@@ -370,14 +371,23 @@ class StoreReader:
     def _begun(self) -> Iterator[Snapshot]:
         with self.env.read() as txn:
             snapshot = Snapshot(LmdbLog(txn), Tables(txn))
-            current = snapshot.tables.progress().seq == snapshot.log.head().seq
+            head = snapshot.log.head()
+            current = snapshot.tables.progress().seq == head.seq
             if current:
+                snapshot.tables.unused = self._unused_in((head, txn.id()))
                 self._see_erasure(snapshot.log)
                 yield snapshot
         if not current:
             self.heal()
             with self.env.read() as txn:
                 yield Snapshot(LmdbLog(txn), Tables(txn))
+
+    def _unused_in(self, state: tuple[Head, int]) -> set[str]:
+        """The tables that reads found without rows, of a head and the last transaction that wrote."""
+        known = self._unused
+        if known[0] != state:
+            known = self._unused = state, set()
+        return known[1]
 
     @contextmanager
     def one_state(self) -> Iterator[Reading]:

@@ -225,7 +225,7 @@ def shown(
     period: valid_period.Period | None = None,
 ) -> asof.SeenVersion | None:
     """The version of which :func:`world` makes the record."""
-    if not include_superseded and snapshot.hides(node, period):
+    if not include_superseded and snapshot.hides_any and snapshot.hides(node, period):
         return None
     seen = next(valid_period.versions_in(snapshot.tables, node, moment, period), None)
     if seen is None and period is None and (include_superseded or not spec.hides_closed):

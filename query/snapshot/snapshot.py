@@ -261,13 +261,16 @@ def stretch_of(row: schema.EdgeRow, moment: asof.Moment) -> Stretch:
 
 
 class Plain(NamedTuple):
-    """That a world lies in one that stands, and has no edge but the few by which it is contained or others derived from
-    it, and (``is_derived``) those by which it is derived from others: as of a commit, for all valid times of a stretch.
+    """That a world lies in one that stands, as of a commit, for all valid times of a stretch.
+
+    ``is_derived``: it was once said to be derived from others. ``is_alone``: it has no edge besides, but the few by
+    which it is contained or others derived from it.
     """
 
     seq: int
     stretch: Stretch
     is_derived: bool
+    is_alone: bool = True
 
 
 class Referred(NamedTuple):
@@ -320,7 +323,7 @@ class InteriorCache:
         """Worlds that are valid, as all around them are, by the first container of each: the commit, and the valid
         times for which that is known."""
         self.plain: dict[int, Plain] = {}
-        """Worlds that lie in one that stands, and have hardly any edge but those by which they are contained."""
+        """Worlds that lie in one that stands, and whether they have hardly any edge but those of containment."""
         self.referred: dict[int, Referred] = {}
         """Worlds to which many refer."""
         self.kept: dict[Callable[[KeptPlace], Any], Any] = {}

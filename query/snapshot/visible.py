@@ -131,7 +131,8 @@ class VisibleSnapshot:
         self.shows = shows
         self.left_out = left_out
         self._any_hidden: bool | None = None
-        self._any_mark: bool | None = None
+        unused = snapshot.tables.unused
+        self._any_mark: bool | None = False if unused and "marks" in unused else None
         self._snapshot = snapshot
         self._also_at = also_at
         self._here: world_index.At | None = None
@@ -314,14 +315,15 @@ class VisibleSnapshot:
         for place, row in self._snapshot.tables.placed(node, None if alone is None else alone.placed):
             if asof.edge_seen(self._snapshot.tables, place, row, moment):
                 beyond = self._standing(place.source)
-                if beyond is not None and alone is not None:
+                if beyond is not None:
                     stretch = beyond.within(stretch_of(row, moment))
-                    self._interiors.keep_plain(node, Plain(moment.seq, stretch, alone.is_derived))
+                    kept = Plain(moment.seq, stretch, self._ever_derived(node), alone is not None)
+                    self._interiors.keep_plain(node, kept)
                 return beyond is not None
         return False
 
     def _is_plain(self, node: int) -> bool:
-        """True if it was kept of a node that it lies in a world that stands, and is alone."""
+        """True if it was kept of a node that it lies in a world that stands."""
         seq, valid = self.place.moment
         kept = None if self._interiors is None else self._interiors.plain.get(node)
         return kept is not None and kept.seq == seq and kept.stretch.holds(valid)
@@ -546,23 +548,27 @@ class VisibleSnapshot:
 
         It may be derived from others itself. False says nothing.
         """
-        return self._known_derived(node) is not None or self._alone(node) is not None
+        known = None if self._lone[0] == node else self._known(node)
+        return self._alone(node) is not None if known is None else known.is_alone
 
-    def _known_derived(self, node: int) -> bool | None:
-        """Whether a world was ever derived from others, if it is alone and that is known; else ``None``."""
-        if self._lone[0] == node:
-            return None if self._lone[1] is None else self._lone[1].is_derived
+    def _known(self, node: int) -> Plain | None:
+        """What was kept of a world's edges as of the moment's commit."""
         kept = None if self._interiors is None else self._interiors.plain.get(node)
-        return kept.is_derived if kept is not None and kept.seq == self.place.moment.seq else None
+        return kept if kept is not None and kept.seq == self.place.moment.seq else None
 
     def _alone(self, node: int) -> Lone | None:
         if self._lone[0] != node:
             self._lone = node, self._snapshot.tables.lone(node)
         return self._lone[1]
 
+    def _ever_derived(self, node: int) -> bool:
+        """Whether a world was said to be derived from others, at the moment's commit or later."""
+        alone = self._lone[1] if self._lone[0] == node else None
+        known = self._known(node) if alone is None else alone
+        return self._snapshot.tables.has_outgoing(node, _DERIVED_FROM) if known is None else known.is_derived
+
     def _has_bases(self, node: int) -> bool:
-        ever = self._known_derived(node)
-        if not (self._snapshot.tables.has_outgoing(node, _DERIVED_FROM) if ever is None else ever):
+        if not self._ever_derived(node):
             return False
         return next(iter(self.tables.outgoing(node, _DERIVED_FROM, known_by=self.place.moment.seq)), None) is not None
 
@@ -591,8 +597,8 @@ class VisibleSnapshot:
     def hides_any(self) -> bool:
         """True if a deadline, or that it is deprecated, may hide anything of what is asked for."""
         if self._any_hidden is None:
-            kinds = [kind for kind, is_shown in zip(_HIDING, self.shows, strict=True) if not is_shown]
-            self._any_hidden = bool(self.left_out.nodes) or (self.has_marks and any(map(self._has_marks_of, kinds)))
+            any_mark = self._any_mark if self._any_mark is not None else self.has_marks
+            self._any_hidden = bool(self.left_out.nodes) or (any_mark and self._has_hiding_marks())
         return self._any_hidden
 
     def hides(self, node: int, period: valid_period.Period | None = None) -> bool:
@@ -619,6 +625,9 @@ class VisibleSnapshot:
         if self._any_mark is None:
             self._any_mark = self._snapshot.tables.has_rows("marks")
         return self._any_mark
+
+    def _has_hiding_marks(self) -> bool:
+        return any(self._has_marks_of(kind) for kind, shown in zip(_HIDING, self.shows, strict=True) if not shown)
 
     def _has_marks_of(self, kind: bytes) -> bool:
         """True if any world of the whole store ever had a mark of a kind."""

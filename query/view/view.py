@@ -236,7 +236,8 @@ class View:
             AmbiguousReference: a prefix or a name fits several worlds.
         """
         period = valid_period.period_of(during, overlaps, include_superseded=include_superseded)
-        asked = _pinned(ref) if tag is None and period is None else None
+        is_plain = tag is not None or period is not None or (type(ref) is str and "?" not in ref)
+        asked = None if is_plain else _pinned(ref)
         with self._showing(include_expired, include_deprecated).snapshot() as snapshot:
             if asked is not None and asked.revision is not None:
                 node = world_lookup.kref_node(snapshot, self.spec, asked)

@@ -748,6 +748,8 @@ class WholeTables:
         self._opened: dict[str, write_buffer.Table] = {}
         self._runs: dict[str, list[packed_runs.Run]] | None = None
         self._glance: lmdb.Cursor | None = None
+        self.unused: set[str] | None = None
+        """The tables found without a row, which reads of one state of the store tell each other; of a writer none."""
         self.progress_table = self.table("progress")
         self.nodes = self.table("nodes")
         self._lineages = self.table("lineages")
@@ -788,6 +790,17 @@ class WholeTables:
 
     def has_rows(self, name: str) -> bool:
         """True if a table may have any row: nearly no store has of some, and this is quicker than to look into them."""
+        unused = self.unused
+        if unused is None:
+            return self._may_have_rows(name)
+        if name in unused:
+            return False
+        found = self._may_have_rows(name)
+        if not found:
+            unused.add(name)
+        return found
+
+    def _may_have_rows(self, name: str) -> bool:
         if name in self._opened or self.deferred is not None:
             return next(iter(self.table(name).scan(b"")), None) is not None
         first, _ = _ROOMS[name]

@@ -172,3 +172,26 @@ def test_a_stretch_ends_where_an_edge_begins_or_ends() -> None:
     assert every.around(20, 20, 100).holds(20)
     assert not every.around(50, 20, 80).holds(80)
     assert Stretch(10, 60).within(Stretch(20, 90)) == Stretch(20, 60)
+
+
+def test_what_is_kept_of_a_world_with_edges_says_when_it_ended_around_it(tmp_path: Path) -> None:
+    """The second read of a world answers from what the first kept, and only for the times that this is true of."""
+    with worlddb.open(tmp_path / "store", author="ada", embedder=None) as db:
+        box = db.create("Box", "box", valid_from=TIMES[0]).ref
+        fact = db.create("Fact", "fact", world=box, valid_from=TIMES[0]).ref
+        basis = db.create("Fact", "basis", valid_from=TIMES[0]).ref
+        db.link(fact, "refers_to", basis)
+
+        def told(view: View) -> tuple[str, tuple[str, ...]]:
+            found = [view.get(fact) for _ in range(2)]
+            assert found[0] == found[1] and found[1] is not None
+            return found[1].in_ended, tuple(each.ref for each in found[1].rests_on)
+
+        before = db.view(valid=TIMES[1])
+        assert told(before) == ("", ())
+        db.link(fact, "derived_from", basis, valid_from=TIMES[0])
+        db.retire(box, at=TIMES[2])
+        assert told(before) == ("", ())
+        assert told(db.view(valid=TIMES[1])) == ("", (basis,))
+        assert told(db.view(valid="2031-01-01")) == (box, (basis,))
+        assert told(db.view(valid=TIMES[1])) == ("", (basis,))

@@ -9,6 +9,7 @@ import pytest
 
 import worlddb
 from worlddb import Database, ManualClock, View
+from worlddb.projections.tables.storage import transaction
 
 NOON = worlddb.parse_time("2025-06-01T12:00:00Z")
 HOUR = 3_600 * 1_000_000
@@ -490,3 +491,27 @@ def test_an_erasure_takes_the_names_of_tags(db: Database, tmp_path: Path) -> Non
     assert isinstance(refused, worlddb.Refused) and refused.code == "erased"
     stored = [path.read_bytes() for path in (tmp_path / "store").rglob("*") if path.is_file()]
     assert not any(b"Ottokar" in each for each in stored)
+
+
+def test_reads_of_a_state_look_once_for_marks_and_see_the_first_one_at_once(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[str] = []
+    look = transaction.WholeTables._may_have_rows
+
+    def counted(tables: transaction.WholeTables, name: str) -> bool:
+        looks.append(name)
+        return look(tables, name)
+
+    monkeypatch.setattr(transaction.WholeTables, "_may_have_rows", counted)
+    ref = db.create("Fact", "gate", content=SAID).ref
+    looks.clear()
+    for _ in range(3):
+        assert world_of(db.view(), ref).labels == ()
+    assert looks.count("marks") == 1
+    with worlddb.open(tmp_path / "store", author="bob", embedder=None) as other:
+        other.label(ref, "urgent")
+        assert world_of(db.view(), ref).labels == ("urgent",) == world_of(other.view(), ref).labels
+        other.trust("low", author="ada")
+        other.deprecate(ref)
+    assert db.view().get(ref) is None and world_of(db.view(), ref, include_deprecated=True).trust == "low"
