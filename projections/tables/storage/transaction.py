@@ -308,7 +308,7 @@ TRIE_CHANGES: Final = b"\xf2"
 """What the keys begin with under which commits note what they changed in buckets of tries."""
 MANY_BUCKETS: Final = 1 << 10
 """A commit that changes so many buckets notes what it changed in them, and does not write them."""
-TURNS: Final = 4
+TURNS: Final = 8
 """Of the buckets that are noted, a large commit writes those of its turn: each is written once in so many."""
 _STRETCH_AT: Final = schema.U64.size - 2
 """The byte of a bucket's key of which the upper six bits count stretches of 1,024 worlds."""
@@ -495,29 +495,25 @@ class TrieTable(write_buffer.Table):
         """
         last = int.from_bytes(numbers[-1][len(TRIE_CHANGES) :], "big") if numbers else 0
         number, turn = TRIE_CHANGES + schema.U32.pack(last + 1), (last + 1) % TURNS
-        notes: dict[bytes, Noted] = {}
-        noted = self._all_noted()
-        for key in sorted(noted):
-            if key in self._pending:
+        noted, pages, room = self._all_noted(), list[dict[bytes, Noted]](), 0
+        for key in sorted(noted.keys() | self._changes.keys()):
+            changes, before, is_due = self._changes.get(key), noted.get(key, ()), _turn_of(key) == turn
+            if changes is None and key in self._pending:
                 continue
-            if _turn_of(key) != turn:
-                notes[key] = noted[key][0] if len(noted[key]) == 1 else _as_one(key, noted[key], {})
-            elif (bucket := self.get(key)) is not None:
-                self._txn.put(self._first + key, bucket)
-        for key, changes in self._changes.items():
-            if _turn_of(key) != turn:
-                notes[key] = _as_one(key, noted.get(key, ()), changes)
+            if is_due:
+                if changes is None and (bucket := self.get(key)) is not None:
+                    self._txn.put(self._first + key, bucket)
+                continue
+            if changes is not None:
                 del self._pending[key]
-        self._delete_notes()
-        pages: list[dict[bytes, Noted]] = []
-        room = 0
-        for key in sorted(notes):
-            taken = len(key) + sum(map(len, notes[key])) + _NOTE_BYTES
+            note = before[0] if changes is None and len(before) == 1 else _as_one(key, before, changes or {})
+            taken = len(key) + len(note[0]) + len(note[1]) + _NOTE_BYTES
             if taken > room:
                 pages.append({})
                 room = packed_runs.PAGE_ROOM - _NOTE_BYTES
-            pages[-1][key] = notes[key]
+            pages[-1][key] = note
             room -= taken
+        self._delete_notes()
         with self._txn.cursor() as cursor:
             cursor.putmulti([(number + next(iter(page)), _ENCODER.encode(page)) for page in pages])
 
@@ -549,9 +545,10 @@ def _turn_of(key: bytes) -> int:
 
 def _as_one(key: bytes, noted: Sequence[Noted], changes: Mapping[bytes, bytes | None]) -> Noted:
     """What was noted of a bucket, the oldest first, and what has changed since."""
-    if None not in changes.values() and not any(gone for _, gone in noted):
+    if None not in changes.values() and not any([gone for _, gone in noted]):
         # So it is in a load.
-        pieces: Any = chain((came for came, _ in noted), chain.from_iterable(changes.items()))
+        pieces: list[Any] = [came for came, _ in noted]
+        pieces += chain.from_iterable(changes.items())
         return b"".join(pieces), b""
     size, width = ENTRY_BYTES[key[_KIND_AT : _KIND_AT + 1]]
     together: dict[bytes, bytes | None] = {}
