@@ -1,5 +1,7 @@
 """Dream State's stand-in beside labels: memories that should go, near-duplicates among others, and what it costs.
 
+Beside it the same stores are swept by a consolidation, which proposes near-duplicates, without vectors and with them.
+
 Memories about people are drawn from a seed, each with a label. What should go: what is said again in the same words, in
 words that are moved or added, or in other words; what a later statement replaces; what was derived from something that
 has ended. What should stay looks alike: other people, other numbers, denials, several things that hold together, and
@@ -10,17 +12,20 @@ fault that they showed was mended ("In room 12" was taken for a subject), so the
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from time import process_time
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import worlddb
 from bench._report import parser, positive, report, rounded
-from worlddb import Database, ManualClock, SeededEntropy, parse_time
+from worlddb import Database, Embedder, ManualClock, SeededEntropy, StaticEmbedder, parse_time
 
 _FIRST = [
     "Ana",
@@ -133,10 +138,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
         judged = deprecations(Path(folder) / "labelled", arguments)
         planted = near_duplicates(Path(folder) / "planted", arguments)
+        swept = sweeps(Path(folder), arguments)
     rows: list[tuple[Any, ...]] = [
         (f"{judged['memories']} labelled", judged["precision"], judged["recall"], judged["ms_per_memory"]),
         (f"{planted['memories']}, {planted['planted']} planted", planted["precision"], planted["recall"], ""),
     ]
+    rows += (
+        (f"sweep of {name}", told["precision"], told["recall"], told["ms_per_memory"]) for name, told in swept.items()
+    )
+    for name, told in swept.items():
+        rows += ((f"sweep of {name}, proposed: {kind}", "", share, "") for kind, share in told["by_kind"].items())
+        rows += ((f"sweep of {name}, wrongly: {kind}", n, "", "") for kind, n in told["wrong_by_kind"].items())
     rows += ((f"goes: {kind}", "", share, "") for kind, share in judged["recall_by_kind"].items())
     rows += ((f"stays: {kind}, wrongly gone", count, "", "") for kind, count in judged["wrong_by_kind"].items())
     notes = (
@@ -144,7 +156,7 @@ def main() -> None:
         "Planted: texts of which one to three words were changed, moved or added, among as many others and a half.",
     )
     measured = {**{key: judged[key] for key in ("precision", "recall", "ms_per_memory")}, "planted": planted}
-    measured |= {"by_kind": judged["recall_by_kind"], "wrong_by_kind": judged["wrong_by_kind"]}
+    measured |= {"swept": swept, "by_kind": judged["recall_by_kind"], "wrong_by_kind": judged["wrong_by_kind"]}
     report(arguments, "dream", measured, ("memories", "precision", "recall", "ms each"), rows, notes)
 
 
@@ -156,27 +168,16 @@ def _arguments() -> argparse.Namespace:
     return arguments.parse_args()
 
 
-def _opened(path: Path, seed: int) -> Database:
+def _opened(path: Path, seed: int, embedder: Embedder | None = None) -> Database:
     """A store on a day on which all that is said holds."""
     clock = ManualClock(parse_time("2026-06-01"))
-    return worlddb.open(path, author="bench", embedder=None, clock=clock, entropy=SeededEntropy(seed))
+    return worlddb.open(path, author="bench", embedder=embedder, clock=clock, entropy=SeededEntropy(seed))
 
 
 def deprecations(path: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """What the stand-in deprecates of labelled memories."""
-    draw = random.Random(arguments.seed)
-    labels: dict[str, Labelled] = {}
     with _opened(path, arguments.seed) as db:
-        for number in range(max(arguments.memories // 20, 1)):
-            name = f"{_FIRST[number % 16]} {_LAST[(number // 16 + number) % 16]}"
-            world = db.create("Person", name, resolve=False).ref
-            for day, each in enumerate(labelled(draw, name), 1):
-                ref = _written(db, each.text, world, day)
-                labels[ref] = each
-                if each.rests:
-                    ground = db.create("Event", f"concert {number}", valid_from="2025-01-01").ref
-                    db.link(ref, "derived_from", ground)
-                    db.retire(ground, at="2025-12-01")
+        labels = _fill_labelled(db, arguments)
         began = process_time()
         done = db.dream(max_deprecation_ratio=0.9)
         spent = process_time() - began
@@ -195,17 +196,97 @@ def deprecations(path: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def _fill_labelled(db: Database, arguments: argparse.Namespace) -> dict[str, Labelled]:
+    draw = random.Random(arguments.seed)
+    labels: dict[str, Labelled] = {}
+    for number in range(max(arguments.memories // 20, 1)):
+        name = f"{_FIRST[number % 16]} {_LAST[(number // 16 + number) % 16]}"
+        world = db.create("Person", name, resolve=False).ref
+        for day, each in enumerate(labelled(draw, name), 1):
+            ref = _written(db, each.text, world, day)
+            labels[ref] = each
+            if each.rests:
+                ground = db.create("Event", f"concert {number}", valid_from="2025-01-01").ref
+                db.link(ref, "derived_from", ground)
+                db.retire(ground, at="2025-12-01")
+    return labels
+
+
+def _fill_planted(db: Database, arguments: argparse.Namespace) -> list[frozenset[str]]:
+    """Fill one world; the pairs of which the second was planted."""
+    draw = random.Random(arguments.seed + 1)
+    pairs: list[frozenset[str]] = []
+    world = db.create("Topic", "everything", resolve=False).ref
+    for number in range(arguments.planted * 3 // 2):
+        text = _long(draw, f"{draw.choice(_FIRST)} {draw.choice(_LAST)}")
+        ref = _written(db, text, world, 1 + number % 28)
+        if number < arguments.planted:
+            pairs.append(frozenset((ref, _written(db, _changed(draw, text), world, 1 + number % 28))))
+    return pairs
+
+
+_TWICE: Final = ("same words", "words added", "other words")
+"""What of the labelled memories is said again by the one behind it."""
+
+
+def sweeps(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """What a consolidation proposes as near-duplicates, of both kinds of stores, without vectors and with them."""
+    found: dict[str, Any] = {}
+    for way, embedder in (("", None), (", with vectors", StaticEmbedder())):
+        with _opened(folder / f"planted{way}-swept", arguments.seed, embedder) as db:
+            pairs = _fill_planted(db, arguments)
+            found[f"the planted{way}"] = _swept(db, dict.fromkeys(pairs, "planted"), {}, 2.5 * arguments.planted)
+        with _opened(folder / f"labelled{way}-swept", arguments.seed, embedder) as db:
+            labels = _fill_labelled(db, arguments)
+            refs = list(labels)
+            told = [(pair, labels[pair[0]].kind) for pair in pairwise(refs)]
+            wanted = {frozenset(pair): kind for pair, kind in told if kind in _TWICE}
+            kinds = {ref: each.kind for ref, each in labels.items()}
+            found[f"the labelled{way}"] = _swept(db, wanted, kinds, len(refs))
+        with _opened(folder / f"statements{way}-swept", arguments.seed, embedder) as db:
+            pairs, kinds = _fill_statements(db)
+            same = {pair: "same" for pair in pairs if "same" in {kinds[ref] for ref in pair}}
+            found[f"statements{way}"] = _swept(db, same, kinds, len(kinds))
+    return found
+
+
+def _fill_statements(db: Database) -> tuple[list[frozenset[str]], dict[str, str]]:
+    """The pairs of bench.near, each in a world of its own, and the labels."""
+    pairs: list[frozenset[str]] = []
+    kinds: dict[str, str] = {}
+    for line in Path(__file__).with_name("near_pairs.jsonl").read_text(encoding="utf-8").splitlines():
+        told = json.loads(line)
+        world = db.create("Topic", f"pair {len(pairs)}", resolve=False).ref
+        refs = [_written(db, told[key], world, day) for day, key in enumerate(("earlier", "later"), 1)]
+        pairs.append(frozenset(refs))
+        kinds |= dict.fromkeys(refs, told["label"])
+    return pairs, kinds
+
+
+def _swept(db: Database, wanted: dict[frozenset[str], str], kinds: dict[str, str], memories: float) -> dict[str, Any]:
+    db.keep_up()  # Vectors are made, and names compared, before the time is taken.
+    began = process_time()
+    done = db.consolidate(min_age=timedelta(days=10_000))  # Nothing is so old: no summary is made.
+    spent = process_time() - began
+    assert db.consolidate(min_age=timedelta(days=10_000)).events == 0, "nothing is proposed twice"
+    proposed = {frozenset((each.source, each.target)) for each in db.proposals()}
+    assert len(proposed) == len(done.proposals), "each pair once"
+    right = proposed & wanted.keys()
+    count, got = Counter(wanted.values()), Counter(wanted[pair] for pair in right)
+    wrong = Counter(" and ".join(sorted({kinds.get(ref, "other") for ref in pair})) for pair in proposed - right)
+    return {
+        "precision": _share(len(right), len(proposed)),
+        "recall": _share(len(right), len(wanted)),
+        "by_kind": {kind: _share(got[kind], n) for kind, n in count.items()},
+        "wrong_by_kind": dict(wrong),
+        "ms_per_memory": rounded(1_000 * spent / memories),
+    }
+
+
 def near_duplicates(path: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """How many of the near-duplicates that were planted in one world go, and what else does."""
-    draw = random.Random(arguments.seed + 1)
-    planted: set[str] = set()
     with _opened(path, arguments.seed) as db:
-        world = db.create("Topic", "everything", resolve=False).ref
-        for number in range(arguments.planted * 3 // 2):
-            text = _long(draw, f"{draw.choice(_FIRST)} {draw.choice(_LAST)}")
-            ref = _written(db, text, world, 1 + number % 28)
-            if number < arguments.planted:
-                planted |= {ref, _written(db, _changed(draw, text), world, 1 + number % 28)}
+        planted = set().union(*_fill_planted(db, arguments))
         done = db.dream(max_deprecation_ratio=0.9)
         said = {ref: db.view().marks(ref)[-1].why for ref in done.deprecated}
     # Either of two that say the same may go, and not both.

@@ -1170,8 +1170,9 @@ class Database(WriteCalls):
         ``limit`` of them. ``summarizer`` makes the texts: by default :class:`ExtractiveSummarizer`, which asks no
         model. Of the types in ``close`` edges are inferred where ways of several edges lead, and retracted where none
         does any more. ``sweep`` records the conflicts of edges that were there before their type became functional,
-        labels what is stale, gives texts their vectors and proposes near-duplicates. ``worlds`` limits summaries,
-        closure and labels to some worlds and all that is inside them.
+        labels what is stale, gives texts their vectors and proposes near-duplicates: of texts side by side in a world
+        by words and meaning, of names as :meth:`recluster` does. ``worlds`` limits all but vectors and names to some
+        worlds and what is inside them.
 
         It works in commits of its own, whose author is ``worlddb.consolidate``: killed, it is continued by the next
         call, and a call after a whole one writes nothing. Nothing is written with ``dry_run``. ``progress(what, done,
@@ -1182,8 +1183,10 @@ class Database(WriteCalls):
             InputError: an argument is not what it should be, or a type cannot be closed, or is not known.
             UnknownReference, AmbiguousReference: one of ``worlds`` is not known, or fits several.
         """
+        from worlddb.query.claims import claim_relation
         from worlddb.reconciler.consolidation import consolidator
         from worlddb.reconciler.consolidation.summarizer import ExtractiveSummarizer
+        from worlddb.reconciler.dream import neighbours
 
         age, now = _age(min_age), now_of(self._clock)
         if age is None:
@@ -1204,22 +1207,28 @@ class Database(WriteCalls):
             limits.checked_callable(progress, "progress"),
             limits.checked_callable(stopped, "stopped") or (lambda: False),
         )
-        writes = wanted.sweep and not wanted.dry_run
         # Vectors come first, since summaries rest on them, and last, since summaries are texts too.
         embedded = self._embedded(wanted.stopped, dry_run=wanted.dry_run) if wanted.sweep else 0
         stale = lambda: [world.ref for world in self.view(valid=now).stale()]  # noqa: E731
-        done = consolidator.consolidate(self._writer, wanted, stale)
-        if writes and not done.busy and not wanted.stopped():
-            embedded += self._embedded(wanted.stopped)
-            found = self._recluster()
-            done = done._replace(
-                proposals=found.proposals, events=done.events + found.events, commits=done.commits + found.commits
-            )
+        near = partial(neighbours.near_duplicates, relate=claim_relation.relation_of)
+        done = consolidator.consolidate(self._writer, wanted, stale, near)
+        if wanted.sweep and not done.busy and not wanted.stopped():
+            embedded += 0 if wanted.dry_run else self._embedded(wanted.stopped)
+            done = self._looked_for_names(done)
         if done.summaries and not wanted.dry_run:
             from worlddb.query.consolidation.fresh_summaries import look_through
 
             look_through(self.view(valid=now)._window)
         return done._replace(embedded=embedded)
+
+    def _looked_for_names(self, done: Consolidated) -> Consolidated:
+        found = self._recluster(dry_run=done.dry_run)
+        return done._replace(
+            proposals=(*done.proposals, *found.proposals),
+            pairs=(*done.pairs, *found.pairs),
+            events=done.events + found.events,
+            commits=done.commits + found.commits,
+        )
 
     def enrich(
         self,
@@ -1323,7 +1332,7 @@ class Database(WriteCalls):
             limits.checked_flag(allow_published, "allow_published"),
             limits.checked_flag(halt, "halt"),
             None if decay is None else retention.checked(decay),
-            lambda earlier, later: claim_relation.relation_of(earlier, later) or "",
+            claim_relation.relation_of,
             limits.checked_callable(progress, "progress"),
             limits.checked_callable(stopped, "stopped") or (lambda: False),
         )
@@ -1439,7 +1448,12 @@ class Database(WriteCalls):
         return done is not None
 
     def _recluster(
-        self, limit: int | None = None, tiebreaker: Tiebreaker | None = None, *, is_behind: bool = False
+        self,
+        limit: int | None = None,
+        tiebreaker: Tiebreaker | None = None,
+        *,
+        is_behind: bool = False,
+        dry_run: bool = False,
     ) -> Reclustering:
         from worlddb.reconciler.background.reclustering import recluster
 
@@ -1452,8 +1466,10 @@ class Database(WriteCalls):
             tiebreaker=tiebreaker or self._tiebreaker,
             stopped=stopped,
             is_behind=is_behind,
+            dry_run=dry_run,
         )
-        self._looked_at = max(self._looked_at, done.through)
+        if not dry_run:
+            self._looked_at = max(self._looked_at, done.through)
         return done
 
     # -- maintenance

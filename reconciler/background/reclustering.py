@@ -243,7 +243,8 @@ class Reclustering(NamedTuple):
     """What a reclustering did.
 
     The worlds looked at, the proposals staged, the last commit looked at, how many commits are still to be, and the
-    events and commits written. ``busy``: another process has the lease, and does it.
+    events and commits written. ``pairs`` are what a dry run would propose, (later, earlier). ``busy``: another process
+    has the lease, and does it.
     """
 
     looked_at: int
@@ -253,6 +254,7 @@ class Reclustering(NamedTuple):
     events: int
     commits: int
     busy: bool = False
+    pairs: tuple[tuple[str, str], ...] = ()
 
 
 _Pair = tuple[bytes, bytes, dict[str, Any]]
@@ -277,30 +279,36 @@ def recluster(
     tiebreaker: Tiebreaker | None = None,
     stopped: Callable[[], bool] = lambda: False,
     is_behind: bool = False,
+    dry_run: bool = False,
 ) -> Reclustering:
     """Resolve again around commits that nobody has looked at yet, or that come after ``after``.
 
     At most about ``limit`` worlds. ``is_behind``: nobody waits for it, and it goes by small steps. The tiebreaker is
-    called while the store is not locked, and its answer recorded.
+    called while the store is not locked, and its answer recorded. With ``dry_run`` nothing is written.
     """
     writer.env.refuse_replaced()
     most = min(MAX_NEW, MAX_NEW_BEHIND) if is_behind else MAX_NEW
     with background_lease(writer.env.folder) as leased:
         looked_at = events = commits = 0
         proposals: list[str] = []
+        wanted: dict[tuple[str, str], None] = {}
         marked, head = _progress(writer)
         through = max(after, marked)
         done = LookedAt(set(), set())
         while leased and through < head and (limit is None or looked_at < limit) and not stopped():
             count, pairs, reached = _look(writer, meaning, through, head, most, done, tiebreaker)
             looked_at, through = looked_at + count, reached
+            if dry_run:
+                wanted.update(((one.hex(), other.hex()), None) for one, other, _ in pairs)
+                continue
             for command in _commands(pairs, marked, reached):
                 receipt = execute(writer._replace(author=AUTHOR, group=None), [command])
                 receipt.raise_if_refused()
                 proposals += receipt.proposals
                 events, commits = events + receipt.events, commits + (receipt.events > 0)
                 marked, _ = _progress(writer)
-        return Reclustering(looked_at, tuple(proposals), through, head - through, events, commits, not leased)
+        pending = head - through
+        return Reclustering(looked_at, tuple(proposals), through, pending, events, commits, not leased, tuple(wanted))
 
 
 def _progress(writer: Writer) -> tuple[int, int]:

@@ -31,6 +31,8 @@ NEVER_CLOSED: Final = frozenset({"contains", "same_as", "supersedes", "contradic
 """Types that stand for what somebody did or decided, so that nothing follows from a way of several."""
 STALE: Final = "stale"
 """The label of what rests on something that holds no more."""
+MEMBERS_AT_ONCE: Final = 2_048
+"""Near-duplicates among about so many members are looked for in one transaction, and proposed in one commit."""
 WORLDS_AT_ONCE: Final = 32
 """How many summaries of the stand-in are one commit; one of another summarizer's, which a kill may not waste."""
 COMMANDS_AT_ONCE: Final = 256
@@ -39,6 +41,9 @@ MOST_LOOKS: Final = 8
 
 Progress = Callable[[str, int, int], object]
 """Told of what is done, how much of it, and of how much."""
+Pairs = Iterable[tuple[int, int, str, float]]
+FindNear = Callable[[context.Context, asof.Moment, Sequence[int]], Pairs]
+"""Tells which members of some worlds say nearly the same: later world, earlier world, lane, how near they are."""
 _MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
 
 
@@ -47,11 +52,11 @@ class Consolidated(NamedTuple):
 
     ``summaries`` are the references of those written; of a dry run those of the worlds that would get one. ``closed``
     and ``retracted`` count inferred edges, ``conflicts`` what is recorded of edges that compete. ``marked`` and
-    ``unmarked`` count worlds that got the label ``stale``, or lost it. ``proposals`` are those of near-duplicates,
-    which a dry run does not look for; ``embedded`` counts texts. ``left`` counts worlds that are due and were not done:
-    for the ``limit``, since others changed them, since it was ``stopped``, or since their summarizer ``failed``:
-    (reference, why) of the first 200. ``skipped`` are types with too many ways. ``busy``: another process is at it, and
-    nothing was done.
+    ``unmarked`` count worlds that got the label ``stale``, or lost it. ``proposals`` are those of near-duplicates; of
+    a dry run there are the ``pairs`` that would be proposed, (later, earlier). ``embedded`` counts texts. ``left``
+    counts worlds that are due and were not done: for the ``limit``, since others changed them, since it was
+    ``stopped``, or since their summarizer ``failed``: (reference, why) of the first 200. ``skipped`` are types with too
+    many ways. ``busy``: another process is at it, and nothing was done.
     """
 
     summaries: tuple[str, ...] = ()
@@ -62,6 +67,7 @@ class Consolidated(NamedTuple):
     unmarked: int = 0
     embedded: int = 0
     proposals: tuple[str, ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
     left: int = 0
     failed: tuple[tuple[str, str], ...] = ()
     skipped: tuple[str, ...] = ()
@@ -107,16 +113,18 @@ def closed_types(close: Sequence[str], is_known: Callable[[str], bool]) -> tuple
     return tuple(dict.fromkeys(types))
 
 
-def consolidate(writer: Writer, wanted: Wanted, stale_refs: Callable[[], Sequence[str]]) -> Consolidated:
-    """Do what is wanted, as far as texts that have vectors and proposals go not: closure, sweep, summaries.
+def consolidate(
+    writer: Writer, wanted: Wanted, stale_refs: Callable[[], Sequence[str]], find_near: FindNear
+) -> Consolidated:
+    """Do what is wanted, but for vectors and for proposals by names: closure, sweep, summaries.
 
     ``stale_refs`` lists the worlds that rest on what holds no more.
     """
     writer.env.refuse_replaced()
     if wanted.dry_run:
-        return _Run(writer, wanted).run(stale_refs)
+        return _Run(writer, wanted).run(stale_refs, find_near)
     with worker.background_lease(writer.env.folder) as leased:
-        return _Run(writer, wanted).run(stale_refs) if leased else Consolidated(busy=True)
+        return _Run(writer, wanted).run(stale_refs, find_near) if leased else Consolidated(busy=True)
 
 
 class _Run:
@@ -127,7 +135,7 @@ class _Run:
         self._asks = not isinstance(wanted.summarizer, ExtractiveSummarizer)
         self._asking = worker.Asking()
 
-    def run(self, stale_refs: Callable[[], Sequence[str]]) -> Consolidated:
+    def run(self, stale_refs: Callable[[], Sequence[str]], find_near: FindNear) -> Consolidated:
         for type_name in self._wanted.close:
             self._step(f"closing {type_name}", partial(self._close, type_name))
         if self._wanted.sweep:
@@ -135,6 +143,7 @@ class _Run:
         self._step("summing up", self._sum_up)
         if self._wanted.sweep:
             self._step("marking what is stale", partial(self._mark, stale_refs))
+            self._step("looking for near-duplicates", partial(self._propose, find_near))
         return self._done._replace(failed=self._asking.failed, stopped=self._wanted.stopped())
 
     def _step(self, what: str, step: Callable[[Callable[[int, int], object]], None]) -> None:
@@ -224,6 +233,36 @@ class _Run:
             self._write(marks, told)
         self._done = self._done._replace(marked=len(fresh), unmarked=len(gone))
 
+    def _propose(self, find_near: FindNear, told: Callable[[int, int], object]) -> None:
+        """Propose what says nearly the same as something beside it; somebody decides whether the two are one."""
+        with self._writer.env.read() as txn:
+            read = self._read(txn)
+            groups = list(_grouped(read, self._within(read)))
+        for number, containers in enumerate(groups, 1):
+            if self._wanted.stopped():
+                break
+            for _ in range(MOST_LOOKS):
+                with self._writer.env.read() as txn:
+                    read = self._read(txn)
+                    mark = log_marks.reclustered_through(read.ctx.tables)
+                    found = list(_pairs(read.ctx, find_near(read.ctx, read.moment, containers)))
+                if self._proposed(found, mark):
+                    break
+            told(number, len(groups))
+
+    def _proposed(self, found: Sequence[tuple[bytes, bytes, dict[str, Any]]], mark: int) -> bool:
+        """Stage some pairs; false if a reclustering came between, which may have proposed the same."""
+        if self._wanted.dry_run:
+            pairs = tuple((later.hex(), earlier.hex()) for later, earlier, _ in found)
+            self._done = self._done._replace(pairs=(*self._done.pairs, *pairs))
+            return True
+        if not found:
+            return True
+        # It says nothing of how far the reclustering has come, which goes by names.
+        receipt = self._commit([cmd.Recluster(after=mark, through=mark, items=tuple(found))], None)
+        self._done = self._done._replace(proposals=(*self._done.proposals, *receipt.proposals))
+        return bool(receipt.proposals)
+
     # -- summaries
 
     def _sum_up(self, told: Callable[[int, int], object]) -> None:
@@ -306,6 +345,26 @@ class _Run:
 _LOOKED_AT_ONCE: Final = 1_024
 _NOTHING: Final = " "
 """What stands for the text of a world in which nothing is any more: nobody is asked for it."""
+
+
+def _grouped(read: summaries.Read, within: Callable[[int], bool]) -> Iterator[list[int]]:
+    """The worlds that contain several, some at a time."""
+    ctx, group, members = read.ctx, list[int](), 0
+    for node in range(ctx.draft.applier.next_node):
+        inside = len(ctx.targets(node, schema.CONTAINS)) if within(node) else 0
+        if inside > 1:
+            group.append(node)
+            members += inside
+        if members >= MEMBERS_AT_ONCE:
+            yield group
+            group, members = [], 0
+    if group:
+        yield group
+
+
+def _pairs(ctx: context.Context, found: Pairs) -> Iterator[tuple[bytes, bytes, dict[str, Any]]]:
+    for later, earlier, lane, near in found:
+        yield ctx.lineage(later), ctx.lineage(earlier), {"lane": lane, "near": near, "by": AUTHOR}
 
 
 def _conflicts(read: summaries.Read, within: Callable[[int], bool]) -> Iterator[cmd.Link]:

@@ -2,21 +2,23 @@
 
 Within reach is what lies in a world that contains it directly, or is joined to it by an edge at home in a world that
 contains both: so nobody's memory is judged by what somebody else was told. Of what lies beside it the nearest by words
-are shown.
+are shown. Which of a world's memories say nearly the same is told for the sweep of a consolidation.
 """
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, NamedTuple
 
-from worlddb.log.model import blobs
-from worlddb.projections.indexes import analysis
+from worlddb.log.model import blobs, codec
+from worlddb.projections.indexes import analysis, vector_rows
 from worlddb.projections.tables.apply import mark_rows
+from worlddb.projections.tables.names import canonical
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage import schema
 from worlddb.reconciler.consolidation import summaries
 from worlddb.reconciler.dream import assessor
+from worlddb.reconciler.entity_resolution import equivalence
 from worlddb.reconciler.transaction import context
 
 MOST: Final = 8
@@ -29,17 +31,32 @@ RAREST: Final = 12
 MAX_READ_CHARACTERS: Final = 4_000
 ALIKE: Final = 0.8
 """From this share of words in common on two longer texts say the same, if no number and no denial differs."""
+MEANT: Final = 0.92
+"""From this cosine on two texts say the same, if nothing that they tell differs."""
+MOST_MEANT: Final = 8_192
+"""In a world of more members the latest of them are compared by meaning."""
+_WORTH_A_LOOK: Final = 0.6
+"""The share of words in common from which two texts are compared for the sweep."""
+_NEAR_IN_MEANING: Final = 0.8
+"""The cosine from which they are."""
+_ROWS_AT_ONCE: Final = 512
+_COMPETING: Final = ("replacement", "contradiction")
 CONTRADICTS: Final = "contradicts"
 TURN: Final = "Turn"
 """Turns are the record of a conversation: none of them stands for another."""
 _NO_MEMORY: Final = frozenset({"Summary", "Enrichment", "Extraction", "Dreams", "DreamReport"})
-_NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
+_NUMBER: Final = re.compile(
+    r"\d+(?:[.,:]\d+)*|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|sixty"
+    r"|seventy|eighty|ninety|hundred|thousand)\b",
+    re.I,
+)
+_WORD: Final = re.compile(r"[^\W\d_]+")
 _DENIAL: Final = re.compile(
     r"\b(?:no|not|never|none|nothing|without|cannot|nicht|kein\w*|pas|jamais|nunca)\b|n't\b", re.I
 )
 
-Relate = Callable[[str, str], str]
-"""How the later of two short statements relates to the earlier one, by their words; empty where they tell nothing."""
+Relate = Callable[[str, str], str | None]
+"""How the later of two short statements relates to the earlier one, by their words; nothing where they tell nothing."""
 
 
 class Shown(NamedTuple):
@@ -118,10 +135,10 @@ class Reach:
         if TURN in (own.body.type, other.body.type):
             return ""
         one, two = own.body.content, other.body.content
-        if _signs(one) == _signs(two) and (share >= ALIKE or one.casefold().split() == two.casefold().split()):
+        if not differ(one, two) and (share >= ALIKE or one.casefold().split() == two.casefold().split()):
             return "same"
         if own.seen.validity.start <= other.seen.validity.start:
-            return self._relate(one, two)
+            return self._relate(one, two) or ""
         said = self._relate(two, one)
         return said if said in ("same", "contradiction", "compatible") else ""
 
@@ -169,6 +186,105 @@ class Reach:
             self._members[container] = _Members(words, holding)
         return self._members[container]
 
+    # -- near-duplicates
+
+    def duplicates(self, container: int) -> Iterator["Duplicate"]:
+        """The members of a world that say nearly what an earlier one says, each with the nearest by each lane.
+
+        The lanes are not fused: two texts in other words are far apart by words, and two of one kind near by meaning.
+        Of two that have names the resolver tells whether they are one.
+        """
+        nodes = sorted(self._ctx.targets(container, schema.CONTAINS))[-MOST_COMPARED:]
+        found = {node: shown for node in nodes if (shown := self.memory(node)) is not None and shown.body.type != TURN}
+        if len(found) < 2 or all(_is_named(shown) for shown in found.values()):
+            return
+        by_meaning = dict(self._nearest_in_meaning(found))
+        for node, by_words in self._nearest_in_words(found):
+            told: dict[int, Duplicate] = {}
+            for lane, others in (("words", by_words), ("meaning", by_meaning.get(node, ()))):
+                first = next((each for each in others if self._says_same(node, each[1], lane, each[0])), None)
+                if first is not None and first[1] not in told:
+                    told[first[1]] = Duplicate(node, first[1], lane, round(first[0], 4))
+            yield from (each for each in told.values() if not self._is_settled(each))
+
+    def _nearest_in_words(self, found: dict[int, Shown]) -> Iterator[tuple[int, list[tuple[float, int]]]]:
+        """For each memory the earlier ones that share most of its words, with the share.
+
+        Two of which so much is common have one of their rarest words in common, so these alone are looked up.
+        """
+        words = {node: self._words(node, shown) for node, shown in found.items()}
+        count = Counter(word for own in words.values() for word in own)
+        holding: dict[str, list[int]] = defaultdict(list)
+        for node, own in words.items():
+            rarest = sorted(own, key=lambda word: (count[word], word))
+            rarest = rarest[: len(own) - int(_WORTH_A_LOOK * len(own)) + 1]
+            others = {other for word in rarest for other in holding[word][-MOST_OF_A_WORD:]}
+            shares = ((len(own & words[other]) / len(own | words[other]), other) for other in others)
+            near = sorted((each for each in shares if each[0] >= _WORTH_A_LOOK), key=lambda each: (-each[0], each[1]))
+            yield node, near[:MOST]
+            for word in rarest:
+                if count[word] > 1:
+                    holding[word].append(node)
+
+    def _nearest_in_meaning(self, found: dict[int, Shown]) -> Iterator[tuple[int, list[tuple[float, int]]]]:
+        """For each memory that has a vector the earlier ones that are near to it in meaning, with the cosine."""
+        tables, log = self._ctx.tables, self._ctx.draft.log
+        space = asof.space_in_use(log, tables)
+        if space is None:
+            return
+        import numpy as np
+
+        nodes, vectors = [], []
+        for node in list(found)[-MOST_MEANT:]:
+            place = asof.vector_place(tables, space.number, node, found[node].seen.number)
+            stored = None if place is None else log.blob(place.seq, place.position)
+            blob = None if stored is None or place is None else codec.decode_blob(stored, place.seq)
+            if isinstance(blob, blobs.Vector):
+                nodes.append(node)
+                vectors.append(vector_rows.whole_text(blob.values, space.row.dimension))
+        if len(nodes) < 2:
+            return
+        matrix: Any = np.stack(vectors)
+        for start in range(0, len(nodes), _ROWS_AT_ONCE):
+            end = min(start + _ROWS_AT_ONCE, len(nodes))
+            cosines = np.tril(matrix[start:end] @ matrix[:end].T, start - 1)
+            near: dict[int, list[tuple[float, int]]] = defaultdict(list)
+            for row, column in zip(*np.nonzero(cosines >= _NEAR_IN_MEANING), strict=True):
+                near[nodes[start + row]].append((float(cosines[row, column]), nodes[column]))
+            for node, others in near.items():
+                yield node, sorted(others, key=lambda each: (-each[0], each[1]))[:MOST]
+
+    def _says_same(self, node: int, earlier: int, lane: str, near: float) -> bool:
+        """True if a memory says nearly what an earlier one says, and nothing that is told, or joined, is against it."""
+        own, other = self.memory(node), self.memory(earlier)
+        assert own is not None and other is not None, "looked at before"
+        if own.body.type != other.body.type or (_is_named(own) and _is_named(other)):
+            return False
+        one, two = other.body.content, own.body.content
+        if own.seen.validity.start < other.seen.validity.start:
+            one, two = two, one
+        if differ(one, two) or self._are_of_others(node, earlier):
+            return False
+        if one.casefold().split() == two.casefold().split():
+            return True
+        said = self._relate(one, two)
+        if lane == "words" and near >= ALIKE:
+            return said not in _COMPETING
+        return said == "same" or (not said and lane == "meaning" and near >= MEANT)
+
+    def _are_of_others(self, one: int, other: int) -> bool:
+        """True if two contradict each other, or refer to other worlds: what is said of Ana is not said of Bo."""
+        ctx = self._ctx
+        if other in (*ctx.targets(one, CONTRADICTS), *ctx.sources(one, CONTRADICTS)):
+            return True
+        told, heard = (frozenset(ctx.targets(node, "refers_to")) for node in (one, other))
+        return not (told <= heard or heard <= told)
+
+    def _is_settled(self, found: "Duplicate") -> bool:
+        """True if somebody decided about a pair, or has to, or it is one already."""
+        ctx, (node, earlier) = self._ctx, found[:2]
+        return equivalence.is_settled(ctx, node, earlier) or earlier in equivalence.class_of(ctx, node)
+
     def _words(self, node: int, shown: Shown) -> frozenset[str]:
         version = node, shown.seen.number
         if version not in self._known:
@@ -176,6 +292,32 @@ class Reach:
                 self._known.clear()
             self._known[version] = _words(shown.body.content)
         return self._known[version]
+
+
+class Duplicate(NamedTuple):
+    """A memory that says nearly what an earlier one says; which lane told so, and the share of words or the cosine."""
+
+    node: int
+    earlier: int
+    lane: str
+    near: float
+
+
+def near_duplicates(
+    ctx: context.Context, moment: asof.Moment, containers: Iterable[int], relate: Relate
+) -> Iterator[Duplicate]:
+    """The memories in some worlds that say nearly what an earlier one beside them says, each pair once."""
+    met: set[tuple[int, int]] = set()
+    for container in containers:
+        # What was looked at is let go behind each world: a large store is more than memory should hold.
+        for each in Reach(ctx, moment, relate, {}).duplicates(container):
+            if each[:2] not in met:
+                met.add(each[:2])
+                yield each
+
+
+def _is_named(shown: Shown) -> bool:
+    return bool(canonical.normalised(shown.body.name))
 
 
 def _words(text: str) -> frozenset[str]:
@@ -188,3 +330,15 @@ def _words(text: str) -> frozenset[str]:
 def _signs(text: str) -> tuple[list[str], int]:
     """Its numbers, and how often it denies: two texts that differ in these do not say the same."""
     return sorted(_NUMBER.findall(text)), len(_DENIAL.findall(text))
+
+
+def differ(one: str, other: str) -> bool:
+    """True if two texts tell of something else, however alike they are: numbers, denials, or each a name of its own."""
+    return _signs(one) != _signs(other) or bool(_own_names(one, other) and _own_names(other, one))
+
+
+def _own_names(one: str, other: str) -> set[str]:
+    """The words that begin with a capital in a text and are not in another; of names, days and months they are."""
+    said = {word.casefold() for word in _WORD.findall(other)}
+    capitals = {word.casefold() for word in _WORD.findall(one) if word[0].isupper()}
+    return capitals - said - analysis.STOP_WORDS

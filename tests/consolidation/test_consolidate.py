@@ -703,3 +703,87 @@ def test_types_that_are_declared_are_closed_and_those_that_were_once(db: Databas
         db.link(ends[0], "leads_to", ends[1])
     db.unregister("leads_to")
     assert db.consolidate(min_age=0, close=["leads_to"], dry_run=True).closed == 1
+
+
+# -- near-duplicates
+
+
+def noted(db: Database, *texts: str, world: Any = None, type: str = "Note", name: str = "") -> list[str]:
+    return [db.create(type, name, content=text, world=world, resolve=False).ref for text in texts]
+
+
+def proposed(db: Database) -> set[tuple[str, str]]:
+    return {(each.source, each.target) for each in db.proposals()}
+
+
+LATE = "The night train to Porto left late because of the snow on the bridge."
+
+
+def test_texts_without_names_that_say_nearly_the_same_are_proposed_once_and_never_merged(db: Database) -> None:
+    trip = db.create("Topic", "trip").ref
+    first, *others = noted(db, LATE, f"{LATE} Again.", LATE.replace("late", "very late"), LATE, world=trip)
+    wanted = {(other, first) for other in others}
+    planned = db.consolidate(min_age=0, dry_run=True)
+    assert (set(planned.pairs), planned.proposals, proposed(db)) == (wanted, (), set())
+    assert len(db.consolidate(min_age=0).proposals) == 3 and proposed(db) == wanted
+    assert db.proposals()[0].evidence["lane"] == "words" and db.view().equivalence_class(first) == [first]
+    assert db.consolidate(min_age=0).events == 0 and db.consolidate(min_age=0, dry_run=True).pairs == ()
+    db.reject(db.proposals()[0])
+    assert db.consolidate(min_age=0).proposals == (), "what was decided stays decided"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (LATE, LATE.replace("Porto", "Lisbon")),
+        (LATE, LATE.replace("left", "never left")),
+        ("Ana lives in Porto.", "Ana lives in Lisbon."),
+        ("In room 12 the projector stands on the left shelf.", "In room 13 the projector stands on the left shelf."),
+        ("The shop by the old bridge closes at six.", "The shop by the old bridge closes at eight."),
+        ("Greta likes the sea.", "Greta likes baking."),
+    ],
+)
+def test_what_differs_in_a_name_a_number_or_a_denial_or_competes_is_no_near_duplicate(
+    db: Database, one: str, other: str
+) -> None:
+    noted(db, one, other)
+    assert db.consolidate(min_age=0).proposals == ()
+
+
+def test_what_is_joined_named_or_placed_apart_is_no_near_duplicate(db: Database) -> None:
+    ana, bo, trip = (db.create("Person", name).ref for name in ("Ana", "Bo", "trip"))
+    tea = noted(db, *["She drinks tea in the morning hours."] * 2)
+    for person, note in zip((ana, bo), tea, strict=True):
+        db.link(note, "refers_to", person)
+    one, other = noted(db, LATE, LATE, type="Claim")
+    db.link(one, "contradicts", other)
+    noted(db, LATE, type="Remark")
+    noted(db, LATE, world=ana)
+    noted(db, LATE, world=bo)
+    noted(db, "We talked about the weather of the week.", "We talked about the weather of the week.", type="Turn")
+    for name in ("morning", "evening"):
+        noted(db, LATE, world=trip, name=name)
+    db.fork(trip, "another way")
+    assert db.consolidate(min_age=0).proposals == ()
+
+
+class Meaning:
+    """An embedder to which two texts mean nearly the same if they are about the train."""
+
+    model, dimension = "about-trains/1", 2
+
+    def mean(self) -> list[float]:
+        return [0.0, 0.0]
+
+    def embed(self, texts: Sequence[str], *, query: bool) -> list[list[float]]:
+        return [[1.0, 0.1] if "train" in text or "sleeper" in text else [0.1, 1.0] for text in texts]
+
+
+def test_what_is_said_in_other_words_is_found_by_meaning_beside_what_is_found_by_words(tmp_path: Path) -> None:
+    far = "It took the sleeper hours to get over the icy river."
+    with worlddb.open(tmp_path / "store", author="ada", embedder=Meaning()) as db:
+        first, other, again = noted(db, LATE, far, LATE)
+        noted(db, "Ana drinks tea.", "The sleeper on track 3 had a dining car.")
+        done = db.consolidate(min_age=0)
+        lanes = {(each.source, each.target): each.evidence["lane"] for each in db.proposals()}
+        assert lanes == {(other, first): "meaning", (again, first): "words"} and len(done.proposals) == 2

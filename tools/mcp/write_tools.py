@@ -1158,7 +1158,7 @@ def consolidate(session: Session, given: tool_arguments.Consolidate, call: Call)
         closed=done.closed,
         retracted=done.retracted,
         conflicts=done.conflicts,
-        proposals=len(done.proposals),
+        proposals=len(done.pairs or done.proposals),
         marked=done.marked,
         left=done.left,
         dry_run=done.dry_run,

@@ -77,12 +77,12 @@ def _consolidate(args: Namespace, out: Output) -> int:
                 (wire.counted(done.conflicts, "conflict"), "recorded"),
                 (wire.counted(done.marked, "world"), "labelled stale"),
                 (wire.counted(done.embedded, "text"), "given vectors"),
-                (_counted(len(done.proposals), "identity", "identities"), "proposed"),
+                (_counted(len(done.pairs or done.proposals), "identity", "identities"), "proposed"),
             ]
             told = [f"{count} {would}{what}" for count, what in said if not count.startswith("0 ")]
             page.line("; ".join(told) or "nothing was to be done")
-            if done.dry_run and not args.no_sweep and not done.busy:
-                page.line("near-duplicates are looked for by a run alone")
+            for later, earlier in done.pairs[:_SHOWN]:
+                page.line((wire.short(later), "ref"), "  may be  ", (wire.short(earlier), "ref"))
             for ref, name in names:
                 page.line((wire.short(ref), "ref"), f"  {name}")
 
