@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from copy import copy
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from typing import Final, Protocol, Self
 
 from worlddb.projections.indexes import analysis, fields, text_index, text_snapshot
@@ -96,6 +96,8 @@ class FewTexts:
         self._places: dict[tuple[int, int], int] = {}
         self._seen = SeenTexts(self, 0)
         self.documents: list[fields.TextDocument] = []
+        self.nodes: set[int] = set()
+        """Of what worlds they are."""
         self.postings: dict[_Token, list[tuple[int, int]]] = {}
         """For each token the places of the texts that it stands in, in order, and there how often it does times
         :data:`_SHAPES` plus how long that field is, rounded as in an index: one number is looked up faster than two."""
@@ -138,6 +140,7 @@ class FewTexts:
             for token, often in found.items():
                 self.postings.setdefault((field, token), []).append((place, often * _SHAPES + rounded))
         self.totals.append(self.totals[-1] + lengths)
+        self.nodes.add(document.node)
         self.documents.append(document)
 
 
@@ -180,9 +183,10 @@ class SeenTexts:
         index of these texts alone. Terms are added up in their order, as Tantivy does.
         """
         terms, limit, through, nodes = search
-        among = frozenset(nodes) if isinstance(nodes, Sequence) else nodes
-        if among is not None and not any(each.node in among for each in islice(self._texts.documents, self.count)):
+        among = nodes.nodes if isinstance(nodes, fields.Nodes) else nodes
+        if among is not None and self._texts.nodes.isdisjoint(among):
             return []
+        among = frozenset(among) if isinstance(among, Sequence) else among
         scoring = self._alone(terms) if beside is None else self._with_averages(beside)
         # Numbers in an array of 32 bits are rounded as Tantivy's are.
         scores, part = array("f", bytes(4 * self.count)), array("f", [0.0])

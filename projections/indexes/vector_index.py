@@ -237,7 +237,7 @@ class VectorFollower:
             return {}
         base, tail = self._level(head)
         query = vector_rows.extended(query, stating=stating)
-        nodes = np.unique(np.array([node for node, _ in pairs], dtype=np.int64))
+        nodes = np.array(sorted({node for node, _ in pairs}), dtype=np.int64)
         found: dict[tuple[int, int], float] = {}
         if base is not None:
             found = vector_rows.best_of_each(*base.scores(query, base.places_of_nodes(nodes)))

@@ -129,10 +129,7 @@ def cosines(rows: Matrix, query: Matrix) -> Matrix:
 
 def as_hits(numbers: Numbers, scores: Matrix) -> list[VectorHit]:
     """Hits of (world, version, commit) and score, in the order given."""
-    return [
-        VectorHit(node, version, seq, score)
-        for (node, version, seq), score in zip(numbers.tolist(), scores.tolist(), strict=True)
-    ]
+    return list(map(VectorHit._make, zip(*numbers.T.tolist(), scores.tolist(), strict=True)))
 
 
 def best_of_each(numbers: Numbers, scores: Matrix) -> dict[tuple[int, int], float]:

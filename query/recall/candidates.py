@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from worlddb.projections.indexes import analysis
 from worlddb.projections.indexes.fields import Nodes
 from worlddb.projections.tables.names.canonical import NO_NAME, NO_TYPE, name_digest, type_digest
-from worlddb.projections.tables.reads.asof import Beginnings, SeenVersion, edge_seen, version_known, versions_held
+from worlddb.projections.tables.reads.asof import (
+    Beginnings,
+    SeenVersion,
+    edge_seen,
+    version_known,
+    versions_at,
+    versions_held,
+)
 from worlddb.projections.tables.storage.schema import (
     CONTAINS_CODE,
     EDGE_TYPE_CODES,
@@ -164,6 +171,15 @@ class Gate:
         """True if something that was proposed lies in the world that is searched, and was not let through."""
         return any(seen is None and self._holds(node) for (node, _), seen in self._numbered.items())
 
+    def look_ahead(self, nodes: Iterable[int]) -> None:
+        """Find out together what :meth:`seen` is going to be asked of each of some worlds."""
+        if self.choice != valid_period.Choice():
+            return
+        new = [node for node in dict.fromkeys(nodes) if node not in self._seen and self._holds(node)]
+        for node, seen in zip(new, versions_at(self._tables, new, self._moment), strict=True):
+            is_shown = seen is None or not self._is_choosy or self._lets_through(node, seen)
+            self._seen[node] = seen if is_shown else None
+
     def seen(self, node: int) -> SeenVersion | None:
         """The version of a world that the view shows, if it lets it through at all."""
         if node not in self._seen:
@@ -228,7 +244,12 @@ class Gate:
         choice = self.choice
         if self._is_choosy or choice != valid_period.Choice():
             return
-        new = [(hit.node, hit.version) for hit in hits if hit.version < FIRST_LITERAL and self._holds(hit.node)]
+        known = self._numbered
+        new = [
+            (node, version)
+            for node, version in ((hit.node, hit.version) for hit in hits)
+            if version < FIRST_LITERAL and (node, version) not in known and self._holds(node)
+        ]
         for key, seen in zip(new, versions_held(self._tables, new, self._moment), strict=True):
             if seen is not None:
                 self._numbered[key] = self._seen[key[0]] = seen
@@ -565,12 +586,15 @@ def followers(
 ) -> dict[int, dict[int, float]]:
     """As many turns after each leader in its session as there are shares, with what is lent by each leader."""
     found: dict[int, dict[int, float]] = {}
-    for leader in leaders:
-        if leader.seen.row.type == _TURN:
-            for share, node in zip(shares, _after(snapshot, leader.node), strict=False):
-                seen = gate.seen(node)
-                if seen is not None and seen.row.type == _TURN:
-                    found.setdefault(node, {})[leader.node] = share
+    turns = [leader.node for leader in leaders if leader.seen.row.type == _TURN]
+    snapshot.look_up_placings(turns)
+    behind = {turn: list(islice(_after(snapshot, turn), len(shares))) for turn in turns}
+    gate.look_ahead(chain.from_iterable(behind.values()))
+    for turn, after in behind.items():
+        for share, node in zip(shares, after, strict=False):
+            seen = gate.seen(node)
+            if seen is not None and seen.row.type == _TURN:
+                found.setdefault(node, {})[turn] = share
     return found
 
 
@@ -582,7 +606,7 @@ def in_talks(gate: Gate, pool: Mapping[int, Passed], leaders: Iterable[int]) -> 
     to have said. What was inferred of a turn stands for it.
     """
     snapshot = gate.snapshot
-    machines = {node for name in TO_MACHINES for node in nodes_called(snapshot, name)}
+    machines = set[int]().union(*all_called(snapshot, TO_MACHINES).values())
 
     def container_of(node: int) -> int | None:
         return next((place.source for place in snapshot.placings(node)[:1]), None)
@@ -639,10 +663,11 @@ def places(snapshot: visible.VisibleSnapshot, hits: Iterable[Passed], most: int 
     """
     tables, moment = snapshot.tables, snapshot.place.moment
     sessions: dict[int, set[int]] = {}
-    for hit in hits:
-        if hit.seen.row.type == _TURN:
-            for place in snapshot.placings(hit.node)[:1]:
-                sessions.setdefault(place.source, set()).add(hit.node)
+    spoken = [hit.node for hit in hits if hit.seen.row.type == _TURN]
+    snapshot.look_up_placings(spoken)
+    for node in spoken:
+        for place in snapshot.placings(node)[:1]:
+            sessions.setdefault(place.source, set()).add(node)
     found: dict[int, int] = {}
     for container, turns in sessions.items():
         joined = islice(tables.outgoing(container, CONTAINS_CODE), most)

@@ -465,7 +465,8 @@ def _evidence(
             before.get(node, 0.0),
             edge.get(node, 0.0),
             float(node in at_home),
-            talk=talk.get(node, 0.0),
+            0.0,
+            talk.get(node, 0.0),
         )
         for node, passed in pool.items()
     }

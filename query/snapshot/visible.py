@@ -360,6 +360,19 @@ class VisibleSnapshot:
             found = self._placings[node] = placings_at(self.tables, node, self.place.moment)
         return found
 
+    def look_up_placings(self, nodes: Iterable[int]) -> None:
+        """Look up together what :meth:`placings` is going to be asked of each of some nodes."""
+        known, moment = self._placings, self.place.moment
+        new = [node for node in dict.fromkeys(nodes) if node not in known]
+        if not new:
+            return
+        each = self.tables.edges_of_each(new, (schema.CONTAINS_CODE,), incoming=True, known_by=moment.seq)
+        for node in new:
+            edges = each.get(node, ())
+            # What lies in very many worlds is left to who asks.
+            if edges is not None:
+                known[node] = [place for place, row in edges if asof.edge_seen(self.tables, place, row, moment)]
+
     def members_known(self, world: int) -> fields.Nodes | None:
         """Who lies inside a world at the moment, if that is known from a read before."""
         if self._here is not None:
