@@ -10,6 +10,7 @@ edges are in force.
 from __future__ import annotations
 
 import threading
+from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -290,6 +291,8 @@ def members_below(
 
 MAX_WORLDS: Final = 16
 """How many interiors are kept: those of the worlds that were asked about last."""
+MAX_LISTED_INSIDE: Final = 16
+"""How many listings are kept for pages of those who see a part of the store alone: 8 bytes for each member."""
 MAX_MEMBERS: Final = 200_000
 """A world with more members is listed anew, if it is listed at all."""
 MAX_STANDING: Final = 50_000
@@ -330,6 +333,7 @@ class InteriorCache:
         """What other reads of the whole store keep from one to the next, each by its own type."""
         self.large: set[int] = set()
         """Worlds that once had more members than were worth listing; they are looked into otherwise."""
+        self._inside: OrderedDict[tuple[int, int, asof.Moment], array[int]] = OrderedDict()
 
     def keep_standing(self, world: int, seq: int, stretch: Stretch) -> None:
         """Keep of a world that it is valid, as all around it are."""
@@ -377,6 +381,26 @@ class InteriorCache:
         if listed.stretch is not None and len(members) <= MAX_MEMBERS:
             self._keep(world, Interior(listed.moment.seq, listed.stretch, members))
         return members
+
+    def listed_inside(self, top: int, world: int, moment: asof.Moment) -> array[int] | None:
+        """Who lies inside a world, in ascending order, if that was listed at this moment for who sees ``top`` alone.
+
+        No other moment will do: following commits would take a time that tells what was written elsewhere, and who
+        sees a part is not shown the edges that are in force at other times.
+        """
+        with self._guard:
+            kept = self._inside.get((top, world, moment))
+            if kept is not None:
+                self._inside.move_to_end((top, world, moment))
+            return kept
+
+    def keep_inside(self, top: int, world: int, moment: asof.Moment, members: array[int]) -> None:
+        """Keep what was listed for the next page of who sees ``top`` alone."""
+        if len(members) <= MAX_MEMBERS:
+            with self._guard:
+                self._inside[top, world, moment] = members
+                if len(self._inside) > MAX_LISTED_INSIDE:
+                    self._inside.popitem(last=False)
 
     def _keep(self, world: int, interior: Interior) -> None:
         with self._guard:

@@ -5,6 +5,7 @@ In a confined view it has :class:`.confined_tables.ConfinedTables` instead of th
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -106,8 +107,8 @@ class VisibleSnapshot:
     """The tables and texts that one read of a view may see; texts are found by visible rows."""
 
     __slots__ = (
-        *("_also_at", "_bodies", "_derived", "_edged", "_headers", "_here", "_interiors", "_lone", "_placings"),
-        *("_any_hidden", "_any_mark", "_refs", "_says_again", "_says_trust", "_snapshot"),
+        *("_also_at", "_bodies", "_derived", "_edged", "_headers", "_here", "_interiors", "_listings"),
+        *("_any_hidden", "_any_mark", "_lone", "_placings", "_refs", "_says_again", "_says_trust", "_snapshot"),
         *("kept", "left_out", "place", "shows", "tables"),
     )
 
@@ -139,6 +140,7 @@ class VisibleSnapshot:
         self._placings: dict[int, list[schema.EdgePlace]] = {}
         self._refs: dict[int, str] = {}
         self._interiors = None if place.is_confined else interiors
+        self._listings = interiors
         self._bodies: dict[bytes, blobs.Body | None] = {}
         self._headers: dict[int, codec.Header] = {}
         self._says_trust: bool | None = None
@@ -811,7 +813,7 @@ class VisibleSnapshot:
 
         With ``after``, for a page of those behind that node: of a large world it may yield others, too.
         """
-        moment, top = self.place
+        top = self.place.top
         within = top if world is None else world
         last = schema.ROOT_NODE if after is None else max(after, schema.ROOT_NODE)
         # Who sees one world alone would notice by the time how much there is beside it.
@@ -829,7 +831,19 @@ class VisibleSnapshot:
                 return
             last = until - 1
         if within != schema.ROOT_NODE:
-            yield from sorted(each for each in members_below(self.tables, within, moment) or () if each > last)
+            found = self._inside_in_order(within, is_page=after is not None)
+            yield from found[bisect_right(found, last) :]
+
+    def _inside_in_order(self, world: int, *, is_page: bool) -> Sequence[int]:
+        """Every node inside a world at the moment, in log order; a page after the first finds them listed."""
+        moment, top = self.place
+        kept = self._listings if is_page and self.place.is_confined and self._also_at is None else None
+        found = None if kept is None else kept.listed_inside(top, world, moment)
+        if found is None:
+            found = array("q", sorted(members_below(self.tables, world, moment) or ()))
+            if kept is not None:
+                kept.keep_inside(top, world, moment, found)
+        return found
 
     def _all_behind(self, last: int, until: int) -> Iterator[int]:
         moment = self.place.moment

@@ -195,3 +195,48 @@ def test_what_is_kept_of_a_world_with_edges_says_when_it_ended_around_it(tmp_pat
         assert told(db.view(valid=TIMES[1])) == ("", (basis,))
         assert told(db.view(valid="2031-01-01")) == (box, (basis,))
         assert told(db.view(valid=TIMES[1])) == ("", (basis,))
+
+
+def paged(db: Database, moment: View, top: str, world: str, size: int = 2) -> list[str]:
+    """What a world contains, page by page, each asked of a view of its own, as requests with a cursor are."""
+    found: list[str] = []
+    while True:
+        view = db.view(seq=moment.moment.seq, valid=moment.moment.valid, world=top)
+        page = view.find(world=world, after=found[-1] if found else None, limit=size, include_superseded=True)
+        found += [each.ref for each in page]
+        if len(page) < size:
+            return found
+
+
+def test_pages_from_inside_list_a_world_once_for_one_moment_and_anew_for_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listings: list[int] = []
+
+    class Counted(Inhabitants):
+        def listed(self, limit: int | None = None) -> set[int] | None:
+            listings.append(1)
+            return super().listed(limit)
+
+    monkeypatch.setattr(containment, "Inhabitants", Counted)
+
+    def listed(moment: View, top: str, world: str) -> tuple[list[str], int]:
+        listings.clear()
+        return paged(db, moment, top, world), len(listings)
+
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        top = db.create("World", "top").ref
+        box = db.create("World", "box", world=top).ref
+        inside = [db.create("World", f"inside {at}", world=box).ref for at in range(5)]
+        later = db.create("World", "later").ref
+        db.link(box, "contains", later, valid_from="2090-01-01")
+        first = db.view()
+        assert listed(first, top, box) == (inside, 1)
+        assert listed(first, top, box) == (inside, 0)
+        assert listed(first, box, box) == (inside, 1), "who sees another part is told nothing by the time"
+        assert listed(db.view(seq=first.moment.seq, valid="2091-01-01"), top, box)[0] == [*inside, later]
+        db.create("World", "elsewhere")
+        assert listed(db.view(), top, box) == (inside, 1), "nor is it followed what was written elsewhere"
+        inside.append(db.create("World", "new", world=box).ref)
+        assert listed(db.view(), top, box) == (inside, 1)
+        assert listed(first, top, box) == (inside[:-1], 0)
