@@ -579,6 +579,11 @@ def filled(path: Path) -> None:
         plan = db.create("Plan", "", content="Go.", valid_from="2026-01-02").ref
         db.link(plan, "derived_from", ends[1])
         db.retire(ends[1], at="2026-06-01")
+        for text in (
+            "The shop by the old bridge is full of maps.",
+            "The shop by the old bridge is really full of maps.",
+        ):
+            db.create("Note", "", content=text, valid_from="2026-01-02")
 
 
 def slept(path: Path, points: Points) -> tuple[int, str]:
@@ -615,7 +620,7 @@ def check_kills(folder: Path, kills: int, draw: random.Random) -> None:
     assert points.passed > 60, "the run was not trivial"
     with opened(folder / "whole", Points()) as db:
         assert db.consolidate(min_age=0, summarizer=Said(Points())).events == 0
-        assert (db.head().seq, db.head().root) == expected and len(db.proposals()) == 1
+        assert (db.head().seq, db.head().root) == expected and len(db.proposals()) == 2
     for _ in range(kills):
         at = draw.randrange(1, points.passed + 1)
         shutil.copytree(folder / "made", folder / "killed")
@@ -787,3 +792,20 @@ def test_what_is_said_in_other_words_is_found_by_meaning_beside_what_is_found_by
         done = db.consolidate(min_age=0)
         lanes = {(each.source, each.target): each.evidence["lane"] for each in db.proposals()}
         assert lanes == {(other, first): "meaning", (again, first): "words"} and len(done.proposals) == 2
+
+
+def test_a_summary_read_by_itself_tells_what_has_ended_beneath_and_not_what_was_added(db: Database) -> None:
+    trip, facts = topic(db)
+    (made,) = db.consolidate(min_age=0).summaries
+
+    def told() -> list[tuple[str, str]]:
+        summary = db.view().get(made)
+        assert summary is not None
+        return [(each.ref, each.why) for each in summary.stale]
+
+    noted(db, "The room had a view.", world=trip)
+    assert told() == [] and short(db, trip).stages[2].note == "1 stale and left out"
+    db.retire(facts[1])
+    assert told() == [(facts[1], "ended")]
+    db.consolidate(min_age=0)
+    assert told() == []
