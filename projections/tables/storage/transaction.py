@@ -308,10 +308,8 @@ TRIE_CHANGES: Final = b"\xf2"
 """What the keys begin with under which commits note what they changed in buckets of tries."""
 MANY_BUCKETS: Final = 1 << 10
 """A commit that changes so many buckets notes what it changed in them, and does not write them."""
-TURNS: Final = 8
+TURNS: Final = 4
 """Of the buckets that are noted, a large commit writes those of its turn: each is written once in so many."""
-_STRETCH_AT: Final = schema.U64.size - 2
-"""The byte of a bucket's key of which the upper six bits count stretches of 1,024 worlds."""
 _MANY_LOOKS: Final = 64
 """From so many looks on all notes are read at once."""
 _NOTE_BYTES: Final = 12
@@ -335,8 +333,7 @@ class TrieTable(write_buffer.Table):
 
     A large commit changes an entry or two in each of many buckets, and would write all of their pages for it. So it
     notes the changes alone, in pages sorted by bucket, and a look puts them into the bucket. Each such commit writes a
-    part of the buckets, in turn, and puts what was noted of the others into its own note. A small commit writes its
-    buckets, and takes them out of the notes.
+    part of the buckets that are noted, in turn. A small commit writes its buckets, and takes them out of the notes.
     """
 
     __slots__ = ("_all", "_changes", "_looks", "_numbers", "_pages")
@@ -446,7 +443,8 @@ class TrieTable(write_buffer.Table):
         """What was noted of each bucket since it was written."""
         if self._all is None:
             self._all = {}
-            for _, page in chain.from_iterable(map(self._pages_of, self._listed())):
+            for row, page in chain.from_iterable(map(self._pages_of, self._listed())):
+                self._pages[row] = page
                 for key, change in page.items():
                     if any(change):
                         self._all.setdefault(key, []).append(change)
@@ -489,33 +487,46 @@ class TrieTable(write_buffer.Table):
                 self._txn.delete(row)
 
     def _note(self, numbers: Sequence[bytes]) -> None:
-        """Note what has changed instead of writing it, and write the buckets of which it is the turn.
-
-        What earlier commits have noted of others goes into the same note, so that there is one.
-        """
+        """Note what has changed instead of writing it, but write the noted buckets of which it is the turn."""
         last = int.from_bytes(numbers[-1][len(TRIE_CHANGES) :], "big") if numbers else 0
         number, turn = TRIE_CHANGES + schema.U32.pack(last + 1), (last + 1) % TURNS
-        noted, pages, room = self._all_noted(), list[dict[bytes, Noted]](), 0
-        for key in sorted(noted.keys() | self._changes.keys()):
-            changes, before, is_due = self._changes.get(key), noted.get(key, ()), _turn_of(key) == turn
-            if changes is None and key in self._pending:
-                continue
-            if is_due:
-                if changes is None and (bucket := self.get(key)) is not None:
-                    self._txn.put(self._first + key, bucket)
-                continue
-            if changes is not None:
+        noted, notes = self._all_noted(), dict[bytes, Noted]()
+        for key in sorted(noted.keys() - self._pending.keys()):
+            if _stretch_of(key) % TURNS == turn and (bucket := self.get(key)) is not None:
+                self._txn.put(self._first + key, bucket)
+        for key, changes in self._changes.items():
+            if _stretch_of(key) % TURNS != turn:
+                gone = b"".join([entry for entry, value in changes.items() if value is None])
+                came = b"".join([entry + value for entry, value in changes.items() if value is not None])
+                notes[key] = came, gone
                 del self._pending[key]
-            note = before[0] if changes is None and len(before) == 1 else _as_one(key, before, changes or {})
+        written = (key for key in self._pending if key in noted)
+        notes.update((key, (b"", b"")) for key in written if _stretch_of(key) % TURNS != turn)
+        self._drop(turn)
+        pages: list[dict[bytes, Noted]] = []
+        room, last_stretch = 0, -1
+        for key in sorted(notes):
+            note, stretch = notes[key], _stretch_of(key)
             taken = len(key) + len(note[0]) + len(note[1]) + _NOTE_BYTES
-            if taken > room:
+            if taken > room or stretch != last_stretch:
                 pages.append({})
-                room = packed_runs.PAGE_ROOM - _NOTE_BYTES
+                room, last_stretch = packed_runs.PAGE_ROOM - _NOTE_BYTES, stretch
             pages[-1][key] = note
             room -= taken
-        self._delete_notes()
         with self._txn.cursor() as cursor:
             cursor.putmulti([(number + next(iter(page)), _ENCODER.encode(page)) for page in pages])
+
+    def _drop(self, turn: int) -> None:
+        """Drop what was noted of the buckets of a turn; pages of earlier releases have several stretches."""
+        for row, page in self._pages.items():
+            ends = {_stretch_of(next(iter(page), b"")), _stretch_of(next(reversed(page), b""))}
+            if len(ends) == 1 and ends.pop() % TURNS != turn:
+                continue
+            kept = {key: note for key, note in page.items() if _stretch_of(key) % TURNS != turn}
+            if kept:
+                self._txn.put(row, _ENCODER.encode(kept))
+            else:
+                self._txn.delete(row)
 
     def _delete_notes(self) -> None:
         with self._txn.cursor() as cursor:
@@ -538,27 +549,9 @@ def _notes_in(stored: bytes) -> dict[bytes, Noted]:
         raise DamagedStore("Of the tables, noted changes of tries cannot be read", remedy) from error
 
 
-def _turn_of(key: bytes) -> int:
-    """When the buckets of a world are written: with those beside them, as several small ones share a page."""
-    return (key[_STRETCH_AT] >> 2) % TURNS
-
-
-def _as_one(key: bytes, noted: Sequence[Noted], changes: Mapping[bytes, bytes | None]) -> Noted:
-    """What was noted of a bucket, the oldest first, and what has changed since."""
-    if None not in changes.values() and not any([gone for _, gone in noted]):
-        # So it is in a load.
-        pieces: list[Any] = [came for came, _ in noted]
-        pieces += chain.from_iterable(changes.items())
-        return b"".join(pieces), b""
-    size, width = ENTRY_BYTES[key[_KIND_AT : _KIND_AT + 1]]
-    together: dict[bytes, bytes | None] = {}
-    for came, gone in noted:
-        for at in range(0, len(came), size + width):
-            together[came[at : at + size]] = came[at + size : at + size + width]
-        together.update(dict.fromkeys(gone[at : at + size] for at in range(0, len(gone), size)))
-    together.update(changes)
-    came = b"".join(entry + value for entry, value in together.items() if value is not None)
-    return came, b"".join(entry for entry, value in together.items() if value is None)
+def _stretch_of(key: bytes) -> int:
+    """To which 1,024 worlds a bucket belongs: those are written together, as several small ones share a page."""
+    return int.from_bytes(key[: _KIND_AT - 1], "big") >> 2
 
 
 def _with_changes(key: bytes, bucket: bytes, noted: Sequence[Noted]) -> bytes:
