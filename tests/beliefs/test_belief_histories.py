@@ -1,16 +1,19 @@
 """Bases and tags as of any moment, by replay; plans that come out as they say; and beliefs on all ways in and out."""
 
+import hashlib
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import lmdb
 import msgspec
 import pytest
 
 import worlddb
 from tests.support.running import Here
 from worlddb import Database, ManualClock, SeededEntropy, View
+from worlddb.log.store.log import TABLES_FROM
 from worlddb.tools.mcp import catalogue
 from worlddb.tools.mcp.session import Call, Session
 
@@ -131,6 +134,71 @@ def test_bases_and_tags_as_of_a_moment_equal_a_replay_to_it(tmp_path: Path, seed
 def test_bases_and_tags_equal_a_replay_in_a_thousand_histories(tmp_path: Path, seed: int) -> None:
     for at in range(SOAK):
         check_history(tmp_path / str(at), seed + at)
+
+
+BEFORE_BELIEFS = "0fcd43634fcc2ec8293cef012823eb5660b0e09059418384c820cfd0e5f0052a"
+"""The digest of the log of :func:`ordinary`, as the release before tags, deprecation and beliefs wrote it."""
+
+
+def ordinary(db: Database, after_each: Callable[[Database, str], Any]) -> None:
+    """A history in which nobody believes, contracts, tags or deprecates."""
+    clock: Any = db._clock
+    team = db.create("Topic", "team", key="team", valid_from="2025-01-01").ref
+    facts = [db.create("Fact", f"fact {at}", content=f"text {at}", world=team, why="said").ref for at in range(4)]
+
+    def accept_all() -> None:
+        for each in db.view().proposals():
+            db.accept(each)
+
+    steps: tuple[Callable[[], Any], ...] = (
+        lambda: db.revise(facts[0], content="another text", valid_from="2026-01-02", source={"file": "a.txt"}),
+        lambda: db.link(facts[1], "derived_from", facts[0], properties={"n": 1}, key="edge"),
+        lambda: db.link(facts[2], "supersedes", facts[3]),
+        lambda: db.retire(facts[1], at="2026-01-05"),
+        lambda: db.reassert(facts[1], content="again"),
+        lambda: db.unlink(db.link(facts[2], "refers_to", facts[0])),
+        lambda: db.alias(facts[0], "first"),
+        lambda: db.create("Fact", "FACT 2", world=team),
+        accept_all,
+        lambda: db.create("Fact", "once", content="y", idempotency_key="a key"),
+        lambda: db.move(facts[2], db.create("Topic", "other").ref),
+    )
+    for step in steps:
+        clock.advance(86_400_000_000)
+        step()
+        after_each(db, facts[0])
+    with db.batch() as batch:
+        batch.create("Fact", "in a batch", content="x")
+    after_each(db, facts[0])
+
+
+def plans_and_looks(db: Database, ref: str) -> None:
+    """All reads of beliefs, and plans that nobody carries out, by a handle that draws its own random numbers."""
+    with opened(db.path, 6) as reading:
+        view = reading.view(valid=db.view().valid)
+        base = view.belief_base()
+        assert base and view.retrieval_surface() <= base and view.belief_settings().tags == ("current",)
+        assert view.contraction(sorted(base)[:1]).changes and view.withdrawal(author="ada").withdrawn
+        assert view.tagged("published") == [] == view.marks(ref) and not view.profiles()
+        assert view.impact(ref) is not None and view.provenance(ref) is not None
+        assert view.recall("text", exact=True, receipt=True, lanes=("text",)).receipt is not None
+
+
+def stored(folder: Path) -> list[tuple[bytes, bytes]]:
+    """Every pair of a closed store, of log and tables."""
+    with lmdb.open(str(folder), readonly=True, lock=False) as env, env.begin() as txn:
+        return [(bytes(key), bytes(value)) for key, value in txn.cursor()]
+
+
+def test_a_store_that_uses_no_beliefs_has_the_bytes_that_it_had_before_there_were_any(tmp_path: Path) -> None:
+    """The log has those of before; and reads of beliefs and plans write nothing, in the log or in the tables."""
+    for name, reads in (("plain", lambda db, ref: None), ("read", plans_and_looks)):
+        with opened(tmp_path / name, 5) as db:
+            ordinary(db, reads)
+    pairs = stored(tmp_path / "plain")
+    assert pairs == stored(tmp_path / "read")
+    log = hashlib.sha256(b"".join(key + value for key, value in pairs if key < TABLES_FROM))
+    assert log.hexdigest() == BEFORE_BELIEFS
 
 
 def test_beliefs_go_along_with_rebuilds_redecisions_bundles_and_what_if(tmp_path: Path) -> None:
