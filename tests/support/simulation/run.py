@@ -18,6 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.model.strategies import TICK
+from tests.support.simulation.believer import EVERY, Believer
 from tests.support.simulation.config import BACKWARDS, DIES, STOPS, Config, drawn
 from tests.support.simulation.drawing import Drawing, erases_again
 from tests.support.simulation.engine import Asked, Engine
@@ -127,13 +128,15 @@ class _Simulation:
             self.schedule.start(self._setter(), 8 * TICK)
 
     def _end(self) -> None:
-        """Whoever waits for an answer gets it; then everything is compared, and the store verified."""
+        """Whoever waits for an answer gets it; all is compared, beliefs change, and the store is verified."""
         for key in list(self.engine.unanswered):
             self.engine.ask_again(key)
         self.engine.check_present()
         self.engine.compared(self.engine.db().view()).everything()
         for reader in self.readers:
             reader.look_at_kept()
+        if self.seed % EVERY == 0:
+            Believer(self.engine, self.seed, self.say).live()
         found = self.engine.db().verify(deep=True)
         assert found.ok, found.findings[:3]
 
