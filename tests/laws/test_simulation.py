@@ -28,6 +28,7 @@ from worlddb.log.store.environment import Environment
 from worlddb.projections.tables.apply import apply
 from worlddb.projections.tables.storage import schema
 from worlddb.query.lanes.text_lane import PresentTextLane
+from worlddb.reconciler.beliefs import belief_changes
 from worlddb.reconciler.transaction import receipts
 from worlddb.store import StoreReader
 
@@ -177,12 +178,21 @@ def _where_it_ended_at_first(reader: StoreReader, head: int) -> PresentTextLane:
     return _text_lane(reader, reader.__dict__.setdefault("first head", head))
 
 
+_pieces_differing = belief_changes._differing
+
+
+def _some_that_differ(before: list[Any], after: list[Any]) -> list[Any]:
+    """What is taken back comes back but for its last span."""
+    return _pieces_differing(before, after)[:-1]
+
+
 CANARIES: dict[str, tuple[Any, str, Any]] = {
     "times that were lost and are held again": (apply, "_left", _forgets_holes),
     "a retry that is lost": (receipts, "key_digest", lambda secret, key: b""),
     "an erased name that is still found": (apply, "_forget", lambda tables, name, kind=b"": None),
     "a read that is stale": (StoreReader, "text_lane", _where_it_ended_at_first),
     "half a commit that survives a crash": (Environment, "_write_once", _keeps_what_was_begun),
+    "a belief that is not taken back": (belief_changes, "_differing", _some_that_differ),
 }
 
 
@@ -192,6 +202,7 @@ BEGINNING_AT = {
     "an erased name that is still found": 7,
     "a read that is stale": 32,
     "half a commit that survives a crash": 4,
+    "a belief that is not taken back": 5,
 }
 """From which seed on each is looked for: one that is known to meet it, as most do not."""
 
