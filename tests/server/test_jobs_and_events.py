@@ -62,6 +62,7 @@ def test_a_bundle_goes_from_one_store_to_another(ana: Caller, tmp_path: Path) ->
         ref = ana.get("/v1/worlds", name="pear tree")["worlds"][0]["ref"]
         ended(ana, ana("POST", f"/v1/worlds/{ref}/erase", json={"reason": "request 7"}))
         back = ended(bob, bob("POST", "/v1/bundles", json={"world": "garden"}))
+        assert back.file is not None
         content = bob("GET", back.file).content
         kept = ended(ana, ana("POST", "/v1/bundles/import?join=true", content=content))
         assert (

@@ -129,7 +129,7 @@ def refused(receipt: Receipt, *named: str) -> None:
 
 def erase(copies: Copies, store: str, *refs: str) -> int:
     with copies.opened(store) as db:
-        return db.erase(list(refs), reason="request 7").seq
+        return int(db.erase(list(refs), reason="request 7").seq)
 
 
 def test_a_copy_is_not_joined_before_it_has_erased_what_was_erased_here(copies: Copies) -> None:
