@@ -116,6 +116,16 @@ def whole_text(values: bytes, dimension: int) -> Matrix:
     return np.frombuffer(values, dtype="<f2")[:dimension].astype(np.float32)
 
 
+def apart(vector: Matrix, others: Sequence[Matrix], share: float) -> Matrix:
+    """A vector without a share of the mean of others, of length 1; as it is where nothing would be left."""
+    import numpy as np
+
+    rest = vector - np.float32(share) * np.mean(others, axis=0)
+    length = float(np.linalg.norm(rest))
+    found: Matrix = (rest / np.float32(length)).astype(np.float32) if length > 0 else vector
+    return found
+
+
 def cosines(rows: Matrix, query: Matrix) -> Matrix:
     """Multiply each row with the query's.
 

@@ -52,15 +52,9 @@ Stored = Callable[[int, int, int], vector_rows.VectorRow | None]
 
 def _apart(query: VectorQuery, nearest: Sequence[tuple[int, int]], stored: Stored, share: float) -> VectorQuery:
     """The query, of length 1, without a share of the mean vector of some versions' whole texts."""
-    import numpy as np
-
     found = (stored(query.space, *pair) for pair in sorted(nearest))
     wholes = [vector_rows.whole_text(row.values, query.dimension) for row in found if row is not None]
-    if not wholes:
-        return query
-    rest = query.vector - np.float32(share) * np.mean(wholes, axis=0)
-    length = float(np.linalg.norm(rest))
-    return query._replace(vector=(rest / np.float32(length)).astype(np.float32)) if length > 0 else query
+    return query._replace(vector=vector_rows.apart(query.vector, wholes, share)) if wholes else query
 
 
 class PresentVectorLane:
