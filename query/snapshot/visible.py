@@ -831,8 +831,8 @@ class VisibleSnapshot:
                 return
             last = until - 1
         if within != schema.ROOT_NODE:
-            found = self._inside_in_order(within, is_page=after is not None)
-            yield from found[bisect_right(found, last) :]
+            inside = self._inside_in_order(within, is_page=after is not None)
+            yield from inside[bisect_right(inside, last) :]
 
     def _inside_in_order(self, world: int, *, is_page: bool) -> Sequence[int]:
         """Every node inside a world at the moment, in log order; a page after the first finds them listed."""
