@@ -485,8 +485,15 @@ class Memory:
         What must be gone from the files is erased: ``db.erase``, or :meth:`forget_user` for all of the user's.
         """
         self._check_present()
-        ref = self._memory(id).ref
-        return self._done(self.db.retire(ref, valid_from=since, valid_to=until, why=reason), [ref])
+        found = self._memory(id)
+        try:
+            done = self.db.retire(found.ref, valid_from=since, valid_to=until, why=reason)
+        except errors.InvalidInterval as error:
+            if since is not None:
+                raise
+            begun = times.format_time(found.valid.start)
+            raise errors.InvalidInterval(error.message, f"{error.remedy}; the memory holds from {begun} on") from None
+        return self._done(done, [found.ref])
 
     @_told_here
     def expire(

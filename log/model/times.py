@@ -368,12 +368,19 @@ def _left(piece: Interval, window: Interval) -> tuple[Interval, ...]:
     return (*before.pieces, *behind.pieces)
 
 
-def checked_interval(start: int, end: int, what: str = "valid") -> Interval:
+def checked_interval(start: int, end: int, what: str = "valid", *, given: bool = True) -> Interval:
     """The interval, if it does not end before it begins.
+
+    ``given``: its start is the caller's, not the default.
 
     Raises:
         InvalidInterval: ``end < start``.
     """
+    if end < start and not given:
+        raise InvalidInterval(
+            f"{what}_to {format_time(end)} lies before {format_time(start)}, the start if no {what}_from is given",
+            f"Give a {what}_from that is not after {what}_to",
+        )
     if end < start:
         raise InvalidInterval(
             f"{what}_to {format_time(end)} lies before {what}_from {format_time(start)}",

@@ -132,7 +132,7 @@ def _node(ctx: context.Context, ref: cmd.Ref) -> tuple[int, bytes]:
 def _window(ctx: context.Context, command: cmd.Believe | cmd.Rollback, node: int, begins: int) -> times.Interval:
     until = getattr(command, "valid_to", None)
     if until is not None:
-        return times.checked_interval(begins, until)
+        return times.checked_interval(begins, until, given=getattr(command, "valid_from", None) is not None)
     return windows.window_of(ctx.draft, node, begins)
 
 

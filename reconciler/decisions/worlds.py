@@ -36,7 +36,8 @@ def create(ctx: context.Context, command: cmd.Create, details: int, resolution: 
         if ended:
             ctx.note("begun_anew", lineage, ended)
     begins = ctx.now if command.valid_from is None else command.valid_from
-    validity = times.checked_interval(begins, times.FOREVER if command.valid_to is None else command.valid_to)
+    ends = times.FOREVER if command.valid_to is None else command.valid_to
+    validity = times.checked_interval(begins, ends, given=command.valid_from is not None)
     text = WorldText(command.type, command.name, command.content)
     stated = draft.stated_ends(command.valid_from, command.valid_to)
     node, body = ctx.add_world(lineage, text, command.aliases, details, validity, world, stated)
@@ -195,7 +196,7 @@ def _window(ctx: context.Context, command: cmd.Revise | cmd.Reassert, node: int)
     """The window that a statement about a lineage takes."""
     begins = ctx.now if command.valid_from is None else command.valid_from
     if command.valid_to is not None:
-        return times.checked_interval(begins, command.valid_to)
+        return times.checked_interval(begins, command.valid_to, given=command.valid_from is not None)
     if isinstance(command, cmd.Revise) and command.replace_later:
         hole = windows.hole_at(ctx.draft, node, times.FOREVER - 1)
         return times.Interval(begins, times.FOREVER if hole is None else max(begins, hole.span.start))
@@ -303,7 +304,8 @@ def _tell_outside_before(ctx: context.Context, node: int, begins: int) -> None:
 
 def retire(ctx: context.Context, command: cmd.Retire, details: int) -> draft.Decision:
     at = ctx.now if command.at is None else command.at
-    window = times.checked_interval(at, times.FOREVER if command.until is None else command.until)
+    until = times.FOREVER if command.until is None else command.until
+    window = times.checked_interval(at, until, given=command.at is not None)
     found = context.node_or_edge_ref(ctx, command.ref)
     if isinstance(found, bytes):
         if command.members:
@@ -450,7 +452,7 @@ def move(ctx: context.Context, command: cmd.Move, details: int) -> draft.Decisio
     end = times.FOREVER if command.valid_to is None else max(begins, command.valid_to)
     leaving = {node: _leaving(ctx, node, out_of, times.Interval(begins, end)) for node in moved}
     if command.valid_to is not None:
-        window = times.checked_interval(begins, command.valid_to)
+        window = times.checked_interval(begins, command.valid_to, given=command.valid_from is not None)
         if window.is_empty:
             ctx.refuse("empty_window", "The window in which they are to be there has no instant", "Let it end later")
         for node, (_, edges) in leaving.items():

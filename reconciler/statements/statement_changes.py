@@ -29,7 +29,7 @@ def state(ctx: context.Context, command: cmd.State, details: int) -> draft.Decis
         ctx.refuse("erased", f"The text of {ids.short(lineage)} was erased", "Create another world")
     begins = ctx.now if command.valid_from is None else command.valid_from
     until = times.FOREVER if command.valid_to is None else command.valid_to
-    window = times.checked_interval(begins, until)
+    window = times.checked_interval(begins, until, given=command.valid_from is not None)
     terms, first_new = _numbered(ctx, node, command.aliases)
     named = [*terms, statement_rows.DEFAULT_GRAPH]  # Position -1 is the default graph's.
     quads = dict.fromkeys(ev.quads_of([named[at] for at in command.quads]))

@@ -369,7 +369,7 @@ class Context(Reading):
         handler = self.scopes.handler(self, type_name, where)
         begins = handler.default_valid_from(self, source, target) if valid_from is None else valid_from
         if valid_to != times.FOREVER:
-            times.checked_interval(begins, valid_to)
+            times.checked_interval(begins, valid_to, given=valid_from is not None)
         nonce = b""
         if key is not None:
             nonce, found = self.under_key(key, target)
@@ -548,7 +548,7 @@ class Context(Reading):
         )
         lineage = ids.Lineage(self.draft.nonce("derived", type_name, name, content)[: ids.LINEAGE_BYTES])
         text = WorldText(type_name, name, content)
-        validity = times.checked_interval(begins, valid_to)
+        validity = times.checked_interval(begins, valid_to, given=valid_from is not None)
         stated = stated_ends(valid_from, None if valid_to == times.FOREVER else valid_to)
         node, _ = self.add_world(lineage, text, aliases, details, validity, where, stated)
         for each in dict.fromkeys((edge.source, edge.target) if derived_from is None else derived_from):

@@ -1025,6 +1025,25 @@ def test_a_correction_says_something(mem: worlddb.Memory, text: Any) -> None:
     assert texts(mem.recall("tea")) == ["Ana likes tea."] and len(mem.history(said)) == 1
 
 
+def test_an_end_before_a_start_that_nobody_gave_is_told_by_the_memorys_own_start(mem: worlddb.Memory) -> None:
+    """It said "lies before since", though none had been given, and to swap the two."""
+    said = mem.add("Ana lives in Oslo.", since="2026-01-01")
+    with pytest.raises(worlddb.InvalidInterval, match="the start if no since is given") as failed:
+        mem.forget(said, until="2026-01-20")
+    assert failed.value.remedy == (
+        "Give a since that is not after until; the memory holds from 2026-01-01T00:00:00Z on"
+    )
+    for call in (
+        lambda: mem.correct(said, "Ana lives in Rome.", until="2026-01-20"),
+        lambda: mem.add("Ana sails.", until="2026-01-20"),
+    ):
+        with pytest.raises(worlddb.InvalidInterval, match="Give a since that is not after until"):
+            call()
+    with pytest.raises(worlddb.InvalidInterval, match="Swap the two"):
+        mem.forget(said, since="2026-01-30", until="2026-01-20")
+    assert mem.forget(said, since="2026-01-10", until="2026-01-20")
+
+
 def test_a_person_is_no_memory_to_forget_correct_or_replace(mem: worlddb.Memory) -> None:
     said = mem.add("Ben likes tea.", about="Ben")
     head = mem.db.head()
