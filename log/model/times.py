@@ -61,6 +61,10 @@ def late(source: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
 
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}|\d{8}", re.A)
 _OFFSET: Final = late(r"[+-](?:2[4-9]|[3-9]\d):?[0-5]\d$", re.A)
+_SIGN: Final = late("[\u2010-\u2015\u2212\ufe58\ufe63\uff0d\uff0b]")
+"""What looks like a sign or a hyphen and is none of ASCII's."""
+_BLANK: Final = late(r":[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?\s+(?P<sign>[+-]?)\d\d:?\d\d$", re.A)
+"""An offset behind a blank: as the ``+`` of a URL arrives."""
 _ZONE: Final = late(r"(?<=[\d\s\[])(?:[A-Z][A-Za-z_]+(?:/[\w+-]+)+|[A-Z]{3,5})(?=\]?$)", re.A)
 _YEAR_OR_MONTH: Final = re.compile(r"\d{4}(?:-\d{2})?", re.A)
 _WORD: Final = re.compile(r"[^\W\d_]{3}")
@@ -145,8 +149,17 @@ def _why_not(text: str) -> str:
         return ": it is empty"
     if _YEAR_OR_MONTH.fullmatch(text):
         return f": it names a {'month' if '-' in text else 'year'}, and a day is needed"
+    sign = _SIGN.search(text)
+    if sign is not None and _DATE.match(_SIGN.sub("-", text)):
+        needed = "+" if sign.group() == "\uff0b" else "-"
+        return f": {sign.group()!r} is U+{ord(sign.group()):04X}, not the {needed!r} of ASCII"
     if not _DATE.match(text):
         return ""
+    blank = _BLANK.search(text)
+    if blank is not None and blank["sign"]:
+        return ": a blank stands before its offset"
+    if blank is not None:
+        return ": a blank stands where the sign of its offset belongs (in a URL, + is written %2B)"
     if _OFFSET.search(text):
         return ": an offset is less than 24 hours"
     zone = _ZONE.search(text)
