@@ -110,7 +110,7 @@ def test_a_time_that_would_have_to_be_guessed_is_an_error_that_names_its_place(g
         ("2025\u201302\u201301", "'\u2013' is U+2013, not the '-' of ASCII", "2025-02-01"),
         ("2025-02-01T10:00\uff0b02:00", "is U+FF0B, not the '+' of ASCII", "2025-02-01T10:00+01:00"),
         ("2025-02-01T10:00 02:00", "where the sign of its offset belongs (in a URL, + is written %2B)", "+01:00"),
-        ("2025-02-01T10:00:00 +0200", "a blank stands before its offset", "+01:00"),
+        ("2025-02-01T10:00:00.5 +0200", "a blank stands before its offset", "+01:00"),
     ],
 )
 def test_a_text_that_is_no_time_is_told_why_and_which_forms_are_taken(text: str, told: str, remedy: str) -> None:
