@@ -24,6 +24,7 @@ from worlddb.projections.indexes.index_check import index_findings
 from worlddb.projections.runner import apply_commit
 from worlddb.projections.tables.apply import rehash
 from worlddb.projections.tables.apply.log_marks import LogTree
+from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage import packed_runs, rows, schema, transaction
 
 CHUNK_COMMITS = 64
@@ -69,6 +70,9 @@ def verify_store(
     if deep and not findings:
         wrong = (found for found in snapshot_findings(env, deep=True, progress=progress) if found.is_used)
         findings.extend(verify.Finding(0, found.problem) for found in wrong)
+    if not findings:
+        with env.read() as txn:
+            findings.extend(_vectors_left(LmdbLog(txn), rows.Tables(txn), env.folder))
     verdict = ""
     if anchor is not None:
         verdict, disagreements = verify.anchor_findings(env.read, origin, anchor)
@@ -89,6 +93,19 @@ def _note(env: environment.Environment, deep: bool, findings: list[verify.Findin
         high_water.note_damage(env.folder, high_water.Damage(min(damaged), deep))
     elif noted is not None and deep >= noted.deep and not findings:
         high_water.forget_damage(env.folder)
+
+
+def _vectors_left(log: LmdbLog, tables: rows.Tables, folder: Path) -> Iterator[verify.Finding]:
+    """Vectors of texts that had been erased when they were written, as earlier releases did; nothing is damaged."""
+    store = shlex.quote(str(folder))
+    for key, _ in tables.erasures.scan(b""):
+        (node,) = schema.U64.unpack(key)
+        found = list(asof.vectors_left(log, tables, node))
+        if found:
+            ref = tables.node(node).lineage.hex()
+            told = f"{len(found)} of the vectors of {ref} are of texts that were erased"
+            command = f"worlddb --store {store} erase {ref} --reason REASON"
+            yield verify.Finding(found[0].seq, f"{told}. To erase them too, run `{command}`")
 
 
 def _with_command(folder: Path, finding: verify.Finding) -> verify.Finding:

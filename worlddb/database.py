@@ -699,14 +699,15 @@ class Database(WriteCalls):
 
         limits.checked_number(limit, "limit", 1, edge_discovery.MOST_EDGES)
         limits.checked_callable(questions, "questions")
-        view = self.view(world=None if within is None else self.view().reference_of(within))
+        seen = self.view()
+        view = self.view(world=None if within is None else seen.reference_of(within))
         world = view.get(ref)
         if world is None or world.erased:
             raise errors.InputError("The memory holds nothing now", "Name one that holds")
         found = edge_discovery.discovered(view, world, questions=questions, limit=limit, min_confidence=min_confidence)
         if not link or not found:
             return found
-        with self.batch(seen=self.view()) as tx:
+        with self.batch(seen=seen) as tx:
             for each in found:
                 key = f"discovered/{each.type}/{each.target}"
                 tx.link(world.ref, each.type, each.target, key=key, properties={"discovered": each.reason}, why=why)

@@ -190,7 +190,13 @@ class Gate:
         if not self._holds(node):
             return None
         seen = self._tagged(node) if self.choice.tag else self.choice.seen(self._tables, node, self._moment)
-        return seen if seen is None or not self._is_choosy or self._lets_through(node, seen) else None
+        if seen is None or not self._says(seen):
+            return None
+        return seen if not self._is_choosy or self._lets_through(node, seen) else None
+
+    def _says(self, seen: SeenVersion) -> bool:
+        """False of a version whose text is gone, to which a vector of an older store may still lead."""
+        return seen.row.type != NO_TYPE or self.snapshot.body(seen.row) is not None
 
     def _tagged(self, node: int) -> SeenVersion | None:
         """The version of a world for which the tag stands that is asked for, whether it holds or not."""
@@ -232,7 +238,7 @@ class Gate:
             tagged = self.seen(node)
             return tagged if tagged is not None and tagged.number == number else None
         seen = self.choice.numbered(self._tables, node, number, self._moment) if self._holds(node) else None
-        if self._is_choosy and seen is not None and not self._lets_through(node, seen):
+        if seen is not None and not (self._says(seen) and (not self._is_choosy or self._lets_through(node, seen))):
             seen = None
         if seen is not None and not self._is_of_several:
             self._seen[node] = seen
@@ -251,7 +257,7 @@ class Gate:
             if version < FIRST_LITERAL and (node, version) not in known and self._holds(node)
         ]
         for key, seen in zip(new, versions_held(self._tables, new, self._moment), strict=True):
-            if seen is not None:
+            if seen is not None and self._says(seen):
                 self._numbered[key] = self._seen[key[0]] = seen
 
     def stating(self, node: int, number: int) -> SeenVersion | None:
@@ -716,7 +722,7 @@ def neighbours(snapshot: visible.VisibleSnapshot, gate: Gate, leaders: Iterable[
     for leader in leaders:
         for node in _joined(snapshot, leader.node, codes):
             seen = gate.seen(node) if node != leader.node else None
-            if seen is not None and (seen.row.type != NO_TYPE or snapshot.body(seen.row) is not None):
+            if seen is not None:
                 found.setdefault(node, {})[leader.node] = LENT_BY_EDGE
     return found
 

@@ -14,7 +14,7 @@ from worlddb.log.store.erasure_evidence import LaterErasure
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply.apply import erasure_of as row_of
 from worlddb.projections.tables.apply.log_marks import secret_of
-from worlddb.projections.tables.reads.asof import edge_known
+from worlddb.projections.tables.reads.asof import edge_known, vectors_left
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE
 from worlddb.query.records import records
 from worlddb.query.snapshot.snapshot import Snapshot
@@ -329,6 +329,9 @@ def _problems(snapshot: Snapshot, receipt: ErasureReceipt, recorded: ErasureRece
         for text in world.texts:
             if log.blob(text.seq, text.position) is not None:
                 yield f"the text {text.hash[:12]} of commit {text.seq} is there"
+        node = snapshot.tables.node_of(bytes.fromhex(world.ref)) if world.texts else None
+        for place in () if node is None else vectors_left(log, snapshot.tables, node):
+            yield f"a vector of an erased text is there, of commit {place.seq}: erase {world.ref} again"
         for literal in world.literals:
             if any(snapshot.details(literal.seq, literal.position).aliases[literal.place : literal.place + 1]):
                 yield f"the text {literal.place} of blob {literal.position} of commit {literal.seq} is there"

@@ -547,6 +547,8 @@ class Meanwhile:
             self._refuse("changed_meanwhile", "Something was written")
         if not all(self._is_as_it_was(ref, is_placed=True) for ref in look.rests_on):
             self._refuse("changed_meanwhile", "What it rests on, or where that lies, was changed by another write")
+        if any(map(self._is_erased, look.texts)):
+            self._refuse("changed_meanwhile", "A text that it was made of was erased")
         if any(map(self._is_kept, look.free)):
             self._refuse("changed_meanwhile", "A world that it would touch was pinned or published")
 
@@ -580,9 +582,7 @@ class Meanwhile:
         above = [node] if node != ROOT_NODE else []
         for each in above:
             one, other = (asof.version_at(ctx.tables, each, moment) for moment in (now, then))
-            erasure = erasure_of(ctx.tables, each)
-            is_erased = erasure is not None and seq < erasure.seq <= head
-            if is_erased or (one and one.number) != (other and other.number):
+            if self._is_erased(ctx.lineage(each)) or (one and one.number) != (other and other.number):
                 return False
             if is_placed:
                 placed = [(place.source, row) for place, row in self._placed(each)]
@@ -590,6 +590,11 @@ class Meanwhile:
                     return False
                 above += [source for source, _ in placed if source not in above and source != ROOT_NODE]
         return not is_placed or self._hidden(node, head) == self._hidden(node, seq)
+
+    def _is_erased(self, ref: cmd.Ref) -> bool:
+        """Whether texts of a world were erased since the look."""
+        erasure = erasure_of(self._ctx.tables, context.node_ref(self._ctx, ref))
+        return erasure is not None and self._look.seq < erasure.seq <= self._head
 
     def _is_kept(self, ref: cmd.Ref) -> bool:
         """Whether a world is pinned by now, or published."""

@@ -6,7 +6,7 @@ it is done; then that is done, some memories at a time; then the report is writt
 Each step finds out what is done already, so a run that was killed anywhere is continued by the next one.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from math import floor, isfinite
 from typing import Any, Final, NamedTuple
@@ -129,6 +129,20 @@ class _Due(NamedTuple):
     through: int
     touched: dict[int, int]
     seen: int
+
+
+class _LookedUp(NamedTuple):
+    """Memories that are judged at once, with their worlds and versions, as of a moment."""
+
+    memories: list[assessor.AssessedMemory]
+    versions: list[tuple[int, int]]
+    moment: asof.Moment
+
+    def look(self, places: Iterable[int]) -> inputs.Look:
+        """What is kept of some of them may rest on no text, theirs or one beside them, that is erased by then."""
+        shown = [self.memories[at] for at in places]
+        refs = dict.fromkeys(ref for each in shown for ref in (each.ref, *(one.ref for one in each.neighbours)))
+        return inputs.Look(*self.moment, only_these=True, texts=tuple(map(bytes.fromhex, refs)))
 
 
 class _Action(NamedTuple):
@@ -278,25 +292,26 @@ class _Run:
     def _judge(self, due: _Due, nodes: list[int]) -> tuple[list[Judged], Report | None, bool]:
         """Have memories judged, and keep what was said; false where the assessor failed, or it was stopped."""
         judged: list[Judged] = []
-        report, done = due.report, 0
-        for memories, versions in self._looked_up(nodes):
+        report, done, is_whole = due.report, 0, True
+        for looked in self._looked_up(nodes):
             if self._wanted.stopped():
                 return judged, report, False
             try:
-                said = self._asked(memories)
+                said = self._asked(looked.memories)
             except Exception as error:  # Whatever it is that somebody's assessor raises.
                 self._failed["", str(error) or type(error).__name__] = None
                 return judged, report, False
             some = [
                 Judged(node, version, each, due.touched.get(node, 0))
-                for (node, version), each in zip(versions, said, strict=True)
+                for (node, version), each in zip(looked.versions, said, strict=True)
             ]
-            if not self._wanted.dry_run:
-                report = self._kept(due, report, some)
-            judged += some
             done += len(some)
+            if not self._wanted.dry_run:
+                report, heard = self._kept(due, report, some, looked)
+                is_whole, some = is_whole and len(heard) == len(some), heard
+            judged += some
             self._tell("judging", done, len(nodes))
-        return judged, report, True
+        return judged, report, is_whole
 
     def _asked(self, memories: Sequence[assessor.AssessedMemory]) -> list[assessor.Assessment]:
         """What is said of memories; of what has faded that it has, where nothing else is said."""
@@ -311,8 +326,8 @@ class _Run:
             for each, memory in zip(said, memories, strict=True)
         ]
 
-    def _looked_up(self, nodes: list[int]) -> Iterator[tuple[list[assessor.AssessedMemory], list[tuple[int, int]]]]:
-        """The memories by batches, with their versions; none is looked up before it is asked for."""
+    def _looked_up(self, nodes: list[int]) -> Iterator[_LookedUp]:
+        """The memories by batches; none is looked up before it is asked for."""
         size = self._wanted.batch_size
         at_once = max(LOOKED_AT_ONCE // size, 1) * size
         for start in range(0, len(nodes), at_once):
@@ -323,7 +338,7 @@ class _Run:
                 found = [self._shown(ctx, reach, node, moment) for node in some]
                 versions = [(node, _shown(reach, node).seen.number) for node in some]
             for first in range(0, len(found), size):
-                yield found[first : first + size], versions[first : first + size]
+                yield _LookedUp(found[first : first + size], versions[first : first + size], moment)
 
     def _shown(
         self, ctx: context.Context, reach: neighbours.Reach, node: int, moment: asof.Moment
@@ -345,8 +360,13 @@ class _Run:
             reach.of(node),
         )
 
-    def _kept(self, due: _Due, report: Report | None, some: Sequence[Judged]) -> Report:
-        """Write what was said of some memories, and first of all the report, if it is not begun."""
+    def _kept(
+        self, due: _Due, report: Report | None, some: Sequence[Judged], looked: _LookedUp
+    ) -> tuple[Report, list[Judged]]:
+        """Write what was said of some memories, and first of all the report, if it is not begun.
+
+        Nothing is kept that was made of a text that was erased meanwhile.
+        """
         begun: list[cmd.Command] = []
         with self._writer.env.read() as txn:
             ctx, _ = self._read(txn)
@@ -358,16 +378,20 @@ class _Run:
                 begun = dream_log.begun(number, due.start, due.through, str(self._wanted.ratio), around)
             at: cmd.Ref = len(begun) - 1 if report is None else ctx.lineage(report.node)
         said = [dream_log.kept(at, world, each) for world, each in zip(worlds, some, strict=True)]
-        if self._attempted([*begun, *said]) is None:
-            return report or self._begun()
+        if self._attempted([*begun, *said], looked.look(range(len(some)))) is None:
+            return report or self._begun(), list(some)
         if begun:
             self._commit(begun).raise_if_refused()
         report = report or self._begun()
-        for each, world in zip(said, worlds, strict=True):
-            why = self._attempted([msgspec.structs.replace(each, source_ref=report.ref, home=report.ref)])
+        heard: list[Judged] = []
+        for at, (each, world) in enumerate(zip(said, worlds, strict=True)):
+            command = msgspec.structs.replace(each, source_ref=report.ref, home=report.ref)
+            why = self._attempted([command], looked.look([at]))
             if why is not None:
                 self._failed[world.hex(), why] = None
-        return report
+            else:
+                heard.append(some[at])
+        return report, heard
 
     def _begun(self) -> Report:
         with self._writer.env.read() as txn:

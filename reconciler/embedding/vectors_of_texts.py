@@ -250,7 +250,8 @@ def given_vector(space: OpenSpace, values: Sequence[float]) -> Vectors:
 def embed(ctx: context.Context, command: cmd.Embed) -> None:
     """Decide a batch of vectors.
 
-    It comes to nothing if another process has embedded the same commits meanwhile.
+    It comes to nothing if another process has embedded the same commits meanwhile. A text that was erased while the
+    model was asked gets no vector.
     """
     space = find_space(ctx.draft.log, ctx.tables, command.space)
     at = 0 if space is None else space.row.through
@@ -266,7 +267,10 @@ def embed(ctx: context.Context, command: cmd.Embed) -> None:
             ctx.refuse("other_model", f"The embedding space {space.name[:80]!r} was made by another model")
     for lineage, version, values, statements, stated in command.items:
         node = ctx.tables.node_of(lineage)
-        if node is not None and vector_place(ctx.tables, number, node, version) is None:
+        if node is None or vector_place(ctx.tables, number, node, version) is not None:
+            continue
+        row = ctx.tables.version(node, version)
+        if ctx.draft.log.blob(row.seq, row.position) is not None:
             ctx.draft.emit(ev.Embedded(number, lineage, version, ctx.draft.add_vector(values, statements, stated)))
     if command.through > command.after:
         ctx.draft.emit(ev.EmbeddedThrough(number, command.through))

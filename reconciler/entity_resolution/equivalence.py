@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NoReturn
 
 from worlddb.log.model import events as ev
+from worlddb.projections.tables.apply.apply import erasure_of
 from worlddb.projections.tables.apply.log_marks import reclustered_through
 from worlddb.projections.tables.storage import proposal_rows, schema
 from worlddb.reconciler.commands import commands as cmd
@@ -132,8 +133,13 @@ def is_settled(ctx: Context, one: int, other: int) -> bool:
     return latest is not None and (latest.status in ("pending", "accepted") or not latest.changed)
 
 
+def _is_erased(ctx: Context, node: int) -> bool:
+    """True of a world whose newest text is gone."""
+    return erasure_of(ctx.tables, node) is not None and ctx.body(node) is None
+
+
 def stage_found(ctx: Context, command: cmd.Recluster) -> None:
-    """Stage the proposals of a reclustering that still apply.
+    """Stage the proposals of a reclustering that still apply: none about what was erased since it looked.
 
     None are staged if another reclustering has come further.
     """
@@ -141,7 +147,7 @@ def stage_found(ctx: Context, command: cmd.Recluster) -> None:
         return
     for one, other, evidence in command.items:
         nodes = [ctx.tables.node_of(lineage) for lineage in (one, other)]
-        if None in nodes or any(ctx.has_ended(node) for node in nodes if node is not None):
+        if None in nodes or any(ctx.has_ended(node) or _is_erased(ctx, node) for node in nodes if node is not None):
             continue
         earlier, later = sorted(node for node in nodes if node is not None)
         if not is_settled(ctx, later, earlier):

@@ -45,6 +45,8 @@ class Look(NamedTuple):
     published: bool = False
     whole: bool = False
     """Nobody may have written anything."""
+    texts: tuple[Ref, ...] = ()
+    """Worlds of whose texts something was made: none of these may have been erased."""
 
 
 BlobPlace = tuple[int, int]

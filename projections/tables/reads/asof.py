@@ -324,6 +324,14 @@ def vectors_of(tables: rows.Tables, space: int) -> Iterator[tuple[int, int, Vect
         yield *schema.VECTOR_KEY.unpack(key)[1:], VectorPlace._make(schema.VECTOR.unpack(value))
 
 
+def vectors_left(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[VectorPlace]:
+    """The vectors that are there of texts of a world that were erased."""
+    for number, row in tables.version_rows(node):
+        if log.blob(row.seq, row.position) is None:
+            places = (vector_place(tables, space, node, number) for space, _ in spaces(tables))
+            yield from (place for place in places if place is not None and log.blob(*place) is not None)
+
+
 SPACE_CHOSEN: Final = b"\x01"
 SPACE_DROPPED: Final = b"\x02"
 

@@ -1,0 +1,105 @@
+"""What was made of a text outside of the lock is not written once that text was erased."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import pytest
+
+import worlddb
+from tests.reconciler.embedding.test_embedding import Letters
+from tests.support.faults.traces import traces
+from worlddb import Assessment, Database
+from worlddb.reconciler import dispatch
+from worlddb.reconciler.commands import commands as cmd
+
+SECRET = "a bad cabbage faced a dead beef"
+OTHER = "a decade of aged bagged feed"
+
+
+class Erasing(Letters):
+    """A model that is slow enough for an erasure to come between; it is asked to do so once."""
+
+    meanwhile: Callable[[], object] | None = None
+
+    def embed(self, texts: Sequence[str], *, query: bool) -> Any:
+        found = super().embed(texts, query=query)
+        erase, self.meanwhile = self.meanwhile, None
+        if erase is not None and not query:
+            erase()
+        return found
+
+
+def events(db: Database) -> list[str]:
+    return [entry.event for entry in db.log() if entry.event in ("embedded", "erased")]
+
+
+@pytest.mark.parametrize("way", ["embed", "reembed", "background"])
+def test_a_text_that_is_erased_while_a_model_reads_it_gets_no_vector(tmp_path: Path, way: str) -> None:
+    model, receipts = Erasing(), list[worlddb.Receipt]()
+    with worlddb.open(tmp_path / "store", embedder=model, background=way == "background") as db:
+        with db.batch() as tx:
+            for text in (OTHER, SECRET):
+                tx.create("Note", "", content=text, resolve=False)
+            model.meanwhile = lambda: receipts.append(db.erase(tx.receipt.refs[1], reason="request 7"))
+        if way == "reembed":
+            db.reembed(model)
+        for _ in range(1_000):
+            if not db.embed().pending and receipts:
+                break
+            sleep(0.01)
+        assert sorted(events(db)) == ["embedded", "erased"]
+        hits = db.view().recall(SECRET, lanes=["vector"]).hits
+        assert [hit.ref for hit in hits] == [tx.receipt.refs[0]]
+        assert db.check_erasure(db.erasure_receipt(receipts[0])).ok and db.verify(deep=True).ok
+
+
+def test_a_vector_that_is_later_than_the_erasure_is_told_with_its_cure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Earlier releases wrote such vectors: here by a log that says that the text is there while it is decided."""
+    with worlddb.open(tmp_path / "store", embedder=Letters()) as db:
+        ref = db.create("Note", "", content=SECRET, resolve=False).ref
+        db.create("Note", "", content=OTHER, resolve=False)
+        model = Erasing()
+        decide = dispatch._DECIDE[cmd.Embed]
+
+        def as_before(ctx: Any, command: Any, details: int) -> Any:
+            with monkeypatch.context() as patched:
+                patched.setattr(type(ctx.draft.log), "blob", lambda *_: b"there")
+                return decide(ctx, command, details)
+
+        with worlddb.open(tmp_path / "store", embedder=model) as other:
+            receipt = list[worlddb.Receipt]()
+            model.meanwhile = lambda: receipt.append(other.erase(ref, reason="request 7"))
+            monkeypatch.setitem(dispatch._DECIDE, cmd.Embed, as_before)
+            other.embed()
+        assert events(db) == ["erased", "embedded", "embedded"]
+        proof = db.erasure_receipt(receipt[0])
+        assert f"erase {ref} again" in db.check_erasure(proof).problems[0]
+        (finding,) = db.verify(deep=True).findings
+        assert f"erase {ref} --reason" in finding.problem
+        assert ref not in [hit.ref for hit in db.view().recall(SECRET).hits]
+        assert ref not in [hit.ref for hit in db.view().recall(SECRET, lanes=["vector"], exact=True).hits]
+        db.erase(ref, reason="request 7")
+        assert db.check_erasure(proof).ok and db.verify(deep=True).ok
+
+
+def test_nothing_is_kept_of_what_was_said_of_a_memory_that_is_erased_while_it_is_judged(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        gone, kept = (db.create("Fact", "", content=text, resolve=False).ref for text in (SECRET, "an oak"))
+
+        def assess(memories: Sequence[worlddb.AssessedMemory], /) -> list[Assessment]:
+            if not db.view().get(gone, include_superseded=True).erased:  # type: ignore[union-attr]
+                db.erase(gone, reason="request 7")
+            return [
+                Assessment(each.ref, 0.5, False, f"other: {each.content}", tags=(each.content,)) for each in memories
+            ]
+
+        done = db.dream(assessor=assess)
+        assert (done.assessed, done.left, done.labelled) == (1, 1, (kept,)) and done.report
+        assert traces(db.path, [SECRET]) == []
+        assert db.dream(assessor=assess).failed == ()
