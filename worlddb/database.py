@@ -1835,12 +1835,28 @@ class Database(WriteCalls):
             self.write_receipts()
 
     def write_receipts(self) -> outcome.Receipt | None:
-        """Write the receipts that :meth:`keep_receipt` was given, as one commit; ``None`` if none wait."""
+        """Write the receipts that :meth:`keep_receipt` was given, as one commit; ``None`` if none wait.
+
+        One that names a text which was erased since is not written.
+        """
+        from worlddb.query.beliefs import receipted_recall
+        from worlddb.reconciler.transaction import inputs
+
         count = len(self._receipts)
         waiting = {each.hash: each for each in self._receipts[:count]}
         del self._receipts[:count]
-        commands = [cmd.KeepReceipt(properties={"receipt": to_builtins(each)}) for each in waiting.values()]
-        return self._execute(commands, None) if commands else None
+        while True:
+            with self._reader.snapshot() as snapshot:
+                seq = snapshot.log.head().seq
+                kept = [each for each in waiting.values() if receipted_recall.has_its_texts(snapshot, each)]
+            if not kept:
+                return None
+            refs = dict.fromkeys(bytes.fromhex(ref) for each in kept for ref in each.refs)
+            look = inputs.Look(seq, now_of(self._clock), only_these=True, texts=tuple(refs))
+            commands = [cmd.KeepReceipt(properties={"receipt": to_builtins(each)}) for each in kept]
+            receipt = self._execute(commands, None, look=look)
+            if not (isinstance(receipt.outcome, outcome.Refused) and receipt.outcome.code in _MEANWHILE):
+                return receipt
 
     def _refuse_unwritable(self) -> None:
         """Refuse what would wait in vain: nothing is ever written to a copy, or to a store that supposes something."""

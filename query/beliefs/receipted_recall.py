@@ -202,7 +202,8 @@ def check(
     if not told.ok:
         return told
     told = told._replace(verdict="holds")
-    erased = tuple(dict.fromkeys(hit.ref for hit in receipt.hits if not _says(window, hit)))
+    with window.snapshot() as snapshot:
+        erased = tuple(dict.fromkeys(hit.ref for hit in receipt.hits if not _says(snapshot, hit)))
     if erased:
         which = f"the text of {len(erased)} of the memories that it names was erased since"
         return told._replace(verdict="cannot_recompute", problems=(which,), erased=erased)
@@ -220,11 +221,15 @@ def check(
     return told._replace(off_by=off / rr.SCALE)
 
 
-def _says(window: Window, hit: rr.Ranked) -> bool:
+def has_its_texts(snapshot: Snapshot | visible.VisibleSnapshot, receipt: rr.RecallReceipt) -> bool:
+    """True if the versions that a receipt names still have their texts."""
+    return all(_says(snapshot, hit) for hit in receipt.hits)
+
+
+def _says(snapshot: Snapshot | visible.VisibleSnapshot, hit: rr.Ranked) -> bool:
     """True if the version of a hit still has its text."""
-    with window.snapshot() as snapshot:
-        row = _row(snapshot.tables, hit)
-        return row is None or snapshot.body(row) is not None
+    row = _row(snapshot.tables, hit)
+    return row is None or snapshot.body(row) is not None
 
 
 def _row(tables: table_reads.TableReads, hit: rr.Ranked) -> schema.VersionRow | None:

@@ -65,7 +65,8 @@ def test_a_vector_that_is_later_than_the_erasure_is_told_with_its_cure(
         ref = db.create("Note", "", content=SECRET, resolve=False).ref
         db.create("Note", "", content=OTHER, resolve=False)
         model = Erasing()
-        decide = dispatch._DECIDE[cmd.Embed]
+        decisions: dict[Any, Any] = dispatch._DECIDE
+        decide = decisions[cmd.Embed]
 
         def as_before(ctx: Any, command: Any, details: int) -> Any:
             with monkeypatch.context() as patched:
@@ -75,7 +76,7 @@ def test_a_vector_that_is_later_than_the_erasure_is_told_with_its_cure(
         with worlddb.open(tmp_path / "store", embedder=model) as other:
             receipt = list[worlddb.Receipt]()
             model.meanwhile = lambda: receipt.append(other.erase(ref, reason="request 7"))
-            monkeypatch.setitem(dispatch._DECIDE, cmd.Embed, as_before)
+            monkeypatch.setitem(decisions, cmd.Embed, as_before)
             other.embed()
         assert events(db) == ["erased", "embedded", "embedded"]
         proof = db.erasure_receipt(receipt[0])
@@ -103,3 +104,15 @@ def test_nothing_is_kept_of_what_was_said_of_a_memory_that_is_erased_while_it_is
         assert (done.assessed, done.left, done.labelled) == (1, 1, (kept,)) and done.report
         assert traces(db.path, [SECRET]) == []
         assert db.dream(assessor=assess).failed == ()
+
+
+def test_a_receipt_that_waits_while_what_it_names_is_erased_is_not_written(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        gone, kept = (db.create("Note", "", content=text, resolve=False).ref for text in (SECRET, OTHER))
+        for asked in ("cabbage", "decade"):
+            receipt = db.view().recall(asked, exact=True, receipt=True).receipt
+            assert receipt is not None and len(receipt.hits) == 1
+            db.keep_receipt(receipt)
+        db.erase(gone, reason="request 7")
+        assert db.write_receipts() is not None
+        assert db.view().receipts_of(gone) == [] and len(db.view().receipts_of(kept)) == 1
