@@ -415,11 +415,45 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
     )
 
 
-def _called(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, unify: bool) -> list[records.World]:
-    """The worlds of a name that come before all others of it."""
+def called_of_their_own(
+    snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, is_meant: Callable[[records.World], bool]
+) -> list[records.World]:
+    """The worlds of a name that come before all others of it, of those that are meant and of their own right.
+
+    Such lie in the outermost world that is seen, not inside of another one: a person of whom somebody speaks is not the
+    user of that name.
+    """
+
+    def is_own(world: records.World) -> bool:
+        return is_meant(world) and _is_of_its_own(snapshot, _node(snapshot, world))
+
+    return _called(snapshot, spec, name, False, is_own)
+
+
+def _is_of_its_own(snapshot: VisibleSnapshot, node: int) -> bool:
+    """Whether the outermost world contains a node directly; of one that nothing contains now, whether no other did.
+
+    In place of the root of a store that came in a bundle stands where that lies.
+    """
+    around = {place.source for place in snapshot.placings(node)}
+    if not around:
+        return _containers_ever(snapshot, node) == {snapshot.place.top}
+    taken_in = (each for each in around if each != snapshot.place.top and _is_taken_in(snapshot, each))
+    return snapshot.place.top in around or any(_is_of_its_own(snapshot, each) for each in taken_in)
+
+
+def _called(
+    snapshot: VisibleSnapshot,
+    spec: edge_rules.Spec,
+    name: str,
+    unify: bool,
+    is_meant: Callable[[records.World], bool] | None = None,
+) -> list[records.World]:
+    """The worlds of a name that come before all others of it, of those that are meant."""
     wanted = Wanted(name, None, snapshot.place.top)
     for superseded in (False, True):
         worlds = find(snapshot, spec, wanted, include_superseded=superseded, period=None, unify=unify)
+        worlds = worlds if is_meant is None else filter(is_meant, worlds)
         found = list(islice(_no_forks(snapshot, worlds), _SHOWN + 1))
         if found and not superseded and snapshot.has_forks:
             found = _no_forks_of_ended(snapshot, spec, wanted, unify, found)

@@ -594,6 +594,11 @@ class View:
         with self._snapshot() as snapshot:
             return snapshot.tables.node(self._named(snapshot, ref)).lineage.hex()
 
+    def _called_of_their_own(self, name: str, is_meant: Callable[[records.World], bool]) -> list[records.World]:
+        """The worlds of a name that no other world inside this view contains, valid ones before all others."""
+        with self._snapshot() as snapshot:
+            return world_lookup.called_of_their_own(snapshot, self.spec, name, is_meant)
+
     def _in_log_order(self, refs: list[str]) -> list[str]:
         """References in the order in which the log first has them."""
         with self._snapshot() as snapshot:

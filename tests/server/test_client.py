@@ -59,11 +59,13 @@ def test_the_client_has_the_librarys_names_and_records(remote: Client) -> None:
     assert [each.target for each in remote.edges(told.receipt, type="refers_to").edges] == [made.ref]
     remote.unlink(edge)
     assert [each.ref for each in remote.members("ships").worlds] == [told.receipt.ref]
-    remote.add("ships", "Ship", "Kronan")
-    remote.alias("Kronan", "the Crown")
+    kronan = remote.add("ships", "Ship", "Kronan")
+    with pytest.raises(worlddb.UnknownReference, match="No world of its own"):
+        remote.alias("Kronan", "the Crown")
+    remote.alias(kronan, "the Crown")
     assert remote.worlds(name="the Crown").worlds[0].name == "Kronan"
-    remote.retire("Kronan", why="sunk")
-    remote.reassert("Kronan")
+    remote.retire(kronan, why="sunk")
+    remote.reassert(kronan)
     assert remote.log(ref=made.ref).entries[0].event == "created"
     assert f'"store":"{remote.head().store_id}"' in remote.prove(made).proof
     assert remote.timeline(made).steps and not remote.conflicts().conflicts and not remote.proposals().proposals
@@ -214,3 +216,14 @@ def test_the_client_loads_the_model_alone() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() in ("[]", "['worlddb.log']")
+
+
+def test_a_client_writes_to_no_entry_inside_of_somebodys_world(remote: Client) -> None:
+    told = remote.remember("lena", "Ivo is my brother.", about=["Ivo"])
+    with pytest.raises(worlddb.UnknownReference, match="No world of its own"):
+        remote.context("Ivo", "PIN")
+    assert remote.remember("Ivo", "The PIN of Ivo is 4711.").notes
+    assert "4711" in remote.context("Ivo", "PIN").text and "4711" not in remote.context("lena", "PIN").text
+    assert {each.name for each in remote.members("lena").worlds} == {"", "Ivo"} and told.receipt.outcome == "committed"
+    with pytest.raises(worlddb.InputError, match="the name of the whole store"):
+        remote.remember("root", "I am a user.")

@@ -15,6 +15,7 @@ import httpx
 import msgspec
 import pytest
 
+import worlddb
 from tests.support.rest import BASE, Caller, Running, checked, running
 from worlddb import Database, View, check_proof
 from worlddb.client import wire_records as wire
@@ -559,3 +560,65 @@ def test_an_edge_names_versions_and_a_recall_fades_or_leaves_a_receipt_that_is_c
     other = checked(ana.send("POST", "/v1/recall/check", receipt=answer["receipt"], text="ferry"), wire.RecallCheck)
     assert other.verdict != "holds"
     assert ana("POST", "/v1/recall/check", json={"receipt": "{}", "text": "train"}).status_code == 422
+
+
+def test_the_name_of_a_world_is_never_that_of_somebody_inside_another_one(tmp_path: Path) -> None:
+    """Theo's PIN was written into the entry of him in Dora's world, who read it; and erasing her erased it."""
+    with running(tmp_path) as served:
+        ana = served.caller("ana")
+        ana.send("POST", "/v1/worlds/dora/memories", text="Theo is my brother.", about=["Theo"], name="Zoe")
+        ana.send("POST", "/v1/worlds/eve/memories", text="Theo is my uncle.", about=["Theo"])
+        worlddb.memory(served.db, user="pete").add("Nora is my aunt.", about="Nora")
+        for name in ("Theo", "Zoe", "Nora", "pete"):
+            assert ana("GET", f"/v1/worlds/{name}").status_code == 404
+            told = ana.send("POST", f"/v1/worlds/{name}/memories", text=f"The PIN of {name} is 4711.")
+            assert ["new world, of its own right" in note for note in told["notes"]] == [True] * (name != "pete")
+            own = ana.get(f"/v1/worlds/{name}")
+            assert own["type"] == "World" and ana("PUT", f"/v1/worlds/{name}").json()["ref"] == own["ref"]
+            assert [each["ref"] for each in ana.get(f"/v1/worlds/{name}/members")["worlds"]] == told["receipt"]["refs"]
+        for place in ("dora", "eve", "user:pete"):
+            assert "PIN" not in ana.get(f"/v1/worlds/{place}/context", text="PIN")["text"]
+        ana.send("POST", "/v1/worlds/dora/memories", text="Theo is 40.", about=["Theo"], contradicts=["Zoe"])
+        entries = [each for each in ana.get("/v1/worlds/dora/members")["worlds"] if each["name"] == "Theo"]
+        assert len(entries) == 1 and ana.get(f"/v1/worlds/{entries[0]['ref']}")["type"] == "Entity"
+        dora = ana.get("/v1/worlds/dora")["ref"]
+        served.db.erase(dora, reason="asked", members=True)
+        assert "4711" in ana.get("/v1/worlds/Theo/context", text="PIN")["text"]
+
+
+def test_the_world_of_a_user_is_one_for_rest_and_for_mcp(tmp_path: Path) -> None:
+    with running(tmp_path) as served:
+        ana = served.caller("ana")
+        ana.send("POST", "/v1/worlds/user:pete/memories", text="The key is red.")
+        ana.send("POST", "/v1/worlds/pete/memories", text="The key is blue.")
+        pete = worlddb.memory(served.db, user="pete")
+        assert [each.content for each in pete.recall("key")] == ["The key is red."]
+        pete.add("The lamp is green.")
+        assert {each["content"] for each in ana.get("/v1/worlds/user:pete/members")["worlds"]} == {
+            "The key is red.",
+            "The lamp is green.",
+        }
+
+
+def test_the_name_of_the_root_is_no_place_to_write(tmp_path: Path) -> None:
+    """A user called root read what everybody had said, and was erased with all of it."""
+    with running(tmp_path) as served:
+        ana = served.caller("ana")
+        ana.send("POST", "/v1/worlds/dora/memories", text="Lea is my sister.")
+        root = ana.get("/v1/worlds/root")["ref"]
+        for method, path, body in (
+            ("POST", "memories", {"text": "I am root."}),
+            ("POST", "members", {"name": "x"}),
+            ("POST", "erase", {"reason": "asked", "members": True}),
+            ("POST", "marks", {"pinned": True}),
+            ("PUT", "", None),
+            ("DELETE", "", None),
+        ):
+            refused = ana(method, f"/v1/worlds/root/{path}".rstrip("/"), json=body)
+            assert refused.status_code == 422 and root in refused.json()["remedy"], (path, refused.text)
+        ana.send("POST", f"/v1/worlds/{root}/memories", text="For everybody.")
+        inside = served.caller("dora", ana.get("/v1/worlds/dora")["ref"])
+        assert inside("GET", "/v1/worlds/root").status_code == 404
+        inside.send("POST", "/v1/worlds/dora/memories", text="Dora is me.", about=["dora"], name="dora")
+        inside.send("POST", "/v1/worlds/dora/memories", text="I like tea.")
+        assert len(inside.get("/v1/worlds/dora/members")["worlds"]) == 3

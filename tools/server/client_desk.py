@@ -10,7 +10,18 @@ import msgspec
 
 import worlddb
 from worlddb import AmbiguousReference, InputError, Receipt, UnknownReference, View, World
-from worlddb.memory_scopes import BEGINNING, ENTRY, composed, folded, notes_inside
+from worlddb.memory_scopes import (
+    BEGINNING,
+    ENTRY,
+    FAR,
+    KINDS,
+    Label,
+    Scopes,
+    check_scope_name,
+    composed,
+    folded,
+    notes_inside,
+)
 from worlddb.tools.mcp.access_keys import Grant
 from worlddb.tools.mcp.session import MAX_EVENTS, ResumedView, Session
 from worlddb.tools.server import wire_values
@@ -21,6 +32,13 @@ CLAIMED_TYPE: Final = "World"
 """The type of a world that its first write makes."""
 _REFERENCE: Final = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
 """A reference of a world, or of an edge."""
+
+
+_NAMESAKES: Final = (
+    "What else is called so lies inside of other worlds, and stays theirs: this is a new world, of its own right"
+)
+_SOME: Final = 64
+"""So many of a name are looked at in order to tell that it is not the only one."""
 
 
 class Moment(Protocol):
@@ -86,33 +104,71 @@ class Desk:
         """Return a world by its reference, kref or name, whether it holds now, has ended or is still to come.
 
         Names in requests come from programs, for which 1109 is a user and ``bo`` another one than ``BO``: so they are
-        compared letter by letter, and no prefix of a reference is one.
+        compared letter by letter, and no prefix of a reference is one. A name is that of a world of its own right; what
+        lies inside of another world is that one's own, and has a reference. Of a key of one world the name of that is
+        its own first, and last the whole store's.
 
         Raises:
             UnknownReference, AmbiguousReference: nothing that is seen here has it; several have.
         """
-        try:
-            found = [self.session.get(view, name)]
-        except AmbiguousReference as several:
-            found = [self.session.get(view, ref) for ref in several.details["candidates"]]
-            if len([each for each in found if _is_called(each, name)]) > 1:
-                raise
-        exactly = [each for each in found if _is_called(each, name)]
-        if exactly or _is_reference(name):
-            return (exactly or found)[0]
-        raise UnknownReference(
-            f"No world has the reference or, letter by letter, the name {name[:80]!r}",
-            "Give a whole reference, or the name as it is written: GET /v1/worlds?name= finds it in other letters too",
-            ref=name[:80],
-        )
+        if _is_reference(name):
+            return self.session.get(view, name)
+        is_confined = self.grant.world is not None
+        outermost = self._outermost(view, name) if is_confined else None
+        found = [outermost] if outermost is not None else self._own(view, name)
+        if len(found) > 1:
+            listed = ", ".join(f"{each.ref[:12]} ({each.type})" for each in found)
+            raise AmbiguousReference(
+                f"Several worlds are called {name[:80]!r}: {listed}",
+                "Give the reference of one of them",
+                candidates=[each.ref for each in found],
+            )
+        root = None if found or is_confined else self._outermost(view, name)
+        if not found and root is None:
+            raise UnknownReference(
+                f"No world of its own has the reference or, letter by letter, the name {name[:80]!r}",
+                "Give a whole reference, or the name as it is written: "
+                "GET /v1/worlds?name= finds it inside of other worlds and in other letters too",
+                ref=name[:80],
+            )
+        return self.session.get(view, found[0].ref) if root is None else root
+
+    def _own(self, view: View, name: str) -> list[World]:
+        """Return the worlds of their own right of a name, letter by letter, else those still to come."""
+        if not name.strip():
+            return []
+        found = view._called_of_their_own(name, lambda each: _is_called(each, name))
+        if found or self.session.world is None:
+            return found
+        # In a world of its own, what is still to come is not yet inside.
+        return self.session.later(view, FAR)._called_of_their_own(name, lambda each: _is_called(each, name))
+
+    def _outermost(self, view: View, name: str) -> World | None:
+        """Return the outermost world that is seen, if it is called so."""
+        top = view.get(self.session.top, include_superseded=True)
+        return top if top is not None and _is_called(top, name) else None
 
     def ref(self, view: View, name: str) -> str:
         """Return the full reference of a world that is seen here; raises as :meth:`world`."""
         return self.world(view, name).ref
 
-    def refs(self, view: View, names: Any) -> list[str]:
-        """Return the full references of several."""
-        return [self.ref(view, name) for name in names]
+    def refs(self, view: View, names: Any, home: str | None = None) -> list[str]:
+        """Return the full references of several; of a name what lies in the world ``home`` comes before all else."""
+        return [self._inside(view, name, home) or self.ref(view, name) for name in names]
+
+    def place(self, view: View, name: str) -> str:
+        """Return the full reference of a world that is to be changed; raises as :meth:`world`.
+
+        Raises:
+            InputError: it is the name of the root, which a user may have too.
+        """
+        found = self.ref(view, name)
+        if found == self.session.top and self.grant.world is None and not _is_reference(name):
+            raise InputError(
+                f"{name[:80]!r} is the name of the whole store, and no name of a world in it",
+                f"Choose another name; if all of the store is meant, give its reference: {found}",
+            )
+        return found
 
     def subjects(self, view: View, names: Any, home: str | None = None) -> tuple[list[str], list[str]]:
         """Return the full references of whom or what a statement is about, and the names that nothing has yet.
@@ -126,7 +182,7 @@ class Desk:
             if not name.strip():
                 raise InputError("A name in about is blank", "Give the name of a person or thing, or leave it out")
             try:
-                ref = self._inside(view, name, home)
+                ref = self._inside(view, name, home, ENTRY)
                 refs.append(self._elsewhere(view, name) if ref is None else ref)
             except UnknownReference:
                 if _is_reference(name):
@@ -134,28 +190,20 @@ class Desk:
                 new.setdefault(folded(" ".join(name.split())), " ".join(name.split()))
         return list(dict.fromkeys(refs)), list(new.values())
 
-    def _inside(self, view: View, name: str, home: str | None) -> str | None:
-        """Return the one entity in a world that has a name, in whichever letters or those of the name."""
-        found = [] if home is None or _is_reference(name) else view.find(name=name, type=ENTRY, world=home)
+    def _inside(self, view: View, name: str, home: str | None, type: str | None = None) -> str | None:
+        """Return the one world in another one that has a name, in whichever letters or those of the name."""
+        found = [] if home is None or _is_reference(name) else view.find(name=name, type=type, world=home)
         exactly = [each for each in found if _is_called(each, name)]
         return (exactly or found)[0].ref if len(exactly or found) == 1 else None
 
     def _elsewhere(self, view: View, name: str) -> str:
         try:
-            found = self.world(view, name)
+            return self.ref(view, name)
         except AmbiguousReference:
-            entities = [each for each in view.find(name=name, type=ENTRY) if _is_called(each, name)]
-            free = [each for each in entities if self._is_free(view, each)]
-            if len(free) > 1 or not entities:
+            entities = [each for each in self._own(view, name) if each.type == ENTRY]
+            if len(entities) != 1:
                 raise
-            found = (free or entities)[0]
-        if found.type == ENTRY and not _is_reference(name) and not self._is_free(view, found):
-            raise UnknownReference(f"Nothing has the name {name[:80]!r} here", "Name it where it is", ref=name[:80])
-        return found.ref
-
-    def _is_free(self, view: View, world: World) -> bool:
-        """Whether a world lies in none but the outermost one that is seen."""
-        return all(each == self.session.top for each in view.containers(world.ref))
+            return entities[0].ref
 
     def entry(self, tx: Any, home: str, name: str, source: dict[str, Any]) -> Any:
         """Make the entry of a person or thing in a world at its first mention there, and resolve it."""
@@ -226,22 +274,33 @@ class Desk:
         """Return the world in which something is made that was put nowhere else; ``None`` for the root."""
         return self.grant.world
 
-    def claimed(self, name: str) -> str:
-        """Return the reference of a world that is written to, which is made now if it is not there.
+    def claimed(self, name: str) -> tuple[str, list[str]]:
+        """Return the reference of a world that is written to, which is made now if it is not there, and notes on that.
+
+        What is called as the world of a user or agent of MCP is that.
 
         Raises:
             UnknownReference: it is not there, and what names it looks like a reference.
+            InputError: it is the name of the root, which a user may have too.
         """
         view = self.session.view()
         try:
-            return self.ref(view, name)
+            return self.place(view, name), []
         except UnknownReference:
             if _is_reference(name):
                 raise
+        notes = [_NAMESAKES] if any(_is_called(each, name) for each in view.find(name=name, limit=_SOME)) else []
+        kind, colon, who = name.partition(":")
+        if colon and kind in KINDS:
+            check_scope_name(who, f"The {kind}")
+            scopes = Scopes(self.db, self.home())
+            with self.db.batch() as tx:
+                scopes.write_scope(tx, scopes.key(view, Label(kind, who)))
+            return str(tx.receipt.refs[0]), notes
         key, home = f"world {normalize('NFC', name)}", self.home()
         within: dict[str, Any] = {} if home is None else {"key_within": home, "world": home}
         how: dict[str, Any] = {"key": key, "anew": True, **within}
-        return str(self.db.create(CLAIMED_TYPE, name, **how).ref)
+        return str(self.db.create(CLAIMED_TYPE, name, **how).ref), notes
 
     def receipt(self, given: Receipt) -> dict[str, Any]:
         """Return a receipt as the client is told it: of a world, without anything from outside."""

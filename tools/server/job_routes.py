@@ -28,7 +28,7 @@ def _begun(desk: Desk, kind: str, work: Callable[[Job, Step], dict[str, Any]]) -
 def erase(desk: Desk, asked: Asked) -> Reply:
     """Remove the texts of a world for good, or (``plan``) say what that would reach."""
     body: types.Erasing = asked.body
-    ref = desk.ref(desk.session.view(), asked.path["world"])
+    ref = desk.place(desk.session.view(), asked.path["world"])
     if not (body.plan or body.reason.strip()):
         raise InputError(
             "No reason was given", 'Say in reason why it is erased, or send {"plan": true} to see what goes'

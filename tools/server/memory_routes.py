@@ -66,8 +66,9 @@ def remember(desk: Desk, asked: Asked) -> Reply:
     if is_blank(body.text):
         raise InputError("text is blank", "Give one statement, understandable by itself")
     _Memory(desk, desk.session.view(), body, None)  # Before a world is made for what is refused.
-    home, key = desk.claimed(asked.path["world"]), desk.key(asked.idempotency_key)
-    return looked(lambda: _remembered(desk, body, home, key))
+    (home, notes), key = desk.claimed(asked.path["world"]), desk.key(asked.idempotency_key)
+    reply = looked(lambda: _remembered(desk, body, home, key))
+    return reply._replace(value=reply.value | {"notes": notes + reply.value["notes"]}) if notes else reply
 
 
 class _Memory:
@@ -86,7 +87,7 @@ class _Memory:
         self.about, self.new = desk.subjects(view, body.about, home)
         self.since = None if body.valid_from is None else parse_time(body.valid_from, "valid_from")
         named = {"contradicts": body.contradicts, "derived_from": body.derived_from, "supersedes": body.replaces}
-        self.ends = {kind: list(dict.fromkeys(desk.refs(view, refs))) for kind, refs in named.items()}
+        self.ends = {kind: list(dict.fromkeys(desk.refs(view, refs, home))) for kind, refs in named.items()}
 
     @property
     def named(self) -> set[str]:
@@ -196,7 +197,7 @@ def mark(desk: Desk, asked: Asked) -> Reply:
     if body.version is not None and body.tag is None:
         raise InputError("version is of a tag, and none was given", "Give tag, too")
     view = desk.session.view()
-    ref = desk.ref(view, asked.path["world"])
+    ref = desk.place(view, asked.path["world"])
     rests_on = precondition(desk, asked, view, ref)
     with desk.db.batch(idempotency_key=desk.key(asked.idempotency_key), **_resting(rests_on)) as tx:
         _marked(tx, ref, body)

@@ -120,17 +120,17 @@ def state(desk: Desk, asked: Asked) -> Reply:
 def _home(desk: Desk, name: str, statements: list[Any]) -> str:
     """Return the reference of the world that states something; it is made only if all of it can be stated."""
     try:
-        return desk.ref(desk.session.view(), name)
+        return desk.place(desk.session.view(), name)
     except UnknownReference:
         sent_statements.check(statements)
-        return desk.claimed(name)
+        return desk.claimed(name)[0]
 
 
 def unstate(desk: Desk, asked: Asked) -> Reply:
     """Take statements back: those of the body, or else those that hold and match a pattern."""
     query: types.TakenBack = asked.query
     view = desk.session.view()
-    ref = desk.ref(view, asked.path["world"])
+    ref = desk.place(view, asked.path["world"])
 
     def write(target: Any, **key: Any) -> Any:
         return target.unstate(ref, asked.body.statements, **_pattern(query), at=query.at, **key)
@@ -188,7 +188,7 @@ def _updated(desk: Desk, asked: Asked, query: types.SparqlAsked) -> Reply:
     if (query.ingested, query.valid, query.seq) != (None, None, None):
         raise InputError("An update has no moment", "Leave out ingested, valid and seq")
     world = asked.path.get("world")
-    ref = desk.home() if world is None else desk.claimed(world)
+    ref = desk.home() if world is None else desk.claimed(world)[0]
     if ref is None:
         raise InputError("An update changes one world", f"Send it to {WORLD}/sparql")
     key = desk.key(asked.idempotency_key)

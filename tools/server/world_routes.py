@@ -130,7 +130,7 @@ def claim_world(desk: Desk, asked: Asked) -> Reply:
     if asked.if_match is not None:
         # Before anything is made: what is not there has no hash.
         precondition(desk, asked, view, desk.ref(view, asked.path["world"]))
-    ref = desk.claimed(asked.path["world"])
+    ref, _ = desk.claimed(asked.path["world"])
     view = desk.session.view()
     return Reply(desk.shown(desk.world(view, ref)), tag=view.hash(ref))
 
@@ -139,7 +139,7 @@ def revise_world(desk: Desk, asked: Asked) -> Reply:
     """Give a world a new version."""
     body: types.Revision = asked.body
     view = desk.session.view()
-    ref = desk.ref(view, asked.path["world"])
+    ref = desk.place(view, asked.path["world"])
 
     def write(target: Any, **key: Any) -> Any:
         return target.revise(
@@ -164,7 +164,7 @@ def retire_world(desk: Desk, asked: Asked) -> Reply:
     """Say that a world holds no more. Nothing is deleted."""
     query: types.Ending = asked.query
     view = desk.session.view()
-    ref = desk.ref(view, asked.path["world"])
+    ref = desk.place(view, asked.path["world"])
 
     def write(target: Any, **key: Any) -> Any:
         ends = {"valid_from": query.valid_from, "valid_to": query.valid_to, "members": query.members}
@@ -178,7 +178,7 @@ def reassert_world(desk: Desk, asked: Asked) -> Reply:
     """Resume a world that had ended."""
     body: types.Resumption = asked.body
     view = desk.session.view()
-    ref = desk.ref(view, asked.path["world"])
+    ref = desk.place(view, asked.path["world"])
 
     def write(target: Any, **key: Any) -> Any:
         window = {"valid_from": body.valid_from, "valid_to": body.valid_to}
@@ -192,7 +192,7 @@ def move_world(desk: Desk, asked: Asked) -> Reply:
     """Move a world into another one."""
     body: types.Removal = asked.body
     view = desk.session.view()
-    ref, to = desk.ref(view, asked.path["world"]), desk.ref(view, body.to)
+    ref, to = desk.place(view, asked.path["world"]), desk.ref(view, body.to)
     out_of = None if body.out_of is None else desk.ref(view, body.out_of)
     rests_on = precondition(desk, asked, view, ref)
 
@@ -205,7 +205,7 @@ def move_world(desk: Desk, asked: Asked) -> Reply:
 
 def add_aliases(desk: Desk, asked: Asked) -> Reply:
     """Give a world further names."""
-    ref = desk.ref(desk.session.view(), asked.path["world"])
+    ref = desk.place(desk.session.view(), asked.path["world"])
 
     def write(target: Any, **key: Any) -> Any:
         return target.alias(ref, *asked.body.aliases, why=asked.body.why, **key)
@@ -221,7 +221,7 @@ def list_members(desk: Desk, asked: Asked) -> Reply:
 def add_member(desk: Desk, asked: Asked) -> Reply:
     """Make a world inside another one, which is made too if there is none of that name; or move one there."""
     body: types.NewMember = asked.body
-    home = desk.claimed(asked.path["world"])
+    home, _ = desk.claimed(asked.path["world"])
     if body.ref is None:
         return _made(desk, asked, home)
     ref = desk.ref(desk.session.view(), body.ref)

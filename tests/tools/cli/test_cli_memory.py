@@ -228,8 +228,14 @@ def test_an_export_and_an_import_of_conversations_take_a_user(run: Here, tmp_pat
     assert "a world of type Entity; the user's is" in said.err + said.out
     talk = tmp_path / "talk.jsonl"
     talk.write_text('{"speaker": "hal", "text": "I have a canoe.", "session": "one"}\n')
+    for asked in (("ingest", str(talk), "--into"), ("recall", "canoe", "--world"), ("recall", "canoe", "--confine")):
+        said = run(*asked, "hal")
+        assert said.code == 1 and "lies inside another world" in said.err and "--user" in said.err, asked
+    run.json("create", "World", "hal")
     said = run("ingest", str(talk), "--into", "hal", "--conversation", "other")
-    assert "a world of type Entity; the user's is" in said.err + said.out
+    assert "a world of type World; the user's is" in said.err + said.out
+    assert not run.json("recall", "canoe", "--world", "user:hal/hal")["hits"], "the entry has none of it"
+    assert run.json("recall", "canoe", "--world", "hal")["hits"]
     run.json("ingest", str(talk), "--user", "hal")
     assert "canoe" in run.json("context", "who has a canoe?", "--user", "hal")["context"]
     run.json("ingest", str(talk), "--user", "ida")

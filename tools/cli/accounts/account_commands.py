@@ -135,7 +135,7 @@ def _keys(args: Namespace, out: Output) -> int:
 
 
 def _add_key(args: Namespace, db: Database, out: Output) -> int:
-    world = None if args.all else stores.world_of(db.view(), args.world)
+    world = None if args.all else stores.place_of(db.view(), args.world)
     right: Any = "admin" if args.admin else "write" if args.write else "read"
     how: dict[str, Any] = {"account": args.account, "user": args.user or "", "expires_at": args.expires_at}
     made = db.accounts.create_key(args.name, world=world, right=right, why=args.why, **how)

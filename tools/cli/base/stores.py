@@ -155,7 +155,7 @@ def views_of(db: worlddb.Database, args: Namespace) -> list[worlddb.View]:
     view = asked()
     if args.user is not None:
         return [asked(world=ref) for ref in worlds_of_user(view, args.user)]
-    return [view if args.confine is None else asked(world=world_of(view, args.confine))]
+    return [view if args.confine is None else asked(world=place_of(view, args.confine))]
 
 
 def view_of(db: worlddb.Database, args: Namespace) -> worlddb.View:
@@ -271,6 +271,34 @@ def world_of(view: worlddb.View, text: str) -> str:
         raise worlddb.AmbiguousReference(
             f"{text!r} fits several worlds:{listed}", error.remedy, **error.details
         ) from None
+
+
+def place_of(view: worlddb.View, text: str) -> str:
+    """As :func:`world_of`, of a world that is asked or written into: a name is that of a world of its own right.
+
+    What lies inside another world, as the entry of somebody of whom a user speaks, is meant by its reference or path.
+
+    Raises:
+        UnknownReference: nothing in the view has this reference, or this name outside of other worlds.
+        AmbiguousReference: several worlds have it; the message lists them.
+    """
+    try:
+        ref = world_of(view, text)
+    except worlddb.AmbiguousReference as error:
+        own = view._called_of_their_own(text, lambda _: True)
+        if len(own) != 1 or any(each.startswith(text.strip().lower()) for each in error.details["candidates"]):
+            raise
+        return own[0].ref
+    inside = next((each for each in view.find(name=text, include_superseded=True) if each.ref == ref), None)
+    if inside is None:  # It is no name.
+        return ref
+    own = [each.ref for each in view._called_of_their_own(text, lambda _: True)]
+    if not own:
+        raise worlddb.UnknownReference(
+            f"What is called {text!r:.80} lies inside another world: {described(view, inside)}",
+            "Give its reference if that is meant, or the world of a user: --user",
+        )
+    return ref if ref in own else own[0]
 
 
 def thing_of(view: worlddb.View, text: str) -> tuple[str, list[worlddb.World]]:

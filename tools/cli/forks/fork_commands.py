@@ -24,8 +24,8 @@ def _fork_arguments(parser: Parser) -> None:
 def _fork(args: Namespace, out: Output) -> int:
     with stores.existing(args, author=args.author) as db:
         view = db.view()
-        world = stores.world_of(view, args.world)
-        into = None if args.into is None else stores.world_of(view, args.into)
+        world = stores.place_of(view, args.world)
+        into = None if args.into is None else stores.place_of(view, args.into)
         receipt = db.fork(world, args.name, at=args.at, into=into, why=args.why)
         receipt.raise_if_refused()
         document = wire.receipt(receipt)

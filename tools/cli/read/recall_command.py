@@ -219,8 +219,8 @@ def _answered(db: Database, args: base.Namespace, question: str) -> _Answered:
     """Ask the view that the options name, or those of a user's several worlds as one, and why something is no hit."""
     views = _views(db, args)
     asked: dict[str, Any] = dict(
-        world=None if args.world is None else stores.world_of(views[0], args.world),
-        scopes=None if args.scope is None else [stores.world_of(views[0], each) for each in args.scope],
+        world=None if args.world is None else stores.place_of(views[0], args.world),
+        scopes=None if args.scope is None else [stores.place_of(views[0], each) for each in args.scope],
         k=args.limit,
         exact=args.exact or args.receipt is not None,
         receipt=args.receipt is not None,

@@ -24,7 +24,7 @@ def _update(args: Namespace, out: Output) -> int:
     if args.world is None:
         raise InputError("An update needs a world", "Name it with --world")
     with stores.existing(args) as db:
-        world = stores.world_of(db.view(), args.world)
+        world = stores.place_of(db.view(), args.world)
         receipt = db.sparql_update(args.text, world=world, timeout_seconds=args.timeout)
     receipt.raise_if_refused()
     for note in receipt.notes:
@@ -39,7 +39,7 @@ def _sparql(args: Namespace, out: Output) -> int:
         return _update(args, out)
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
-        world = None if args.world is None else stores.world_of(view, args.world)
+        world = None if args.world is None else stores.place_of(view, args.world)
         asked: dict[str, Any] = {"world": world, "timeout_seconds": args.timeout}
         answer = view.sparql(args.text, format="json" if args.json else args.format, **asked)
     for why in answer.unavailable.values():

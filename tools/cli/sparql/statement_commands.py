@@ -41,7 +41,7 @@ def _state(args: Namespace, out: Output) -> int:
         raise InputError("Standard input has no name that says its format", "Give --format")
     source: Any = sys.stdin.buffer if args.file == "-" else args.file
     with stores.existing(args, author=args.author) as db:
-        world = stores.world_of(db.view(), args.world)
+        world = stores.place_of(db.view(), args.world)
         window = {"valid_from": args.valid_from, "valid_to": args.valid_to}
         receipt = db.read_rdf(
             world, source, args.format, base=args.base, graph=args.graph, **window, idempotency_key=args.idempotency_key
@@ -69,7 +69,7 @@ def _unstate(args: Namespace, out: Output) -> int:
     if given == (None, None, None) and args.graph == "any" and not args.all:
         raise InputError("Nothing says which statements", "Give a pattern, or --all")
     with stores.existing(args, author=args.author) as db:
-        world = stores.world_of(db.view(), args.world)
+        world = stores.place_of(db.view(), args.world)
         receipt = db.unstate(
             world,
             subject=args.subject,
@@ -102,7 +102,7 @@ def _statements_arguments(parser: Parser) -> None:
 def _statements(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
-        world = None if args.world is None else stores.world_of(view, args.world)
+        world = None if args.world is None else stores.place_of(view, args.world)
         if args.format is not None:
             if world is None:
                 raise InputError("A file has the statements of one world", "Name the world")

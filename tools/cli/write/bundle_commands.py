@@ -138,7 +138,7 @@ def _import(args: Namespace, out: Output) -> int:
         _hint(out, bundle, head, keys)
         return DONE
     with stores.opened(args, stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args)) as db:
-        into = None if args.into is None else stores.world_of(db.view(), args.into)
+        into = None if args.into is None else stores.place_of(db.view(), args.into)
         with out.progress("Taking it in"):
             how: Any = {"allow_outside": args.allow_outside, "join": args.join}
             receipt = db.import_bundle(args.file, into=into, why=args.why, head=head, keys=keys, **how)
@@ -201,7 +201,7 @@ def _plan(args: Namespace) -> ImportPlan | None:
     if not (folder / "data.mdb").exists():
         return None
     with stores.existing_at(folder) as db:
-        into = None if args.into is None else stores.world_of(db.view(), args.into)
+        into = None if args.into is None else stores.place_of(db.view(), args.into)
         return db.import_plan(args.file, into=into, join=args.join)
 
 

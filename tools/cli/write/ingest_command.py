@@ -119,7 +119,7 @@ def _ingest(args: Namespace, out: Output) -> int:
         if args.into is not None:
             store.db = stores.existing(args, author=args.author)
             view = store.db.view()
-            into = stores.world_of(view, args.into)
+            into = stores.place_of(view, args.into)
             if hint := stores.is_user_meant(view, args.into, into):
                 out.hint(hint)
         elif args.user is not None:

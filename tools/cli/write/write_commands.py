@@ -79,7 +79,7 @@ def _create(args: Namespace, out: Output) -> int:
     content = _content(args, out)
     times = _times(args)
     with _made_if_missing(args) as db:
-        world = None if args.world is None else stores.world_of(db.view(), args.world)
+        world = None if args.world is None else stores.place_of(db.view(), args.world)
         receipt = db.create(
             args.type,
             args.name,
