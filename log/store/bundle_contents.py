@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
+from worlddb.log.model import blobs, checkpoint, codec, errors, hashing, ids, times
 from worlddb.log.model import bundle as fr
-from worlddb.log.model import checkpoint, codec, errors, hashing, ids, times
 from worlddb.log.model.bundle import AnyFrame, EndFrame
 from worlddb.log.model.bundle_check import BundleCheck, hold_against
 from worlddb.log.store.bundle_file import BundleReader, BundleWriter, new_file, open_bundle
@@ -231,7 +231,7 @@ def read_contents(path: Path, head: checkpoint.Anchor | None = None) -> tuple[Bu
 def gathered(frames: Iterable[fr.AnyFrame]) -> Contents:
     """The frames of one bundle, which hold; the ``end`` frame may be missing."""
     commits: dict[int, fr.CommitFrame] = {}
-    blobs: dict[bytes, bytes | None] = {}
+    texts: dict[bytes, bytes | None] = {}
     outside: list[fr.OutsideFrame] = []
     worlds: list[BundledWorld] = []
     heading: fr.Heading | None = None
@@ -242,9 +242,9 @@ def gathered(frames: Iterable[fr.AnyFrame]) -> Contents:
             case fr.CommitFrame():
                 commits[frame.seq] = frame
             case fr.BlobFrame():
-                blobs[codec.named_id(frame.stored)] = frame.stored
+                texts[codec.named_id(frame.stored)] = frame.stored
             case fr.ErasedFrame():
-                blobs[frame.blob] = None
+                texts[frame.blob] = None
             case fr.OutsideFrame():
                 outside.append(frame)
             case fr.WorldFrame():
@@ -290,17 +290,25 @@ def gathered(frames: Iterable[fr.AnyFrame]) -> Contents:
             case _:
                 pass
     assert heading is not None, "a bundle begins with one"
-    return Contents(heading, commits, blobs, outside, worlds)
+    return Contents(heading, commits, texts, outside, worlds)
 
 
 # -- what went apart
 
 _SAME_AS: Final = "same_as"
 _CONTAINS: Final = "contains"
+_CARRIED: Final = frozenset(
+    (
+        *("refers_to", "implies", "derived_from", "instance_of", "subtype_of", "causes", "precedes"),
+        *("depends_on", "created_from", "supports", "refines", "relates_to"),
+    )
+)
+"""The types of edges that only record a relation: what a world has of them, its rest has as well."""
 _LAST: Final = 1 << 62
 """Stands for the newest version of a world."""
 _F = TypeVar("_F", fr.EdgeFrame, fr.ProposalFrame)
 _Hole = TypeVar("_Hole", fr.EndedFrame, fr.VoidedFrame)
+_Mark = TypeVar("_Mark", fr.DeadlineFrame, fr.LabelFrame, fr.PinFrame, fr.DeprecatedFrame)
 _By = TypeVar("_By", fr.VersionFrame, fr.EndedFrame, fr.VoidedFrame)
 
 
@@ -330,12 +338,31 @@ def parted(contents: Contents, apart: Mapping[bytes, Apart]) -> Contents:
     return _Parting(contents, apart).contents()
 
 
+def not_carried(contents: Contents, lineage: bytes, told: Apart) -> list[str]:
+    """What a bundle says of a world that its own rest does not have, in words."""
+    world = next(each for each in contents.worlds if each.frame.lineage == lineage)
+    edges = [each for group in contents.worlds for each in group.edges]
+    own = {each.type for each in edges if each.source == lineage and each.source_version <= told.common}
+    to = {each.type for each in edges if each.target == lineage and each.target_version <= told.common}
+    return [
+        *(["aliases"] if world.aliases else []),
+        *(["statements"] if world.stated else []),
+        *(["members"] if _CONTAINS in own else []),
+        *(f"{each} edges" for each in sorted(own - _CARRIED - {_CONTAINS})),
+        *(f"{each} edges that lead to it" for each in sorted(to - own - {_CONTAINS})),
+    ]
+
+
 class _Parting:
     def __init__(self, contents: Contents, apart: Mapping[bytes, Apart]) -> None:
         self._contents, self._apart = contents, apart
         self._groups = {world.frame.lineage: world for world in contents.worlds}
         self._rests = {lineage for found, told in apart.items() for lineage in (found, told.theirs)}
         self._back = {told.ours: (lineage, told.common) for lineage, told in apart.items() if told.ours}
+        self._blobs = dict(contents.blobs)
+        self._told_of = {
+            (each.type, each.source, each.target, each.nonce) for world in contents.worlds for each in world.edges
+        }
 
     def contents(self) -> Contents:
         worlds: list[BundledWorld] = []
@@ -349,7 +376,8 @@ class _Parting:
             if told.theirs:
                 worlds.append(self._rest(world, told))
             worlds.append(self._edges_renamed(self._common(world, told)))
-        return self._contents._replace(worlds=[self._ended_by(world) for world in worlds] if self._back else worlds)
+        worlds = [self._ended_by(world) for world in worlds] if self._back else worlds
+        return self._contents._replace(worlds=worlds, blobs=self._blobs)
 
     def _ended_by(self, world: BundledWorld) -> BundledWorld:
         """A world that ended by one that has another lineage now; one of two rests by the other, not by the world."""
@@ -399,13 +427,43 @@ class _Parting:
         return BundledWorld(kept.frame, *joined)
 
     def _rest(self, world: BundledWorld, told: Apart) -> BundledWorld:
-        """The bundle's own rest as a world: its versions, and when they end."""
+        """The bundle's own rest as a world: its versions, when they end, and every mark that its world has."""
         at = told.common
         rest = _moved(_cut(world, lambda after: after > at), -at)
         frame = msgspec.structs.replace(world.frame, lineage=told.theirs)
         return BundledWorld(frame, *([] for _ in BundledWorld._fields[1:]))._replace(
-            versions=world.versions[at:], ended=rest.ended, voided=rest.voided, restated=rest.restated, tags=rest.tags
+            versions=world.versions[at:],
+            ended=rest.ended,
+            voided=rest.voided,
+            restated=rest.restated,
+            tags=rest.tags,
+            deadlines=self._marks(world.deadlines, told.theirs),
+            labels=self._marks(world.labels, told.theirs),
+            pins=self._marks(world.pins, told.theirs),
+            deprecated=self._marks(world.deprecated, told.theirs),
         )
+
+    def _marks(self, frames: Sequence[_Mark], rest: bytes) -> list[_Mark]:
+        """Marks said of a rest as well, unless their texts are gone."""
+        return [
+            msgspec.structs.replace(each, details=self._copied(each.details, rest))
+            for each in frames
+            if not each.details or self._blobs.get(each.details) is not None
+        ]
+
+    def _copied(self, details: bytes, rest: bytes) -> bytes:
+        """Details as a blob of a rest's own, so that an erasure of the one world leaves the other's: always the same.
+
+        Empty if there are none, or if they were erased.
+        """
+        stored = self._blobs.get(details) if details else None
+        found = None if stored is None else codec.decode_blob(stored, 0)
+        if not isinstance(found, blobs.Details):
+            return b""
+        nonce = hashing.digest(hashing.APART, rest, details)[: ids.NONCE_BYTES]
+        made = codec.encode(msgspec.structs.replace(found, nonce=nonce))
+        self._blobs[hashing.blob_id(made)] = made
+        return hashing.blob_id(made)
 
     def _edges_renamed(self, world: BundledWorld) -> BundledWorld:
         home = self._end(world.frame.lineage, 1)[0]
@@ -414,14 +472,35 @@ class _Parting:
 
     def _edges(self, edge: fr.EdgeFrame, home: bytes) -> list[fr.EdgeFrame]:
         renamed = self._renamed(edge.type, edge, home)
-        # What joined a world with its own rest says nothing once they are one again.
-        made = [] if renamed.source == renamed.target != edge.target else [renamed]
+        # What joined a world with its own rest says nothing once they are one again, nor does what both have.
+        is_double = edge.source in self._back and edge.type in _CARRIED and self._is_told(renamed)
+        made = [] if renamed.source == renamed.target != edge.target or is_double else [renamed]
         told = self._apart.get(edge.target)
         if edge.type == _CONTAINS and told is not None and told.theirs and edge.target_version <= told.common:
             body = self._groups[edge.target].versions[told.common].body
             beside = msgspec.structs.replace(edge, target=told.theirs, target_version=1, target_body=body, keyed=False)
             made.append(_with_identity(edge.type, beside, home))
+        told = self._apart.get(edge.source)
+        if edge.type in _CARRIED and told is not None and told.theirs and edge.source_version <= told.common:
+            made += self._carried(edge, renamed, told, home)
         return made
+
+    def _is_told(self, edge: fr.EdgeFrame) -> bool:
+        """True if the bundle has what a rest's edge was made from."""
+        return (edge.type, edge.source, edge.target, edge.nonce) in self._told_of
+
+    def _carried(self, edge: fr.EdgeFrame, renamed: fr.EdgeFrame, told: Apart, home: bytes) -> list[fr.EdgeFrame]:
+        """The edge of a world that its rest has as well, if it holds while the rest does."""
+        rest = self._groups[edge.source].versions[told.common :]
+        held = times.Interval(edge.valid_from, edge.valid_to)
+        holds = any(times.Interval(each.valid_from, each.valid_to).overlaps(held) for each in rest)
+        if not holds or home in (edge.source, edge.target) or renamed.target == told.theirs:
+            return []
+        details = self._copied(edge.details, told.theirs)
+        beside = msgspec.structs.replace(
+            renamed, source=told.theirs, source_version=1, source_body=rest[0].body, details=details, keyed=False
+        )
+        return [_with_identity(edge.type, beside, home)]
 
     def _renamed(self, type_name: str, frame: _F, home: bytes) -> _F:
         ends = self._end(frame.source, frame.source_version), self._end(frame.target, frame.target_version)

@@ -52,7 +52,7 @@ def _take_in(
     contents = arriving.contents
     into = None if command.into is None else context.node_ref(ctx, command.into)
     apart = bundle_merge.BundleMerge(ctx.draft, contents).apart() if arriving.joins else {}
-    contents = bundle_contents.parted(contents, apart) if apart else contents
+    whole, contents = contents, bundle_contents.parted(contents, apart) if apart else contents
     if arriving.joins:
         import_laws.refuse_unobeyed(ctx, contents, apart)
     merge = bundle_merge.BundleMerge(ctx.draft, contents, joins=arriving.joins)
@@ -88,7 +88,7 @@ def _take_in(
         each.adopt()
     is_as_it_was = _compare_hash(ctx, contents, all_new)
     if arriving.joins:
-        _join(ctx, apart, merge)
+        _join(ctx, apart, merge, whole)
     decided = len(ctx.draft.events)
     if import_laws.record_joint_conflicts(ctx, events) and is_as_it_was:
         ctx.note("knows_more", world)
@@ -246,7 +246,12 @@ def _adopt(ctx: context.Context, events: Sequence[ev.AnyEvent]) -> None:
 # -- what two stores say that went on alone
 
 
-def _join(ctx: context.Context, apart: Mapping[bytes, bundle_contents.Apart], merge: bundle_merge.BundleMerge) -> None:
+def _join(
+    ctx: context.Context,
+    apart: Mapping[bytes, bundle_contents.Apart],
+    merge: bundle_merge.BundleMerge,
+    whole: Contents,
+) -> None:
     """Record once where the two contradict, and once what both say."""
     for lineage, told in apart.items():
         one, other = ctx.tables.node_of(lineage), ctx.tables.node_of(told.theirs)
@@ -258,6 +263,9 @@ def _join(ctx: context.Context, apart: Mapping[bytes, bundle_contents.Apart], me
             ctx.link(one, _CONTRADICTS, other, valid_from=min(both))
         if other >= ctx.tables.first_new_node:
             ctx.note("went_apart", lineage, told.theirs)
+            left = bundle_contents.not_carried(whole, lineage, told)
+            if left:
+                ctx.note("not_carried", *(text.encode() for text in (ids.short(told.theirs), *left)))
     if merge.goes_on:
         ctx.note("goes_on_here", *merge.goes_on[:_LISTED])
     _join_repeated(ctx)

@@ -508,7 +508,7 @@ class BundleMerge:
     def _marks(self, world: BundledWorld, node: int | None) -> Iterator[ev.AnyEvent]:
         """Add marks: of two deadlines the later stands, and what was ever marked otherwise here stays as it is."""
         lineage = world.frame.lineage
-        for deadline in world.deadlines:
+        for deadline in sorted(world.deadlines, key=lambda each: each.at)[-1:]:
             known = None if node is None else next(iter([*mark_rows.deadlines_set(self._tables, node)][-1:]), None)
             if known is None or known.at < deadline.at:
                 yield ev.Expires(lineage, deadline.at, deadline.lasts, self.blobs.position(deadline.details))
@@ -527,11 +527,11 @@ class BundleMerge:
                 number += 1
                 yield ev.Tagged(lineage, number, tag.number, self.blobs.position(tag.details))
         was_pinned = node is not None and any(True for _ in mark_rows.pinnings(self._tables, node))
-        for pin in world.pins:
+        for pin in world.pins[:1]:
             if not was_pinned:
                 yield ev.Pinned(lineage, True, self.blobs.position(pin.details))
         was_deprecated = node is not None and any(True for _ in mark_rows.deprecations(self._tables, node))
-        for said in world.deprecated:
+        for said in world.deprecated[:1]:
             if not was_deprecated:
                 yield ev.Deprecated(lineage, True, self.blobs.position(said.details))
 

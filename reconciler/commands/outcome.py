@@ -92,6 +92,7 @@ NOTES = {
     "texts_missing": "of {} the bundle has no text: it was erased where it comes from, or had never come there",
     "knows_more": "{} holds more here than in the bundle, so its hash is another one",
     "went_apart": "{first} says something else in the bundle, which is kept beside it as {others}",
+    "not_carried": "{first} has the marks and relations of the world that it went apart from, and not these: {others}",
     "goes_on_here": "{} had ended in the bundle, were written anew here, and stay",
     "said_in_both": "{first} was said in both, so that {others} holds no more",
     "left_erased": "{} were erased here, and took no text",
@@ -132,7 +133,7 @@ NAMING = frozenset(
     (
         *("types_registered", "types_differ", "beliefs_set", "beliefs_differ"),
         *("not_embedded", "not_extracted", "not_compared", "not_changed"),
-        *("bytes_remain", "copies_remain", "buffers_cleared", "searched_by_words", *GUARDED),
+        *("bytes_remain", "copies_remain", "not_carried", "buffers_cleared", "searched_by_words", *GUARDED),
     )
 )
 """The notes whose ``refs`` are names, or a reason, also beside a reference."""

@@ -118,6 +118,56 @@ def test_what_one_forgot_and_the_other_corrected_goes_on(copies: Copies, forgets
     assert copies.agree() == (["Ana lives in Ghent"], [])
 
 
+def marks(db: Database, ref: str) -> tuple[object, ...]:
+    world = db.view().get(ref)
+    assert world is not None
+    return sorted(world.labels), world.pinned, world.expires_at
+
+
+def test_what_went_apart_keeps_marks_properties_and_whom_it_is_about(copies: Copies) -> None:
+    """A door code that had expired on both machines was current again on both, and was about nobody."""
+    with copies.memory("one") as ana:
+        code = ana.add("The door code is 1", about="Door", labels=["home"], pinned=True, properties={"p": 1}).ids[0]
+        old = ana.add("The gate code is 1", expires_at=copies.clock.now() + 60_000_000).ids[0]
+        ana.db.alias(code, "the code")
+    copies.joined()
+    for store, number in (("one", 2), ("two", 3)):
+        with copies.memory(store) as ana:
+            ana.correct(code, f"The door code is {number}")
+            ana.correct(old, f"The gate code is {number}")
+    notes = [note for note in copies.carried("one", "two", join=True).notes if note.code == "not_carried"]
+    assert [note.refs[1:] for note in notes] == [("aliases",)] and "aliases" in str(notes[0])
+    copies.joined()
+    for store in STORES:
+        with copies.memory(store) as ana:
+            doors = ["The door code is 2", "The door code is 3"]
+            assert sorted(hit.content for hit in ana.recall("door code", about="Door", label="home")) == doors
+            assert sorted(hit.content for hit in ana.recall("door code", properties={"p": 1})) == doors
+            assert len([hit for hit in ana.recall("gate code") if "gate" in hit.content]) == 2
+            rests = ana.db.view().find(type="Fact", world=copies.user)
+            assert sum(world.pinned for world in rests) == 2
+            edges = [each for world in rests for each in ana.db.view().edges(world.ref)]
+            edges = [edge for edge in edges if edge.type == "refers_to"]
+            assert len(edges) == len({(edge.source, edge.target) for edge in edges}) == 2
+    copies.clock.advance(100_000_000)
+    for store in STORES:
+        with copies.memory(store) as ana:
+            assert not [hit.content for hit in ana.recall("gate code") if "gate" in hit.content]
+
+
+def test_an_erasure_of_one_of_two_that_went_apart_leaves_the_marks_of_the_other(copies: Copies) -> None:
+    with copies.memory("one") as ana:
+        ana.label(copies.lives, "home", "own")
+    copies.joined()
+    for store in STORES:
+        with copies.memory(store) as ana:
+            ana.correct(copies.lives, f"Ana lives in {store}")
+    (rest,) = (note.refs[1] for note in copies.carried("one", "two", join=True).notes if note.code == "went_apart")
+    erase(copies, "two", copies.lives)
+    with copies.opened("two") as db:
+        assert marks(db, rest) == (["home", "own"], False, None) and db.verify(deep=True).ok
+
+
 # -- erasures
 
 
@@ -254,7 +304,7 @@ class Pair:
         self.met: Counter[str] = Counter()
         self.top = self.stores[0].create("Topic", "top").ref
         for at in range(5):
-            self.stores[0].create("Note", f"n{at}", content=f"Word{seed}{at}x", world=self.top)
+            self.stores[0].create("Note", f"n{at}", content=f"Word{seed}{at}x", world=self.top, labels=[f"n{at}"])
         assert self.sent(0, join=False)
 
     def inside(self, at: int) -> list[str]:
@@ -264,11 +314,17 @@ class Pair:
         db = self.stores[at]
         self.clock.advance(1_000)
         ref = self.draw.choice(self.inside(at))
-        match self.draw.randrange(8):
+        match self.draw.randrange(12):
             case 0:
                 self.erase(at, ref)
             case 1:
                 db.retire(ref)
+            case 8:
+                db.label(ref, f"Mark{self.draw.randrange(9)}")
+            case 9:
+                db.pin(ref)
+            case 10:
+                db.expire(ref, expires_at=day(self.draw.randrange(400, 800)))
             case 2:
                 db.create("Note", "", content=f"Own{self.draw.randrange(10**9)}x", world=self.top)
             case _:
@@ -282,7 +338,14 @@ class Pair:
 
     def sent(self, source: int, *, join: bool = True) -> Receipt:
         self.stores[source].export(self.top, self.file, overwrite=True)
-        return self.stores[1 - source].import_bundle(self.file, join=join)
+        receipt = self.stores[1 - source].import_bundle(self.file, join=join)
+        for lineage, rest in (note.refs for note in receipt.notes if note.code == "went_apart"):
+            if self.stores[source].view().get(lineage) is None:
+                continue
+            marked = marks(self.stores[source], lineage)
+            assert marks(self.stores[1 - source], rest) == marked
+            self.met["marked"] += marked != ([], False, None)
+        return receipt
 
     def joined(self, source: int) -> None:
         """Send a bundle until it is joined, and erase there what each refusal names."""
@@ -330,4 +393,4 @@ def test_what_either_of_very_many_copies_erased_never_comes_back_by_joins(tmp_pa
     met: Counter[str] = Counter()
     for number in range(300):
         met += exchange(tmp_path / str(number), seed % 2**32 + number)
-    assert met["joined"] > 300 and met["erasure_not_obeyed"], met
+    assert met["joined"] > 300 and met["erasure_not_obeyed"] and met["marked"], met
