@@ -198,7 +198,7 @@ def _range(ref: bytes | str) -> tuple[bytes, str]:
 
 def _nodes(tables: TableReads, ref: bytes | str, seq: int) -> Iterator[tuple[int, bytes]]:
     prefix, digits = _range(ref)
-    if len(prefix) == ids.LINEAGE_BYTES:
+    if len(prefix) == ids.LINEAGE_BYTES and prefix.hex() == digits:  # One digit more is no lineage.
         node = tables.node_of(prefix)
         if node is not None and tables.node(node).created <= seq:
             yield node, prefix

@@ -135,3 +135,19 @@ def test_a_name_of_several_lines_or_with_controls_is_refused_and_its_place_is_na
             db.revise(ok, name="b\r")
         with pytest.raises(worlddb.InvalidText, match="line end"):
             db.alias(ok, "b\u2029c")
+
+
+@pytest.mark.parametrize("more", ["f", "0", "ff"])
+def test_an_id_with_a_digit_too_many_is_nobodys(db: worlddb.Database, more: str) -> None:
+    """Of 33 digits the last was not looked at, and what the others named was retired."""
+    ref = db.create("Note", "n", content="one").ref
+    for change in (db.retire, lambda each: db.revise(each, content="two"), lambda each: db.erase(each, reason="r")):
+        with pytest.raises(worlddb.UnknownReference):
+            change(ref + more)
+    with pytest.raises(worlddb.UnknownReference):
+        db.view().get(ref + more)
+    memory = worlddb.memory(db, user="ana")
+    with pytest.raises(worlddb.WorldDBError):
+        memory.forget(memory.add("Ana drinks tea").ids[0] + more)
+    world = db.view().get(ref)
+    assert world is not None and world.content == "one"
