@@ -638,6 +638,7 @@ def _amended(session: Session, given: tool_arguments.Amend, call: Call) -> tool_
             expires_at=None if is_over else old.expires_at,
             labels=old.labels,
             pinned=old.pinned,
+            properties=old.properties or None,
         )
         for scope in others:
             tx.link(scope, "contains", made, valid_from=since)

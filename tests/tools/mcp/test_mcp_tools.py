@@ -125,6 +125,21 @@ def test_an_amended_memory_keeps_its_past(db: worlddb.Database) -> None:
     assert history["complete"] and history["versions"][1]["why"] == "she moved"
 
 
+def test_an_amended_memory_keeps_its_marks_and_properties(db: worlddb.Database) -> None:
+    """Its properties were dropped without a word, and nothing that asked by them found it any more."""
+    desk, marks = Session(db), {"labels": ["home"], "pinned": True, "properties": {"priority": 2}}
+    old = call(desk, "memory_write", text="The code is 1.", user_id="ada", about=["Door"], **marks)
+    new = call(desk, "memory_amend", id=old["id"], text="The code is 2.")
+    world = db.view().get(new["id"])
+    assert world is not None and (world.labels, world.pinned, world.properties) == (("home",), True, {"priority": 2})
+    for asked in ({"properties": {"priority": 2}}, {"label": "home"}, {"about": "Door"}):
+        assert texts(call(desk, "memory_recall", query="code", user_id="ada", **asked)) == ["The code is 2."]
+    memory = worlddb.memory(db, user="ada")
+    memory.correct(new["id"], "The code is 3.")
+    db.revise(new["id"], content="The code is 4.")
+    assert [hit.content for hit in memory.recall("code", properties={"priority": 2})] == ["The code is 4."]
+
+
 def test_the_server_says_who_wrote_and_by_which_way_and_arguments_cannot(db: worlddb.Database) -> None:
     desk = Session(db)
     old = call(desk, "memory_write", text="one", user_id="ada")
