@@ -185,7 +185,7 @@ def memory(
         InputError: a name is blank, or an option is given for a store that is open.
     """
     for name, value in (("user", user), ("agent", agent), ("session", session)):
-        if value is not None and not limits.checked_text(value, name, limits.MAX_AUTHOR_BYTES).strip():
+        if value is not None and not limits.checked_text(value, name, limits.MAX_AUTHOR_BYTES, nul=False).strip():
             raise errors.InputError(f"{name} is blank", "Give a name, the same at each start, or leave it out")
     if user is not None or agent is not None:
         check_scope_name(cast(str, agent if user is None else user), "agent" if user is None else "user")

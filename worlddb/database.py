@@ -207,7 +207,7 @@ class Database(WriteCalls):
         record_accesses: bool = False,
     ) -> None:
         self.path, self._clock = folder, clock
-        self.author = limits.checked_text(author, "author", limits.MAX_AUTHOR_BYTES, empty=False)
+        self.author = limits.checked_text(author, "author", limits.MAX_AUTHOR_BYTES, empty=False, nul=False)
         resolving = Resolving(resolver)
         self._models = models_of(embedder)
         self._env = open_environment(folder, author=author, create=create, timeout_seconds=timeout_seconds)
@@ -310,7 +310,7 @@ class Database(WriteCalls):
         which there is no room raises :class:`PlanLimit` and changes nothing.
         """
         other = copy(self)
-        other.author = limits.checked_text(author, "author", limits.MAX_AUTHOR_BYTES, empty=False)
+        other.author = limits.checked_text(author, "author", limits.MAX_AUTHOR_BYTES, empty=False, nul=False)
         # Writes that share a transaction are those of one writer, so each author has a queue of its own.
         group = self._writer_without_models().group
         room = None

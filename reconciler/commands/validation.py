@@ -33,7 +33,8 @@ def check(commands: Sequence[cmd.Command]) -> None:
     for position, command in enumerate(commands):
         try:
             if command.why != "":
-                limits.checked_text(command.why, "why", limits.MAX_REASON_BYTES)
+                what = "reason" if isinstance(command, cmd.Erase | cmd.EraseLiteral) else "why"
+                limits.checked_text(command.why, what, limits.MAX_REASON_BYTES, nul=False)
             _CHECKS[type(command)](command)
         except errors.InputError as error:
             error.details.setdefault("command", position)
@@ -332,7 +333,7 @@ def _erase(command: cmd.Erase) -> None:
         raise errors.InputError(
             "A pending reference was given to erase", "Nothing made in the same batch can be erased in it"
         )
-    limits.checked_text(command.why, "reason", limits.MAX_REASON_BYTES, empty=False)
+    limits.checked_text(command.why, "reason", limits.MAX_REASON_BYTES, empty=False, nul=False)
     for what in ("turns", "everywhere", "forbid", "derived"):
         limits.checked_flag(getattr(command, what), what)
     if command.members is not None:
@@ -347,7 +348,7 @@ def _erase_literal(command: cmd.EraseLiteral) -> None:
     if not (isinstance(literal, str) and literal.startswith('"')):
         raise errors.InputError("What is to be erased is no literal", 'Give a Literal, or its text such as "tea"@en')
     limits.checked_flag(command.everywhere, "everywhere")
-    limits.checked_text(command.why, "reason", limits.MAX_REASON_BYTES, empty=False)
+    limits.checked_text(command.why, "reason", limits.MAX_REASON_BYTES, empty=False, nul=False)
 
 
 def _decision(command: cmd.Accept | cmd.Reject | cmd.Undo) -> None:
@@ -664,12 +665,27 @@ def _source(source: dict[str, Any], what: str = "source") -> None:
     if type(source) is dict and not source:
         return
     _record(source, what)
+    _no_nul(source, what)
     field = next((each for each in source if each == IMPORTED or each.startswith(f"{IMPORTED}.")), None)
     if field is not None:
         raise errors.InputError(
             f"{what} has the field {field[:80]!r}, in which imports of bundles say where a text came from",
             "Leave it out, or give the field another name",
         )
+
+
+def _no_nul(value: Any, place: str) -> None:
+    """See that no text in a record that was checked has a NUL."""
+    if isinstance(value, str):
+        if "\0" in value:
+            _plain(value, place, limits.MAX_RECORD_BYTES)
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            _no_nul(name, f"a key of {place}")
+            _no_nul(inner, f"{place}.{name}")
+    elif isinstance(value, list | tuple):
+        for position, inner in enumerate(value):
+            _no_nul(inner, f"{place}[{position}]")
 
 
 def _times(begins: object, ends: object) -> None:

@@ -151,3 +151,25 @@ def test_an_id_with_a_digit_too_many_is_nobodys(db: worlddb.Database, more: str)
         memory.forget(memory.add("Ana drinks tea").ids[0] + more)
     world = db.view().get(ref)
     assert world is not None and world.content == "one"
+
+
+@pytest.mark.parametrize(
+    ("given", "where"),
+    [
+        ({"why": "a\0b"}, "why has a NUL at character 1"),
+        ({"source": {"k": [{"in": "\0"}]}}, r"source\.k\[0\]\.in has a NUL at character 0"),
+        ({"source": {"k\0": 1}}, "a key of source has a NUL at character 1"),
+    ],
+)
+def test_a_nul_in_a_reason_or_a_source_is_refused_and_its_place_is_named(
+    db: worlddb.Database, given: dict[str, Any], where: str
+) -> None:
+    memory = worlddb.memory(db, user="ana")
+    with pytest.raises(worlddb.InvalidText, match=where):
+        memory.add("Ana drinks tea", **given)
+    note = db.create("Note", "n", content="one").ref
+    with pytest.raises(worlddb.InvalidText, match="reason has a NUL"):
+        db.erase(note, reason="a\0b")
+    for name in ("user", "agent", "session"):
+        with pytest.raises(worlddb.InvalidText, match=f"{name} has a NUL"):
+            worlddb.memory(db, **{"user": "ana"} | {name: "a\0b"})  # type: ignore[arg-type]

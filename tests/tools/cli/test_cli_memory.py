@@ -98,6 +98,7 @@ def test_every_read_takes_a_user_and_shows_nothing_of_another(run: Here) -> None
         (["remember", " "], "blank"),
         (["remember", "It rains.", "--since", "yesterday"], "since"),
         (["remember", "It rains.", "--source", "mail"], "--source 'mail' names no value"),
+        (["remember", "It rains.", "--source", "a=1", "--source", "a=2"], "--source names 'a' twice"),
         (["remember", "It rains.", "--replaces", "nothing"], "nothing"),
         (["remember", "It rains.", "--type", "Scope"], "cannot be a Scope"),
         (["remember", "It rains.", "--ttl", "abc"], "--ttl: 'abc' is not a number of seconds; write an hour as 3600"),

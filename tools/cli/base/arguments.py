@@ -410,10 +410,12 @@ def fields(given: Sequence[str] | None) -> dict[str, str] | None:
     """Return what ``--source FIELD=VALUE`` named; None if it was not given.
 
     Raises:
-        InputError: one of them names no field, or no value.
+        InputError: one of them names no field, or no value, or a field is named twice.
     """
     parts = [each.partition("=") for each in given or ()]
-    for name, equals, _ in parts:
+    for at, (name, equals, _) in enumerate(parts):
+        if any(name == other for other, _, _ in parts[:at]):
+            raise InputError(f"--source names {name!r:.80} twice", "Give each field one value")
         if not (name and equals):
             raise InputError(f"--source {name!r:.80} names no value", "Give FIELD=VALUE, such as session=24")
     return {name: value for name, _, value in parts} if parts else None
