@@ -1041,7 +1041,7 @@ def test_an_end_before_a_start_that_nobody_gave_is_told_by_the_memorys_own_start
             call()
     with pytest.raises(worlddb.InvalidInterval, match="Swap the two"):
         mem.forget(said, since="2026-01-30", until="2026-01-20")
-    assert mem.forget(said, since="2026-01-10", until="2026-01-20")
+    assert mem.forget(said, since="2026-01-10", until="2026-01-20").ids == (said.id,)
 
 
 def test_a_person_is_no_memory_to_forget_correct_or_replace(mem: worlddb.Memory) -> None:
