@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import anyio
 import httpx
@@ -227,3 +228,75 @@ def test_a_client_writes_to_no_entry_inside_of_somebodys_world(remote: Client) -
     assert {each.name for each in remote.members("lena").worlds} == {"", "Ivo"} and told.receipt.outcome == "committed"
     with pytest.raises(worlddb.InputError, match="the name of the whole store"):
         remote.remember("root", "I am a user.")
+
+
+def _nothing_is_sent(request: httpx.Request) -> httpx.Response:
+    raise AssertionError(f"{request.url} was asked")
+
+
+SENT_NOTHING = httpx.MockTransport(_nothing_is_sent)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda it: it.create("T", "x", idempotency_key="a\nb"), r"idempotency_key is 'a\\nb'.* header"),
+        (lambda it: it.create("T", "x", idempotency_key="\u00e9"), "idempotency_key is '\u00e9'.* header"),
+        (lambda it: it.create("T", "x", idempotency_key=" a"), "idempotency_key is ' a'.* header"),
+        (lambda it: it.create("T", "x", idempotency_key=""), "idempotency_key is empty"),
+        (lambda it: it.revise("x", content="y", if_match="\u00e9"), "if_match is"),
+        (lambda it: it.sparql("ASK {}", format="\u00e9"), "format is"),
+        (lambda it: it.sparql(None), "query is NoneType"),
+        (lambda it: it.remember("x", "a\ud800"), r"text is not valid Unicode.*U\+D800"),
+        (lambda it: it.state("x", [("a", "b", "\ud800")]), "statements is not valid Unicode"),
+        (lambda it: it.unstate("x", [("a", "b", "\ud800")]), "statements is not valid Unicode"),
+        (lambda it: it.get("a\ud800"), "world is not valid Unicode"),
+        (lambda it: it.worlds(name="a\ud800"), "name is not valid Unicode"),
+        (lambda it: it.worlds(properties={"a": {"$gte": float("nan")}}), r"properties\.a\.\$gte is nan"),
+        (lambda it: it.create("T", "x", properties={"a": [float("inf")]}), r"properties\.a\[0\] is inf"),
+        (lambda it: it.recall("x", min_confidence=float("nan")), "min_confidence is nan"),
+        (lambda it: it.recall("x", label=[object()]), "cannot be sent"),
+        (lambda it: it.remember("", "x"), "world is empty"),
+        (lambda it: it.edge(None), "edge is NoneType"),
+        (lambda it: it.begin_import("x"), "bundle is str"),
+        (lambda it: it.worlds(name="x" * 70_000), "has no URL"),
+    ],
+)
+def test_what_cannot_be_sent_is_told_with_its_place_before_anything_is(call: Any, told: str) -> None:
+    """It was told as a server that was not reached, or by an error of Python; NaN went as null."""
+    with (
+        client.connect("http://127.0.0.1:1", transport=SENT_NOTHING) as never,
+        pytest.raises(worlddb.InputError, match=told) as failed,
+    ):
+        call(never)
+    assert failed.value.remedy
+
+
+@pytest.mark.parametrize("url", [None, "", "127.0.0.1:8767", "ftp://a.example", "http://", "http://[::1", b"http://a"])
+def test_an_address_that_is_none_is_told_with_one_that_is(url: Any) -> None:
+    for connect in (client.connect, client.connect_async):
+        with pytest.raises(worlddb.InputError, match="url is") as failed:
+            connect(url, None)
+        assert "http://" in failed.value.remedy
+
+
+@pytest.mark.parametrize("key", ["secr\u00e9t", "secret\n", "", 5])
+def test_a_key_that_no_header_can_carry_is_told_without_it(key: Any) -> None:
+    with pytest.raises(worlddb.InputError, match="key is no text that a header can carry") as failed:
+        client.connect("http://127.0.0.1:1", key)
+    assert "secr" not in str(failed.value)
+
+
+def test_a_closed_client_says_so_as_a_closed_store_does() -> None:
+    gone = client.connect("http://ana:secret@127.0.0.1:1")
+    gone.close()
+    for call in (gone.head, lambda: next(gone.follow())):
+        with pytest.raises(worlddb.StoreClosed, match=r"The client of 127\.0\.0\.1:1 was closed"):
+            call()
+    with pytest.raises(worlddb.InputError, match="timeout_seconds"):
+        client.connect("http://127.0.0.1:1", timeout_seconds=float("nan"))
+    with (
+        client.connect("http://127.0.0.1:1") as there,
+        pytest.raises(worlddb.UnavailableError, match=r"127\.0\.0\.1:1"),
+    ):
+        there.head()

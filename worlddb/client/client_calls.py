@@ -1,5 +1,6 @@
 """Every call as the request that it is, and the errors that answers are."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
@@ -9,7 +10,7 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from worlddb.client import wire_records as wire
-from worlddb.log.model import errors, times
+from worlddb.log.model import errors, limits, times
 
 
 class NotAdmitted(errors.WorldDBError):
@@ -136,6 +137,46 @@ _SPANS: Final = frozenset(("during", "overlaps"))
 _REFS: Final = frozenset(("about", "contradicts", "derived_from", "replaces", "scopes"))
 
 
+_DEPTH: Final = 2 * limits.MAX_RECORD_DEPTH
+_LARGEST: Final = limits.MAX_BUNDLE_BYTES
+_IN_A_HEADER: Final = "Give letters, digits and signs of ASCII, on one line and without blanks around them"
+
+
+def check_sent(name: str, value: Any) -> None:
+    """See that JSON and URLs have a form for all of a value.
+
+    Raises:
+        InputError: it has half of a pair, or a number that is not finite; or it is nested too deeply.
+    """
+    pending = [(name, value, 0)]
+    while pending:
+        place, each, depth = pending.pop()
+        if isinstance(each, str):
+            limits.checked_text(str(each), place, _LARGEST)
+        elif isinstance(each, float) and not math.isfinite(each):
+            raise errors.InputError(f"{place} is {each}", "Leave it out, or give a finite number")
+        elif isinstance(each, list | tuple | dict):
+            if depth > _DEPTH:
+                raise errors.LimitExceeded(f"{place} is nested too deeply", "Make it flatter")
+            inside = (*each, *each.values()) if isinstance(each, dict) else each
+            pending.extend((place, inner, depth + 1) for inner in inside)
+
+
+def checked_header(name: str, value: Any) -> str:
+    """Return what a header is to have, if one can.
+
+    Raises:
+        InvalidText: it cannot.
+    """
+    given = limits.checked_text(value, name, limits.MAX_KEY_BYTES, empty=False)
+    wrong = next((each for each in given if not (each.isascii() and each.isprintable())), None)
+    if wrong is None and given != given.strip():
+        wrong = " "
+    if wrong is not None:
+        raise errors.InvalidText(f"{name} is {errors.shown(value)}, and no header has {wrong!r} there", _IN_A_HEADER)
+    return given
+
+
 def _plain(name: str, value: Any) -> Any:
     if name in _TIMES and value != _NEVER:
         return times.format_time(times.parse_time(value, name))
@@ -147,6 +188,8 @@ def _plain(name: str, value: Any) -> Any:
         return [getattr(value, "ref", value)]
     if isinstance(value, timedelta):
         return value.total_seconds()
+    if isinstance(value, dict):
+        limits.checked_record(value, name)
     return getattr(value, "ref", value)
 
 
@@ -162,17 +205,25 @@ def _param(value: Any) -> Any:
 
 
 def _world(ref: Any) -> str:
-    return "/v1/worlds/" + quote(str(getattr(ref, "ref", ref)), safe="")
+    return _place("worlds", ref)
 
 
 def _place(name: str, ref: Any) -> str:
-    return f"/v1/{name}/" + quote(str(getattr(ref, "ref", ref)), safe="")
+    given = getattr(ref, "ref", ref)
+    given = limits.checked_text(given, name.removesuffix("s"), limits.MAX_NAME_BYTES, empty=False)
+    return f"/v1/{name}/" + quote(given, safe="")
 
 
 def _conditions(given: dict[str, Any]) -> dict[str, str]:
     """Take what are headers out of the arguments of a write, and return them."""
-    named = {"Idempotency-Key": given.pop("idempotency_key", None), "If-Match": given.pop("if_match", None)}
-    return {name: f'"{value}"' if name == "If-Match" else value for name, value in named.items() if value}
+    named = {name: given.pop(name, None) for name in ("idempotency_key", "if_match")}
+    told = {name: checked_header(name, value) for name, value in named.items() if value is not None}
+    marked = {"Idempotency-Key": told.get("idempotency_key"), "If-Match": told.get("if_match")}
+    return {name: f'"{value}"' if name == "If-Match" else value for name, value in marked.items() if value}
+
+
+def _encoded(name: str, text: Any) -> bytes:
+    return limits.checked_text(text, name, _LARGEST).encode()
 
 
 def _listed(statements: Iterable[Any]) -> dict[str, Any]:
@@ -336,8 +387,9 @@ class Calls(ABC):
     def sparql(self, query: str, *, world: Any = None, format: str = "", **asked: Any) -> Any:
         """The :class:`SparqlBytes` of what a query in SPARQL answers, in a ``format`` that is a media type."""
         path = "/v1/sparql" if world is None else f"{_world(world)}/sparql"
-        headers = {"Content-Type": "application/sparql-query"} | ({"Accept": format} if format else {})
-        return self._send(Request("POST", path, SparqlBytes, _params(asked), query.encode(), headers))
+        headers = {"Content-Type": "application/sparql-query"}
+        headers |= {"Accept": checked_header("format", format)} if format else {}
+        return self._send(Request("POST", path, SparqlBytes, _params(asked), _encoded("query", query), headers))
 
     def sparql_update(
         self,
@@ -352,7 +404,7 @@ class Calls(ABC):
         using = {"using-graph-uri": using_graphs, "using-named-graph-uri": using_named_graphs}
         headers = {"Content-Type": "application/sparql-update"} | _conditions({"idempotency_key": idempotency_key})
         path, asked = f"{_world(world)}/sparql", _params(using)
-        return self._send(Request("POST", path, wire.Receipt, asked, update.encode(), headers))
+        return self._send(Request("POST", path, wire.Receipt, asked, _encoded("update", update), headers))
 
     def fork(self, world: Any, name: str | None = None, **said: Any) -> Any:
         """Let a world go on a second time; returns a receipt, whose ``ref`` is the fork."""
@@ -424,6 +476,8 @@ class Calls(ABC):
 
     def begin_import(self, bundle: bytes, **asked: Any) -> Any:
         """Begin to take in a bundle; returns a job."""
+        if not isinstance(bundle, bytes):
+            raise errors.InputError(f"bundle is {type(bundle).__name__}, not bytes", "Give the bytes of its file")
         return self._send(Request("POST", "/v1/bundles/import", wire.Job, _params(asked), bundle))
 
     def job(self, job: Any) -> Any:

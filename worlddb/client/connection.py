@@ -2,14 +2,14 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, Final, Self
 
 import msgspec
 
 from worlddb.client import wire_records as wire
-from worlddb.client.client_calls import Calls, Request, SparqlBytes, error_of, of_problem
-from worlddb.log.model import errors
+from worlddb.client.client_calls import Calls, Request, SparqlBytes, check_sent, checked_header, error_of, of_problem
+from worlddb.log.model import errors, limits
 
 try:
     import httpx
@@ -24,29 +24,68 @@ def connect(url: str, key: str | None = None, *, timeout_seconds: float = TIMEOU
     """Return a client of the server at a URL; ``options`` are those of ``httpx.Client``.
 
     No request is made yet. Close it, or use it in a ``with`` block.
+
+    Raises:
+        InputError: the URL is none of HTTP, no header can carry the key, or the time is no number.
     """
-    return Client(httpx.Client(base_url=url, headers=_headers(key), timeout=timeout_seconds, **options))
+    return Client(httpx.Client(**_settings(url, key, timeout_seconds), **options))
 
 
 def connect_async(
     url: str, key: str | None = None, *, timeout_seconds: float = TIMEOUT_SECONDS, **options: Any
 ) -> "AsyncClient":
     """Return a client whose calls are awaited; ``options`` are those of ``httpx.AsyncClient``."""
-    return AsyncClient(httpx.AsyncClient(base_url=url, headers=_headers(key), timeout=timeout_seconds, **options))
+    return AsyncClient(httpx.AsyncClient(**_settings(url, key, timeout_seconds), **options))
 
 
-def _headers(key: str | None) -> dict[str, str]:
-    return {} if key is None else {"Authorization": f"Bearer {key}"}
+def _settings(url: Any, key: Any, timeout_seconds: Any) -> dict[str, Any]:
+    """Return the arguments of a client of httpx, checked."""
+    why = ""
+    try:
+        parsed = httpx.URL(url)
+        if parsed.scheme not in ("http", "https") or not parsed.host:
+            why = ", which does not begin with http:// or https:// and a host"
+    except (httpx.InvalidURL, TypeError, UnicodeError) as error:
+        why = f", which is no URL: {error}"
+    if why:
+        raise errors.InputError(f"url is {errors.shown(url)}{why}", "Give it as http://127.0.0.1:8767")
+    if timeout_seconds is not None:
+        limits.checked_amount(timeout_seconds, "timeout_seconds")
+    return {"base_url": url, "headers": _headers(key), "timeout": timeout_seconds}
 
 
-def _sent(request: Request) -> dict[str, Any]:
-    """Return a request as httpx takes it."""
+def _headers(key: Any) -> dict[str, str]:
+    if key is None:
+        return {}
+    try:
+        return {"Authorization": f"Bearer {checked_header('key', key)}"}
+    except errors.InputError:  # Which shows what it is about, and a key is a secret.
+        raise errors.InputError(
+            "key is no text that a header can carry", "Give the key as it was made, without a line end"
+        ) from None
+
+
+def _sent(http: httpx.Client | httpx.AsyncClient, request: Request) -> dict[str, Any]:
+    """Return a request as httpx takes it.
+
+    Raises:
+        StoreClosed: the client was closed.
+        InputError: something in it cannot be sent.
+    """
+    if http.is_closed:
+        raise errors.StoreClosed(f"The client of {_address(http)} was closed", "Connect again")
+    for part in (request.params, request.body):
+        for name, value in part.items() if isinstance(part, Mapping) else ():
+            check_sent(name, value)
     told: dict[str, Any] = {"params": dict(request.params), "headers": dict(request.headers)}
     if isinstance(request.body, bytes):
         told["content"] = request.body
         told["headers"].setdefault("Content-Type", "application/octet-stream")
     elif request.body is not None:
-        told["content"] = msgspec.json.encode(request.body)
+        try:
+            told["content"] = msgspec.json.encode(request.body)
+        except TypeError as error:
+            raise errors.InputError(f"The request cannot be sent: {error}", "Give what JSON has a form for") from None
         told["headers"]["Content-Type"] = "application/json"
     return told
 
@@ -64,8 +103,16 @@ def _answer(request: Request, response: httpx.Response) -> Any:
         raise errors.UnavailableError(f"The answer is not what it should be: {error}", "Upgrade the client") from None
 
 
-def _unreached(error: httpx.HTTPError) -> errors.UnavailableError:
-    return errors.UnavailableError(f"The server was not reached: {type(error).__name__}", "Try again")
+def _unreached(http: httpx.Client | httpx.AsyncClient, error: Exception) -> errors.WorldDBError:
+    if isinstance(error, httpx.InvalidURL):
+        return errors.InputError(f"The request has no URL: {error}", "Shorten the names and texts in it")
+    told = f"The server at {_address(http)} was not reached: {type(error).__name__}"
+    return errors.UnavailableError(told, "Try again")
+
+
+def _address(http: httpx.Client | httpx.AsyncClient) -> str:
+    """Return where the server is, without a password that the URL may have."""
+    return http.base_url.netloc.decode()
 
 
 class _Events:
@@ -88,8 +135,8 @@ class _Events:
         return None
 
 
-def _from(after: str | None) -> dict[str, str]:
-    return {} if after is None else {"after": after}
+def _followed(after: str | None) -> Request:
+    return Request("GET", "/v1/events", None, {} if after is None else {"after": after})
 
 
 class Client(Calls):
@@ -100,9 +147,9 @@ class Client(Calls):
 
     def _send(self, request: Request) -> Any:
         try:
-            response = self._http.request(request.method, request.path, **_sent(request))
-        except httpx.HTTPError as error:
-            raise _unreached(error) from None
+            response = self._http.request(request.method, request.path, **_sent(self._http, request))
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise _unreached(self._http, error) from None
         return _answer(request, response)
 
     def wait(self, job: wire.Job) -> wire.Job:
@@ -121,17 +168,17 @@ class Client(Calls):
 
     def follow(self, after: str | None = None) -> Iterator[tuple[str, wire.Entry]]:
         """Yield events of the log as they come, each with the id to go on ``after`` it; ends with the connection."""
-        read = _Events()
+        read, request = _Events(), _followed(after)
         try:
-            with self._http.stream("GET", "/v1/events", params=_from(after), timeout=None) as response:
+            with self._http.stream("GET", request.path, **_sent(self._http, request), timeout=None) as response:
                 if not response.is_success:
                     raise error_of(response.status_code, response.read())
                 for line in response.iter_lines():
                     entry = read.read(line)
                     if entry is not None:
                         yield read.last, entry
-        except httpx.HTTPError as error:
-            raise _unreached(error) from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise _unreached(self._http, error) from None
 
     def close(self) -> None:
         """Close its connections."""
@@ -152,9 +199,9 @@ class AsyncClient(Calls):
 
     async def _send(self, request: Request) -> Any:
         try:
-            response = await self._http.request(request.method, request.path, **_sent(request))
-        except httpx.HTTPError as error:
-            raise _unreached(error) from None
+            response = await self._http.request(request.method, request.path, **_sent(self._http, request))
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise _unreached(self._http, error) from None
         return _answer(request, response)
 
     async def wait(self, job: wire.Job) -> wire.Job:
@@ -168,17 +215,17 @@ class AsyncClient(Calls):
 
     async def follow(self, after: str | None = None) -> AsyncIterator[tuple[str, wire.Entry]]:
         """Yield events of the log as they come, each with the id to go on ``after`` it; ends with the connection."""
-        read = _Events()
+        read, request = _Events(), _followed(after)
         try:
-            async with self._http.stream("GET", "/v1/events", params=_from(after), timeout=None) as response:
+            async with self._http.stream("GET", request.path, **_sent(self._http, request), timeout=None) as response:
                 if not response.is_success:
                     raise error_of(response.status_code, await response.aread())
                 async for line in response.aiter_lines():
                     entry = read.read(line)
                     if entry is not None:
                         yield read.last, entry
-        except httpx.HTTPError as error:
-            raise _unreached(error) from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise _unreached(self._http, error) from None
 
     async def close(self) -> None:
         """Close its connections."""
