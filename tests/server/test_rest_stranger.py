@@ -291,3 +291,15 @@ def test_notes_and_remedies_of_members_are_requests_and_no_python(ana: Caller) -
 def test_no_note_over_rest_names_a_call_or_an_argument_of_python(code: str) -> None:
     text = problems.note_text(worlddb.Note(code, ("one", "two")))
     assert not re.search(r"=True|=False|\b(db|view)\.|\brevive=", text)
+
+
+def test_a_plus_that_became_a_blank_is_told_how_urls_have_it(ana: Caller) -> None:
+    detail, _ = told(ana, "GET", "/v1/worlds?valid=2026-06-01T01:00+02:00", 422)
+    assert "valid '2026-06-01T01:00 02:00' is not a time" in detail and "%2B" in detail
+    assert ana("GET", "/v1/worlds?valid=2026-06-01T01:00%2B02:00").status_code == 200
+
+
+def test_a_guard_tells_what_to_do_as_the_remedy() -> None:
+    for message in ("The request has two: send one", "This is none; send one"):
+        told = msgspec.json.decode(bytes(problems.guard_response(400, message).body))
+        assert told["remedy"] == "Send one" and "send one" not in told["detail"]

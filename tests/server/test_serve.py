@@ -180,3 +180,13 @@ def test_a_key_is_made_and_shown_once_and_the_server_drains(tmp_path: Path) -> N
         assert again.key == ""
         with again._replace(key=first.key).client() as client:
             assert client.get("/v1/worlds/kept").json()["ref"] == kept
+
+
+def test_a_url_with_what_is_not_ascii_is_told_how_to_write_it(server: Server) -> None:
+    address = urlsplit(server.url)
+    assert address.hostname and address.port
+    for target in ("/v1/worlds/caf\u00e9", "/v1/worlds?name=caf\u00e9"):
+        with socket.create_connection((address.hostname, address.port), PATIENCE_SECONDS) as connection:
+            connection.sendall(f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+            head, _, body = connection.makefile("rb").read().partition(b"\r\n\r\n")
+        assert b" 400 " in head and "%XX" in json.loads(body)["remedy"]

@@ -55,7 +55,9 @@ MAX_AT_ONCE: Final = 4
 """Requests of one connection that are answered in one piece, so that many in a row hold up nobody."""
 MAX_WAITING: Final = 64
 """Requests that wait on one connection for those before them."""
-_NO_HTTP: Final = "This is no HTTP request, or its head is too large"
+_NO_HTTP: Final = (
+    "This is no HTTP request, or its head is too large; in a URL, write a blank and what is not ASCII as %XX of UTF-8"
+)
 _TELL_SECONDS: Final = 60.0
 _NETWORK_PREFIX: Final = 64
 _CLOSE: Final = (b"connection", b"close")

@@ -1,5 +1,6 @@
 """Errors as RFC 9457 has them: a status, a stable code, what was wrong and what to do next."""
 
+import re
 from math import ceil
 from typing import Any, Final
 
@@ -196,5 +197,9 @@ def response(problem: Problem, **headers: Any) -> Response:
 
 
 def guard_response(status: int, message: str, **headers: Any) -> Response:
-    """Return the refusal of a guard, as :func:`worlddb.tools.mcp.http_guards.error_response` does for MCP."""
-    return response(refusal(status, message).problem, **headers)
+    """Return the refusal of a guard, as :func:`worlddb.tools.mcp.http_guards.error_response` does for MCP.
+
+    What its message says behind a colon or semicolon is the remedy.
+    """
+    detail, *remedy = re.split("[:;] ", message, maxsplit=1)
+    return response(refusal(status, detail, *(each[:1].upper() + each[1:] for each in remedy)).problem, **headers)
