@@ -204,6 +204,11 @@ def test_the_bare_name_shows_the_help_and_is_a_usage_error(run):
         (["hash", "--ingested", "99"], "There is no commit 99"),
         (["rebuild", "pictures"], "There is no projection 'pictures'"),
         (["proposals", "--status", "odd"], "odd"),
+        (["remember", "x", "--valid-from", "2026-01-01"], "Did you mean --since?"),
+        (["revise", "Sarah", "--until", "2026-01-01"], "Did you mean --valid-to?"),
+        (["recall", "x", "--seq", "3"], "Did you mean --ingested?"),
+        (["revise", "Sarah", "--valid_from", "2026-01-01"], "Did you mean --valid-from?"),
+        (["revise", "Sarah", "--contnt", "x"], "Did you mean --content?"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -65,6 +65,17 @@ _UNKNOWN_COMMAND: Final = re.compile(
 
 
 _OPTION: Final = re.compile(r"--[a-z][a-z-]+")
+_ALIKE: Final = (
+    ("--valid-from", "--since", "--at"),
+    ("--valid-to", "--until"),
+    ("--ingested", "--known", "--seq", "--as-of"),
+    ("--why", "--reason"),
+    ("--limit", "--k", "--top-k"),
+    ("--content", "--text"),
+    ("--user", "--user-id"),
+    ("--confine", "--world"),
+)
+"""Options that mean the same where a command has one of them, and what the library, REST or MCP call it."""
 
 
 class UsageError(InputError):
@@ -84,6 +95,13 @@ def _near(given: str, known: list[str]) -> list[str]:
     from difflib import get_close_matches
 
     return get_close_matches(given, known, n=1)
+
+
+def _meant(given: str, known: list[str]) -> list[str]:
+    """Return the option that means the same as one that a command has not, or else one that is spelled nearly so."""
+    named = given.replace("_", "-")
+    alike = next((names for names in _ALIKE if named in names), ())
+    return [each for each in (named, *alike) if each in known][:1] or _near(given, known)
 
 
 class Parser(argparse.ArgumentParser):
@@ -137,7 +155,7 @@ def parsed(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
         return args
     own = parser if args.command is None else args.parser
     given = unknown[0].partition("=")[0]
-    near = _near(given, _OPTION.findall(own.format_help())) if given.startswith("-") else []
+    near = _meant(given, _OPTION.findall(own.format_help())) if given.startswith("-") else []
     meant = f"Did you mean {near[0]}? " if near else ""
     what = f"There is no option {given}" if given.startswith("-") else f"{given!r:.80} is one argument too many"
     raise UsageError(what, f"{meant}See `{own.prog} --help`")
