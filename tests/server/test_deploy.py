@@ -8,8 +8,13 @@ import shlex
 from configparser import ConfigParser
 from pathlib import Path
 
+import pytest
+
+import worlddb
 from worlddb.tools.cli.base.arguments import parser_of
-from worlddb.tools.cli.server.serve_command import COMMANDS, DEFAULT_PORT
+from worlddb.tools.cli.serve import mcp_command
+from worlddb.tools.cli.server.serve_command import COMMANDS, DEFAULT_ADDRESS
+from worlddb.tools.mcp import listening
 
 DEPLOY = Path(__file__).parents[2] / "tools" / "server" / "deploy"
 
@@ -18,8 +23,29 @@ def test_the_dockerfile_starts_the_server() -> None:
     text = (DEPLOY / "Dockerfile").read_text("utf-8")
     words = [json.loads(re.findall(rf"^{name} (\[.*\])$", text, re.MULTILINE)[0]) for name in ("ENTRYPOINT", "CMD")]
     given = parser_of(COMMANDS).parse_args([*words[0][1:], *words[1]])
-    assert (given.host, given.port) == ("0.0.0.0", str(DEFAULT_PORT))
-    assert f"EXPOSE {DEFAULT_PORT}" in text and "USER worlddb" in text
+    port = listening.address_of(DEFAULT_ADDRESS).port
+    assert mcp_command.address_given(given, DEFAULT_ADDRESS) == ("0.0.0.0", port)
+    assert f"EXPOSE {port}" in text and "USER worlddb" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "host", "port"),
+    [
+        ("--http", "127.0.0.1", 8767),
+        ("--http 9000", "127.0.0.1", 9000),
+        ("--http --port 9000", "127.0.0.1", 9000),
+        ("--host ::1", "::1", 8767),
+        ("--host 0.0.0.0 --port 0", "0.0.0.0", 0),
+        ("--http [::1]:9000", "::1", 9000),
+    ],
+)
+def test_both_servers_take_an_address_in_both_forms(words: str, host: str, port: int) -> None:
+    for name, commands in (("serve", COMMANDS), ("mcp", mcp_command.COMMANDS)):
+        given = parser_of(commands).parse_args([name, *words.split()])
+        assert mcp_command.address_given(given, DEFAULT_ADDRESS) == (host, port)
+        given = parser_of(commands).parse_args([name, "--http", "127.0.0.1:80", "--port", "81"])
+        with pytest.raises(worlddb.InputError, match="names host and port"):
+            mcp_command.address_given(given, DEFAULT_ADDRESS)
 
 
 def test_the_unit_starts_the_server_and_lets_it_drain() -> None:
@@ -29,6 +55,6 @@ def test_the_unit_starts_the_server_and_lets_it_drain() -> None:
     service = unit["Service"]
     program, *words = shlex.split(service["ExecStart"])
     given = parser_of(COMMANDS).parse_args(words)
-    assert program.endswith("/worlddb") and given.host == "127.0.0.1"
+    assert program.endswith("/worlddb") and mcp_command.address_given(given, DEFAULT_ADDRESS).is_loopback
     assert Path(given.store).parent == Path("/var/lib") / service["StateDirectory"]
     assert service["KillSignal"] == "SIGTERM"

@@ -29,8 +29,6 @@ from worlddb.tools.server import (
 from worlddb.tools.server.rest import Rest, Served
 from worlddb.tools.server.route import Route
 
-DEFAULT_HOST: Final = "127.0.0.1"
-DEFAULT_PORT: Final = 8767
 SWITCH_SECONDS: Final = 0.001
 """How long a thread may hold the interpreter while the loop waits for it."""
 ROUTES: Final[tuple[Route, ...]] = (

@@ -153,17 +153,41 @@ def _arguments(parser: Parser) -> None:
     arguments.add_embedder(parser)
     arguments.add_author(parser)
     http = parser.add_argument_group("over HTTP")
-    http.add_argument(
-        "--http",
-        metavar="HOST:PORT",
-        nargs="?",
-        const=listening.DEFAULT_ADDRESS,
-        help=f"listen there (default: {listening.DEFAULT_ADDRESS}) instead of on standard input",
+    add_address(
+        http,
+        listening.DEFAULT_ADDRESS,
+        f"listen there (default: {listening.DEFAULT_ADDRESS}) instead of on standard input",
     )
     who = http.add_mutually_exclusive_group()
     add_key_file(who)
     who.add_argument("--no-keys", action="store_true", help="admit every program on this machine, without a key")
     add_web_options(http)
+
+
+def add_address(parser: _ActionsContainer, default: str, both: str) -> None:
+    """Add ``--http``, whose help is ``both``, ``--host`` and ``--port``; see :func:`address_given`."""
+    host, port = listening.address_of(default)
+    parser.add_argument("--http", metavar="HOST:PORT", nargs="?", const="", help=both)
+    parser.add_argument("--host", metavar="HOST", help=f"the address to listen at (default: {host})")
+    parser.add_argument("--port", metavar="PORT", help=f"the port (default: {port}; 0: any free one)")
+
+
+def address_given(args: Namespace, default: str) -> listening.Address:
+    """The address that the options of :func:`add_address` name.
+
+    Raises:
+        InputError: it is none, or is named in both ways.
+    """
+    if args.http and (args.host, args.port) != (None, None):
+        raise arguments.UsageError(
+            f"--http {args.http:.80} names host and port, and so does another option", "Leave out --host and --port"
+        )
+    if args.http:
+        return listening.address_of(args.http)
+    usual = listening.address_of(default)
+    host = usual.host if args.host is None else args.host
+    shown = f"[{host}]" if ":" in host else host
+    return listening.address_of(f"{shown}:{usual.port if args.port is None else args.port}")
 
 
 def add_web_options(parser: _ActionsContainer, per_second: int = access_keys.PER_SECOND) -> None:
@@ -190,7 +214,7 @@ def add_web_options(parser: _ActionsContainer, per_second: int = access_keys.PER
 
 
 def _serve(args: Namespace, out: Output) -> int:
-    if args.http is not None:
+    if (args.http, args.host, args.port) != (None, None, None):
         return _serve_http(args, out)
     given = [name for name in _HTTP_ONLY if getattr(args, name)]
     if given:
@@ -222,7 +246,7 @@ def _tools(sets: str) -> tuple[Any, ...]:
 
 
 def _serve_http(args: Namespace, out: Output) -> int:
-    address = listening.address_of(args.http)
+    address = address_given(args, listening.DEFAULT_ADDRESS)
     proxies = [listening.proxy_of(text) for text in args.trust_proxy]
     check_openness(args.no_keys, address)
     if args.world is not None and not args.no_keys:

@@ -11,20 +11,14 @@ from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Parser, arg
 from worlddb.tools.cli.serve import mcp_command
 from worlddb.tools.mcp import access_keys, listening
 
-DEFAULT_HOST: Final = "127.0.0.1"
-DEFAULT_PORT: Final = 8767
+DEFAULT_ADDRESS: Final = "127.0.0.1:8767"
 DAYS: Final = 90
 FIRST_KEY: Final = "owner"
 """The name of the key that is made where there is none."""
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument(
-        "--host", metavar="HOST", default=DEFAULT_HOST, help=f"the address to listen at (default: {DEFAULT_HOST})"
-    )
-    parser.add_argument(
-        "--port", metavar="PORT", default=str(DEFAULT_PORT), help=f"the port (default: {DEFAULT_PORT}; 0: any free one)"
-    )
+    mcp_command.add_address(parser, DEFAULT_ADDRESS, "the same as --host and --port, as `worlddb mcp` has it")
     who = parser.add_mutually_exclusive_group()
     mcp_command.add_key_file(who)
     who.add_argument("--no-keys", action="store_true", help="admit every program on this machine, without a key")
@@ -41,8 +35,7 @@ def _arguments(parser: Parser) -> None:
 
 
 def _serve(args: Namespace, out: Output) -> int:
-    shown = f"[{args.host}]" if ":" in args.host else args.host
-    address = listening.address_of(f"{shown}:{args.port}")
+    address = mcp_command.address_given(args, DEFAULT_ADDRESS)
     proxies = [listening.proxy_of(text) for text in args.trust_proxy]
     mcp_command.check_openness(args.no_keys, address)
     Thread(target=_load, name="worlddb-loading").start()
@@ -113,7 +106,7 @@ COMMANDS = (
         _arguments,
         _serve,
         (
-            ("serve", f"at http://{DEFAULT_HOST}:{DEFAULT_PORT}; the first time it makes a key, and shows it"),
+            ("serve", f"at http://{DEFAULT_ADDRESS}; the first time it makes a key, and shows it"),
             ("serve --port 9000 --no-keys", "at another port, for every program of this machine"),
         ),
     ),
