@@ -172,4 +172,4 @@ def test_a_nul_in_a_reason_or_a_source_is_refused_and_its_place_is_named(
         db.erase(note, reason="a\0b")
     for name in ("user", "agent", "session"):
         with pytest.raises(worlddb.InvalidText, match=f"{name} has a NUL"):
-            worlddb.memory(db, **{"user": "ana"} | {name: "a\0b"})  # type: ignore[arg-type]
+            worlddb.memory(db, **{"user": "ana"} | {name: "a\0b"})

@@ -292,13 +292,13 @@ def place_of(view: worlddb.View, text: str) -> str:
     inside = next((each for each in view.find(name=text, include_superseded=True) if each.ref == ref), None)
     if inside is None:  # It is no name.
         return ref
-    own = [each.ref for each in view._called_of_their_own(text, lambda _: True)]
-    if not own:
+    refs = [each.ref for each in view._called_of_their_own(text, lambda _: True)]
+    if not refs:
         raise worlddb.UnknownReference(
             f"What is called {text!r:.80} lies inside another world: {described(view, inside)}",
             "Give its reference if that is meant, or the world of a user: --user",
         )
-    return ref if ref in own else own[0]
+    return ref if ref in refs else refs[0]
 
 
 def thing_of(view: worlddb.View, text: str) -> tuple[str, list[worlddb.World]]:
