@@ -4,7 +4,7 @@ The model is asked after the turns are committed, its answer is checked before a
 is kept with its facts: what was asked once of a conversation is not asked again.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Annotated, Any, Final
 
@@ -12,7 +12,7 @@ import msgspec
 
 from worlddb.log.model import limits, times
 from worlddb.reconciler.embedding import endpoint
-from worlddb.reconciler.ingest.extraction import Extraction, Node, Relation, Turn
+from worlddb.reconciler.ingest.extraction import Extraction, Node, Relation, Turn, given_turns
 
 PROMPT: Final = """\
 You read a part of a conversation and write down what is worth remembering from it.
@@ -129,16 +129,17 @@ class EndpointExtractor(endpoint.ChatModel):
             max_tokens=max_tokens,
         )
 
-    def facts(self, turns: Sequence[Turn]) -> list[ExtractedFact]:
-        """Ask the model what is worth remembering of some turns; nothing is written.
+    def facts(self, turns: Sequence[Turn | Mapping[str, Any]]) -> list[ExtractedFact]:
+        """Ask the model what is worth remembering of some turns, given as to ``ingest``; nothing is written.
 
         Raises:
+            InputError: one of them is no turn.
             ModelUnavailable: the endpoint was not reached, did not answer in time, refused, or answered with something
                 else than facts.
         """
         return [
             msgspec.structs.replace(fact, turns=[start + place for place in fact.turns])
-            for start, part in _parts(turns)
+            for start, part in _parts(given_turns(turns))
             for fact in self._answer(self._asked(part), len(part))
         ]
 

@@ -12,14 +12,14 @@ the English words that a capital alone does not make a name.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from unicodedata import normalize
 
 from worlddb.log.model.errors import InputError, shown
 from worlddb.log.model.times import DAYS, MONTHS
-from worlddb.reconciler.ingest.extraction import Extraction, Node, Relation, Turn
+from worlddb.reconciler.ingest.extraction import Extraction, Node, Relation, Turn, given_turns
 from worlddb.reconciler.ingest.mentions import surface_forms
 from worlddb.reconciler.ingest.mentions.surface_forms import NAME, Mention
 
@@ -379,18 +379,23 @@ class EntityExtractor:
                 edges.append(Relation(source=position, type="refers_to", target=label, key=label, properties=where))
         return Extraction(nodes=list(nodes.values()), edges=edges)
 
-    def mentions(self, turns: Sequence[Turn]) -> list[tuple[surface_forms.Mention, ...]]:
-        """What each turn mentions, in the order of its text."""
+    def mentions(self, turns: Sequence[Turn | Mapping[str, Any]]) -> list[tuple[surface_forms.Mention, ...]]:
+        """What each turn mentions, in the order of its text; turns are given as to ``ingest``.
+
+        Raises:
+            InputError: one of them is no turn.
+        """
         found: list[list[surface_forms.Mention]] = []
         masked: list[str] = []
-        for turn in turns:
+        given = given_turns(turns)
+        for turn in given:
             own, rest = _by_form(turn.text)
             found.append([mention for mention in own if mention.kind in self._kinds])
             masked.append(rest)
         if surface_forms.NAME in self._kinds:
             said = [sentences(text) for text in masked]
-            used = usage(said, dict.fromkeys(turn.speaker for turn in turns))
-            for own, turn, text in zip(found, turns, said, strict=True):
+            used = usage(said, dict.fromkeys(turn.speaker for turn in given))
+            for own, turn, text in zip(found, given, said, strict=True):
                 own.extend(names_in(turn.text, text, used))
         return [tuple(sorted((each for each in own if _is_short(each)), key=_place)) for own in found]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from time import process_time
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -176,6 +177,13 @@ def test_only_the_kinds_that_are_asked_for_are_found() -> None:
         (found,) = EntityExtractor(kinds=[kind]).mentions([turn])
         assert {mention.kind for mention in found} == {kind}
     assert EntityExtractor(kinds=()).mentions([turn]) == [()]
+
+
+def test_turns_are_given_as_to_ingest_and_what_is_none_is_told_with_its_place() -> None:
+    said: dict[str, Any] = {"speaker": "Teo", "text": "I like New York."}
+    assert FIND.mentions([said]) == FIND.mentions([Turn(**said)]) != [()]
+    with pytest.raises(InputError, match=r"turns\[1\] cannot be made of 7"):
+        FIND.mentions([said, 7])  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize("kinds", ["name", ["name", "colour"], [3], None, 5])

@@ -182,7 +182,7 @@ def test_long_conversations_are_asked_about_in_parts_that_stay_when_they_grow(se
 
 
 def test_facts_may_be_looked_at_before_anything_is_written(server: Scripted, db: Database) -> None:
-    found = server.extractor().facts([worlddb.Turn(text=each["text"], speaker=each["speaker"]) for each in SAID])
+    found = server.extractor().facts([{"text": each["text"], "speaker": each["speaker"]} for each in SAID])
     assert [(each.text, each.about, each.turns) for each in found] == [("Ana lives in Porto.", ["Ana"], [0])]
     assert not texts(db, "Turn")
 
