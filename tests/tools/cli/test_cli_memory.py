@@ -63,7 +63,10 @@ def test_a_bare_name_is_no_answer_and_a_tag_finds_what_it_stands_for(run: Here) 
     assert [hit["content"] for hit in run.json("recall", "Ana", "--tag", "told")["hits"]] == ["Ana lives in Lisbon."]
     run.json("retire", home)
     alone = run("recall", "Ana", "--user", "ana").out
-    assert "Nothing in this view answers that" in alone and "only a name: ana (" in alone
+    assert alone.startswith("Nothing in user:ana (") and "only a name: ana (" in alone
+    entry = run.json("show", "ana")["ref"]
+    for option in ("--world", "--scope", "--confine"):
+        assert run("recall", "Porto", option, entry).out.startswith(f"Nothing in ana ({entry[:12]}) answers that.")
 
 
 def test_what_is_replaced_or_contradicted_or_concluded_is_linked(run: Here) -> None:

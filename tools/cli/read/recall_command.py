@@ -212,6 +212,8 @@ class _Answered(NamedTuple):
     view: View
     found: Recall
     named: list[Hit]
+    worlds: tuple[str, ...]
+    """Inside which worlds it was looked; empty for all of the store."""
     absence: Absence | None = None
 
 
@@ -263,9 +265,11 @@ def _answered(db: Database, args: base.Namespace, question: str) -> _Answered:
 
         found, view = joined(answers, args.limit), db.view(seq=view.seq, valid=view.valid)
         found = structs.replace(found, hits=tuple(contradicted(view, views, found.hits)))
+    whole = tuple(filter(None, (each.world for each in views)))
+    inside = (asked["world"],) if asked["world"] else tuple(asked["scopes"] or whole)
     if args.why_not is None:
-        return _Answered(view, found, named)
-    return _Answered(view, found, named, view.why_not(stores.world_of(view, args.why_not), question, **asked))
+        return _Answered(view, found, named, inside)
+    return _Answered(view, found, named, inside, view.why_not(stores.world_of(view, args.why_not), question, **asked))
 
 
 def _ask(view: View, question: str, asked: dict[str, Any], k: int) -> Recall:
@@ -280,7 +284,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
         arguments.check_place(args.receipt)
         arguments.refuse_existing(args.receipt, overwrite=False)
     with stores.existing(args) as db:
-        view, found, named, absence = _answered(db, args, question := arguments.question(args.text))
+        view, found, named, worlds, absence = _answered(db, args, question := arguments.question(args.text))
         if found.receipt is not None:
             from worlddb import recall_receipt_text
 
@@ -302,7 +306,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
                 beside = [(f"  beside {wire.short(path.of)}", "dim")] if path.of else []
                 page.line(("path: ", "title"), wire.one_line(path.context, 400), *beside)
             if not found.hits:
-                page.line("Nothing in this view answers that." if is_asked else "Nothing was asked.")
+                page.line(_nothing(view, worlds) if is_asked else "Nothing was asked.")
                 for hint in stores.why_empty(view) if is_asked else ():
                     out.hint(hint)
             for hit in named[:_NAMED] if args.explain or not found.hits else ():
@@ -343,6 +347,12 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
         }
         out.answer(document, write)
     return base.DONE
+
+
+def _nothing(view: View, worlds: tuple[str, ...]) -> str:
+    """Say that nothing was found, and inside which worlds it was looked."""
+    named = (f"{wire.one_line(stores.name_of(view, ref), 80)} ({wire.short(ref)})" for ref in worlds)
+    return f"Nothing in {', '.join(named) or 'this view'} answers that."
 
 
 def _left_out(view: View, refs: tuple[str, ...]) -> str:
