@@ -259,6 +259,13 @@ SENT_NOTHING = httpx.MockTransport(_nothing_is_sent)
         (lambda it: it.remember("", "x"), "world is empty"),
         (lambda it: it.edge(None), "edge is NoneType"),
         (lambda it: it.begin_import("x"), "bundle is str"),
+        (lambda it: it.worlds(during="2026-01-01"), "during is '2026-01-01', not two times"),
+        (lambda it: it.worlds(during=5), "during is 5, not two times"),
+        (lambda it: it.worlds(label=[b"x"]), "label has b'x', which no URL can"),
+        (lambda it: it.worlds(limit=object()), "limit has <object"),
+        (lambda it: it.state("x", 5), "statements is 5"),
+        (lambda it: it.unstate("x", [5]), r"statements is \[5\]"),
+        (lambda it: it.erasure_receipt("\ud800"), "seq is str"),
         (lambda it: it.worlds(name="x" * 70_000), "has no URL"),
     ],
 )

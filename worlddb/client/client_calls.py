@@ -181,6 +181,8 @@ def _plain(name: str, value: Any) -> Any:
     if name in _TIMES and value != _NEVER:
         return times.format_time(times.parse_time(value, name))
     if name in _SPANS:
+        if not isinstance(value, list | tuple):
+            raise errors.InputError(f"{name} is {errors.shown(value)}, not two times", "Give a list of two times")
         return [times.format_time(times.parse_time(each, name)) for each in value]
     if name in _REFS and isinstance(value, list | tuple):
         return [getattr(each, "ref", each) for each in value]
@@ -195,12 +197,15 @@ def _plain(name: str, value: Any) -> Any:
 
 def _params(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters as URLs have them."""
-    return {name: _param(value) for name, value in _kept(values).items()}
+    return {name: _param(name, value) for name, value in _kept(values).items()}
 
 
-def _param(value: Any) -> Any:
+def _param(name: str, value: Any) -> Any:
     if isinstance(value, dict):
         return msgspec.json.encode(value).decode()
+    for each in value if isinstance(value, list | tuple) else (value,):
+        if not isinstance(each, str | int | float):
+            raise errors.InputError(f"{name} has {errors.shown(each)}, which no URL can", "Give text or a number")
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else value
 
 
@@ -228,7 +233,11 @@ def _encoded(name: str, text: Any) -> bytes:
 
 def _listed(statements: Iterable[Any]) -> dict[str, Any]:
     """Return statements as the body that has them, with their terms in N-Triples."""
-    return {"statements": [[None if term is None else str(term) for term in each] for each in statements]}
+    try:
+        return {"statements": [[None if term is None else str(term) for term in each] for each in statements]}
+    except (TypeError, RecursionError):
+        remedy = "Give a list of (subject, predicate, object) or (subject, predicate, object, graph)"
+        raise errors.InputError(f"statements is {errors.shown(statements)}", remedy) from None
 
 
 def _terms(asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -454,7 +463,8 @@ class Calls(ABC):
 
     def erasure_receipt(self, seq: int) -> Any:
         """The receipt of the erasure in a commit."""
-        return self._read(f"/v1/erasures/{seq}", wire.ErasureReceipt, {})
+        number = limits.checked_number(seq, "seq", 0, limits.HIGHEST_SEQ)
+        return self._read(f"/v1/erasures/{number}", wire.ErasureReceipt, {})
 
     def usage(self, key: str | None = None, **asked: Any) -> Any:
         """What the key asked for, or for an admin of the store every key: ``since``, ``until``, ``by``."""
