@@ -151,12 +151,15 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
         known = {world.ref: world for world in itertools.chain(self.pinned, *self.kinds.values())}
 
         def told(world: records.World) -> str:
-            return f"- {_line(world)}{_beside(world, known, self.later)}"
+            return f"- {_line(world, world.ref)}{_beside(world, known, self.later)}"
 
         if self.pinned:
             lines += ["Pinned:", *map(told, self.pinned)]
         for kind, worlds in self.kinds.items():
             lines += [f"{one_line(kind)}:", *map(told, worlds)]
+        if self.left:
+            enough = self.left + max(map(len, self.kinds.values()))
+            lines.append(f"Left out: the oldest, {self.left:,} in all; ask with a limit of {enough} to see every one")
         if self.people:
             lines.append(
                 "Mentioned: " + ", ".join(f"{one_line(name)} ({count})" for name, count in self.people.items())
@@ -1220,7 +1223,8 @@ def prompt_text(
 ) -> str:
     """Return what a recall found as a text for a prompt; what is pinned comes first. See :meth:`Memory.context`.
 
-    What began at one time stands as it was written: ``in_log_order`` puts references in that order.
+    What a memory said at other times that were asked for is a line of its own. What began at one time stands as it was
+    written: ``in_log_order`` puts references in that order.
     """
     shown: dict[str, tuple[tuple[int, int, int, int], str]] = {}
     known = {hit.ref: hit for hit in found.hits}
@@ -1228,12 +1232,14 @@ def prompt_text(
     hits: list[records.World | records.Hit] = [*pinned, *found.hits]
     places = {ref: place for place, ref in enumerate(in_log_order([hit.ref for hit in hits]))}
     for hit in hits:
-        said = one_line(hit.content or hit.name)
-        line = f"- {_line(hit)}"
-        line += _beside(hit, known, later)
-        text = "\n".join([*(each for _, each in sorted(shown.values())), line])
-        if said not in shown and tokens(text) <= max_tokens:
-            shown[said] = (0 if hit.pinned else 1, hit.valid.start, hit.seq, places[hit.ref]), line
+        lines: list[tuple[records.World | records.Hit | records.Version, str]] = [(hit, _beside(hit, known, later))]
+        lines += ((each, "") for each in (hit.others if isinstance(hit, records.Hit) else ()) if not each.erased)
+        for each, beside in lines:
+            said = one_line(each.content or each.name)
+            line = f"- {_line(each, hit.ref)}{beside}"
+            text = "\n".join([*(told for _, told in sorted(shown.values())), line])
+            if said not in shown and tokens(text) <= max_tokens:
+                shown[said] = (0 if hit.pinned else 1, each.valid.start, each.seq, places[hit.ref]), line
     return "\n".join(line for _, line in sorted(shown.values()))
 
 
@@ -1270,11 +1276,11 @@ def _beside(
     return told + (f" (a later one says: {one_line(known[later[found.ref]].content)})" if found.ref in later else "")
 
 
-def _line(found: records.World | records.Hit) -> str:
-    """Return a memory on one line: since when it holds, the text, and where it comes from."""
+def _line(found: records.World | records.Hit | records.Version, ref: str) -> str:
+    """Return a memory, or a version of it, on one line: since when it holds, the text, and where it comes from."""
     since = times.format_time(found.valid.start)[:10]
     until = "" if found.valid.end == times.FOREVER else f" to {times.format_time(found.valid.end)[:10]}"
     named = f"{found.name}: " if found.name and found.content else found.name
     source = ", ".join(str(found.source[name]) for name in ("session", "file", "agent") if found.source.get(name))
     told = [source or found.author, *(["made of what holds no more"] if found.stale else [])]
-    return one_line(f"{since}{until}: {named}{found.content} [{'; '.join(told)}; {found.ref[:12]}]")
+    return one_line(f"{since}{until}: {named}{found.content} [{'; '.join(told)}; {ref[:12]}]")

@@ -451,6 +451,19 @@ def test_a_context_keeps_its_budget_is_in_order_and_says_each_text_once(mem: wor
         assert len(mem.context("Ana's dog", max_tokens=budget, count=lambda text: len(text.split())).split()) <= budget
 
 
+def test_a_context_shows_what_a_corrected_memory_said_before_where_that_is_asked(mem: worlddb.Memory) -> None:
+    home = mem.add("Ana lives in Lisbon.", since="2020-01-01")
+    mem.correct(home, "Ana lives in Oslo.", since="2026-10-20")
+    for question in ("where did Ana use to live?", "where did Ana live before October 20 2026?"):
+        lines = mem.context(question).splitlines()
+        assert [line.split(" [")[0] for line in lines] == [
+            "- 2020-01-01 to 2026-10-20: Ana lives in Lisbon.",
+            "- 2026-10-20: Ana lives in Oslo.",
+        ]
+        assert all(home.id[:12] in line for line in lines)
+    assert "Lisbon" not in mem.context("where does Ana live?")
+
+
 def test_a_profile_lists_what_holds_by_type_newest_first(mem: worlddb.Memory) -> None:
     gone = mem.add("Ana likes coffee.", type="Preference", about="Ana", since="2020-01-01")
     for year in (2021, 2023, 2022):
@@ -460,6 +473,8 @@ def test_a_profile_lists_what_holds_by_type_newest_first(mem: worlddb.Memory) ->
     assert [world.content[-5:] for world in found.kinds["Preference"]] == ["2023.", "2022."]
     assert found.left == 1 and found.people == {"ana": 3, "tea": 3}
     assert "Ana liked tea in 2023." in str(found)
+    assert "Left out: the oldest, 1 in all; ask with a limit of 3 to see every one" in str(found).splitlines()
+    assert "Left out" not in str(mem.profile(limit=3))
     assert mem.as_of("2020-06-01").profile().kinds["Preference"][0].content == "Ana likes coffee."
 
 
