@@ -263,6 +263,11 @@ AHEAD: Final = late(
     re.I,
 )
 """In a sentence of what happened, and of nothing ahead, "on Monday" is the last one."""
+WILL: Final = late(
+    r"\bwill\b|\A\W*Will\b|\b[Ss]hall\b|\b[Ww]on['’]t\b|\bgoing\s+to\b|['’]ll\b|\bnext\b(?!\s+(?:to|door)\b)"
+)
+WAS: Final = late(r"\b(?:did|was|were|had)(?:n['’]t)?\b", re.I)
+"""In a question of the first and not of the second, "in May" is the next one."""
 SENTENCE_END: Final = late(r"[.!?;]\s")
 NAME_BEHIND: Final = late(r"\s+[A-Z][a-z]")
 BEHIND_DAY: Final = late(r",?\s+(?:of\s+)?", re.I)

@@ -27,6 +27,23 @@ _UNITS: Final = ("day", "week", "weekend", "month", "year")
 _YEAR: Final = r"(?P<year>(?:19|20)\d\d)"
 
 
+_WILL: Final = {
+    "de": r"\b(?:werde|wirst|wird|werden|werdet)\b",
+    "fr": r"\b(?:va|vas|vont|allons|allez|\w{2,}(?:era|eras|erons|eront|irez|irons|iront)|aura|auront|ira|iront)\b",
+    "es": r"\b(?:va|vas|vamos|van)\s+a\b|\b\w{2,}(?:rá|rás|rán|remos)\b",
+    "pt": r"\b(?:vai|vão|vamos)\b|\b\w{2,}(?:rá|rás|rão|remos)\b",
+    "it": r"\b\w{2,}(?:rà|rai|ranno|remo)\b",
+    "ru": r"\b(?:буду|будешь|будет|будем|будете|будут)\b",
+}
+"""The plain futures of some languages."""
+
+
+def is_ahead(question: str, language: str) -> bool:
+    """True if a question in a language asks of what is to come, by its verb."""
+    will = _WILL.get(language)
+    return will is not None and re.search(will, question, re.I) is not None
+
+
 class Phrase(NamedTuple):
     """The words of a question that name a time, by their characters, and the English for them.
 

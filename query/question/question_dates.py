@@ -536,8 +536,10 @@ _SENTENCE: Final = 160
 class _Reader:
     """A question as it is read from left to right, and what has been read of it."""
 
-    def __init__(self, question: str, asked: int) -> None:
+    def __init__(self, question: str, asked: int, *, is_ahead: bool = False) -> None:
         self.question = question
+        self.is_ahead = is_ahead or (english.WILL.search(question) is not None and english.WAS.search(question) is None)
+        """True if the question asks of what is to come, by its verbs."""
         self.asked = asked
         self.now = _EPOCH + asked * _MICROSECOND
         self.read: list[tuple[Piece, Time]] = []
@@ -696,6 +698,8 @@ class _Reader:
             cycle = _ONCE if is_dated or dated.get("which") else each.cycle
             try:
                 stretch = each.resolve(match, now)
+                if self.is_ahead and cycle == _YEAR_LONG and stretch[1] <= now:
+                    stretch = each.resolve(match, now + _YEAR_LONG)
             except (OverflowError, ValueError):
                 return _Point(match.end(), None)
             is_this = each.resolve is _calendar and dated["which"].lower() == "this"
@@ -764,15 +768,17 @@ def parse_times(question: str, asked: int) -> Times:
     from worlddb.query.question import foreign_times
 
     named = foreign_times.phrases(question, language)
-    return _translated(question, named, asked) if named else _parsed(question, asked)
+    if not named:
+        return _parsed(question, asked)
+    return _translated(question, named, asked, is_ahead=foreign_times.is_ahead(question, language))
 
 
-def _translated(question: str, named: Sequence[foreign_times.Phrase], asked: int) -> Times:
+def _translated(question: str, named: Sequence[foreign_times.Phrase], asked: int, *, is_ahead: bool) -> Times:
     """The times by the English of the phrases that name them, with the words of the question."""
     letters, read, listed = list(question), list[Time](), list[str]()
     for start, end, english_words in named:
         words = " ".join(question[start:end].split())
-        found = _parsed(english_words, asked) if english_words else None
+        found = _parsed(english_words, asked, is_ahead=is_ahead) if english_words else None
         if found is None or not found.read:
             listed.append(words[:_LONGEST])
             continue
@@ -787,9 +793,9 @@ def _translated(question: str, named: Sequence[foreign_times.Phrase], asked: int
     return Times(spans, tuple(listed[:MAX_LISTED]), rest, kept, max(0, len(listed) - MAX_LISTED))
 
 
-def _parsed(question: str, asked: int) -> Times:
+def _parsed(question: str, asked: int, *, is_ahead: bool = False) -> Times:
     """The times of a question in English."""
-    reader = _Reader(question, asked)
+    reader = _Reader(question, asked, is_ahead=is_ahead)
     words = reader.scan()
     understood, rest = Covered(question), question
     for piece in reader.passed:

@@ -315,6 +315,8 @@ _THEN_UNSHOWN: Final = (
     "the question names a past time, when not all was as it is now, which is shown: ask as of that time for what held"
     " then"
 )
+_COMING: Final = "the question names a time to come; what holds then comes first, of which this begins by then: {}{}"
+_OPEN: Final = " until forever"
 _STATISTICS: Final = (
     "term statistics are the present index's, not the view's; only an exact ranking is that of a replayed store"
 )
@@ -373,12 +375,21 @@ def _told_of(pairs: Sequence[records.Competing], note: str) -> str:
 def _told_then(hits: Sequence[records.Hit]) -> str:
     """The note of what held at the time that a question names, by its text and its dates."""
     held = [hit for hit in hits if retrieve.THEN in hit.scores]
+    return _told_with_times(held, _THEN) if held else _THEN_UNSHOWN
+
+
+def told_of_what_comes(hits: Sequence[records.Hit]) -> str:
+    """The note of what holds at a time to come that a question names, and not yet."""
+    return _told_with_times(hits, _COMING)
+
+
+def _told_with_times(hits: Sequence[records.Hit], note: str) -> str:
     told = (
-        f"{shown(' '.join(hit.content.split()))} ({_from_until(hit.valid.start, hit.valid.end)})"
-        for hit in held[:MAX_TOLD]
+        f"{shown(' '.join(hit.content.split()))} ({_from_until(hit.valid.start, hit.valid.end).removesuffix(_OPEN)})"
+        for hit in hits[:MAX_TOLD]
     )
-    left = len(held) - MAX_TOLD
-    return _THEN.format(", ".join(told), f" and {left} more" if left > 0 else "") if held else _THEN_UNSHOWN
+    left = len(hits) - MAX_TOLD
+    return note.format(", ".join(told), f" and {left} more" if left > 0 else "")
 
 
 def told_of_competing(pairs: Sequence[records.Competing]) -> str:

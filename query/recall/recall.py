@@ -74,6 +74,28 @@ def recall(window: Window, request: Request) -> records.Recall:
     return answer.nothing_asked(window.place.moment.seq) if answered is None else answered
 
 
+def with_what_comes(window: Window, request: Request, found: records.Recall) -> records.Recall:
+    """An answer in which what holds at a time to come that the question names stands first, before what holds now.
+
+    It is as it was where nothing begins by then that answers, or where others than the present are asked for.
+    """
+    now = window.place.moment.valid
+    coming = next((span.start for span in found.times if span.start > now), None)
+    is_plain = request.group is None and request.covers is None and request.choice == valid_period.Choice()
+    if coming is None or not is_plain:
+        return found
+    then = recall(window.at_valid(coming), request)
+    new = [hit for hit in then.hits if hit.valid.start > now]
+    if not new:
+        return found
+    held = {hit.ref for hit in then.hits}
+    hits = (*then.hits, *(hit for hit in found.hits if hit.ref not in held))[: request.k]
+    shown = {hit.ref for hit in hits}
+    pairs = dict.fromkeys(pair for pair in (*then.competing, *found.competing) if {pair.ref, pair.earlier} <= shown)
+    told = answer.told_of_what_comes([hit for hit in new if hit.ref in shown])
+    return msgspec.structs.replace(found, hits=hits, competing=tuple(pairs), note=answer.joined((told, found.note)))
+
+
 Compare = Callable[[visible.VisibleSnapshot, candidates.Gate, dict[int, float]], Answered]
 
 

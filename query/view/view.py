@@ -25,7 +25,7 @@ from worlddb.query.reads.window import Window
 from worlddb.query.reads.world_lookup import Wanted, find, named_node
 from worlddb.query.recall import near_claims
 from worlddb.query.recall.filters import Conditions, Filters, label_digests, tag_digest
-from worlddb.query.recall.recall import recall
+from worlddb.query.recall.recall import recall, with_what_comes
 from worlddb.query.records import records
 from worlddb.query.snapshot import provenance, valid_period, visible
 from worlddb.query.snapshot.edge_rules import Spec, edge_types
@@ -1533,7 +1533,10 @@ def _recalled(
         from worlddb.query.coverage.exchanges import covering_all
 
         request = covering_all(window, request)
-    found = _receipted(include_superseded, limited, window, request) if with_receipt else recall(window, request)
+    if with_receipt:
+        found = _receipted(include_superseded, limited, window, request)
+    else:
+        found = with_what_comes(window, request, recall(window, request))
     window.reader.told_of_hits(found)
     return found
 

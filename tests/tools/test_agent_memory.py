@@ -464,6 +464,30 @@ def test_a_context_shows_what_a_corrected_memory_said_before_where_that_is_asked
     assert "Lisbon" not in mem.context("where does Ana live?")
 
 
+@pytest.mark.parametrize("way", ["replaces", "plain", "correct"])
+def test_what_was_planned_for_a_time_to_come_that_is_named_comes_first(tmp_path: Path, way: str) -> None:
+    clock = worlddb.ManualClock(worlddb.parse_time("2026-10-31"))
+    with worlddb.memory(tmp_path / "store", user="ana", embedder=None, clock=clock) as mem:
+        lisbon = mem.add("Ana lives in Lisbon.", since="2020-01-01")
+        oslo = mem.add("Ana lives in Oslo.", since="2026-10-20", replaces=lisbon)
+        if way == "correct":
+            mem.correct(oslo, "Ana lives in Riga.", since="2026-12-01")
+        else:
+            mem.add("Ana lives in Riga.", since="2026-12-01", replaces=oslo if way == "replaces" else ())
+        for question in (
+            "where will Ana live in December?",
+            "where does Ana live on 5 December 2026?",
+            "wo wird Ana im Dezember wohnen?",
+        ):
+            found = mem.recall(question)
+            assert found.hits[0].content == "Ana lives in Riga." and "Lisbon" not in mem.context(question)
+            assert "a time to come" in found.note and "'Ana lives in Riga.' (from 2026-12-01" in found.note
+            assert "- 2026-12-01: Ana lives in Riga." in mem.context(question)
+        (past,) = mem.recall("where did Ana live in December?").times
+        assert past.start == worlddb.parse_time("2025-12-01")
+        assert mem.recall("where does Ana live?").hits[0].content == "Ana lives in Oslo."
+
+
 def test_a_profile_lists_what_holds_by_type_newest_first(mem: worlddb.Memory) -> None:
     gone = mem.add("Ana likes coffee.", type="Preference", about="Ana", since="2020-01-01")
     for year in (2021, 2023, 2022):
