@@ -118,7 +118,8 @@ class _Run:
                     enrichments.due(*asked, each, self._wanted.around, self._maker, is_free=self._is_free)
                     for each in places[start : start + SEGMENTS_AT_ONCE]
                 )
-                yield [each for each in found if each is not None]
+                due = [each for each in found if each is not None]
+            yield due  # Whoever is asked may take long: no transaction is open meanwhile.
 
     def _enrich(self, some: Sequence[enrichments.Due]) -> None:
         """Ask about some segments, and keep what was said; what was changed meanwhile is left to the next run."""
