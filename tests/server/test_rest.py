@@ -622,3 +622,57 @@ def test_the_name_of_the_root_is_no_place_to_write(tmp_path: Path) -> None:
         inside.send("POST", "/v1/worlds/dora/memories", text="Dora is me.", about=["dora"], name="dora")
         inside.send("POST", "/v1/worlds/dora/memories", text="I like tea.")
         assert len(inside.get("/v1/worlds/dora/members")["worlds"]) == 3
+
+
+def test_a_first_write_that_is_refused_makes_no_world(tmp_path: Path) -> None:
+    """It left an empty one, which its name then had."""
+    with running(tmp_path) as served:
+        ana = served.caller("ana")
+        ana("POST", "/v1/worlds/there/memories", json={"text": "One."}, headers={"Idempotency-Key": "k"})
+        before = served.db.head()
+        bad: list[dict[str, Any]] = [
+            {"valid_from": "2026-02-01", "valid_to": "2026-01-01"},
+            {"text": "a\0b"},
+            {"labels": [""]},
+            {"type": "a\nb"},
+        ]
+        for each in bad:
+            for path, named in (("memories", {"text": "x"}), ("members", {"name": "x"})):
+                if path == "members" and "text" in each:
+                    each = {"content": each["text"]}
+                assert ana("POST", f"/v1/worlds/new/{path}", json=named | each).status_code == 422, each
+        assert ana("POST", "/v1/worlds/new/statements", json={"statements": [["", "", ""]]}).status_code == 422
+        for path, body in (
+            ("memories", {"text": "Two."}),
+            ("members", {"name": "Two"}),
+            ("statements", {"statements": [["<https://a.example/a>", "<https://a.example/b>", '"c"']]}),
+        ):
+            refused = ana("POST", f"/v1/worlds/new/{path}", json=body, headers={"Idempotency-Key": "k"})
+            assert (refused.status_code, refused.json()["code"]) == (409, "idempotency_conflict"), path
+        tagged = ana("POST", "/v1/worlds/new/members", json={"name": "x"}, headers={"If-Match": "*"})
+        assert tagged.status_code == 404 and ana("GET", "/v1/worlds/new").status_code == 404
+        assert served.db.head() == before
+
+
+def test_a_world_and_its_first_write_are_one_commit_and_one_key(tmp_path: Path) -> None:
+    """Under the key of another new world the answer was for ever that its reference was unknown."""
+    with running(tmp_path) as served:
+        ana = served.caller("ana")
+        for at, (path, body) in enumerate(
+            (
+                ("memories", {"text": "Ivo is my brother.", "about": ["Ivo"]}),
+                ("members", {"name": "Two"}),
+                ("statements", {"statements": [["<https://a.example/a>", "<https://a.example/b>", '"c"']]}),
+            )
+        ):
+            seq, key = served.db.head().seq, {"Idempotency-Key": f"key {at}"}
+            sent = [ana("POST", f"/v1/worlds/one {at}/{path}", json=body, headers=key) for _ in range(2)]
+            first, again = (each.json().get("receipt", each.json()) for each in sent)
+            assert sent[0].status_code == 201 and sent[1].is_success and first["refs"] == again["refs"]
+            assert first["seq"] == again["seq"] == served.db.head().seq == seq + 1
+            other = ana("POST", f"/v1/worlds/other {at}/{path}", json=body, headers=key)
+            assert (other.status_code, other.json()["code"]) == (409, "idempotency_conflict"), path
+            assert ana("GET", f"/v1/worlds/other {at}").status_code == 404
+        ana.send("POST", "/v1/worlds/one 0/memories", text="Ivo is 40.", about=["Ivo"])
+        named = [each["name"] for each in ana.get("/v1/worlds/one 0/members")["worlds"]]
+        assert sorted(named) == ["", "", "Ivo"]

@@ -20,6 +20,7 @@ from worlddb.memory_scopes import (
     check_scope_name,
     composed,
     folded,
+    looked_at,
     notes_inside,
 )
 from worlddb.tools.mcp.access_keys import Grant
@@ -205,9 +206,12 @@ class Desk:
                 raise
             return entities[0].ref
 
-    def entry(self, tx: Any, home: str, name: str, source: dict[str, Any]) -> Any:
-        """Make the entry of a person or thing in a world at its first mention there, and resolve it."""
-        key = msgspec.json.encode(["entry", home, composed(name)]).decode()
+    def entry(self, tx: Any, at: str, home: Any, name: str, source: dict[str, Any]) -> Any:
+        """Make the entry of a person or thing in a world at its first mention there, and resolve it.
+
+        ``at`` is the reference of that world, or the name by which the same commit begins it.
+        """
+        key = msgspec.json.encode(["entry", at, composed(name)]).decode()
         within = home if self.home() is None else self.home()
         how: dict[str, Any] = {"key": key, "key_within": within, "world": home, "source": source}
         return tx.create(ENTRY, name, **how, valid_from=BEGINNING, resolve="all", anew=True, revive=True)
@@ -274,33 +278,68 @@ class Desk:
         """Return the world in which something is made that was put nowhere else; ``None`` for the root."""
         return self.grant.world
 
-    def claimed(self, name: str) -> tuple[str, list[str]]:
-        """Return the reference of a world that is written to, which is made now if it is not there, and notes on that.
+    def seen_by(self, key: str | None) -> View:
+        """Return what a write looks at: what is there, or what was when the commit under its key was decided."""
+        look = looked_at(self.db, key)
+        return look if self.home() is None else self.db.view(seq=look.seq, valid=look.valid, world=self.home())
 
-        What is called as the world of a user or agent of MCP is that.
+    def there(self, view: View, name: str) -> str | None:
+        """Return the reference of a world that is written to; ``None`` if that makes it.
 
         Raises:
             UnknownReference: it is not there, and what names it looks like a reference.
             InputError: it is the name of the root, which a user may have too.
         """
-        view = self.session.view()
         try:
-            return self.place(view, name), []
+            return self.place(view, name)
         except UnknownReference:
             if _is_reference(name):
                 raise
-        notes = [_NAMESAKES] if any(_is_called(each, name) for each in view.find(name=name, limit=_SOME)) else []
+        return None
+
+    def begin(self, tx: Any, view: View, name: str) -> Any:
+        """Make a world at the first write to it, in the commit of that; of a user or agent of MCP as that does."""
         kind, colon, who = name.partition(":")
         if colon and kind in KINDS:
             check_scope_name(who, f"The {kind}")
             scopes = Scopes(self.db, self.home())
-            with self.db.batch() as tx:
-                scopes.write_scope(tx, scopes.key(view, Label(kind, who)))
-            return str(tx.receipt.refs[0]), notes
-        key, home = f"world {normalize('NFC', name)}", self.home()
+            return scopes.write_scope(tx, scopes.key(view, Label(kind, who)))
+        key, home = _key_of(name), self.home()
         within: dict[str, Any] = {} if home is None else {"key_within": home, "world": home}
-        how: dict[str, Any] = {"key": key, "anew": True, **within}
-        return str(self.db.create(CLAIMED_TYPE, name, **how).ref), notes
+        return tx.create(CLAIMED_TYPE, name, key=key, anew=True, **within)
+
+    def namesakes(self, view: View, name: str) -> list[str]:
+        """Return the note that a name which no world of its own right has is that of others inside of such."""
+        return [_NAMESAKES] if any(_is_called(each, name) for each in view.find(name=name, limit=_SOME)) else []
+
+    def claimed(self, name: str) -> str:
+        """Return the reference of a world, which is made if it is not there; raises as :meth:`there`."""
+        view = self.session.view()
+        if (ref := self.there(view, name)) is not None:
+            return ref
+        with self.db.batch() as tx:
+            self.begin(tx, view, name)
+        tx.receipt.raise_if_refused()
+        return str(tx.receipt.refs[0])
+
+    def written_in(
+        self, name: str, call: Callable[..., Any], *, key: str | None, rests_on: Callable[[View, str], Any] | None
+    ) -> Receipt:
+        """As :meth:`written`, into a world that is made in the same commit if it is not there.
+
+        ``call`` gets the reference of the world too, and ``rests_on`` says what the write rests on; what is not there
+        yet has no hash to rest on.
+        """
+        told = self.key(key)
+        view = self.seen_by(told)
+        ref = self.there(view, name) if rests_on is None else self.place(view, name)
+        if ref is not None:
+            rested = None if rests_on is None else rests_on(self.session.view(), ref)
+            return self.written(partial(call, ref), key=key, rests_on=rested)
+        with self.db.batch(idempotency_key=told) as tx:
+            made = call(self.begin(tx, view, name), tx)
+        tx.receipt.raise_if_refused()
+        return msgspec.structs.replace(tx.receipt, requested=tx.receipt.refs[made.position : made.position + 1])
 
     def receipt(self, given: Receipt) -> dict[str, Any]:
         """Return a receipt as the client is told it: of a world, without anything from outside."""
@@ -337,6 +376,11 @@ class Desk:
                 for loss in lost
             ],
         }
+
+
+def _key_of(name: str) -> str:
+    """Return the key of the world that the first write to a name makes."""
+    return f"world {normalize('NFC', name)}"
 
 
 def _is_reference(text: str) -> bool:

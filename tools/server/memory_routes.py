@@ -65,25 +65,24 @@ def remember(desk: Desk, asked: Asked) -> Reply:
     body: types.NewMemory = asked.body
     if is_blank(body.text):
         raise InputError("text is blank", "Give one statement, understandable by itself")
-    _Memory(desk, desk.session.view(), body, None)  # Before a world is made for what is refused.
-    (home, notes), key = desk.claimed(asked.path["world"]), desk.key(asked.idempotency_key)
-    reply = looked(lambda: _remembered(desk, body, home, key))
-    return reply._replace(value=reply.value | {"notes": notes + reply.value["notes"]}) if notes else reply
+    key = desk.key(asked.idempotency_key)
+    return looked(lambda: _remembered(desk, body, asked.path["world"], key))
 
 
 class _Memory:
     """A statement that is to be remembered, with all that it names, as a view sees it.
 
     Whom or what it is about are worlds that are there, of a name first those in the world that it goes into; a name
-    that nothing has yet becomes an entry there.
+    that nothing has yet becomes an entry there. A world that is not there is made with it.
 
     Raises:
         AmbiguousReference, UnknownReference: several have a name; nothing has a reference.
         InputError: a name is blank.
     """
 
-    def __init__(self, desk: Desk, view: View, body: types.NewMemory, home: str | None) -> None:
-        self.desk, self.body, self.home = desk, body, home
+    def __init__(self, desk: Desk, view: View, body: types.NewMemory, name: str) -> None:
+        self.desk, self.view, self.body, self.name = desk, view, body, name
+        self.home = home = desk.there(view, name)
         self.about, self.new = desk.subjects(view, body.about, home)
         self.since = None if body.valid_from is None else parse_time(body.valid_from, "valid_from")
         named = {"contradicts": body.contradicts, "derived_from": body.derived_from, "supersedes": body.replaces}
@@ -96,6 +95,8 @@ class _Memory:
 
     def near(self, view: View) -> list[Near]:
         """Return what it may repeat, replace or contradict."""
+        if self.home is None:
+            return []
         how: dict[str, Any] = {"world": self.home, "since": self.since, "until": self.body.valid_to}
         return view.near(self.body.text, about=[*self.about, *self.new] or None, **how)
 
@@ -105,12 +106,12 @@ class _Memory:
         return [(kind, each.ref, f"by on_near: {each.reason}") for kind, each in found if kind]
 
 
-def _remembered(desk: Desk, body: types.NewMemory, home: str, key: str | None) -> Reply:
+def _remembered(desk: Desk, body: types.NewMemory, name: str, key: str | None) -> Reply:
     # Sent again under its key, it is looked at as it was then, and so comes to the same.
     look = looked_at(desk.db, key)
     view = look if desk.home() is None else desk.db.view(seq=look.seq, valid=look.valid, world=desk.home())
     seen = None if key is not None and desk.db.was_written(key) else look
-    given = _Memory(desk, view, body, home)
+    given = _Memory(desk, view, body, name)
     then = seen_later(desk.db, view, given.since)
     near = given.near(then)
     said = None if given.named else next(filter(None, (_said(then, each, body) for each in near)), None)
@@ -127,7 +128,8 @@ def _remembered(desk: Desk, body: types.NewMemory, home: str, key: str | None) -
     taker = place_taker(beside, body.on_near, len(body.about), body.valid_to)
     receipt, ref = _write(seen, given, given.links(beside), taker, key)
     told = desk.receipt(receipt) | {"refs": [ref]}
-    notes = told_of_later(beside, body.on_near, taker)
+    notes = desk.namesakes(view, name) if given.home is None else []
+    notes += told_of_later(beside, body.on_near, taker)
     notes += told_of_new(given.since, receipt.ingest_time, body.expires_at, pinned=body.pinned)
     shown = {"receipt": told, "near": desk.shown(near), "restated": False, "notes": notes}
     return Reply(shown, 201 if receipt.events else 200)
@@ -160,12 +162,14 @@ def _write(
     body, within = given.body, given.desk.home()
     bound: dict[str, Any] = {} if body.key is None or within is None else {"key_within": within}
     with given.desk.db.batch(idempotency_key=key, seen=look) as tx:
-        entries = [given.desk.entry(tx, str(given.home), name, body.source) for name in given.new]
+        home = given.desk.begin(tx, given.view, given.name) if given.home is None else given.home
+        at = given.name if given.home is None else given.home
+        entries = [given.desk.entry(tx, at, home, name, body.source) for name in given.new]
         made = tx.create(
             body.type,
             body.name,
             content=body.text,
-            world=given.home,
+            world=home,
             key=body.key,
             valid_from=body.valid_from,
             valid_to=body.valid_to,

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, quote
 import msgspec
 
 import worlddb
-from worlddb import ErasedStatement, InputError, Statement, UnknownReference
+from worlddb import ErasedStatement, InputError, Statement
 from worlddb.client import wire_records as wire
 from worlddb.statements import sent_statements, updating
 from worlddb.tools.mcp import answer_notes
@@ -16,7 +16,7 @@ from worlddb.tools.server import request_types as types
 from worlddb.tools.server.client_desk import Desk
 from worlddb.tools.server.problems import refusal
 from worlddb.tools.server.route import JSON, Asked, Reply, Route
-from worlddb.tools.server.world_routes import WORLD, precondition, written
+from worlddb.tools.server.world_routes import WORLD, how_into, precondition, written
 
 _STATEMENTS: Final = f"{WORLD}/statements"
 _PATTERN: Final = ("subject", "predicate", "object")
@@ -107,23 +107,12 @@ def state(desk: Desk, asked: Asked) -> Reply:
     else:
         statements = list(sent_statements.read(asked.body, asked.media_type, query.base))
         source = {}
-    ref = _home(desk, asked.path["world"], statements)
 
-    def write(target: Any, **key: Any) -> Any:
+    def write(ref: Any, target: Any, **key: Any) -> Any:
         return target.state(ref, statements, **window, source=source, **key)
 
-    rests_on = precondition(desk, asked, desk.session.view(), ref)
-    receipt = desk.written(write, key=asked.idempotency_key, rests_on=rests_on)
+    receipt = desk.written_in(asked.path["world"], write, **how_into(desk, asked))
     return written(desk, receipt, 201 if receipt.events else 200)
-
-
-def _home(desk: Desk, name: str, statements: list[Any]) -> str:
-    """Return the reference of the world that states something; it is made only if all of it can be stated."""
-    try:
-        return desk.place(desk.session.view(), name)
-    except UnknownReference:
-        sent_statements.check(statements)
-        return desk.claimed(name)[0]
 
 
 def unstate(desk: Desk, asked: Asked) -> Reply:
@@ -188,7 +177,7 @@ def _updated(desk: Desk, asked: Asked, query: types.SparqlAsked) -> Reply:
     if (query.ingested, query.valid, query.seq) != (None, None, None):
         raise InputError("An update has no moment", "Leave out ingested, valid and seq")
     world = asked.path.get("world")
-    ref = desk.home() if world is None else desk.claimed(world)[0]
+    ref = desk.home() if world is None else desk.claimed(world)
     if ref is None:
         raise InputError("An update changes one world", f"Send it to {WORLD}/sparql")
     key = desk.key(asked.idempotency_key)

@@ -1,6 +1,6 @@
 """Routes of worlds and edges: what they are, hold, say and said."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -27,6 +27,12 @@ def precondition(desk: Desk, asked: Asked, view: View, ref: str) -> tuple[View, 
     if "*" not in given and tag not in given and not (key and desk.db.was_written(key)):
         raise refusal(412, "The world has another hash by now", "Read it again, and send its new ETag")
     return view, ref
+
+
+def how_into(desk: Desk, asked: Asked) -> dict[str, Any]:
+    """Return how a world is written into that may have to be made: under which key, and resting on what."""
+    rests_on = None if asked.if_match is None else partial(precondition, desk, asked)
+    return {"key": asked.idempotency_key, "rests_on": rests_on}
 
 
 def written(desk: Desk, receipt: Any, status: int = 200, *, location: bool = False) -> Reply:
@@ -76,20 +82,23 @@ def _listed(desk: Desk, asked: Asked, within: str | None) -> Reply:
 
 def create_world(desk: Desk, asked: Asked) -> Reply:
     """Make a world."""
-    return _made(desk, asked, asked.body.world)
-
-
-def _made(desk: Desk, asked: Asked, within: str | None) -> Reply:
-    body: types.NewWorld = asked.body
+    within: str | None = asked.body.world
     home, view = desk.home(), None
     if within is not None or home is not None:  # Else nothing is looked up, and a view costs as much as a small read.
         view = desk.session.view()
         home = home if within is None else desk.ref(view, within)
-    named: dict[str, Any] = {} if home is None else {"world": home}
-    if body.key is not None and desk.home() is not None:
-        named["key_within"] = desk.home()
+    rests_on = precondition(desk, asked, view, home) if view is not None and home is not None else None
+    receipt = desk.written(partial(_making(desk, asked.body), home), key=asked.idempotency_key, rests_on=rests_on)
+    return written(desk, receipt, 201 if receipt.events else 200, location=True)
 
-    def write(target: Any, **key: Any) -> Any:
+
+def _making(desk: Desk, body: types.NewWorld) -> Callable[..., Any]:
+    """Return the write of a new world, which takes in which one; ``None`` for the root."""
+
+    def write(home: Any, target: Any, **key: Any) -> Any:
+        named: dict[str, Any] = {} if home is None else {"world": home}
+        if body.key is not None and desk.home() is not None:
+            named["key_within"] = desk.home()
         return target.create(
             body.type,
             body.name,
@@ -112,9 +121,7 @@ def _made(desk: Desk, asked: Asked, within: str | None) -> Reply:
             **key,
         )
 
-    rests_on = precondition(desk, asked, view, home) if view is not None and home is not None else None
-    receipt = desk.written(write, key=asked.idempotency_key, rests_on=rests_on)
-    return written(desk, receipt, 201 if receipt.events else 200, location=True)
+    return write
 
 
 def get_world(desk: Desk, asked: Asked) -> Reply:
@@ -130,7 +137,7 @@ def claim_world(desk: Desk, asked: Asked) -> Reply:
     if asked.if_match is not None:
         # Before anything is made: what is not there has no hash.
         precondition(desk, asked, view, desk.ref(view, asked.path["world"]))
-    ref, _ = desk.claimed(asked.path["world"])
+    ref = desk.claimed(asked.path["world"])
     view = desk.session.view()
     return Reply(desk.shown(desk.world(view, ref)), tag=view.hash(ref))
 
@@ -221,16 +228,17 @@ def list_members(desk: Desk, asked: Asked) -> Reply:
 def add_member(desk: Desk, asked: Asked) -> Reply:
     """Make a world inside another one, which is made too if there is none of that name; or move one there."""
     body: types.NewMember = asked.body
-    home, _ = desk.claimed(asked.path["world"])
+    how = how_into(desk, asked)
     if body.ref is None:
-        return _made(desk, asked, home)
+        receipt = desk.written_in(asked.path["world"], _making(desk, body), **how)
+        return written(desk, receipt, 201 if receipt.events else 200, location=True)
     ref = desk.ref(desk.session.view(), body.ref)
     window = {"valid_from": body.valid_from, "valid_to": body.valid_to}
 
-    def write(target: Any, **key: Any) -> Any:
+    def write(home: Any, target: Any, **key: Any) -> Any:
         return target.move(ref, home, why=body.why, **window, **key)
 
-    return written(desk, desk.written(write, key=asked.idempotency_key))
+    return written(desk, desk.written_in(asked.path["world"], write, **how))
 
 
 def list_edges(desk: Desk, asked: Asked) -> Reply:

@@ -1,12 +1,9 @@
 """Statements as another program sends them, in a format of RDF, and the formats in which answers go out."""
 
 import itertools
-from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from worlddb.query.sparql import rdf_formats, sparql_answer
-from worlddb.reconciler.commands import commands as cmd
-from worlddb.statements import stating
 
 RDF_TYPES: Final = tuple(each.media_type for each in rdf_formats.FORMATS)
 """Media types of the formats of RDF."""
@@ -22,12 +19,3 @@ def read(sent: bytes, media_type: str, base: str | None) -> list[rdf_formats.Row
     """
     labels = itertools.count()
     return list(rdf_formats.read_rows(sent, lambda: f"n{next(labels)}", media_type, base=base))
-
-
-def check(statements: Iterable[Any]) -> None:
-    """See that all of it can be stated, before anything is made for it.
-
-    Raises:
-        InputError: something is no statement; the message names its place.
-    """
-    stating.commands(lambda terms, quads: cmd.State(ref=0, aliases=terms, quads=quads), statements, lambda: bytes(16))
