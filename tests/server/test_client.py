@@ -307,3 +307,21 @@ def test_a_closed_client_says_so_as_a_closed_store_does() -> None:
         pytest.raises(worlddb.UnavailableError, match=r"127\.0\.0\.1:1"),
     ):
         there.head()
+
+
+def test_what_json_or_a_header_cannot_hold_is_refused_as_the_library_does(remote: Client) -> None:
+    """What is no number was null on its way, and dropped."""
+    before = remote.head().root
+    for said in (
+        {"properties": {"a": float("nan")}},
+        {"properties": {"a": [{"b": float("inf")}]}},
+        {"source": {"a": float("-inf")}},
+        {"idempotency_key": "é"},
+        {"idempotency_key": "a\nb"},
+        {"why": "\ud800"},
+    ):
+        with pytest.raises(worlddb.InputError):
+            remote.remember("numbers", "One.", **said)
+    with pytest.raises(worlddb.InputError):
+        remote.create("Fact", "x", properties={"a": float("nan")})
+    assert remote.head().root == before

@@ -294,8 +294,8 @@ def test_no_note_over_rest_names_a_call_or_an_argument_of_python(code: str) -> N
 
 
 def test_a_plus_that_became_a_blank_is_told_how_urls_have_it(ana: Caller) -> None:
-    detail, _ = told(ana, "GET", "/v1/worlds?valid=2026-06-01T01:00+02:00", 422)
-    assert "valid '2026-06-01T01:00 02:00' is not a time" in detail and "%2B" in detail
+    detail, remedy = told(ana, "GET", "/v1/worlds?valid=2026-06-01T01:00+02:00", 422)
+    assert "valid '2026-06-01T01:00 02:00' is not a time" in detail and "%2B" in remedy
     assert ana("GET", "/v1/worlds?valid=2026-06-01T01:00%2B02:00").status_code == 200
 
 
@@ -303,3 +303,26 @@ def test_a_guard_tells_what_to_do_as_the_remedy() -> None:
     for message in ("The request has two: send one", "This is none; send one"):
         told = msgspec.json.decode(bytes(problems.guard_response(400, message).body))
         assert told["remedy"] == "Send one" and "send one" not in told["detail"]
+
+
+def test_what_is_said_twice_or_to_nobody_is_refused(ana: Caller) -> None:
+    """The last one won, and a body where there is none was passed over."""
+    path = "/v1/worlds/twice/memories"
+    before = ana.get("/v1/head")
+    keys = (("Idempotency-Key", "one"), ("Idempotency-Key", "two"))
+    bodies = (b'{"text": "a", "text": "b"}', b'{"text": "a", "properties": {"b": [{"c": 1, "d": 1.5e300, "c": 2}]}}')
+    for refused, told in (
+        (ana("POST", path, json={"text": "a"}, headers=[*keys]), "several Idempotency-Key"),
+        (ana("POST", path, content=bodies[0]), "'text' twice"),
+        (ana("POST", path, content=bodies[1]), "'c' twice"),
+        (ana("PUT", "/v1/worlds/twice", json={"type": "Person", "nonsense": 1}), "type"),
+        (ana("PUT", "/v1/worlds/twice", content=b"not json"), "not JSON"),
+        (ana("GET", "/v1/worlds/cafes?valid=2026-06-01T01:00+02:00"), "01:00%2B02:00"),
+    ):
+        assert refused.status_code in (400, 422) and told in refused.text, refused.text
+    assert ana("GET", "/v1/worlds/cafes?valid=2090-06-01T01:00%2B02:00").status_code == 200
+    update = {"content": "INSERT DATA { <https://a.example/a> <https://a.example/b> 1 }"}
+    assert ana.get("/v1/head") == before
+    headers = {"Idempotency-Key": "one", "Content-Type": "application/sparql-update"}
+    sent = [ana("POST", f"/v1/worlds/updated {each}/sparql", headers=headers, **update) for each in (1, 1, 2)]
+    assert [each.status_code for each in sent] == [200, 200, 409] and sent[2].json()["code"] == "idempotency_conflict"

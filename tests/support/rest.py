@@ -28,7 +28,7 @@ class Caller:
         self._rest, self._headers = rest, {} if key is None else {"Authorization": f"Bearer {key}"}
 
     def __call__(self, method: str, path: str, **how: Any) -> httpx.Response:
-        headers = {**self._headers, **how.pop("headers", {})}
+        headers = httpx.Headers([*self._headers.items(), *httpx.Headers(how.pop("headers", {})).multi_items()])
 
         async def ask() -> httpx.Response:
             transport = httpx.ASGITransport(self._rest, raise_app_exceptions=True)

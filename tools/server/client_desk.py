@@ -9,7 +9,7 @@ from unicodedata import normalize
 import msgspec
 
 import worlddb
-from worlddb import AmbiguousReference, InputError, Receipt, UnknownReference, View, World
+from worlddb import AmbiguousReference, IdempotencyConflict, InputError, Receipt, UnknownReference, View, World
 from worlddb.memory_scopes import (
     BEGINNING,
     ENTRY,
@@ -312,11 +312,18 @@ class Desk:
         """Return the note that a name which no world of its own right has is that of others inside of such."""
         return [_NAMESAKES] if any(_is_called(each, name) for each in view.find(name=name, limit=_SOME)) else []
 
-    def claimed(self, name: str) -> str:
-        """Return the reference of a world, which is made if it is not there; raises as :meth:`there`."""
-        view = self.session.view()
+    def claimed(self, name: str, key: str | None = None) -> str:
+        """Return the reference of a world, which is made if it is not there; raises as :meth:`there`.
+
+        Raises:
+            IdempotencyConflict: another world was written to under the key before this one was there.
+        """
+        view = self.seen_by(key)
         if (ref := self.there(view, name)) is not None:
             return ref
+        if key is not None and self.db.was_written(key):
+            told = "Another request was sent under this Idempotency-Key"
+            raise IdempotencyConflict(told, "Use a new key for it", seq=view.seq + 1)
         with self.db.batch() as tx:
             self.begin(tx, view, name)
         tx.receipt.raise_if_refused()

@@ -99,6 +99,10 @@ class Body(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True
     """Base of bodies."""
 
 
+class Claim(Body, frozen=True, kw_only=True):
+    """Nothing but the name in the path: what a world is to be besides is said where one is made, or revised."""
+
+
 class NewWorld(Body, frozen=True, kw_only=True):
     """A world to make. ``world`` is the one that it is put into; ``key`` finds it again."""
 

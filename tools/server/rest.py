@@ -1,6 +1,7 @@
 """REST under ``/v1``: finds the route of a request, checks it, has it answered, and says what was wrong with it."""
 
 import asyncio
+import json
 import logging
 import re
 from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Iterator
@@ -15,7 +16,7 @@ from urllib.parse import parse_qsl
 import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
-from worlddb import Database, SystemEntropy, UnknownReference, WorldDBError
+from worlddb import Database, InvalidTime, SystemEntropy, UnknownReference, WorldDBError
 from worlddb.client.wire_records import Problem
 from worlddb.store import Reading
 from worlddb.tools.mcp import http_guards
@@ -403,6 +404,8 @@ class Rest:
         key = headers.get("idempotency-key")
         if key is not None and not 1 <= len(key) <= 200:
             raise refusal(400, "Idempotency-Key has no or more than 200 characters", "Send a shorter one")
+        if key is not None and sum(name == b"idempotency-key" for name, _ in exchange.scope["headers"]) > 1:
+            raise refusal(400, "There are several Idempotency-Key headers", "Send one")
         media_type = headers.get("content-type", "").partition(";")[0].strip().casefold()
         return Asked(
             exchange.path,
@@ -425,6 +428,13 @@ class Rest:
             raise refusal(400, "The parameters cannot be read", "Encode them as URLs have it, in UTF-8") from None
         given: dict[str, Any] = {}
         for name, text in pairs:
+            if name in _MOMENTS and (zone := _LOST_PLUS.fullmatch(text)) is not None:
+                raise refusal(
+                    422,
+                    f"{name} {text[:80]!r} is not a time: a + in a URL is a blank",
+                    f"Write it %2B: {zone[1]}%2B{zone[2]}",
+                    code=InvalidTime.code,
+                )
             kinds = self._fields[route].get(name, frozenset())
             if tuple in kinds:
                 given.setdefault(name, []).append(text)
@@ -449,7 +459,9 @@ class Rest:
         if not body:
             raise refusal(400, "There is no body", f"Send an object of JSON. {_takes(_named(route.body))}")
         try:
-            return self._decoders[route].decode(body)
+            decoded = self._decoders[route].decode(body)
+            _see_that_no_field_is_twice(body)
+            return decoded
         except msgspec.ValidationError as error:
             told = _remedy(route.body, error)
             raise refusal(422, f"The body is not what it should be: {error}", told) from None
@@ -574,6 +586,11 @@ class Rest:
             yield part
 
 
+_MOMENTS: Final = frozenset(("valid", "ingested", "valid_from", "valid_to", "during", "overlaps", "between"))
+_LOST_PLUS: Final = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.,]+) (\d\d:?\d\d|\d\d)")
+"""A time whose offset began with a + that nobody encoded."""
+
+
 def _timed(route: Route, desk: Desk, asked: Asked, state: Reading | None = None) -> tuple[Reply, Reading, float]:
     """Answer a read at one state of the store, and tell how many seconds of the processor that took."""
     begun = thread_time()
@@ -609,6 +626,22 @@ def _see_that_it_fits(desk: Desk, size: int) -> None:
             account.require_room("bytes_per_request", size)
         except WorldDBError as error:
             raise problems.of_error(error, desk.session, conditional=False) from None
+
+
+def _see_that_no_field_is_twice(body: bytes) -> None:
+    """Refuse an object that has a field twice, at any depth, of which only the last would count."""
+
+    def see(pairs: list[tuple[str, None]]) -> None:
+        if len(named := dict(pairs)) < len(pairs):
+            twice = next(name for name, _ in pairs if named.pop(name, pairs) is pairs)
+            raise refusal(422, f"The body has the field {twice[:80]!r} twice", "Give it once")
+
+    # Numbers are not read again: one may have more digits than Python reads.
+    json.loads(body, object_pairs_hook=see, parse_int=_unread, parse_float=_unread)
+
+
+def _unread(number: str) -> None:
+    """The value of a number that was read before."""
 
 
 _ESCAPE: Final = re.compile(rb"\\(?:u([0-9A-Fa-f]{4})|.)", re.DOTALL)

@@ -177,10 +177,10 @@ def _updated(desk: Desk, asked: Asked, query: types.SparqlAsked) -> Reply:
     if (query.ingested, query.valid, query.seq) != (None, None, None):
         raise InputError("An update has no moment", "Leave out ingested, valid and seq")
     world = asked.path.get("world")
-    ref = desk.home() if world is None else desk.claimed(world)
+    key = desk.key(asked.idempotency_key)
+    ref = desk.home() if world is None else desk.claimed(world, key)
     if ref is None:
         raise InputError("An update changes one world", f"Send it to {WORLD}/sparql")
-    key = desk.key(asked.idempotency_key)
     lanes, text = desk.session.lanes(), str(query.update)
     named: dict[str, Any] = {"within": desk.grant.world, "idempotency_key": key, "lanes": lanes}
     if query.using_graphs or query.using_named_graphs:

@@ -336,7 +336,17 @@ ROUTES = (
         statuses=(201, 200),
     ),
     Route("GET", WORLD, "get_world", get_world, "Read a world.", wire.World, types.AsOf, quick=True),
-    Route("PUT", WORLD, "claim_world", claim_world, "Make sure that a world is there.", wire.World, right="write"),
+    Route(
+        "PUT",
+        WORLD,
+        "claim_world",
+        claim_world,
+        "Make sure that a world is there.",
+        wire.World,
+        body=types.Claim,
+        right="write",
+        needs_body=False,
+    ),
     Route(
         "PATCH",
         WORLD,
