@@ -94,6 +94,7 @@ LAST: Final = late(
     rf"(?P<unit>week|weekend|month|quarter|year|{'|'.join((*DAYS, *MONTHS))})\b",
     re.I,
 )
+NEXT: Final = late(rf"next\s+(?P<unit>{'|'.join(MONTHS)})\b(?!\s+\d)", re.I)
 BEFORE_LAST: Final = late(
     rf"(?P<unit>week|weekend|month|quarter|year|{'|'.join(SEASONS)}|{DAY_NAME})\s+before\s+last\b"
     rf"(?!\s+(?:week|month|quarter|year|{'|'.join(SEASONS)}|{DAY_NAME}|{'|'.join(MONTHS)}|christmas|easter))",

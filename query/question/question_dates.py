@@ -178,6 +178,12 @@ def _calendar(match: re.Match[str], now: datetime) -> _Stretch:
     return start, end
 
 
+def _coming(match: re.Match[str], now: datetime) -> _Stretch:
+    """The next month of a name that has not begun."""
+    month = MONTHS.index(match["unit"].lower()) + 1
+    return _months(now.year + (month <= now.month), month, 1)
+
+
 def _before_last(match: re.Match[str], now: datetime) -> _Stretch:
     """The unit before the one that "last" names."""
     unit, today = match["unit"].lower(), _midnight(now)
@@ -505,6 +511,7 @@ _FORMS: Final[dict[str, tuple[_Form, ...]]] = {
         ),
     ),
     "twenty": (*_COUNTS, _Form(english.NTH_OF_MONTH, _nth_of_month, None, _YEAR_LONG)),
+    "next": (_Form(english.NEXT, _coming),),
     "day": (_Form(english.NEAR, _near),),
     "week": (*_LAST_FORMS, _Form(english.ISO_WEEK, _iso_week)),
     "calendar": (_Form(english.ISO_WEEK, _iso_week),),

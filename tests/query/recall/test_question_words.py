@@ -640,3 +640,29 @@ def test_any_words_of_times_are_read_or_told_without_an_error(text: str, asked: 
     found = parse_times(text, asked)
     assert all(start <= end for start, end, _ in found.spans) and len(found.spans) == len(found.read)
     assert found == parse_times(text, asked)
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        ("where will Ana live in December?", "2024-12-01..2025-01-01"),
+        ("who is going to sing in May?", "2025-05-01..2025-06-01"),
+        ("what will she do in June?", "2024-06-01..2024-07-01"),
+        ("who'll be there on 5 March?", "2025-03-05..2025-03-06"),
+        ("will it snow in winter?", "2024-12-01..2025-03-01"),
+        ("will it be done before March 2023?", "..2023-03-01"),
+        ("where does Ana live next December?", "2024-12-01..2025-01-01"),
+        ("what was Ana going to do in December?", "2023-12-01..2024-01-01"),
+        ("did Will move in December?", "2023-12-01..2024-01-01"),
+        ("who sat next to Ana in December?", "2023-12-01..2024-01-01"),
+        ("wo wird Ana im Dezember wohnen?", "2024-12-01..2025-01-01"),
+        ("où habitera Ana en décembre ?", "2024-12-01..2025-01-01"),
+        ("¿dónde vivirá Ana en diciembre?", "2024-12-01..2025-01-01"),
+        ("dove vivrà Ana a dicembre?", "2024-12-01..2025-01-01"),
+        ("где Ана будет жить в декабре?", "2024-12-01..2025-01-01"),
+    ],
+)
+def test_in_a_question_of_what_is_to_come_a_month_is_the_coming_one(text: str, span: str) -> None:
+    (found,) = parse_times(text, ASKED_AT).spans
+    start = "" if found.start == ALWAYS else format_time(found.start)[:10]
+    assert f"{start}..{format_time(found.end)[:10]}" == span
