@@ -611,12 +611,15 @@ def test_the_name_of_the_root_is_no_place_to_write(tmp_path: Path) -> None:
             ("POST", "members", {"name": "x"}),
             ("POST", "erase", {"reason": "asked", "members": True}),
             ("POST", "marks", {"pinned": True}),
+            ("POST", "fork", {"name": "mine"}),
             ("PUT", "", None),
             ("DELETE", "", None),
         ):
             refused = ana(method, f"/v1/worlds/root/{path}".rstrip("/"), json=body)
             assert refused.status_code == 422 and root in refused.json()["remedy"], (path, refused.text)
         ana.send("POST", f"/v1/worlds/{root}/memories", text="For everybody.")
+        ana.send("POST", "/v1/worlds/eve/memories", text="They call my cat root.", about=["root"])
+        assert {each["name"] for each in ana.get("/v1/worlds/eve/members")["worlds"]} == {"", "root"}
         inside = served.caller("dora", ana.get("/v1/worlds/dora")["ref"])
         assert inside("GET", "/v1/worlds/root").status_code == 404
         inside.send("POST", "/v1/worlds/dora/memories", text="Dora is me.", about=["dora"], name="dora")

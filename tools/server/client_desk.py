@@ -164,12 +164,16 @@ class Desk:
             InputError: it is the name of the root, which a user may have too.
         """
         found = self.ref(view, name)
-        if found == self.session.top and self.grant.world is None and not _is_reference(name):
+        if self._is_root(found, name):
             raise InputError(
                 f"{name[:80]!r} is the name of the whole store, and no name of a world in it",
                 f"Choose another name; if all of the store is meant, give its reference: {found}",
             )
         return found
+
+    def _is_root(self, ref: str, name: str) -> bool:
+        """Return whether a name is that of the whole store, which somebody may have too."""
+        return ref == self.session.top and self.grant.world is None and not _is_reference(name)
 
     def subjects(self, view: View, names: Any, home: str | None = None) -> tuple[list[str], list[str]]:
         """Return the full references of whom or what a statement is about, and the names that nothing has yet.
@@ -199,7 +203,10 @@ class Desk:
 
     def _elsewhere(self, view: View, name: str) -> str:
         try:
-            return self.ref(view, name)
+            found = self.ref(view, name)
+            if self._is_root(found, name):
+                raise UnknownReference(f"Nothing has the name {name[:80]!r} here", "Name it where it is", ref=name[:80])
+            return found
         except AmbiguousReference:
             entities = [each for each in self._own(view, name) if each.type == ENTRY]
             if len(entities) != 1:

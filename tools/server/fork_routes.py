@@ -17,7 +17,7 @@ def fork(desk: Desk, asked: Asked) -> Reply:
     if body.at is not None and body.seq is not None:
         raise InputError("Both at and seq were given", "Give one of them")
     then = desk.session.view(known=body.at if body.seq is None else body.seq)
-    ref = desk.ref(then, asked.path["world"])
+    ref = desk.place(then, asked.path["world"])
     into = None if body.into is None else desk.ref(view, body.into)
     into = desk.session.place_of_fork(view, ref) if into is None else into
     # The number of the commit is that of the view: a time could be read again as another one.
@@ -50,7 +50,7 @@ def merge(desk: Desk, asked: Asked) -> Reply:
     """Bring what a fork has come to into the world that it was forked from; or say what that would be."""
     body: types.Merging = asked.body
     view = desk.session.view()
-    ref = desk.ref(view, asked.path["world"])
+    ref = desk.place(view, asked.path["world"])
     precondition(desk, asked, view, ref)
     desk.session.check_merge(ref)
     how: Any = {"decide": body.decide, "on_conflict": body.on_conflict, "why": body.why}
