@@ -10,6 +10,7 @@ and edges of registered types that ask for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from heapq import merge
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -229,8 +230,11 @@ def find(
     period: valid_period.Period | None,
     unify: bool = False,
     memories: bool = False,
+    among: Callable[[int], bool] | None = None,
 ) -> Iterator[records.World]:
     """The worlds that fit, in log order; of a period each version that fits there, oldest first.
+
+    With ``among``, of the nodes alone that it holds of, before anything of them is read.
 
     Where is judged at the view's moment, and so is which types a type stands for. With ``unify``, of each identity the
     first world that fits but for the name, which another of its worlds may have. With ``memories``, without what lies
@@ -248,7 +252,9 @@ def find(
     types = None if wanted.type is None else type_filter(snapshot, wanted.type, moment, spec, wanted.inside)
 
     def fitting(node: int, name: str | None) -> Iterator[records.World]:
-        if not scope.holds(node) or not snapshot.has_labels(node, wanted.labels):
+        if (among is not None and not among(node)) or not scope.holds(node):
+            return iter(())
+        if not snapshot.has_labels(node, wanted.labels):
             return iter(())
         if is_apart(node) or (period is not None and snapshot.hides(node, period)):
             return iter(())
@@ -423,11 +429,7 @@ def called_of_their_own(
     Such lie in the outermost world that is seen, not inside of another one: a person of whom somebody speaks is not the
     user of that name.
     """
-
-    def is_own(world: records.World) -> bool:
-        return is_meant(world) and _is_of_its_own(snapshot, _node(snapshot, world))
-
-    return _called(snapshot, spec, name, False, is_own)
+    return _called(snapshot, spec, name, False, partial(_is_of_its_own, snapshot), is_meant)
 
 
 def _is_of_its_own(snapshot: VisibleSnapshot, node: int) -> bool:
@@ -447,12 +449,14 @@ def _called(
     spec: edge_rules.Spec,
     name: str,
     unify: bool,
+    among: Callable[[int], bool] | None = None,
     is_meant: Callable[[records.World], bool] | None = None,
 ) -> list[records.World]:
-    """The worlds of a name that come before all others of it, of those that are meant."""
+    """The worlds of a name that come before all others of it, among some nodes and of those that are meant."""
     wanted = Wanted(name, None, snapshot.place.top)
+    how: dict[str, Any] = {"period": None, "unify": unify, "among": among}
     for superseded in (False, True):
-        worlds = find(snapshot, spec, wanted, include_superseded=superseded, period=None, unify=unify)
+        worlds = find(snapshot, spec, wanted, include_superseded=superseded, **how)
         worlds = worlds if is_meant is None else filter(is_meant, worlds)
         found = list(islice(_no_forks(snapshot, worlds), _SHOWN + 1))
         if found and not superseded and snapshot.has_forks:
