@@ -333,7 +333,7 @@ class View:
                 raise errors.InputError("after is given where identities are seen as one", "List without unify")
             if after is not None or (limit is not None and limit <= MOST_OF_A_PAGE and not self.unify):
                 wanted = wanted._replace(after=-1 if after is None else self._named(snapshot, after))
-            how = {"include_superseded": include_superseded, "unify": self.unify}
+            how: dict[str, Any] = {"include_superseded": include_superseded, "unify": self.unify}
             found = find(snapshot, self.spec, wanted, period=period, memories=True, **how)
             fitting = found if conditions is None else (each for each in found if conditions.fit(each.properties))
             return list(islice(fitting, limit))
