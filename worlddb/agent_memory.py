@@ -32,8 +32,10 @@ from worlddb.memory_scopes import (
     SCOPE,
     TAKEN,
     Label,
+    Link,
     ScopeKey,
     Scopes,
+    begun_earlier,
     brought,
     came_in_bundle,
     check_scope_name,
@@ -44,10 +46,12 @@ from worlddb.memory_scopes import (
     held_when_begun,
     hidden_already,
     hidden_still,
+    is_past,
     joined_when_begun,
     looked,
     notes_inside,
     place_taker,
+    said_in_window,
     say_again,
     says_something,
     seen_later,
@@ -76,6 +80,8 @@ Answer = TypeVar("Answer")
 Count = Callable[[str], int]
 
 ABOUT: Final = "refers_to"
+_Nearby = Callable[[View], list[near_claims.Near]]
+"""What a statement that is to be written is near, in a view."""
 OWN: Final = ("channel", "agent", "session", "role", "message")
 """Fields of a source that the memory says itself."""
 MAX_SESSIONS_MOVED: Final = 8
@@ -734,21 +740,20 @@ class Memory:
             (views, key), begins = self._standing(look), None if since is None else times.parse_time(since, "since")
             begun = "" if views else self._nothing_yet()
             mentioned = self._scopes.called(look, key, [" ".join(one.split()) for one in about]).values()
-        near, seeing = self._near(views, text, about, begins, until)
+        named = [self._own_name(each) for each in about] or None
+        how: dict[str, Any] = {"include_expired": is_past(marks["expires_at"], look.valid)}
+        nearby = functools.partial(View.near, text=text, about=named, since=begins, until=until, **how)
+        near, seeing = self._near(views, nearby, begins, until)
         told = {ref for refs in ends.values() for ref in refs}
         repeated = None if told else next((each.ref for each in near if each.is_repeated), None)
-        said = None if repeated is None else seeing[repeated].get(repeated)
+        said = None if repeated is None else seeing[repeated].get(repeated, include_expired=True)
         if said is not None and (said.type, said.name) == (type, name):
-            others = tuple(each for each in near if each.ref != said.ref)
-            asked = ((each.edge_type(on_near, len(about)), each.ref, f"by on_near: {each.reason}") for each in others)
-            with self.db.batch(seen=look) as tx:
-                say_again(tx, said, self._source(source), why, **marks)
-                for kind, ref, reason in to_link(seeing[said.ref], said.ref, (link for link in asked if link[0])):
-                    tx.link(said.ref, kind, ref, valid_from=begins, why=reason)
-            done = self._done(tx.receipt, [said.ref], begun)
-            again = told_again(self.db, tx.receipt, said, begins, marks["expires_at"], pinned=marks["pinned"])
-            return msgspec.structs.replace(done, repeated=1, near=others, notes=(*done.notes, *again))
-        near += self._held_then(views, text, about, begins, until, on_near, near)
+            others = [each for each in near if each.ref != said.ref]
+            asked = [(each.edge_type(on_near, len(about)), each.ref, f"by on_near: {each.reason}") for each in others]
+            links = to_link(seeing[said.ref], said.ref, (link for link in asked if link[0]))
+            done = self._said_again(look, said, links, begins, self._source(source), why, marks)
+            return msgspec.structs.replace(done, near=tuple(others))
+        near += self._held_then(views, nearby, begins, on_near, near)
         for found in near:
             kind = found.edge_type(on_near, len(about))
             if kind and found.ref not in told:
@@ -781,42 +786,52 @@ class Memory:
         new += told_of_new(begins, tx.receipt.ingest_time, marks["expires_at"], pinned=marks["pinned"])
         return msgspec.structs.replace(done, near=tuple(near), notes=(*done.notes, *new))
 
-    def _near(
+    def _said_again(
         self,
-        views: Iterable[View],
-        text: str,
-        about: Iterable[str],
+        look: View,
+        said: records.World,
+        links: Iterable[Link],
         begins: int | None,
-        until: times.TimeLike | None,
+        source: dict[str, Any],
+        why: str,
+        marks: Mapping[str, Any],
+    ) -> Added:
+        """Record that a memory was said again, and link it to what is near as far as it was asked for."""
+        with self.db.batch(seen=look) as tx:
+            say_again(tx, said, source, why, **marks, earlier=begun_earlier(self.db, said, begins))
+            for kind, ref, reason in links:
+                tx.link(said.ref, kind, ref, valid_from=begins, why=reason)
+        done = self._done(tx.receipt, [said.ref])
+        notes = told_again(self.db, tx.receipt, said, begins, marks["expires_at"], pinned=marks["pinned"])
+        return msgspec.structs.replace(done, repeated=1, notes=(*done.notes, *notes))
+
+    def _near(
+        self, views: Sequence[View], nearby: _Nearby, begins: int | None, until: times.TimeLike | None
     ) -> tuple[list[near_claims.Near], dict[str, View]]:
         """Return what a statement is near in some of the user's worlds, the nearest first, and where each is seen."""
-        named, seeing = [self._own_name(each) for each in about], dict[str, View]()
+        seeing = dict[str, View]()
         near = []
         for view in (seen_later(self.db, view, begins) for view in views):
-            for each in view.near(text, about=named or None, since=begins, until=until):
+            for each in nearby(view):
                 near += [] if each.ref in seeing else [each]
                 seeing.setdefault(each.ref, view)
+        for again, then in (said_in_window(self.db, view, begins, until, nearby) for view in views):
+            near += [each for each in again if each.ref not in seeing]
+            seeing.update((each.ref, then) for each in again)
         return sorted(near, key=lambda each: -each.likeness), seeing
 
     def _held_then(
         self,
         views: Iterable[View],
-        text: str,
-        about: Iterable[str],
+        nearby: _Nearby,
         begins: int | None,
-        until: times.TimeLike | None,
         on_near: str,
         near: Sequence[near_claims.Near],
     ) -> list[near_claims.Near]:
         """Return what a statement of an earlier time would replace of what held then, if it is to replace anything."""
         if on_near != near_claims.ON_NEAR[-1]:
             return []
-        named = [self._own_name(each) for each in about] or None
-
-        def look(view: View) -> list[near_claims.Near]:
-            return view.near(text, about=named, since=begins, until=until)
-
-        return [each for view in views for each in held_when_begun(self.db, view, begins, near, look)]
+        return [each for view in views for each in held_when_begun(self.db, view, begins, near, nearby)]
 
     def _converse(
         self,

@@ -990,9 +990,11 @@ class Database(WriteCalls):
         since: times.TimeLike | None = None,
         until: times.TimeLike | None = None,
         limit: int = MAX_NEAR,
+        include_expired: bool = False,
     ) -> list[Near]:
         """The valid statements that a text may repeat, replace or contradict: :meth:`View.near` of now."""
-        return self.view().near(text, about=about, world=world, since=since, until=until, limit=limit)
+        how: dict[str, Any] = {"since": since, "until": until, "limit": limit, "include_expired": include_expired}
+        return self.view().near(text, about=about, world=world, **how)
 
     def full_ref(self, ref: Any) -> str:
         """The full hex id of the world that a reference or prefix stands for."""

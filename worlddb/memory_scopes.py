@@ -412,6 +412,24 @@ def seen_later(db: Database, view: View, valid: int | None) -> View:
     return view if valid is None or valid <= view.valid else db.view(seq=view.seq, valid=valid, world=view.world)
 
 
+def is_past(at: TimeLike | None, now: int) -> bool:
+    """Return whether a deadline that is given has passed: what it hides may have been said before, and be hidden."""
+    return at is not None and parse_time(at, "expires_at") <= now
+
+
+def said_in_window(
+    db: Database, view: View, begins: int | None, until: TimeLike | None, look: Callable[[View], list[Near]]
+) -> tuple[list[Near], View]:
+    """Return what a statement of a window that is over repeats, with the view of then; ``look`` finds it in a view."""
+    if begins is None or until is None or parse_time(until, "until") > view.valid:
+        return [], view
+    try:
+        then = db.view(seq=view.seq, valid=begins, world=view.world)
+        return [each for each in look(then) if each.is_repeated], then
+    except UnknownReference:  # The world was not there by then.
+        return [], view
+
+
 def held_when_begun(
     db: Database, view: View, begins: int | None, near: Sequence[Near], look: Callable[[View], list[Near]]
 ) -> list[Near]:
@@ -478,11 +496,38 @@ def told_again(
 
 
 def left_out(found: World, valid_from: int | None) -> list[str]:
-    """Return a note if a statement that is said again was to hold from another time on than it does."""
-    if valid_from is None or valid_from == found.valid.start:
-        return []
-    since = format_time(found.valid.start)
-    return [f"The start {format_time(valid_from)} was left out: {found.ref} holds from {since} on already"]
+    """Return notes if a statement that is said again was to hold in another window than it does."""
+    since, notes = format_time(found.valid.start), []
+    if valid_from is not None and valid_from > found.valid.start:
+        notes.append(f"The start {format_time(valid_from)} was left out: {found.ref} holds from {since} on already")
+    elif valid_from is not None and valid_from < found.valid.start:
+        notes.append(f"{found.ref} holds from {format_time(valid_from)} on now, and from {since} on as it did")
+    return notes
+
+
+class Earlier(NamedTuple):
+    """Since when a memory is told to have held before it did, and what is to contain it then, and to be its subject."""
+
+    since: int
+    containers: dict[str, int]
+    about: list[str]
+
+
+def begun_earlier(db: Database, said: World, since: int | None) -> Earlier | None:
+    """Return what a statement that is said again, of an earlier time, adds; ``None`` if it is known to hold by then."""
+    if since is None or since >= said.valid.start:
+        return None
+    view = db.view()
+    if any(
+        version.content == said.content and each.start <= since < each.end
+        for version in view.history(said.ref)
+        for each in (version.spans or (version.valid,))
+    ):
+        return None
+    about = [
+        edge.target for edge in view.edges(said.ref, type="refers_to", direction="out") if edge.valid.start > since
+    ]
+    return Earlier(since, joined_when_begun(view, said.ref, since), about)
 
 
 def say_again(
@@ -496,12 +541,22 @@ def say_again(
     labels: Sequence[str] = (),
     pinned: bool = False,
     properties: Mapping[str, Any] | None = None,
+    earlier: Earlier | None = None,
 ) -> None:
     """Record in a batch that a memory was said again, and mark it as is said of it now.
+
+    If it was to hold from ``earlier`` on (:func:`begun_earlier`), that is a late statement of the same memory.
 
     It is hidden when it is now said to be, and not at all if nothing is said of that. Properties take the place of
     those of the same names, by a version that begins where the one before did and keeps its sources.
     """
+    if earlier is not None:
+        span: dict[str, Any] = {"valid_from": earlier.since, "valid_to": said.valid.start, "why": why}
+        for container, begun in earlier.containers.items():
+            tx.link(container, "contains", said.ref, **{**span, "valid_to": begun})
+        tx.revise(said.ref, source=source, **span)
+        for subject in earlier.about:
+            tx.link(said.ref, "refers_to", subject, **span)
     merged = {**said.properties, **(properties or {})}
     if {name: value for name, value in merged.items() if value is not None} != said.properties:
         tx.revise(said.ref, properties=merged, valid_from=said.valid.start, source=said.source, why=why)

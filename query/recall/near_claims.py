@@ -53,8 +53,9 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
     references of the worlds that the statement refers to. ``is_later``: it began after the new one does, and somebody
     stated so, or the new one has an end.
     ``is_repeated``: the new one says it word for word, but for blanks, of the same subjects, and it lies directly
-    in the world that was looked in, held by then, and ends when the new one does. ``is_of_one``: the new one has
-    another value of the one attribute of which the earlier one has a value, and the earlier one says nothing else.
+    in the world that was looked in, ends when the new one does, and holds when that begins or begins while that holds.
+    ``is_of_one``: the new one has another value of the one attribute of which the earlier one has a value, and the
+    earlier one says nothing else.
     """
 
     ref: str
@@ -283,7 +284,7 @@ def _compared(
         about=tuple(snapshot.tables.node(target).lineage.hex() for target in targets),
         is_later=is_later,
         is_of_one=alike.is_of_one,
-        is_repeated=not begins_later
+        is_repeated=(not begins_later or start <= until)
         and seen.validity.end == until
         and claim_frame.folded(said) == framed[1]
         and subject.is_that_of(targets)

@@ -1307,6 +1307,7 @@ class View:
         since: times.TimeLike | None = None,
         until: times.TimeLike | None = None,
         limit: int = near_claims.MAX_NEAR,
+        include_expired: bool = False,
     ) -> list[near_claims.Near]:
         """The valid statements that a new one may repeat, replace or contradict, the nearest first.
 
@@ -1319,13 +1320,15 @@ class View:
             since: since when the new one is true, by which it is told which of two is the later; else the new one.
             until: until when the new one is true, if it ends: what it repeats ends then, too.
             limit: how many are given at most, up to 64.
+            include_expired: also what a deadline hides.
 
         Raises:
             InputError: an argument is not what it should be.
         """
+        window = self._window.revealing() if include_expired else self._window
         when = None if since is None else times.parse_time(since, "since")
         end = None if until is None else times.parse_time(until, "until")
-        return near_claims.near(self._window, text, about=about, world=world, since=when, until=end, limit=limit)
+        return near_claims.near(window, text, about=about, world=world, since=when, until=end, limit=limit)
 
     def query(
         self,

@@ -411,7 +411,7 @@ def restate(ctx: context.Context, command: cmd.Restate, details: int) -> draft.D
     seen = asof.version_at(ctx.tables, node, asof.Moment(ctx.draft.seq, now))
     # What is still to come may be said again before it holds.
     seen = seen or asof.newest_version(ctx.tables, node, ctx.draft.seq)
-    if seen is None or seen.validity.end <= now or seen.validity.start >= seen.validity.end:
+    if seen is None or seen.validity.start >= seen.validity.end or (seen.validity.end <= now and not _is_whole(seen)):
         ctx.refuse(
             "holds_no_more",
             f"{ids.short(lineage)} says nothing now that could be said again",
@@ -419,6 +419,11 @@ def restate(ctx: context.Context, command: cmd.Restate, details: int) -> draft.D
         )
     ctx.draft.emit(ev.Restated(lineage, seen.number, details))
     return draft.Decision(lineage)
+
+
+def _is_whole(seen: asof.SeenVersion) -> bool:
+    """True if a version holds in all of a window whose end was stated: nobody has ended it or taken anything of it."""
+    return bool(seen.row.stated & ev.END_STATED) and not seen.row.closed
 
 
 def unalias(ctx: context.Context, command: cmd.Unalias, details: int) -> draft.Decision:

@@ -1116,6 +1116,45 @@ def test_what_is_said_without_an_end_is_no_repetition_of_what_ends(mem: worlddb.
     assert remember(mem.db, "The shop is open.")["restated"]
 
 
+@pytest.mark.parametrize(
+    "window",
+    [
+        {"since": "2020-05-01", "until": "2020-05-06"},
+        {"since": "2020-05-01", "until": "2020-05-06", "about": "Ana"},
+        {"expires_at": "2020-01-01"},
+    ],
+)
+def test_what_is_over_or_hidden_and_said_again_is_one_memory(mem: worlddb.Memory, window: dict[str, Any]) -> None:
+    """It was another memory, without a word, and was listed twice in what held then."""
+    mem.add("Ana drinks tea.", since="2020-01-01")
+    first, again = (mem.add("Ana flies.", **window, source={"n": n}) for n in (1, 2))
+    assert (again.id, again.repeated) == (first.id, 1)
+    version = mem.history(first)[-1]
+    assert (version.source["n"], [each.source["n"] for each in version.restated]) == (1, [2])
+    assert texts(mem.as_of("2020-05-03").recall("flies")).count("Ana flies.") <= 1
+    assert mem.add("Ana flies.").id != first.id  # From now on, and seen.
+    if "until" in window:
+        other = mem.add("Ana flies.", since="2020-07-01", until="2020-07-02")
+        assert other.id != first.id and other.repeated == 0
+        assert mem.add("Ana flies.", **window | {"since": "2020-05-03"}).id == first.id
+        mem.forget(other)
+        told = remember(mem.db, "It rains.", since="2020-05-01", until="2020-05-06")["id"]
+        assert remember(mem.db, "It rains.", since="2020-05-01", until="2020-05-06")["id"] == told
+
+
+def test_what_is_said_again_of_an_earlier_start_is_the_same_memory_that_held_by_then(mem: worlddb.Memory) -> None:
+    """Both held and were listed, and neither said of the other."""
+    first = mem.add("Ana is in Rome.", about="Ana", since="2020-03-01")
+    for times_said in (2, 3):
+        again = mem.add("Ana is in Rome.", about="Ana", since="2020-01-01")
+        assert (again.id, again.repeated, len(mem.history(first))) == (first.id, 1, 2)
+        assert "2020-01-01T00:00:00Z on now" in again.notes[-1]
+        assert len(mem.db.view().get(first.id).restated) == times_said - 1  # type: ignore[union-attr]
+    for moment, held in (("2019-12-31", []), ("2020-02-01", ["Ana is in Rome."]), ("2020-04-01", ["Ana is in Rome."])):
+        assert texts(mem.as_of(moment).recall("Rome", about="Ana")) == held
+    assert mem.db.verify(deep=True).ok
+
+
 def test_an_older_message_is_found_at_its_own_time_in_whatever_order_it_came(mem: worlddb.Memory) -> None:
     for place, day in enumerate(("2026-11-22", "2024-01-01")):
         mem.add([{"role": "user", "content": f"zebra {place}", "timestamp": f"{day}T10:00:00Z"}])
@@ -1128,7 +1167,7 @@ def test_an_older_message_is_found_at_its_own_time_in_whatever_order_it_came(mem
 @pytest.mark.parametrize("name", [" ana", "ana ", "a\0", "a\nb", "\u200bana"], ids=repr)
 def test_a_user_whose_name_differs_in_what_nobody_sees_is_refused(mem: worlddb.Memory, name: str) -> None:
     """Each was another user without a word."""
-    with pytest.raises(worlddb.InputError, match="cannot be seen|has a NUL"):
+    with pytest.raises(worlddb.InputError, match=r"cannot be seen|has a NUL"):
         worlddb.memory(mem.db, user=name)
 
 

@@ -32,14 +32,17 @@ from worlddb import (
 from worlddb.memory_scopes import (
     HOLDERS,
     TAKEN,
+    begun_earlier,
     check_statement_type,
     composed,
     folded,
     held_when_begun,
     hidden_still,
+    is_past,
     looked,
     notes_inside,
     place_taker,
+    said_in_window,
     say_again,
     seen_later,
     statements_of,
@@ -212,16 +215,17 @@ def _remembered(
         replaced, since, until = _replaceable(db, replaces, world, since)
     told = {replaced, *(ref for refs in ends.values() for ref in refs)}
     begins = None if since is None else parse_time(since, "since")
-    then = seen_later(db, db.view(world=world), begins)
-    near = [found for found in _near(then, text, names, begins, until, on_near) if found[0].ref not in told]
+    is_hidden = is_past(expires_at, look.valid)
+
+    def found_in(view: View) -> list[Near]:
+        return view.near(text, about=names or None, since=begins, until=until, include_expired=is_hidden)
+
+    found, then = _near(db, db.view(world=world), begins, until, on_near, found_in)
+    near = [(each, each.edge_type(on_near, len(names))) for each in found if each.ref not in told]
     again = [each.ref for each, _ in near if each.is_repeated and _is_called(then, each.ref, type, name)]
     if again and told == {None}:
         return _said_again(db, look, then, again[0], near, begins, source, why, expires_at)
     if on_near == ON_NEAR[-1]:
-
-        def found_in(view: View) -> list[Near]:
-            return view.near(text, about=names or None, since=begins, until=until)
-
         before = held_when_begun(db, db.view(world=world), begins, [each for each, _ in near], found_in)
         near += [(each, each.edge_type(on_near, len(names))) for each in before if each.ref not in told]
     others = [each for each, _ in near]
@@ -242,11 +246,11 @@ def _remembered(
         if taker is not None:
             tx.link(taker.ref, "supersedes", made, valid_from=taker.valid.start, why=f"{TAKEN}{taker.reason}")
     _keep_up(db)
-    shown = [answer_notes.told_near(other, edge_type) for other, edge_type in near]
+    near_it = [answer_notes.told_near(other, edge_type) for other, edge_type in near]
     proposals = [each for each in tx.receipt.proposals if home is None or _is_shown(db, each, home)]
     notes = told_of_later(others, on_near, taker)
     notes += told_of_new(begins, tx.receipt.ingest_time, expires_at)
-    done = {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals, "near": shown, "restated": False}
+    done = {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals, "near": near_it, "restated": False}
     return {**done, "notes": notes} if notes else done
 
 
@@ -300,12 +304,16 @@ def _said_again(
     expires_at: str | None,
 ) -> dict[str, Any]:
     """Record that a statement was said again, and link it to what is near as far as it was asked for."""
-    found, others = view.get(said), [(other, edge_type) for other, edge_type in near if other.ref != said]
+    found, others = (
+        view.get(said, include_expired=True),
+        [(other, edge_type) for other, edge_type in near if other.ref != said],
+    )
     asked = ((edge_type, other.ref, f"by on_near: {other.reason}") for other, edge_type in others if edge_type)
     links = {ref: (edge_type, reason) for edge_type, ref, reason in to_link(view, said, asked)}
     with db.batch(seen=look) as tx:
         if found is not None:
-            say_again(tx, found, source or {}, why, expires_at=expires_at)
+            earlier = begun_earlier(db, found, since)
+            say_again(tx, found, source or {}, why, expires_at=expires_at, earlier=earlier)
         for ref, (edge_type, reason) in links.items():
             tx.link(said, edge_type, ref, valid_from=since, why=reason)
     notes = [] if found is None else told_again(db, tx.receipt, found, since, expires_at)
@@ -338,18 +346,25 @@ def _entry_key(about: str, home: str | None) -> str:
 
 def _is_called(view: View, ref: str, type: str, name: str) -> bool:
     """Return whether something is a statement of a type and a name."""
-    found = view.get(ref)
+    found = view.get(ref, include_expired=True)
     return found is not None and (found.type, found.name) == (type, name)
 
 
 def _near(
-    view: View, text: str, names: list[str], since: int | None, until: str | None, on_near: str
-) -> list[tuple[Near, str]]:
-    """Return what is near a statement, each with the type of the edge to link, which is empty for most."""
+    db: Database,
+    view: View,
+    since: int | None,
+    until: str | None,
+    on_near: str,
+    look: Callable[[View], list[Near]],
+) -> tuple[list[Near], View]:
+    """Return what a statement is near, and when that was looked at; first what it repeats, if its window is over."""
     if on_near not in ON_NEAR:
         raise InputError(f"on_near is {shown(on_near)}", f"Give one of: {', '.join(ON_NEAR)}")
-    found = view.near(text, about=names or None, since=since, until=until)
-    return [(each, each.edge_type(on_near, len(names))) for each in found]
+    later = seen_later(db, view, since)
+    before, then = said_in_window(db, view, since, until, look)
+    found = [*before, *(each for each in look(later) if each not in before)]
+    return found, then if before else later
 
 
 def recall(

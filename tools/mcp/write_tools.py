@@ -183,6 +183,16 @@ def _when_it_holds(session: Session, view: View, given: tool_arguments.Write) ->
     return memory_scopes.seen_later(session.db, view, since)
 
 
+def _said_in_window(session: Session, view: View, given: tool_arguments.Write, scopes: list[str]) -> list[Near]:
+    """Return what a memory of a window that is over repeats of what held then in its scopes."""
+    since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
+    found: list[Near] = []
+    for scope in scopes:
+        look = partial(_near_in, given=given, scope=scope)
+        found += memory_scopes.said_in_window(session.db, view, since, given.valid_to, look)[0]
+    return found
+
+
 def _near(session: Session, view: View, given: tool_arguments.Write, scopes: list[str]) -> list[Near]:
     """Return what a memory may repeat, replace or contradict in its scopes, the nearest first."""
     found: dict[str, Near] = {}
@@ -190,6 +200,8 @@ def _near(session: Session, view: View, given: tool_arguments.Write, scopes: lis
     for scope in scopes:
         for each in _near_in(then, given, scope):
             found.setdefault(each.ref, each)
+    for each in _said_in_window(session, view, given, scopes):
+        found.setdefault(each.ref, each)
     return sorted(found.values(), key=lambda each: -each.likeness)[:MAX_NEAR]
 
 
@@ -209,14 +221,21 @@ def _held_then(
 
 
 def _near_in(view: View, given: tool_arguments.Write, scope: str) -> list[Near]:
-    return view.near(given.text, about=given.about, world=scope, since=given.valid_from)
+    return view.near(
+        given.text,
+        about=given.about,
+        world=scope,
+        since=given.valid_from,
+        until=given.valid_to,
+        include_expired=memory_scopes.is_past(given.expires_at, view.valid),
+    )
 
 
 def _repeated(session: Session, view: View, given: tool_arguments.Write, near: list[Near]) -> str | None:
     """Return the memory that says the same word for word in the one scope that is written to, if there is one."""
     then = _when_it_holds(session, view, given)
     for each in near:
-        found = then.get(each.ref) if each.is_repeated else None
+        found = session.get(then, each.ref) if each.is_repeated else None
         if found is not None and (found.type, found.name) == (given.type, given.name):
             return each.ref
     return None
@@ -293,7 +312,9 @@ def _said_again(
     """Record that a memory was said again, and link it to what is near, in one commit."""
     marks = _marks(given)
     with session.db.batch(idempotency_key=session.idempotency_key(given.idempotency_key), seen=view) as tx:
-        say_again(tx, said, call.source, given.why, **marks)
+        since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
+        earlier = memory_scopes.begun_earlier(session.db, said, since)
+        say_again(tx, said, call.source, given.why, **marks, earlier=earlier)
         for edge_type, other, why in links:
             tx.link(said.ref, edge_type, other, valid_from=given.valid_from, why=why)
     receipt: Receipt = tx.receipt

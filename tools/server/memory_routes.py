@@ -26,10 +26,13 @@ from worlddb.client import wire_records as wire
 from worlddb.memory_scopes import (
     TAKEN,
     Link,
+    begun_earlier,
     held_when_begun,
+    is_past,
     looked,
     looked_at,
     place_taker,
+    said_in_window,
     say_again,
     says_something,
     seen_later,
@@ -84,6 +87,7 @@ class _Memory:
         self.desk, self.view, self.body, self.name = desk, view, body, name
         self.home = home = desk.there(view, name)
         self.about, self.new = desk.subjects(view, body.about, home)
+        self.now = view.valid
         self.since = None if body.valid_from is None else parse_time(body.valid_from, "valid_from")
         named = {"contradicts": body.contradicts, "derived_from": body.derived_from, "supersedes": body.replaces}
         self.ends = {kind: list(dict.fromkeys(desk.refs(view, refs, home))) for kind, refs in named.items()}
@@ -98,6 +102,7 @@ class _Memory:
         if self.home is None:
             return []
         how: dict[str, Any] = {"world": self.home, "since": self.since, "until": self.body.valid_to}
+        how["include_expired"] = is_past(self.body.expires_at, self.now)
         return view.near(self.body.text, about=[*self.about, *self.new] or None, **how)
 
     def links(self, near: Iterable[Near]) -> list[Link]:
@@ -114,6 +119,8 @@ def _remembered(desk: Desk, body: types.NewMemory, name: str, key: str | None) -
     given = _Memory(desk, view, body, name)
     then = seen_later(desk.db, view, given.since)
     near = given.near(then)
+    again, by_then = said_in_window(desk.db, view, given.since, body.valid_to, given.near)
+    then, near = (by_then, [*again, *(each for each in near if each not in again)]) if again else (then, near)
     said = None if given.named else next(filter(None, (_said(then, each, body) for each in near)), None)
     if said is not None:
         with suppress(IdempotencyConflict):  # The call that wrote it, sent again under its key.
@@ -137,7 +144,7 @@ def _remembered(desk: Desk, body: types.NewMemory, name: str, key: str | None) -
 
 def _said(view: View, near: Near, body: types.NewMemory) -> World | None:
     """Return what is near if a statement repeats it, and is to be no memory of its own."""
-    found = view.get(near.ref) if near.is_repeated and body.key is None else None
+    found = view.get(near.ref, include_expired=True) if near.is_repeated and body.key is None else None
     return found if found is not None and (found.type, found.name) == (body.type, body.name) else None
 
 
@@ -147,6 +154,7 @@ def _say_again(
     body = given.body
     with given.desk.db.batch(idempotency_key=key, seen=look) as tx:
         marks: dict[str, Any] = {"expires_at": body.expires_at, "ttl": body.ttl, "labels": body.labels}
+        marks["earlier"] = begun_earlier(given.desk.db, said, given.since)
         say_again(tx, said, body.source, body.why, **marks, pinned=body.pinned, properties=body.properties)
         for kind, ref, why in to_link(then, said.ref, given.links(others)):
             tx.link(said.ref, kind, ref, valid_from=body.valid_from, why=why)

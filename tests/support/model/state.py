@@ -35,6 +35,8 @@ class Version(NamedTuple):
     source: dict[str, Any]
     erasure: Erasure | None = None
     properties: dict[str, Any] = {}
+    ends: int | None = None
+    """Where somebody stated that it ends."""
 
 
 class Restated(NamedTuple):

@@ -69,7 +69,7 @@ class OfWorlds(Tuning):
             raise Bad(InvalidInterval)
         stated = valid_from is not None
         told = self.seq, self.now, self.author, why, source or {}
-        version = Version(type, name, content, start, stated, *told, properties=properties or {})
+        version = Version(type, name, content, start, stated, *told, properties=properties or {}, ends=valid_to)
         made, aliases = self.new_number(), tuple(dict.fromkeys(aliases))
         line = lines.changed(lines.UNSAID, start, end, 1)
         self.state.worlds[made] = World(self.now, (version,), line, tuple(aliases), len(aliases))
@@ -130,7 +130,7 @@ class OfWorlds(Tuning):
             self.note("not_restored", number)
             return number
         window = self._window(number, valid_from, valid_to)
-        self._new_version(number, *texts[:3], window, valid_from is not None, source, properties, why)
+        self._new_version(number, *texts[:3], window, valid_from is not None, source, properties, why, valid_to)
         if is_erased:
             self._alias(Known(number), texts.aliases)
         return number
@@ -183,7 +183,7 @@ class OfWorlds(Tuning):
         if type is name is content is None and at > 0 and known.versions[at - 1].start == window[0]:
             # Other properties of the same: since when it holds is no more stated than it was.
             stated = stated and known.versions[at - 1].stated is not False
-        return self._new_version(number, type, name, content, window, stated, source, properties, why)
+        return self._new_version(number, type, name, content, window, stated, source, properties, why, valid_to)
 
     def _new_version(
         self,
@@ -196,6 +196,7 @@ class OfWorlds(Tuning):
         source: dict[str, Any] | None,
         properties: dict[str, Any] | None,
         why: str,
+        ends: int | None,
     ) -> int:
         known, (start, end) = self.state.worlds[number], window
         told = before = self._told_at(number, start) or known.newest
@@ -231,6 +232,7 @@ class OfWorlds(Tuning):
             why,
             source or {},
             properties=self._properties(properties, before.properties),
+            ends=ends,
         )
         held = [known.versions[span.what - 1] for span in known.held if max(span.start, start) < min(span.end, end)]
         if start < end and any(each.erasure or each[:3] != version[:3] for each in held or [told]):
@@ -330,7 +332,7 @@ class OfWorlds(Tuning):
             refuse("not_ended")
         if self.state.worlds[number].newest.erasure is not None:
             refuse("erased")
-        self._new_version(number, None, None, content, window, begins is not None, None, None, why)
+        self._new_version(number, None, None, content, window, begins is not None, None, None, why, None)
         ended = [member for member in self.state.members(number) if self.state.worlds[member].ended]
         if ended:
             self.note("members_ended", number, *ended)
@@ -358,6 +360,9 @@ class OfWorlds(Tuning):
         at, newest = lines.at(known.line, self.now), len(known.versions)
         if at <= 0 and any(start > self.now and version == newest for start, version in known.line):
             at = newest  # Still to come.
+        last = known.versions[-1]
+        if at <= 0 and last.ends is not None and known.times_of(newest) == ((last.start, last.ends),):
+            at = newest  # Over, as it was said to be, and nobody took anything of it.
         if at <= 0:
             refuse("holds_no_more")
         said = Restated(at, self.seq, self.now, self.author, source or {}, why, bool(source or why))
