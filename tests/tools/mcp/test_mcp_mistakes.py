@@ -247,8 +247,8 @@ def test_what_is_still_to_come_is_said_to_be(db: worlddb.Database) -> None:
     assert coming["notes"] == ["It holds from 2999-01-01T00:00:00Z on, and is not found before"]
     assert call(desk, "memory_recall", query="fair")["memories"] == []
     assert texts(call(desk, "memory_as_of", query="fair", valid="2999-01-02")) == ["The fair opens."]
-    for valid_from in ({}, {"valid_from": "2020-01-01"}):
-        assert call(desk, "memory_write", text="The fair is open.", user_id="ada", **valid_from)["notes"] == []
+    for text, valid_from in (("The fair is open.", {}), ("The fair is old.", {"valid_from": "2020-01-01"})):
+        assert call(desk, "memory_write", text=text, user_id="ada", **valid_from)["notes"] == []
     now = write(desk, "The fair is free.")
     later = call(desk, "memory_amend", id=now, text="The fair costs 5.", valid_from="2999-01-01")
     assert later["notes"][-1].startswith("It holds from 2999")
