@@ -1127,7 +1127,9 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool) ->
     return frozenset(found)
 
 
-_NO_HOMES: Final = _words("team teams department division role position job project desk unit squad class")
+_NO_HOMES: Final = _words(
+    "tears laughter anger pity team teams department division role position job project desk unit squad class"
+)
 """Words for that to which somebody may move who lives where they lived."""
 _LANGUAGES: Final = _words("language languages tongue")
 

@@ -5,6 +5,7 @@ that they share words does not suffice ("Farouk's office", "Farouk's wife"). Wha
 reason, since a rule this simple is wrong at times and nothing but a person or a model decides by it.
 """
 
+import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Final, Literal, NamedTuple
@@ -111,7 +112,7 @@ def _of_another(earlier: Frame, later: Frame) -> bool:
 
     What a word of change tells of is the one that was spoken of before.
     """
-    if _lives_with(earlier) != _lives_with(later):
+    if _lives_with(earlier) != _lives_with(later) or _is_where_beside_whom(earlier, later):
         return True
     if later.change not in _PRESENT or _once(earlier, later):
         return False
@@ -123,6 +124,8 @@ def _of_another(earlier: Frame, later: Frame) -> bool:
         return True
     if later.change:
         return False
+    if "residence" in earlier.attributes & later.attributes and earlier.verb == later.verb == "has":
+        return True  # Of two houses in two towns, each is owned.
     return (
         (not earlier.denied and not later.denied and _of_other_sorts(earlier, later))
         or _measure_other_things(earlier, later)
@@ -135,6 +138,16 @@ def _of_another(earlier: Frame, later: Frame) -> bool:
 def _lives_with(one: Frame) -> bool:
     """True if a statement tells with whom somebody lives, and not where."""
     return one.way == "with" and (one.verb in _moving() or one.verb in frames.stems(("lives",)))
+
+
+def _is_where_beside_whom(earlier: Frame, later: Frame) -> bool:
+    """True if one tells for whom somebody works and the other in which town, or in which trade."""
+    ways = [_WORKS.search(one.key) for one in (earlier, later)]
+    told = [way[1] == "in" for way in ways if way is not None]
+    return len(told) == 2 and told[0] != told[1]
+
+
+_WORKS: Final = re.compile(r"\b(?:works|worked|working|work) (in|at|for)\b")
 
 
 def _is_another_numbered(earlier: Frame, later: Frame) -> bool:
