@@ -782,7 +782,7 @@ class Memory:
         refs = [tx.receipt.refs[made.position]]
         self._go_on(tx.receipt, key, refs, begins, views if tx.receipt.seq == look.seq + 1 else ())
         done = self._done(tx.receipt, refs, begun)
-        new = told_of_later(near, on_near, taker)
+        new = told_of_later((each for each in near if each.ref not in told), on_near, taker, len(about))
         new += told_of_new(begins, tx.receipt.ingest_time, marks["expires_at"], pinned=marks["pinned"])
         return msgspec.structs.replace(done, near=tuple(near), notes=(*done.notes, *new))
 

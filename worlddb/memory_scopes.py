@@ -457,12 +457,21 @@ def place_taker(near: Iterable[Near], on_near: str, subjects: int, until: TimeLi
     return None if is_over else first
 
 
-def told_of_later(near: Iterable[Near], on_near: str, taker: Near | None) -> list[str]:
-    """Return notes on what a new statement was to replace and did not, since it began later than that does."""
+def told_of_later(near: Iterable[Near], on_near: str, taker: Near | None, subjects: int) -> list[str]:
+    """Return notes on what a new statement was to replace: what it ended, and what not, and why."""
     if on_near != "supersede_same_subject":
         return []
-    notes = [] if taker is None else [f"It holds until {format_time(taker.valid.start)}, when {taker.ref} begins"]
-    begun = [each for each in near if each.is_later and each.relation == "replacement" and each != taker]
+    near = [each for each in near if each.relation == "replacement"]
+    ended = [each for each in near if each.edge_type(on_near, subjects)]
+    left = [each for each in near if each not in ended and not each.is_later]
+    several = "it, or what is said now, is about more than one subject"
+    another = "it may be of another thing, or says more than that"
+    notes = [f"{each.ref} was ended: {each.reason}" for each in ended]
+    notes += [
+        f"{each.ref} was not ended: {several if max(subjects, len(each.about)) > 1 else another}" for each in left
+    ]
+    notes += [] if taker is None else [f"It holds until {format_time(taker.valid.start)}, when {taker.ref} begins"]
+    begun = [each for each in near if each.is_later and each != taker]
     return notes + [
         f"{each.ref} was not replaced: it begins later, at {format_time(each.valid.start)}" for each in begun
     ]

@@ -1142,6 +1142,16 @@ def test_what_is_over_or_hidden_and_said_again_is_one_memory(mem: worlddb.Memory
         assert remember(mem.db, "It rains.", since="2020-05-01", until="2020-05-06")["id"] == told
 
 
+def test_an_answer_says_what_on_near_ended_and_what_not(mem: worlddb.Memory) -> None:
+    """Both were called a replacement, and no note told one from the other."""
+    for index, (about, ended) in enumerate(((["Ana"], True), (["Ana", "Bob"], False))):
+        old = mem.add(f"Ana works at Globex{index}.", about=about, since="2020-01-01").id
+        made = mem.add(f"Ana works at Initech{index}.", about=about, on_near="supersede_same_subject")
+        notes = [note for note in made.notes if old in note]
+        assert len(notes) == 1 and notes[0].startswith(f"{old} was {'' if ended else 'not '}ended: ")
+        assert (mem.db.view().get(old) is None) is ended
+
+
 def test_what_is_said_again_of_an_earlier_start_is_the_same_memory_that_held_by_then(mem: worlddb.Memory) -> None:
     """Both held and were listed, and neither said of the other."""
     first = mem.add("Ana is in Rome.", about="Ana", since="2020-03-01")

@@ -133,7 +133,7 @@ def _looked_and_written(
     links, subjects = _links(given, others), len(given.about)
     taker = memory_scopes.place_taker(others, given.on_near, subjects, given.valid_to)
     taken = None if taker is None else (taker.ref, taker.valid.start, f"{memory_scopes.TAKEN}{taker.reason}")
-    later = memory_scopes.told_of_later(others, given.on_near, taker)
+    later = memory_scopes.told_of_later(others, given.on_near, taker, subjects)
     try:
         receipt = _written(session, view, given, call, keys, joined, links, taken)
     except IdempotencyConflict as error:
@@ -150,7 +150,12 @@ def _looked_and_written(
         is_purged, links, keys = before != keys, linked, before
     if receipt.seq <= view.seq:
         then = session.db.view(seq=receipt.seq - 1, valid=receipt.ingest_time, world=session.world)
-        near = _near(session, then, given, [scope.ref for label in labels for scope in session.scopes(then, label)])
+        scopes_then = [scope.ref for label in labels for scope in session.scopes(then, label)]
+        near = _near(session, then, given, scopes_then)
+        others = [each for each in near if each.ref not in named]
+        others += _held_then(session, then, given, scopes_then, near)
+        taker = memory_scopes.place_taker(others, given.on_near, subjects, given.valid_to)
+        later = memory_scopes.told_of_later(others, given.on_near, taker, subjects)
     begun_here = iter(receipt.refs)
     homes = [memory_scopes.came_in_bundle(key) or next(begun_here) for key in keys]
     memory = next(begun_here)

@@ -136,7 +136,7 @@ def _remembered(desk: Desk, body: types.NewMemory, name: str, key: str | None) -
     receipt, ref = _write(seen, given, given.links(beside), taker, key)
     told = desk.receipt(receipt) | {"refs": [ref]}
     notes = desk.namesakes(view, name) if given.home is None else []
-    notes += told_of_later(beside, body.on_near, taker)
+    notes += told_of_later(beside, body.on_near, taker, len(body.about))
     notes += told_of_new(given.since, receipt.ingest_time, body.expires_at, pinned=body.pinned)
     shown = {"receipt": told, "near": desk.shown(near), "restated": False, "notes": notes}
     return Reply(shown, 201 if receipt.events else 200)
