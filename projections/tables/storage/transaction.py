@@ -113,7 +113,7 @@ class KnownWorlds:
 
     def recall(self, lineages: Sequence[bytes]) -> None:
         """Take up again what was known of some worlds."""
-        if self.columns is not None:
+        if self.columns is not None and lineages:
             self.columns.give_back(lineages, self.endpoints, self.source_defaults)
 
     def retimed(self, node: int) -> None:

@@ -242,6 +242,8 @@ def test_what_is_known_of_many_worlds_is_kept_in_columns_until_it_changes() -> N
     gone = [end[4:20] for end in ends if end[4:20] not in known.endpoints]
     assert len(gone) == 300
     known.forget(gone[7], 7)
+    known.recall([])
+    assert len(known.endpoints) == MAX_KNOWN, "who asks for nothing, since all is known, is given nothing"
     known.recall([*gone, b"nobody has this."])
     assert [each for each in gone if each not in known.endpoints] == [gone[7]]
     assert all(before[0][each] == end for each, end in known.endpoints.items())
