@@ -274,11 +274,9 @@ class Fading(Body, frozen=True, kw_only=True):
     weight: Share = 0.5
 
 
-class CheckedRecall(Body, frozen=True, kw_only=True):
-    """The receipt of a recall, with the question and the filters of it that hold texts, as they were asked."""
+class Filters(Body, frozen=True, kw_only=True):
+    """The filters of a recall that hold texts."""
 
-    receipt: Annotated[str, Meta(min_length=1, max_length=4_000_000, description="As the recall answered it.")]
-    text: Annotated[str, Meta(max_length=20_000)]
     about: Short | tuple[Short, ...] | None = None
     speaker: Short | tuple[Short, ...] | None = None
     type: Short | tuple[Short, ...] | None = None
@@ -289,7 +287,14 @@ class CheckedRecall(Body, frozen=True, kw_only=True):
     properties: Conditions | None = None
 
 
-class LongQuestion(Body, frozen=True, kw_only=True):
+class CheckedRecall(Filters, frozen=True, kw_only=True):
+    """The receipt of a recall, with the question and the filters of it that hold texts, as they were asked."""
+
+    receipt: Annotated[str, Meta(min_length=1, max_length=4_000_000, description="As the recall answered it.")]
+    text: Annotated[str, Meta(max_length=20_000)]
+
+
+class LongQuestion(Filters, frozen=True, kw_only=True):
     """A question with all that it may ask for."""
 
     text: Annotated[str, Meta(max_length=20_000)]
@@ -318,14 +323,6 @@ class LongQuestion(Body, frozen=True, kw_only=True):
     min_trust: Literal["none", "low", "fair", "full"] | None = None
     trust_weight: Share = 0.0
     min_confidence: Share | None = None
-    about: Short | tuple[Short, ...] | None = None
-    speaker: Short | tuple[Short, ...] | None = None
-    type: Short | tuple[Short, ...] | None = None
-    author: Short | tuple[Short, ...] | None = None
-    label: Short | tuple[Short, ...] | None = None
-    tag: Short | None = None
-    source: dict[str, Any] | None = None
-    properties: Conditions | None = None
     since: When | None = None
     until: When | None = None
     fields: dict[Literal["content", "inferred", "words"], float] | None = None
