@@ -783,7 +783,8 @@ class Database(WriteCalls):
         elif rests_on != ():
             raise errors.InputError("rests_on was given without a view", "Give seen=view, the one that showed it")
         do, draw = partial(self._execute, progress=progress), partial(self._drawing, idempotency_key)
-        return Batch(do, self._ontology, idempotency_key, self.view, seen, look, to_draw=draw)
+        view = partial(self._present_of, idempotency_key)
+        return Batch(do, self._ontology, idempotency_key, view, seen, look, to_draw=draw)
 
     def load(
         self,

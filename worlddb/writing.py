@@ -1322,7 +1322,8 @@ class Batch(WriteCalls):
     ) -> None:
         """``view`` opens one, ``seen`` is what the caller had looked at, and ``look`` what rests on that.
 
-        ``to_draw`` begins to draw the ids of blank nodes.
+        A view of a batch that was made under the key already is that of the commit before. ``to_draw`` begins to draw
+        the ids of blank nodes.
         """
         self._to_draw = to_draw
         self._drawn: Callable[[], bytes] | None = None
@@ -1388,16 +1389,23 @@ class Batch(WriteCalls):
         self._look = self._look._replace(rests_on=(*self._look.rests_on, *new))
         return made
 
-    def _looked_at(self) -> View:
-        """The view that all looks of the batch are at: what it is refused by is one moment."""
-        if self._idempotency_key is not None:
-            raise errors.InputError(
-                "The batch has an idempotency key, but this looks at the store: a retry could come to other commands",
-                "Call it outside of the batch, or leave the key out",
-            )
+    def _looked_at(self, *, repeats: bool = False) -> View:
+        """The view that all looks of the batch are at: what it is refused by is one moment.
+
+        ``repeats``: a retry, which looks at the same moment, comes to the same commands.
+        """
+        if self._idempotency_key is not None and not repeats:
+            raise self._not_repeatable()
         if self._seen is None:
             self._seen = self._view()
         return self._seen
+
+    @staticmethod
+    def _not_repeatable() -> errors.InputError:
+        return errors.InputError(
+            "The batch has an idempotency key, but this looks at the store: a retry could come to other commands",
+            "Call it outside of the batch, or leave the key out",
+        )
 
     def sparql_update(
         self,
@@ -1416,11 +1424,12 @@ class Batch(WriteCalls):
         """Change the statements of a world by an update in SPARQL 1.1, as :meth:`Database.sparql_update` does.
 
         It is evaluated at once: on what held at the first look of the batch, and on what the batch has stated and taken
-        back in this world up to here. Of its other writes it sees nothing. The batch is refused as
-        ``changed_meanwhile`` if anybody writes anything before it ends.
+        back in this world up to here; of a world that the batch makes, on that alone. Of its other writes it sees
+        nothing. The batch is refused as ``changed_meanwhile`` if anybody writes anything before it ends.
 
         Raises:
-            InputError: the batch makes the world itself, or has an idempotency key; and as outside of a batch.
+            InputError: the batch has an idempotency key, and did not make the world, or what it stated there would be
+                taken back; and as outside of a batch.
         """
         from worlddb.query.sparql import sparql_query, sparql_workers
         from worlddb.reconciler.transaction import inputs
@@ -1429,25 +1438,29 @@ class Batch(WriteCalls):
         allowed = sparql_query.checked_limits(timeout_seconds, None, max_bytes, max_memory_bytes)
         dataset = sparql_query.checked_dataset(using_graphs, using_named_graphs, "using_graphs", "using_named_graphs")
         named: Any = {"dataset": dataset, "lanes": sparql_query.checked_lanes(lanes)}
-        if isinstance(self._ref(world), int):
-            raise errors.InputError("The batch makes this world itself", "State what it says with state()")
-        seen = self._looked_at()
+        new, is_keyed = self._ref(world), self._idempotency_key is not None
+        seen = self._looked_at(repeats=isinstance(new, int))
         view = seen if within is None else seen.confined(within)
-        ref = view.reference_of(world)
-        before = updating.said_before(self._commands, lambda each: self._is_world(each, ref), view.valid)
+        ref = None if isinstance(new, int) else view.reference_of(world)
+        here = new if ref is None else ref
+        before = updating.said_before(self._commands, lambda each: self._is_world(each, here), view.valid)
         asked, workers = view._asked(), sparql_workers.workers()
-        change = updating.change_of(asked, workers, update, ref, allowed, before=before, **named)
+        change = updating.change_of(asked, workers, update, ref, allowed, before=before, repeatable=is_keyed, **named)
+        if is_keyed and change.removed:
+            raise self._not_repeatable()
         look = self._look or inputs.Look(seen.seq, seen.valid, only_these=True)
         self._look = look._replace(whole=True)
-        drawn = self._drawing(None)
-        commands = self._unstated(ref, change.removed, view.valid, drawn)
-        commands += self._stated(ref, change.added, None, None, None, drawn)
+        drawn, at = self._drawing(None), world if ref is None else ref
+        commands = self._unstated(at, change.removed, view.valid, drawn)
+        commands += self._stated(at, change.added, None, None, None, drawn)
         self._notes += change.notes
         return self._execute(commands, idempotency_key)
 
-    def _is_world(self, ref: cmd.Ref, world: str) -> bool:
-        """Whether a reference of a command stands for a world that was there at the first look."""
-        return not isinstance(ref, int) and self._looked_at().reference_of(ref) == world
+    def _is_world(self, ref: cmd.Ref, world: cmd.Ref) -> bool:
+        """Whether a reference of a command stands for a world: one that was there at the first look, or a new one."""
+        if isinstance(ref, int) or isinstance(world, int):
+            return ref == world
+        return self._looked_at().reference_of(ref) == world
 
     def _next_compound(self) -> int:
         return len(self._commands) + 1

@@ -30,6 +30,8 @@ from worlddb.query.statements.statement_reads import Bounds, Pattern
 
 MOST_GRAPHS: Final = 16
 """Graphs at moments that one query may name."""
+NEW: Final = object()
+"""In the place of a world: one that is yet to be made, and states nothing."""
 _MOST_STANDS: Final = 256
 """Of all worlds and stores together; the one that was asked longest ago goes first."""
 
@@ -94,9 +96,10 @@ _lock = threading.Lock()
 
 
 def parts(asked: Asked, query: Sparql, world: Any, lanes: Collection[str] = LANES) -> list[Named]:
-    """What a query is asked of: the dataset of a world, or of all that the view sees, and the graphs that it names.
+    """What a query is asked of: the dataset of a world (or of a ``NEW`` one), or of all that the view sees (``None``).
 
-    Searches go by ``lanes``, and no model is asked where nothing that it could find would be in the answer.
+    The graphs that it names are beside that. Searches go by ``lanes``, and no model is asked where nothing that it
+    could find would be in the answer.
 
     Raises:
         UnknownReference: a world is named that the view does not see.
@@ -120,6 +123,8 @@ def parts(asked: Asked, query: Sparql, world: Any, lanes: Collection[str] = LANE
 
 
 def _datasets(asked: Asked, world: Any) -> Iterator[Named]:
+    if world is NEW:
+        return
     with asked.window.snapshot() as snapshot:
         if world is not None:
             node = named_node(snapshot, asked.window.spec, world, unify=asked.window.unify)

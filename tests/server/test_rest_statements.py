@@ -135,6 +135,28 @@ def test_an_update_under_a_key_has_one_effect(ana: Caller) -> None:
     assert ana("POST", path, content="CLEAR ALL", **how).status_code == 409
 
 
+def test_a_world_and_the_update_that_makes_it_are_one_commit_or_nothing(served: Running, ana: Caller) -> None:
+    pytest.importorskip("pyoxigraph")
+    how: Any = {"headers": {"Content-Type": "application/sparql-update"}}
+    ana.send("POST", "/v1/worlds/cafes/statements", statements=[[A, SERVES, '"tea"']])
+    before = served.db.head().seq
+    for wrong in (
+        "INSERT DATA {",
+        "LOAD <urn:x>",
+        f"INSERT {{ GRAPH ?g {{ {A} {SERVES} 1 }} }} WHERE {{ BIND(<https://worlddb.dev/ns#memory> AS ?g) }}",
+    ):
+        refused = ana("POST", "/v1/worlds/bars/sparql", content=wrong, **how)
+        assert refused.status_code in (400, 422), refused.text
+    assert ana("GET", "/v1/worlds/bars").status_code == 404 and served.db.head().seq == before
+    named = ana.get("/v1/worlds/cafes")["ref"]
+    copied = f"INSERT {{ ?s ?p ?o, [] }} WHERE {{ GRAPH <urn:worlddb:world:{named}> {{ ?s ?p ?o }} }}"
+    how["headers"]["Idempotency-Key"] = "first"
+    first, again = (ana("POST", "/v1/worlds/bars/sparql", content=copied, **how) for _ in range(2))
+    assert first.status_code == 200 and first.json() == again.json() and served.db.head().seq == before + 1
+    assert first.json()["refs"] == [ana.get("/v1/worlds/bars")["ref"]]
+    assert ana("POST", "/v1/worlds/pubs/sparql", content=copied, **how).status_code == 409
+
+
 def test_a_query_has_its_dataset_beside_it(ana: Caller) -> None:
     pytest.importorskip("pyoxigraph")
     stated = [[A, SERVES, f'"{name}"', f"<urn:{name}>"] for name in ("tea", "cake")]

@@ -305,15 +305,46 @@ def test_a_batch_with_an_update_is_refused_if_others_wrote_and_what_cannot_be_as
     with db.batch(idempotency_key="once") as tx, pytest.raises(worlddb.InputError, match="idempotency key"):
         tx.sparql_update(update, world=town)
     with db.batch() as tx:
-        new = tx.create("Place", "Inn")
-        with pytest.raises(worlddb.InputError, match="makes this world itself"):
-            tx.sparql_update(update, world=new)
         with pytest.raises(worlddb.UnknownReference):
             tx.sparql_update(update, world=pub, within=town)
         with pytest.raises(worlddb.InvalidSparql):
             tx.sparql_update("INSERT DATA {", world=town)
     with pytest.raises(worlddb.InputError, match="has ended"):
         tx.sparql_update(update, world=town)
+
+
+def test_an_update_of_a_world_that_its_batch_makes_finds_what_the_batch_said_there(db: worlddb.Database) -> None:
+    db.state(db.create("Place", "Town").ref, [(A, P, B)])
+    update = "DELETE { ?s ?p 01 } INSERT { ?w ?p ?s, [] } WHERE { ?s ?p ?o . GRAPH wdb:memory { ?w wdb:name 'Town' } }"
+    refs = []
+    for _ in range(2):
+        with db.batch(idempotency_key="once") as tx:
+            inn = tx.create("Place", "Inn")
+            tx.state(inn, [(B, P, C)])
+            tx.sparql_update(update.replace("DELETE { ?s ?p 01 }", ""), world=inn)
+        refs.append(tx.receipt.refs[inn.position])
+    assert refs[0] == refs[1] and db.view().count_statements(refs[0]) == 3 and tx.receipt.seq == db.head().seq
+    with db.batch() as tx:
+        bar = tx.create("Place", "Bar")
+        tx.state(bar, [(B, P, '"1"^^<http://www.w3.org/2001/XMLSchema#integer>')])
+        tx.sparql_update(update, world=bar)
+        tx.sparql_update("DELETE WHERE { ?s ?p 1 }", world=bar)
+    assert db.view().count_statements(tx.receipt.refs[bar.position]) == 2
+    with pytest.raises(worlddb.InputError, match="idempotency key"), db.batch(idempotency_key="again") as tx:
+        pub = tx.create("Place", "Pub")
+        tx.state(pub, [(B, P, C)])
+        tx.sparql_update("CLEAR ALL", world=pub)
+    assert db.view().find(name="Pub") == []
+
+
+def test_a_batch_under_a_key_that_takes_back_by_a_pattern_is_retried(db: worlddb.Database) -> None:
+    town = db.create("Place", "Town").ref
+    db.state(town, [(A, P, B), (B, P, C)])
+    for _ in range(2):
+        with db.batch(idempotency_key="once") as tx:
+            tx.unstate(town, predicate=P)
+            tx.revise(town, content="empty")
+    assert tx.receipt.seq == db.head().seq and db.view().statements(town) == []
 
 
 def test_a_name_of_ours_that_is_none_is_told_with_what_comes_near(

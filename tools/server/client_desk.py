@@ -9,7 +9,7 @@ from unicodedata import normalize
 import msgspec
 
 import worlddb
-from worlddb import AmbiguousReference, IdempotencyConflict, InputError, Receipt, UnknownReference, View, World
+from worlddb import AmbiguousReference, InputError, Receipt, UnknownReference, View, World
 from worlddb.memory_scopes import (
     BEGINNING,
     ENTRY,
@@ -20,6 +20,7 @@ from worlddb.memory_scopes import (
     check_scope_name,
     composed,
     folded,
+    looked,
     looked_at,
     notes_inside,
 )
@@ -319,21 +320,13 @@ class Desk:
         """Return the note that a name which no world of its own right has is that of others inside of such."""
         return [_NAMESAKES] if any(_is_called(each, name) for each in view.find(name=name, limit=_SOME)) else []
 
-    def claimed(self, name: str, key: str | None = None) -> str:
-        """Return the reference of a world, which is made if it is not there; raises as :meth:`there`.
-
-        Raises:
-            IdempotencyConflict: another world was written to under the key before this one was there.
-        """
-        view = self.seen_by(key)
+    def claimed(self, name: str) -> str:
+        """Return the reference of a world, which is made if it is not there; raises as :meth:`there`."""
+        view = self.seen_by(None)
         if (ref := self.there(view, name)) is not None:
             return ref
-        if key is not None and self.db.was_written(key):
-            told = "Another request was sent under this Idempotency-Key"
-            raise IdempotencyConflict(told, "Use a new key for it", seq=view.seq + 1)
         with self.db.batch() as tx:
             self.begin(tx, view, name)
-        tx.receipt.raise_if_refused()
         return str(tx.receipt.refs[0])
 
     def written_in(
@@ -350,10 +343,31 @@ class Desk:
         if ref is not None:
             rested = None if rests_on is None else rests_on(self.session.view(), ref)
             return self.written(partial(call, ref), key=key, rests_on=rested)
-        with self.db.batch(idempotency_key=told) as tx:
+        return self._first(self.db.batch(idempotency_key=told), view, name, call)
+
+    def updated_in(self, name: str, update: str, *, key: str | None, **how: Any) -> Receipt:
+        """Change what a world states by an update in SPARQL; one that is not there is made in the same commit."""
+        told = self.key(key)
+
+        def call(ref: Any, target: Any, **key: Any) -> Any:
+            return target.sparql_update(update, world=ref, within=self.home(), **how, **key)
+
+        def write() -> Receipt:
+            view = self.seen_by(told)
+            if (ref := self.there(view, name)) is not None:
+                return call(ref, self.db, idempotency_key=told)  # type: ignore[no-any-return]
+            return self._first(self.db.batch(idempotency_key=told, seen=view), view, name, call)
+
+        receipt = looked(write)
+        receipt.raise_if_refused()
+        return receipt
+
+    def _first(self, batch: Any, view: View, name: str, call: Callable[..., Any]) -> Receipt:
+        """Make a world, and the first write to it."""
+        with batch as tx:
             made = call(self.begin(tx, view, name), tx)
-        tx.receipt.raise_if_refused()
-        return msgspec.structs.replace(tx.receipt, requested=tx.receipt.refs[made.position : made.position + 1])
+        receipt: Receipt = tx.receipt
+        return msgspec.structs.replace(receipt, requested=receipt.refs[made.position : made.position + 1])
 
     def receipt(self, given: Receipt) -> dict[str, Any]:
         """Return a receipt as the client is told it: of a world, without anything from outside."""

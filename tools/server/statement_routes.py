@@ -176,17 +176,14 @@ def _updated(desk: Desk, asked: Asked, query: types.SparqlAsked) -> Reply:
         raise InputError("An update has no default-graph-uri", "Give using-graph-uri and using-named-graph-uri")
     if (query.ingested, query.valid, query.seq) != (None, None, None):
         raise InputError("An update has no moment", "Leave out ingested, valid and seq")
-    world = asked.path.get("world")
-    key = desk.key(asked.idempotency_key)
-    ref = desk.home() if world is None else desk.claimed(world, key)
-    if ref is None:
+    world = asked.path.get("world") or desk.home()
+    if world is None:
         raise InputError("An update changes one world", f"Send it to {WORLD}/sparql")
     lanes, text = desk.session.lanes(), str(query.update)
-    named: dict[str, Any] = {"within": desk.grant.world, "idempotency_key": key, "lanes": lanes}
+    named: dict[str, Any] = {"key": asked.idempotency_key, "lanes": lanes}
     if query.using_graphs or query.using_named_graphs:
         named |= {"using_graphs": query.using_graphs, "using_named_graphs": query.using_named_graphs}
-    receipt = desk.db.sparql_update(text, world=ref, **named)
-    receipt.raise_if_refused()
+    receipt = desk.updated_in(world, text, **named)
     noted = {note.code: note.refs[0] for note in receipt.notes if note.code in ("searched_by_words", "names_unknown")}
     missed = {lane: why for lane, why in (("vector", noted.get("searched_by_words")),) if why}
     searched = answer_notes.search_note(missed, in_one_world=not desk.commits)

@@ -32,7 +32,7 @@ def change_of(
     asked: datasets.Asked,
     workers: Workers,
     update: str,
-    world: str,
+    world: str | None,
     allowed: Limits,
     *,
     dataset: Dataset | None = None,
@@ -42,6 +42,7 @@ def change_of(
 ) -> Change:
     """What an update does to the dataset of a world as a view sees it; ``repeatable`` the same at every evaluation.
 
+    A world that is yet to be made (``None``) states nothing.
     With ``dataset``, its operations look at those graphs alone. ``before`` are lines of what was taken away and added
     since the view, which it finds so (:func:`said_before`). Searches in it go by ``lanes``.
 
@@ -53,7 +54,7 @@ def change_of(
     read = update_steps.without_later_prologues(given)
     if dataset is not None:
         read = read_sparql(update_steps.using(read, dataset.default, dataset.named))
-    parts = datasets.parts(asked, read, world, lanes)
+    parts = datasets.parts(asked, read, datasets.NEW if world is None else world, lanes)
     lost, added = before
     if lost:
         with asked.window.snapshot() as snapshot:
@@ -74,8 +75,8 @@ def _missed(parts: Iterable[datasets.Named]) -> str:
     return next((why for part in parts for why in part.missed or ()), "")
 
 
-def _held(asked: datasets.Asked, snapshot: VisibleSnapshot, world: str, before: tuple[bytes, bytes]) -> _Held:
-    node = named_node(snapshot, asked.window.spec, world, unify=asked.window.unify)
+def _held(asked: datasets.Asked, snapshot: VisibleSnapshot, world: str | None, before: tuple[bytes, bytes]) -> _Held:
+    node = None if world is None else named_node(snapshot, asked.window.spec, world, unify=asked.window.unify)
     return _Held(snapshot, node, before)
 
 
@@ -108,7 +109,7 @@ class _Held:
     ``before`` are lines of what was taken away and added since the snapshot.
     """
 
-    def __init__(self, snapshot: VisibleSnapshot, node: int, before: tuple[bytes, bytes]) -> None:
+    def __init__(self, snapshot: VisibleSnapshot, node: int | None, before: tuple[bytes, bytes]) -> None:
         self._snapshot, self._node = snapshot, node
         self._taken, self._given = ({_row(line): line for line in lines.splitlines(keepends=True)} for lines in before)
         self._near: dict[statement_reads.Pattern, list[Row]] = {}
@@ -173,7 +174,8 @@ class _Held:
         return statement_reads.pattern_of(row[0], row[1], row[2] if whole else None, graph)
 
     def _found(self, pattern: statement_reads.Pattern, row: Row, anywhere: bool = False) -> list[Row]:
-        held = (_shown(each) for each in statement_reads.texts(self._snapshot, self._node, pattern))
+        node = self._node
+        held = () if node is None else map(_shown, statement_reads.texts(self._snapshot, node, pattern))
         since = (each for each in self._given if each[:2] == row[:2] and (anywhere or each[3] == row[3]))
         return [*(each for each in held if each not in self._taken), *since]
 
