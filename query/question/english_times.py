@@ -5,7 +5,7 @@ stands, a form of what stays unresolved anywhere; the names of their groups say 
 """
 
 import re
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from worlddb.log.model.times import DAYS, MONTH_NAME, MONTHS, late
 
@@ -269,6 +269,21 @@ WILL: Final = late(
 )
 WAS: Final = late(r"\b(?:did|was|were|had)(?:n['’]t)?\b", re.I)
 """In a question of the first and not of the second, "in May" is the next one."""
+PLANNED: Final = late(
+    r"\b(?:plan(?:s|ned|ning)?|upcoming|scheduled|booked|due|coming|(?:want|need|hope)s?\s+to)\b", re.I
+)
+"""Words of what is still to be."""
+IS_DONE: Final = late(r"\b(?:is|are|am|be|being)\s+(?:\w+\s+)?\w{2,}ed\b|(?<=[^\W_])['’](?:s|re|m)\s+\w{2,}ed\b", re.I)
+"""What is being done, or how something is: "is named", which tells of no past."""
+IS_NOW: Final = late(
+    r"\A\W*(?:who|what|which|where|when|how)\b|\b(?:is|are|am|do|does|can|must|should|may|might)(?:n['’]t)?\b|['’](?:re|m)\b|\b(?:who|what|where|when|how)['’]s\b",
+    re.I,
+)
+"""Verbs of the present."""
+DATED_BY: Final = frozenset(("in", "on", "for", "during", "over"))
+"""Behind such a word a month without a year may be the coming one."""
+Tense = Literal["past", "present", "ahead", ""]
+"""Of when a question asks, by its verbs."""
 SENTENCE_END: Final = late(r"[.!?;]\s")
 NAME_BEHIND: Final = late(r"\s+[A-Z][a-z]")
 BEHIND_DAY: Final = late(r",?\s+(?:of\s+)?", re.I)

@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from worlddb.log.model.times import DAYS, MONTHS
+from worlddb.query.question.english_times import Tense
 
 _SEASONS: Final = ("spring", "summer", "autumn", "winter")
 _PARTS: Final = ("the beginning of", "the middle of", "the end of")
@@ -38,10 +39,26 @@ _WILL: Final = {
 """The plain futures of some languages."""
 
 
-def is_ahead(question: str, language: str) -> bool:
-    """True if a question in a language asks of what is to come, by its verb."""
-    will = _WILL.get(language)
-    return will is not None and re.search(will, question, re.I) is not None
+_WAS: Final = {
+    "de": r"\b(?:war|warst|waren|hatte\w*|wurden?|gab|gaben|ging\w*|kam\w*|geschah\w*|passierte\w*|machte\w*"
+    r"|sagte\w*|tat|taten|wollte\w*|ge(?!hen|ben|gen|fallen|lten|plant|bucht|dacht)\w{3,}(?:t|en))\b",
+    "es": r"\b(?:fui|fue|fuimos|fueron|era|eran|estaba\w*|estuv\w+|hubo|hab[ií]a\w*|hice|hizo|hicimos|hicieron"
+    r"|he|has|ha|hemos|han|\w{2,}(?:ó|aron|ieron|aste|iste)|(?!café|aqu|porqu)\w{3,}[éí])\b",
+}
+"""Verbs of the past of languages of which those of the present are told apart."""
+
+
+_PLANNED: Final = re.compile(r"\b(?:ge)?plan(?:e|en|t|ea\w*)\b|\bprevist[oa]s?\b", re.I)
+
+
+def tense_of(question: str, language: str) -> Tense:
+    """Of when a question in a language asks, by its verbs: of the past where nothing is known that would tell."""
+    will, was = _WILL.get(language), _WAS.get(language)
+    if will is not None and re.search(will, question, re.I) is not None:
+        return "ahead"
+    if was is None or re.search(was, question, re.I) is not None:
+        return "past"
+    return "ahead" if _PLANNED.search(question) is not None else "present"
 
 
 class Phrase(NamedTuple):

@@ -272,15 +272,12 @@ def _iso_week(match: re.Match[str], now: datetime) -> _Stretch:
 def _season(match: re.Match[str], now: datetime) -> _Stretch:
     """The months of a season; the winter of a year is the one that begins in it.
 
-    "Last" is the last that is over, "this" the one of the present year (in its first half, of winters, the one that
-    began before it), "in" the last that has begun.
+    "Last" is the last that is over, "in" the last that has begun.
     """
     first, year = english.SEASONS[match["season"].lower()], _year_of(match, now)
     which = (match["which"] or "").lower()
     if year is not None:
         return _months(year, first, 3)
-    if which == "this":
-        return _months(now.year - (first == 12 and now.month <= 6), first, 3)
     start, end = _last_begun(first, 3, now)
     return (start, end) if not which or end <= now else _months(start.year - 1, first, 3)
 
@@ -543,10 +540,10 @@ _SENTENCE: Final = 160
 class _Reader:
     """A question as it is read from left to right, and what has been read of it."""
 
-    def __init__(self, question: str, asked: int, *, is_ahead: bool = False) -> None:
+    def __init__(self, question: str, asked: int, tense: english.Tense | None = None) -> None:
         self.question = question
-        self.is_ahead = is_ahead or (english.WILL.search(question) is not None and english.WAS.search(question) is None)
-        """True if the question asks of what is to come, by its verbs."""
+        self.tense = tense_of(question) if tense is None else tense
+        """Of when the question asks, by its verbs."""
         self.asked = asked
         self.now = _EPOCH + asked * _MICROSECOND
         self.read: list[tuple[Piece, Time]] = []
@@ -704,14 +701,46 @@ class _Reader:
                 continue
             cycle = _ONCE if is_dated or dated.get("which") else each.cycle
             try:
-                stretch = each.resolve(match, now)
-                if self.is_ahead and cycle == _YEAR_LONG and stretch[1] <= now:
-                    stretch = each.resolve(match, now + _YEAR_LONG)
+                stretch = self._this(match, now) if _is_this_one(dated) else each.resolve(match, now)
+                if cycle == _YEAR_LONG and stretch[1] <= now:
+                    stretch = self._in_its_year(stretch, each.resolve(match, now + _YEAR_LONG), lead, now)
             except (OverflowError, ValueError):
                 return _Point(match.end(), None)
-            is_this = each.resolve is _calendar and dated["which"].lower() == "this"
+            # Of this week what has been is told of where the question is of that.
+            is_this = self.tense == "past" and each.resolve is _calendar and dated["which"].lower() == "this"
             return _Point(match.end(), stretch, cycle, False, match[0].lower() == "today", is_this, each.leads is None)
         return None
+
+    def _in_its_year(self, last: _Stretch, coming: _Stretch, lead: str, now: datetime) -> _Stretch:
+        """Which one a month, a season or a day without a year is: the last, or the coming one.
+
+        Of what is to come it is the coming one; of the present, behind "in", "on" or "for", the nearer of the two.
+        """
+        is_near = self.tense == "present" and lead in english.DATED_BY and coming[0] - now < now - last[1]
+        return coming if self.tense == "ahead" or is_near else last
+
+    def _this(self, match: re.Match[str], now: datetime) -> _Stretch:
+        """This Friday, December or summer: of what has been the last that has begun, else one that is not over.
+
+        Of the present it is that of the calendar year (of winters, in its first half, the one that began before it),
+        over or not; without a verb the nearer of the last and the coming one.
+        """
+        unit = (match.groupdict().get("season") or match["unit"]).lower()
+        if unit in DAYS:
+            today = _midnight(now)
+            day = today + timedelta(days=(DAYS.index(unit) - today.weekday()) % 7)
+            day -= _WEEK if self.tense == "past" and day > today else _ONCE
+            return day, day + _DAY_LONG
+        first, length = (english.SEASONS[unit], 3) if unit in english.SEASONS else (MONTHS.index(unit) + 1, 1)
+        last = _last_begun(first, length, now)
+        if self.tense == "past" or last[1] > now:
+            return last
+        coming = _months(last[0].year + 1, first, length)
+        if self.tense == "ahead":
+            return coming
+        if not self.tense:
+            return coming if coming[0] - now < now - last[1] else last
+        return last if last[0].year == now.year - (unit == "winter" and now.month <= _FIRST_HALF) else coming
 
     def _on_a_weekday(self, match: re.Match[str], now: datetime, depth: int) -> _Point | None:
         """A weekday: of the day or week behind it ("on Sunday, 5 May"), or the last, in a sentence of the past."""
@@ -763,6 +792,29 @@ class _Reader:
         return None if stretch is None else _Point(inner.end, stretch, inner.cycle, is_end=is_end)
 
 
+_FIRST_HALF: Final = 6
+"""Months of a year."""
+
+
+def _is_this_one(dated: dict[str, str | None]) -> bool:
+    """True of "this Friday", "this December" and "this summer"; this week has no name, and is read by the calendar."""
+    unit = (dated.get("season") or dated.get("unit") or "").lower()
+    is_named = unit in english.SEASONS or unit in MONTHS or unit in DAYS
+    return (dated.get("which") or "").lower() == "this" and not dated.get("year") and is_named
+
+
+def tense_of(text: str) -> english.Tense:
+    """Of when an English text tells or asks, by its verbs; empty if it has none that tells."""
+    was = english.WAS.search(text) is not None
+    if not was and english.WILL.search(text) is not None:
+        return "ahead"
+    if not was and english.PLANNED.search(text) is not None:
+        return "present" if english.IS_PERFECT.search(text) is not None else "ahead"
+    if english.HAPPENED.search(english.IS_DONE.sub(" ", text)) is not None:
+        return "past"
+    return "present" if english.IS_NOW.search(text) is not None else ""
+
+
 @lru_cache(maxsize=64)
 def parse_times(question: str, asked: int) -> Times:
     """The times of a question that is asked at ``asked`` (microseconds since the epoch, UTC).
@@ -777,15 +829,15 @@ def parse_times(question: str, asked: int) -> Times:
     named = foreign_times.phrases(question, language)
     if not named:
         return _parsed(question, asked)
-    return _translated(question, named, asked, is_ahead=foreign_times.is_ahead(question, language))
+    return _translated(question, named, asked, foreign_times.tense_of(question, language))
 
 
-def _translated(question: str, named: Sequence[foreign_times.Phrase], asked: int, *, is_ahead: bool) -> Times:
+def _translated(question: str, named: Sequence[foreign_times.Phrase], asked: int, tense: english.Tense) -> Times:
     """The times by the English of the phrases that name them, with the words of the question."""
     letters, read, listed = list(question), list[Time](), list[str]()
     for start, end, english_words in named:
         words = " ".join(question[start:end].split())
-        found = _parsed(english_words, asked, is_ahead=is_ahead) if english_words else None
+        found = _parsed(english_words, asked, tense) if english_words else None
         if found is None or not found.read:
             listed.append(words[:_LONGEST])
             continue
@@ -800,9 +852,9 @@ def _translated(question: str, named: Sequence[foreign_times.Phrase], asked: int
     return Times(spans, tuple(listed[:MAX_LISTED]), rest, kept, max(0, len(listed) - MAX_LISTED))
 
 
-def _parsed(question: str, asked: int, *, is_ahead: bool = False) -> Times:
+def _parsed(question: str, asked: int, tense: english.Tense | None = None) -> Times:
     """The times of a question in English."""
-    reader = _Reader(question, asked, is_ahead=is_ahead)
+    reader = _Reader(question, asked, tense)
     words = reader.scan()
     understood, rest = Covered(question), question
     for piece in reader.passed:

@@ -666,3 +666,40 @@ def test_in_a_question_of_what_is_to_come_a_month_is_the_coming_one(text: str, s
     (found,) = parse_times(text, ASKED_AT).spans
     start = "" if found.start == ALWAYS else format_time(found.start)[:10]
     assert f"{start}..{format_time(found.end)[:10]}" == span
+
+
+@pytest.mark.parametrize(
+    ("text", "november", "january"),
+    [
+        ("what do we do this December?", "2026-12-01", "2027-12-01"),
+        ("what did we do this December?", "2025-12-01", "2026-12-01"),
+        ("notes of this December", "2026-12-01", "2026-12-01"),
+        ("where does Ana work this May?", "2026-05-01", "2027-05-01"),
+        ("where did Ana work this May?", "2026-05-01", "2026-05-01"),
+        ("what is on this Friday?", "2026-11-20", "2027-01-15"),
+        ("what was on this Friday?", "2026-11-13", "2027-01-08"),
+        ("what happens this summer?", "2026-06-01", "2027-06-01"),
+        ("what will we do this summer?", "2027-06-01", "2027-06-01"),
+        ("where have we been this summer?", "2026-06-01", "2026-06-01"),
+        ("what have we done this winter?", "2025-12-01", "2026-12-01"),
+        ("what is planned this winter?", "2026-12-01", "2026-12-01"),
+        ("where does Ana live in April?", "2027-04-01", "2027-04-01"),
+        ("where does Ana live in October?", "2026-10-01", "2026-10-01"),
+        ("where does she live who moved in March?", "2026-03-01", "2026-03-01"),
+        ("was machen wir diesen Dezember?", "2026-12-01", "2027-12-01"),
+        ("was haben wir diesen Dezember gemacht?", "2025-12-01", "2026-12-01"),
+        ("was planen wir diesen Sommer?", "2027-06-01", "2027-06-01"),
+        ("wo wohnt Ana im April?", "2027-04-01", "2027-04-01"),
+        ("¿qué hay este viernes?", "2026-11-20", "2027-01-15"),
+        ("¿qué hicimos este diciembre?", "2025-12-01", "2026-12-01"),
+    ],
+)
+def test_this_one_and_the_one_without_a_year_follow_the_tense(text: str, november: str, january: str) -> None:
+    for asked, start in (("2026-11-15T10:00:00Z", november), ("2027-01-12T10:00:00Z", january)):
+        (found,) = parse_times(text, worlddb.parse_time(asked)).spans
+        assert format_time(found.start)[:10] == start
+
+
+def test_of_this_week_what_has_been_is_told_of_where_the_question_is_of_that() -> None:
+    (past,), (present,) = (parse_times(text, ASKED_AT).spans for text in ("what did I do this week?", "this week"))
+    assert (past.end, format_time(present.end)[:10]) == (ASKED_AT, "2024-06-17") and past.start == present.start
