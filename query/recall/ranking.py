@@ -340,7 +340,8 @@ def _guided(
     guiding: Guiding,
 ) -> tuple[dict[int, scoring.Evidence], Places]:
     """The evidence with what governs the question marked, and the places kept for what says how to answer it."""
-    if not guiding.rules and not guiding.tastes:
+    said = [node for node in (*guiding.rules, *guiding.tastes) if evidence[node].when != UNSAID]
+    if not said:
         return evidence, ()
     asked = query_stems(question.text)
 
@@ -352,8 +353,9 @@ def _guided(
         subject = governed(standing(body.content)) if body is not None else frozenset()
         return len(subject & asked) / max(len(subject), 1)
 
-    rules = sorted(guiding.rules, key=lambda node: near(node, GOVERNED * governed_share(node)))[: len(PLACES_OF_RULES)]
-    tastes = sorted(set(guiding.tastes).difference(rules), key=near)
+    ruling = [node for node in guiding.rules if node in said]
+    rules = sorted(ruling, key=lambda node: near(node, GOVERNED * governed_share(node)))[: len(PLACES_OF_RULES)]
+    tastes = sorted(set(guiding.tastes).intersection(said).difference(rules), key=near)
     kept = (*zip(PLACES_OF_RULES, rules, strict=False), *zip(PLACES_OF_TASTES, tastes, strict=False))
     marked = evidence | {node: evidence[node]._replace(governs=1.0) for node in rules}
     return marked, tuple(sorted(kept))
@@ -440,6 +442,7 @@ def _evidence(
     gate: candidates.Gate,
 ) -> dict[int, scoring.Evidence]:
     compared, times = request.compared_text, request.question.times
+    until = request.question.asked + _A_DAY
     missing = _begun(snapshot, lanes.text, compared, proposed.get(TEXT, []), pool)
     cosines = _cosines(lanes.vector, proposed.get(VECTOR, []), pool)
     # What has no vector (yet) is judged by the rest, as if its meaning were that of a middling candidate.
@@ -461,7 +464,7 @@ def _evidence(
             texts.get(node, 0.0),
             cosines.get(node, middling),
             entities.get(node, 0.0),
-            _nearness(times, passed.seen) if times else 0.0,
+            _when(times, until, passed.seen),
             before.get(node, 0.0),
             edge.get(node, 0.0),
             float(node in at_home),
@@ -497,6 +500,22 @@ def _about_others(
     return {node: ABOUT_OTHERS for node in others if node not in known}
 
 
+UNSAID: Final = -1.0
+"""Beside 1 for what began at a time that the question names: of a turn that was said after the question is asked."""
+_A_DAY: Final = 86_400_000_000
+"""In microseconds: who gives a day alone means all of it."""
+
+
+def _when(times: tuple[Span, ...], until: int, seen: SeenVersion) -> float:
+    """How near something is to the times that a question names, and :data:`UNSAID` for a turn from ``until`` on.
+
+    Nobody asks for what is not said yet, unless by its time. What is no turn may begin later: it may be planned.
+    """
+    if seen.validity.start >= until and seen.row.type == _TURN and not _is_within(times, seen.validity.start):
+        return UNSAID
+    return _nearness(times, seen) if times else 0.0
+
+
 def _nearness(times: tuple[Span, ...], seen: SeenVersion) -> float:
     """How near to the named times something began; of a state that has ended, how near to them it held.
 
@@ -514,8 +533,7 @@ def _is_within(times: Iterable[Span], at: int) -> bool:
     return any(span.start <= at < span.end for span in times)
 
 
-_HALF_DAY: Final = 43_200_000_000
-"""In microseconds."""
+_HALF_DAY: Final = _A_DAY // 2
 _TURN: Final = type_digest("Turn")
 
 

@@ -86,6 +86,21 @@ def test_a_time_that_a_question_names_speaks_for_what_was_said_then(db: Database
     assert scores[f"user: {SAID[2].text}"] < 0.1
 
 
+def test_what_is_said_after_the_question_is_asked_comes_last_unless_asked_for_by_its_time(db: Database) -> None:
+    db.create(type="Note", name="", content="I repair the other bicycle", valid_from="2024-05-30")
+    repaired = f"user: {SAID[4].text}"
+
+    def when(asked: str, question: str = "What did I do with the bicycle?") -> float:
+        found = db.view().recall(question, asked=asked)
+        return {hit.content: hit.scores.get("when", 0.0) for hit in found.hits}[repaired]
+
+    assert when("2024-05-02") == when("2024-06-01") == 0.0
+    assert when("2024-04-30") == pytest.approx(-0.2)
+    assert when("2024-04-30", "What did I do with the bicycle on 2 May 2024?") == pytest.approx(0.2)
+    (planned,) = (hit for hit in db.view().recall("bicycle", asked="2024-04-30").hits if hit.type == "Note")
+    assert "when" not in planned.scores
+
+
 def test_every_hit_says_which_lanes_found_it_at_which_rank_and_what_each_added(db: Database) -> None:
     found = db.view().recall("my sick dog")
     assert found.lanes == ("text", "vector", "entity")
