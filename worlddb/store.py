@@ -661,6 +661,8 @@ class StoreReader:
         This handle's own thread may be about it, and lets go of the index between its steps.
         """
         level = self.text.catch_up(self.head(), wait_seconds=catchup.STEP_PATIENCE_SECONDS)
+        if level:
+            self.text.gather()
         return self.index_vectors() and level
 
     def index_vectors(self) -> bool:

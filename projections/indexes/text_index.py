@@ -100,6 +100,13 @@ def writing(index: Index, heap_bytes: int) -> Iterator[IndexWriter]:
             writer.wait_merging_threads()
 
 
+def segments_of(folder: Path) -> list[int]:
+    """How many documents each segment has; none where that cannot be read."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        return [int(each["max_doc"]) for each in json.loads((folder / _META).read_bytes())["segments"]]
+    return []
+
+
 def reset(folder: Path) -> None:
     """Forget the folder's contents. Whoever has it open goes on until the next refresh."""
     if folder.is_file():
@@ -323,6 +330,32 @@ class TextIndex:
                     writer.commit()
                 elif marker is not None and within is not None:
                     _pass(self._folder, within, marker)
+        self._view = load(self._folder)
+
+    def gather(self, documents: Iterable[fields.TextDocument], marker: fields.Marker) -> None:
+        """Write all documents anew, given in log order, so that they lie in one segment if they are not too many.
+
+        As with :meth:`apply`, either all of that is done or nothing.
+
+        Raises:
+            IndexUnwritable: nothing was changed.
+        """
+        assert self._folder is not None, "an index in memory has one segment"
+        index, held = open_to_write(self._folder, self._distrusted), set[tuple[int, int]]()
+        with writing(index, FOLDER_HEAP_BYTES) as writer:
+            with text_snapshot.told_as(text_snapshot.IndexUnwritable):
+                writer.delete_all_documents()
+            last: fields.TextDocument | None = None
+            for chunk in _chunks(documents):
+                with text_snapshot.told_as(text_snapshot.IndexUnwritable):
+                    for each in _fresh(chunk, held):
+                        if last is not None:
+                            writer.add_document(fields.to_document(last))
+                        last = each
+            with text_snapshot.told_as(text_snapshot.IndexUnwritable):
+                if last is not None:
+                    writer.add_document(fields.to_document(last, marker))
+                    writer.commit()
         self._view = load(self._folder)
 
     def search(

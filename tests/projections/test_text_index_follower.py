@@ -19,7 +19,7 @@ from worlddb.log.model.errors import UnavailableError, WriterBusy
 from worlddb.projections.indexes import catchup, tail
 from worlddb.projections.indexes.catchup import Status, TextFollower
 from worlddb.projections.indexes.fields import TextDocument
-from worlddb.projections.indexes.text_index import TextIndex
+from worlddb.projections.indexes.text_index import TextIndex, segments_of
 from worlddb.projections.indexes.text_snapshot import TextSearch
 
 STORE = b"store-1"
@@ -531,3 +531,40 @@ def test_an_index_is_fed_few_texts_a_transaction_and_each_once(tmp_path: Path, m
         assert (len(whole), opened) == (20, 1)
         list(db._reader.text._feed(0, head))
         assert opened == 1 + 5
+
+
+@SHORT
+def test_few_texts_in_several_segments_are_gathered_in_one_that_answers_alike(tmp_path: Path) -> None:
+    log, folder = Log(), tmp_path / "text"
+    follower = TextFollower(folder, STORE, log.feed, log.chain)
+    for size in (60, 20, 10):
+        log.add(*(f"lamp {number} of {size}" + " and chair" * (number % 3) for number in range(size)))
+        assert follower.catch_up(log.head)
+    before = segments_of(folder), follower.search("lamp chair 7", head=log.head, limit=90)
+    assert sorted(before[0]) == [10, 20, 60]
+    with FileLock(folder.parent / f"{folder.name}.lock"):
+        follower.gather()
+    assert segments_of(folder) == before[0], "another process is writing the index"
+    follower.gather()
+    assert (segments_of(folder), follower.search("lamp chair 7", head=log.head, limit=90)) == ([90], before[1])
+    assert follower.status() == Status(90, 90)
+    log.add(*("lamp" for _ in range(20)))
+    assert follower.catch_up(log.head)
+    follower.gather()
+    assert sorted(segments_of(folder)) == [20, 90], "too few are new to write all again"
+    assert len(follower.search("lamp", head=log.head, limit=200)) == 110
+
+
+@SHORT
+def test_nothing_is_gathered_from_what_somebody_else_wrote_or_of_too_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, folder = Log(), tmp_path / "text"
+    for _ in range(2):
+        log.add(*("lamp" for _ in range(10)))
+        assert TextFollower(folder, STORE, log.feed, log.chain).catch_up(log.head)
+    TextFollower(folder, b"store-2", log.feed, log.chain).gather()
+    assert segments_of(folder) == [10, 10]
+    monkeypatch.setattr(catchup, "GATHERED_AT_MOST", 19)
+    TextFollower(folder, STORE, log.feed, log.chain).gather()
+    assert segments_of(folder) == [10, 10]
