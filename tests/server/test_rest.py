@@ -541,6 +541,12 @@ def test_lists_of_a_span_have_every_version_that_fits_and_no_page_splits_a_world
     edges = ana.get(f"/v1/worlds/{home}/edges", direction="out", during=["2020-01-01", "2021-01-01"])["edges"]
     assert edges and all(each["type"] == "contains" for each in edges)
     assert ana("GET", f"/v1/worlds/{home}/members", params={"during": "2021-06-01"}).status_code == 422
+    one = f"/v1/worlds/{throughout[0]['ref']}"
+    assert ana.get(one, during=["2021-06-01", "2021-07-01"])["content"] == "2021"
+    assert ana.get(one, overlaps=["2021-06-01", "2023-01-01"])["content"] == "2022"
+    none = ana("GET", one, params={"during": ["2021-06-01", "2022-07-01"]})
+    assert (none.status_code, none.json()["code"]) == (404, "unknown_reference")
+    assert ana("GET", one, params={"during": ["2021", "2022"], "overlaps": ["2021", "2022"]}).status_code == 422
 
 
 def test_an_edge_names_versions_and_a_recall_fades_or_leaves_a_receipt_that_is_checked(ana: Caller) -> None:

@@ -65,14 +65,19 @@ class InSpan(Page, frozen=True, kw_only=True):
     overlaps: Annotated[Span, Meta(description=_SOMEWHEN)] | None = None
 
 
-class FindVersions(AsOf, frozen=True, kw_only=True):
+class AtSpan(AsOf, frozen=True, kw_only=True):
+    """A world as of a moment, or the newest version of it that is valid in a span."""
+
+    during: Annotated[Span, Meta(description=_THROUGHOUT)] | None = None
+    overlaps: Annotated[Span, Meta(description=_SOMEWHEN)] | None = None
+
+
+class FindVersions(AtSpan, frozen=True, kw_only=True):
     """Which versions of a world are listed: of which something was learned ``between`` two times, valid in a span."""
 
     between: Annotated[Span, Meta(description="Learned from the first time up to the second; given twice.")] | None = (
         None
     )
-    during: Annotated[Span, Meta(description=_THROUGHOUT)] | None = None
-    overlaps: Annotated[Span, Meta(description=_SOMEWHEN)] | None = None
 
 
 class FindWorlds(InSpan, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from worlddb import View, World
+from worlddb import UnknownReference, View, World
 from worlddb.client import wire_records as wire
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server.client_desk import Desk
@@ -47,7 +47,7 @@ def list_worlds(desk: Desk, asked: Asked) -> Reply:
     return _listed(desk, asked, None)
 
 
-def _span(query: types.InSpan | types.FindVersions) -> dict[str, Any]:
+def _span(query: types.InSpan | types.AtSpan) -> dict[str, Any]:
     """The span of valid time that is asked for, as reads take it."""
     return {"during": query.during, "overlaps": query.overlaps}
 
@@ -125,9 +125,16 @@ def _making(desk: Desk, body: types.NewWorld) -> Callable[..., Any]:
 
 
 def get_world(desk: Desk, asked: Asked) -> Reply:
-    """A world, as a view sees it."""
-    view = desk.view(asked.query)
-    found: World = desk.world(view, asked.path["world"])
+    """A world, as a view sees it, or its version of a span."""
+    view, span = desk.view(asked.query), _span(asked.query)
+    found: World | None = desk.world(view, asked.path["world"])
+    if any(span.values()) and found is not None:
+        found = desk.session.around(view, found.ref).get(found.ref, **span)
+    if found is None:
+        raise UnknownReference(
+            "No version of this world is valid in that span as it was asked for",
+            "overlaps= asks for one that is valid at some instant of it, and …/history lists all of them",
+        )
     return Reply(desk.shown(found), tag=view.hash(found.ref))
 
 
@@ -335,7 +342,7 @@ ROUTES = (
         right="write",
         statuses=(201, 200),
     ),
-    Route("GET", WORLD, "get_world", get_world, "Read a world.", wire.World, types.AsOf, quick=True),
+    Route("GET", WORLD, "get_world", get_world, "Read a world.", wire.World, types.AtSpan, quick=True),
     Route(
         "PUT",
         WORLD,
