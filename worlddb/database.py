@@ -357,7 +357,7 @@ class Database(WriteCalls):
 
     def _named(self, text: str) -> str:
         """The reference of the one world that is called so, or that a prefix stands for."""
-        return self.view().reference_of(text)
+        return self.view()._reference_to_write(text)
 
     def _located(self, ref: Any) -> bytes | str | None:
         """The reference of a world that was given by a reference or a name, if one was given."""
@@ -590,7 +590,7 @@ class Database(WriteCalls):
             before = None if key is None else retries.moment_of(self._reader, key, ends=True)
             seq, valid = before or (None, None)
             view = self.view(seq=seq, valid=valid, world=within)
-            ref = view.reference_of(world)
+            ref = view._reference_to_write(world)
             change = updating.change_of(
                 view._asked(), workers, update, ref, allowed, repeatable=key is not None, **named
             )
@@ -700,8 +700,8 @@ class Database(WriteCalls):
         limits.checked_number(limit, "limit", 1, edge_discovery.MOST_EDGES)
         limits.checked_callable(questions, "questions")
         seen = self.view()
-        view = self.view(world=None if within is None else seen.reference_of(within))
-        world = view.get(ref)
+        view = self.view(world=None if within is None else seen._reference_to_write(within))
+        world = view.get(view._reference_to_write(ref) if link else ref)
         if world is None or world.erased:
             raise errors.InputError("The memory holds nothing now", "Name one that holds")
         found = edge_discovery.discovered(view, world, questions=questions, limit=limit, min_confidence=min_confidence)
@@ -732,7 +732,7 @@ class Database(WriteCalls):
         known: dict[tuple[Any, ...], Any] = {}
 
         def look(view: View) -> tuple[Sequence[cmd.Command], Sequence[str]]:
-            ref = view.reference_of(document)
+            ref = view._reference_to_write(document)
             said = passages.passages_of(view, ref)
 
             def recorded(key: str) -> Any:
@@ -1203,7 +1203,7 @@ class Database(WriteCalls):
             now - age,
             now,
             limits.checked_callable(summarizer, "summarizer") or ExtractiveSummarizer(),
-            tuple(bytes.fromhex(view.reference_of(each)) for each in given),
+            tuple(bytes.fromhex(view._reference_to_write(each)) for each in given),
             consolidator.closed_types(close, lambda name: self._is_type(view, name)),
             limits.checked_flag(sweep, "sweep"),
             limits.checked_flag(dry_run, "dry_run"),
@@ -1276,7 +1276,7 @@ class Database(WriteCalls):
         wanted = enrichment_run.Wanted(
             now,
             limits.checked_callable(enricher, "enricher") or ContextEnricher(),
-            tuple(bytes.fromhex(view.reference_of(each)) for each in given),
+            tuple(bytes.fromhex(view._reference_to_write(each)) for each in given),
             tuple(named),
             (
                 limits.checked_number(before, "before", 0, _MOST_AROUND),
@@ -2170,7 +2170,7 @@ class Database(WriteCalls):
         from worlddb.forks import merging
 
         view = self._moment(at, seq)
-        given = self._given(view, world)
+        given = self._reader.root if world is None else bytes.fromhex(view._reference_to_write(world))
         command = cmd.Fork(
             ref=given,
             seq=view.seq if at is not None or seq is not None else 0,
@@ -2206,7 +2206,7 @@ class Database(WriteCalls):
         chosen = merging.checked_choices(decide, on_conflict)
         limits.checked_flag(plan, "plan")
         do = None if plan else self._merged
-        given = self._given(self.view(), fork)
+        given = self._reader.root if fork is None else bytes.fromhex(self.view()._reference_to_write(fork))
         otherwise = None if on_conflict == "report" else on_conflict
         return merging.merge(self._reader, given, chosen, otherwise, why, do)
 

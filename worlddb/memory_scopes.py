@@ -200,7 +200,7 @@ class Scopes:
 
     def __init__(self, db: Database, world: Any = None) -> None:
         self.db = db
-        self.world = None if world is None else db.view().reference_of(world)
+        self.world = None if world is None else db.view()._reference_to_write(world)
         self.top = self.world or str(next(db.log(1, 1)).data["root"])
 
     def scopes(self, view: View, label: Label, *, include_retired: bool = False) -> list[World]:

@@ -1441,7 +1441,7 @@ class Batch(WriteCalls):
         new, is_keyed = self._ref(world), self._idempotency_key is not None
         seen = self._looked_at(repeats=isinstance(new, int))
         view = seen if within is None else seen.confined(within)
-        ref = None if isinstance(new, int) else view.reference_of(world)
+        ref = None if isinstance(new, int) else view._reference_to_write(world)
         here = new if ref is None else ref
         before = updating.said_before(self._commands, lambda each: self._is_world(each, here), view.valid)
         asked, workers = view._asked(), sparql_workers.workers()

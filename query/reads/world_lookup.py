@@ -376,7 +376,8 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
 
     What could be a reference is looked up as one first, and a kref of an item is one. Names are compared as
     :func:`normalised` has them; worlds that are valid in the view come before those that are not, a world (one that has
-    ended, too) before its forks, and the outermost world that is seen after all others. With ``unify``, several worlds
+    ended, too) before its forks, what lies in no user's world before what does, and the outermost world that is seen
+    after all others. With ``unify``, several worlds
     of one identity are the first of them. What is a prefix of one world's reference and the name of another stands for
     neither.
 
@@ -409,6 +410,9 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
         return node
     found = _called(snapshot, spec, given, unify)
     if len(found) > 1:
+        others = _called(snapshot, spec, given, unify, lambda node: _somebodys(snapshot, node) is None)
+        found = others if others and others[0].closed == found[0].closed else found
+    if len(found) > 1:
         raise _ambiguous(given, found)
     if found:
         return table_reads.find_node(snapshot.tables, bytes.fromhex(found[0].ref), snapshot.place.moment.seq)
@@ -419,6 +423,51 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
     raise errors.UnknownReference(
         f"No world has the reference or the name {given[:80]!r}", "Look for it with recall or find", ref=given[:80]
     )
+
+
+def node_to_write(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, unify: bool = False) -> int:
+    """As :func:`named_node`, of a world that is written to: a name is never that of what is in somebody's world.
+
+    Whom one user names is not whom another one means, nor a world of its own right that is to come. What is in a scope,
+    or in the world of a user, is meant by its reference, or by its name in a view of that world.
+
+    Raises:
+        UnknownReference: the only world of the name lies in somebody's world, and as in :func:`named_node`.
+    """
+    node, given = named_node(snapshot, spec, ref, unify=unify), ids.as_ref(ref)
+    lineage = snapshot.tables.node(node).lineage.hex()
+    if not isinstance(given, str) or ids.is_kref(given) or lineage.startswith(given.strip().lower()):
+        return node
+    holder = _somebodys(snapshot, node)
+    if holder is None:
+        return node
+    raise errors.UnknownReference(
+        f"The only world called {given[:80]!r} is {ids.short(lineage)}, in {holder[:80]!r}, and a name reaches into no"
+        " world of a user",
+        f"If that one is meant, give its reference, {lineage}, or write as that user; else make another one first",
+        ref=given[:80],
+        candidates=[lineage],
+    )
+
+
+_SOMEBODYS: Final = frozenset(("scope", "user", "world"))
+"""The types, whatever their case, of worlds that hold what is one user's, agent's, app's, or client's."""
+
+
+def _somebodys(snapshot: VisibleSnapshot, node: int) -> str | None:
+    """The name of a world around a node that holds what is somebody's; ``None`` if there is none."""
+    seen, pending = {snapshot.place.top}, [node]
+    while pending:
+        here = pending.pop()
+        around = {place.source for place in snapshot.placings(here)} or _containers_ever(snapshot, here)
+        for each in sorted(around - seen):
+            newest = asof.newest_version(snapshot.tables, each, snapshot.place.moment.seq)
+            body = None if newest is None else snapshot.body(newest.row)
+            if body is not None and body.type.casefold() in _SOMEBODYS:
+                return body.name or f"a {body.type}"
+            seen.add(each)
+            pending.append(each)
+    return None
 
 
 def called_of_their_own(

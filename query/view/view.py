@@ -594,6 +594,16 @@ class View:
         with self._snapshot() as snapshot:
             return snapshot.tables.node(self._named(snapshot, ref)).lineage.hex()
 
+    def _reference_to_write(self, ref: Any) -> str:
+        """As :meth:`reference_of`, of a world that is written to: a name never reaches into somebody's world.
+
+        Raises:
+            UnknownReference: the only world that is called so lies in the world of a user, or in another scope.
+        """
+        with self._snapshot() as snapshot:
+            node = world_lookup.node_to_write(snapshot, self.spec, ref, unify=self.unify)
+            return snapshot.tables.node(node).lineage.hex()
+
     def _called_of_their_own(self, name: str, is_meant: Callable[[records.World], bool]) -> list[records.World]:
         """The worlds of a name that no other world inside this view contains, valid ones before all others."""
         with self._snapshot() as snapshot:

@@ -1514,3 +1514,48 @@ def test_a_text_that_is_none_is_not_called_blank(tmp_path: Path, text: str) -> N
     store = worlddb.memory(tmp_path / "store", user="ana", embedder=None)
     with store as mem, pytest.raises(worlddb.InvalidText, match="the text is not valid Unicode"):
         mem.add(text)
+
+
+def test_a_write_by_a_name_lands_in_no_users_world(mem: worlddb.Memory) -> None:
+    """A name that nothing had but an entry in the world of one user was taken for that entry by every write."""
+    db = mem.db
+    mem.add("Ana's home is by the river.", about=["Home", "Project X"])
+    bob = worlddb.memory(db, user="bob")
+    bob.add("Project X is secret.", about="Project X")
+    home = db.view().reference_of("Home")
+    assert db.view().get("Home") is not None, "a read of the whole store shows where it is"
+    team = db.create("Topic", "Team").ref
+    seq = db.head().seq
+    writes = (
+        lambda: db.revise("Home", content="sold"),
+        lambda: db.create("Fact", "x", world="Home"),
+        lambda: db.link(team, "refers_to", "Home"),
+        lambda: db.move("Home", to=team),
+        lambda: db.pin("Home"),
+        lambda: db.tag("Home", "t"),
+        lambda: db.believe("Home", {"colour": "red"}),
+        lambda: db.state("Home", [("<urn:a>", "<urn:b>", "<urn:c>")]),
+        lambda: db.sparql_update("INSERT DATA { <urn:a> <urn:b> <urn:c> }", world="Home"),
+        lambda: db.fork("Home", "tried"),
+        lambda: db.enrich(worlds=["Home"]),
+        lambda: db.consolidate(min_age=0, worlds=["Home"]),
+        lambda: Session(db, "Home"),
+        lambda: remember(db, "Sold.", world="Home"),
+    )
+    for write in writes:
+        with pytest.raises(worlddb.UnknownReference, match="'user:ana', and a name reaches into no world") as told:
+            write()
+        assert home in told.value.remedy and told.value.details["candidates"] == [home]
+    with db.batch() as tx, pytest.raises(worlddb.UnknownReference):
+        tx.sparql_update("INSERT DATA { <urn:a> <urn:b> <urn:c> }", world="Home")
+    with pytest.raises(worlddb.AmbiguousReference), db.batch() as tx:
+        tx.revise("Project X", content="found")
+    assert db.head().seq == seq, "nothing was written"
+    db.revise(home, content="by the river")
+    inside = db.create("Person", "Zed", world=team).ref
+    db.revise("Zed", content="of the team")
+    assert db.view().get(inside).content == "of the team", "what is no user's is found where it lies"
+    own = db.create("Topic", "Project X").ref
+    db.revise("Project X", content="everybody's")
+    assert db.view().get("Project X").ref == own and db.view().get(own).content == "everybody's"
+    assert mem.db.view(world="user:ana").reference_of("Project X") != own, "inside a user's world a name is theirs"

@@ -202,7 +202,7 @@ def _remembered(
 ) -> dict[str, Any]:
     """Look what a statement is near, and write it, or that it was said again."""
     names, look = _names(about), db.view()
-    home = None if world is None else look.reference_of(world)
+    home = None if world is None else look._reference_to_write(world)
     listed = {"contradicts": contradicts, "derived_from": derived_from}
     joined = {kind: _listed(given, kind) for kind, given in listed.items()}
     ends = {kind: [_seen(db, ref, world) for ref in refs] for kind, refs in joined.items()}

@@ -86,7 +86,7 @@ class WorldDBStore(base.BaseStore):
             raise InputError(f"There is no level of trust {min_trust!r:.80}", f"Give one of: {', '.join(TRUST_LEVELS)}")
         self.db = db
         self._min_trust = min_trust
-        self._world = None if world is None else db.view().reference_of(world)
+        self._world = None if world is None else db.view()._reference_to_write(world)
         self.ttl_config = _checked_ttl(ttl)
         self._uses = Uses(db)
         self._sweeper: _Sweeper | None = None

@@ -111,7 +111,7 @@ class Desk:
             if begun is not None:
                 return begun
         view = self.inside(within)
-        return bytes.fromhex((self._view if view is None else view).reference_of(ref))
+        return bytes.fromhex((self._view if view is None else view)._reference_to_write(ref))
 
     def container(self, text: str, within: cmd.Ref | None) -> cmd.Ref | None:
         """The project or space that was begun under a key; ``None`` if there is none."""

@@ -65,7 +65,7 @@ class Spoken(NamedTuple):
 def ingested(db: Any, spoken: Spoken, unit: Unit, within: Any, *, discover: bool) -> IngestedMemory:
     """Buffer what was said, look up what is known, and write the unit as one commit; see ``Database.ingest_memory``."""
     limits.checked_number(spoken.k, "k", 0, 1_000)
-    top = None if within is None else db.view().reference_of(within)
+    top = None if within is None else db.view()._reference_to_write(within)
     content, messages = limits.checked_text(unit.said["content"], "content", limits.MAX_CONTENT_BYTES), 0
     limits.checked_text(spoken.question or "", "question", limits.MAX_CONTENT_BYTES)
     if spoken.message is not None:
@@ -124,10 +124,10 @@ def write(tx: Any, view: View, unit: Unit, within: Any) -> str:
     begins, why = unit.said["valid_from"], unit.said["why"]
     for relation, targets in unit.relations.items():
         for target in limits.checked_list(targets, relation):
-            other = view.reference_of(target)
+            other = view._reference_to_write(target)
             tx.link(item, relation, other, key=f"ingest/{relation}/{other}", valid_from=begins, why=why)
     for bundle in limits.checked_list(unit.bundles, "bundles"):
-        tx.link(view.reference_of(bundle), "contains", item, key="ingest/bundle", valid_from=begins, why=why)
+        tx.link(view._reference_to_write(bundle), "contains", item, key="ingest/bundle", valid_from=begins, why=why)
     for tag in limits.checked_list(unit.tags, "tags"):
         tx.tag(item, tag, why=why)
     return known
@@ -139,7 +139,7 @@ def _item(tx: Any, view: View, unit: Unit, within: Any) -> tuple[str, Any]:
         there = _there(view, str(unit.at))
         made = tx.create_at(unit.at, artifacts=unit.artifacts, within=within, resolve="all", **said)
         return ("" if there is None else there.ref), made
-    ref = view.reference_of(unit.at)
+    ref = view._reference_to_write(unit.at)
     item = view.get(ref, include_superseded=True, include_deprecated=True, include_expired=True)
     assert item is not None, "a known world has a newest version"
     properties = said["properties"]

@@ -255,3 +255,34 @@ def test_a_profile_says_that_nothing_was_ever_written_for_a_user(run: Here) -> N
     assert "capitals count" in run("context", "Bonn", "--user", "Hal").out
     with worlddb.memory(run.store, user="hal") as mem:
         assert mem.profile().note == ""
+
+
+def test_a_name_alone_reaches_into_no_users_world_where_something_is_written(run: Here) -> None:
+    """``revise Home`` changed the home of whichever user alone had one, and ``erase Home`` erased it."""
+    run.json("remember", "Ana's home is by the river.", "--user", "ana", "--about", "Home")
+    home = run.json("show", "Home")["ref"]
+    writes = (
+        ("revise", "Home", "--content", "sold"),
+        ("retire", "Home"),
+        ("pin", "Home"),
+        ("label", "Home", "x"),
+        ("link", "Home", "refers_to", "user:ana"),
+        ("move", "Home", "--to", "root"),
+        ("move", "user:ana", "--to", "Home"),
+        ("erase", "Home", "--reason", "asked"),
+        ("believe", "Home", "colour=red"),
+        ("prefer", "Home", "prefers", "user:ana"),
+    )
+    before = run.json("head")["seq"]
+    for command in writes:
+        said = run(*command)
+        assert said.code == 1 and "user:ana" in said.err and "user:ana/Home" in said.err, (command, said.err)
+    assert run.json("head")["seq"] == before
+    run.json("revise", "user:ana/Home", "--content", "by the river")
+    run.json("pin", home)
+    own = run.json("create", "Entity", "Home")["refs"][0]
+    run.json("revise", "Home", "--content", "everybody's")
+    assert run.json("show", own)["content"] == "everybody's" and run.json("show", home)["content"] == "by the river"
+    assert run.json("show", "Home")["ref"] == own, "what users call so is theirs"
+    said = run("erase", "Home", "--reason", "asked")
+    assert said.code == 2 and home[:12] in said.err and own[:12] in said.err and "--all" in said.err

@@ -247,21 +247,30 @@ def top_of(db: worlddb.Database, view: worlddb.View) -> str:
     return view.world or str(next(db.log(1, 1)).data["root"])
 
 
-def world_of(view: worlddb.View, text: str) -> str:
+def world_of(view: worlddb.View, text: str, *, writes: bool = False) -> str:
     """Resolve a world by reference, prefix, exact name or alias; returns its full reference.
 
     Names are compared case-folded. Worlds valid in the view come before others. ``A/B`` is what is called B directly in
-    A, and ``key:K`` what was written under the key K, unless a world is called so.
+    A, and ``key:K`` what was written under the key K, unless a world is called so. With ``writes`` a name is never that
+    of what is in the world of a user: whom one names is not whom another one means.
 
     Raises:
         UnknownReference: nothing in the view has this reference or name.
         AmbiguousReference: several worlds have it; the message lists them.
     """
     try:
-        return view.reference_of(text)
+        return view._reference_to_write(text) if writes else view.reference_of(text)
     except worlddb.UnknownReference as error:
-        if (found := _of_key(view, text) or _at_path(view, text)) is not None:
+        if (found := _of_key(view, text) or _at_path(view, text, writes)) is not None:
             return found
+        for ref in error.details.get("candidates", ()):
+            inside = view.get(ref, include_superseded=True)
+            path = "/".join([*path_of(view, ref), text.strip()])
+            told = ref if inside is None else described(view, inside)
+            raise worlddb.UnknownReference(
+                f"What is called {text!r:.80} is somebody's, and a name alone reaches into no user's world: {told}",
+                f"Give its reference if that is meant, or {shlex.quote(path)}",
+            ) from None
         for hint in why_empty(view):
             raise worlddb.UnknownReference(error.message, hint) from None
         raise worlddb.UnknownReference(error.message, output.LOOK_FOR_IT) from None
@@ -335,13 +344,13 @@ def _of_key(view: worlddb.View, text: str) -> str | None:
     return None if found is None else found.ref
 
 
-def _at_path(view: worlddb.View, text: str) -> str | None:
+def _at_path(view: worlddb.View, text: str, writes: bool) -> str | None:
     """Return the world at a path of names from a container down; None if there is none, or several."""
     first, *rest = (part.strip() for part in text.split("/"))
     if not rest or not all((first, *rest)):
         return None
     try:
-        ref = view.reference_of(first)
+        ref = view._reference_to_write(first) if writes else view.reference_of(first)
         for part in rest:
             found = view.find(name=part, world=ref) or view.find(name=part, world=ref, include_superseded=True)
             (ref,) = (world.ref for world in found if ref in view.containers(world.ref))
@@ -350,8 +359,8 @@ def _at_path(view: worlddb.View, text: str) -> str | None:
     return ref
 
 
-def worlds_of(view: worlddb.View, text: str) -> list[worlddb.World]:
-    """As :func:`world_of`, but return every world of a name, valid or not.
+def worlds_of(view: worlddb.View, text: str, *, everybodys: bool) -> list[worlddb.World]:
+    """As :func:`to_write`, but return every world of a name, valid or not; with ``everybodys`` those in users' worlds.
 
     Raises:
         UnknownReference: nothing in the view has this reference or name.
@@ -359,7 +368,7 @@ def worlds_of(view: worlddb.View, text: str) -> list[worlddb.World]:
     """
     digits = text.strip().lower()
     try:
-        ref = world_of(view, text)
+        ref = world_of(view, text, writes=not everybodys)
     except worlddb.AmbiguousReference as error:
         if any(candidate.startswith(digits) for candidate in error.details["candidates"]):
             raise
@@ -382,14 +391,19 @@ def hint_of_types(view: worlddb.View, names: Iterable[str], out: output.Output) 
             out.hint(f"The view knows no edge type {name!r:.80}: `worlddb types` lists them.")
 
 
-def world_or_edge(view: worlddb.View, text: str) -> str:
+def to_write(view: worlddb.View, text: str) -> str:
+    """As :func:`world_of`, of a world that is written to, or about: a name reaches into no user's world."""
+    return world_of(view, text, writes=True)
+
+
+def world_or_edge(view: worlddb.View, text: str, *, writes: bool = False) -> str:
     """As :func:`world_of`, or else return the full reference of an edge.
 
     Raises:
         UnknownReference: it is neither.
     """
     try:
-        return world_of(view, text)
+        return world_of(view, text, writes=writes)
     except worlddb.UnknownReference:
         try:
             return view.edge(text).ref

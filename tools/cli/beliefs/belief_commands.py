@@ -66,7 +66,7 @@ def _believe(args: Namespace, out: Output) -> int:
     told: dict[str, Any] = {"valid_from": args.valid_from, "valid_to": args.valid_to}
     told |= {"why": args.why, "idempotency_key": args.idempotency_key}
     with stores.existing(args, author=args.author) as db:
-        ref, said = stores.world_of(db.view(), args.ref), _said(args.beliefs)
+        ref, said = stores.to_write(db.view(), args.ref), _said(args.beliefs)
         if args.command == "expand":
             return written(args, db, out, db.expand(ref, said, **told), has_text=True)
         return written(args, db, out, db.believe(ref, said, whole=args.whole, **told), has_text=True)
@@ -96,9 +96,9 @@ def _contract_arguments(parser: Parser) -> None:
 def _contract(args: Namespace, out: Output) -> int:
     with stores.existing(args, author=args.author) as db:
         view = db.view() if args.at is None else db.view(valid=args.at)
-        ref = stores.world_of(view, args.ref)
+        ref = stores.to_write(view, args.ref)
         asked = [(ref, *each) for each in _said(args.beliefs)]
-        asked += [(stores.world_of(view, other), *each) for other, belief in args.others for each in _said([belief])]
+        asked += [(stores.to_write(view, other), *each) for other, belief in args.others for each in _said([belief])]
         plan = view.contraction(asked, whole=args.whole, each=args.each)
         if not args.plan:
             return written(args, db, out, db.contract(plan, why=args.why, idempotency_key=args.idempotency_key))
@@ -150,7 +150,7 @@ def _rollback_arguments(parser: Parser) -> None:
 def _rollback(args: Namespace, out: Output) -> int:
     told: dict[str, Any] = {"valid_from": args.valid_from, "why": args.why, "idempotency_key": args.idempotency_key}
     with stores.existing(args, author=args.author) as db:
-        ref = stores.world_of(db.view(), args.ref)
+        ref = stores.to_write(db.view(), args.ref)
         return written(args, db, out, db.rollback(ref, args.version, **told), has_text=True)
 
 

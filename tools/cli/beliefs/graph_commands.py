@@ -217,7 +217,7 @@ def _artifact(args: Namespace, out: Output) -> int:
     if args.remove == (args.location is not None):
         raise arguments.UsageError("There is not one thing to do with it", "Give --location or --remove")
     with stores.existing(args, author=args.author) as db:
-        ref = stores.world_of(db.view(), args.ref)
+        ref = stores.to_write(db.view(), args.ref)
         if args.remove:
             return written(args, db, out, db.detach(ref, args.name, why=args.why))
         given = Artifact(

@@ -25,7 +25,7 @@ def _prefer_arguments(parser: Parser) -> None:
 def _prefer(args: Namespace, out: Output) -> int:
     with stores.existing(args, author=args.author) as db:
         view = db.view()
-        ends = [stores.world_of(view, each) for each in (args.subject, args.object)]
+        ends = [stores.to_write(view, each) for each in (args.subject, args.object)]
         receipt = db.prefer(
             ends[0],
             args.relation,
@@ -33,7 +33,7 @@ def _prefer(args: Namespace, out: Output) -> int:
             outcome=args.outcome,
             inferred=args.inferred,
             confidence=args.confidence,
-            based_on=[stores.world_or_edge(view, each) for each in args.based_on],
+            based_on=[stores.world_or_edge(view, each, writes=True) for each in args.based_on],
             valid_from=args.valid_from,
             why=args.why,
         )

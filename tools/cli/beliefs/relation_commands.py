@@ -29,7 +29,7 @@ def _relation(args: Namespace, out: Output) -> int:
     if args.remove and (args.inverse is not None or any(laws.values())):
         raise arguments.UsageError("--remove goes without laws", "Take the relation back, then declare it anew")
     with stores.existing(args, author=args.author) as db:
-        world = None if args.world is None else stores.world_of(db.view(), args.world)
+        world = None if args.world is None else stores.to_write(db.view(), args.world)
         told = {"world": world, "why": args.why, "idempotency_key": args.idempotency_key}
         if args.remove:
             return written(args, db, out, db.unregister(args.name, **told))

@@ -50,7 +50,7 @@ def _arguments(parser: Parser) -> None:
 
 def _planned(view: View, args: Namespace) -> Withdrawal:
     return view.withdrawal(
-        None if args.world is None else stores.world_of(view, args.world),
+        None if args.world is None else stores.to_write(view, args.world),
         author=args.of_author,
         source=arguments.fields(args.source),
         since=args.since,

@@ -51,7 +51,7 @@ def _enrich(args: Namespace, out: Output) -> int:
         with out.steps("Enriching") as progress:
             done = db.enrich(
                 enricher,
-                worlds=None if args.world is None else [stores.world_of(db.view(), each) for each in args.world],
+                worlds=None if args.world is None else [stores.to_write(db.view(), each) for each in args.world],
                 types=args.type or ("Turn",),
                 before=args.before,
                 after=args.after,

@@ -55,7 +55,7 @@ def _merge(args: Namespace, out: Output) -> int:
     otherwise: Literal["ours", "theirs", "report"] = "ours" if args.ours else "theirs" if args.theirs else "report"
     decide = None if args.decide is None else _decided(args.decide)
     with stores.existing(args, author=args.author) as db:
-        fork = stores.world_of(db.view(), args.fork)
+        fork = stores.to_write(db.view(), args.fork)
         done: Merge = db.merge(fork, plan=args.plan, decide=decide, on_conflict=otherwise, why=args.why)
         if done.receipt is not None:
             done.receipt.raise_if_refused()

@@ -228,7 +228,7 @@ def _trust(args: Namespace, out: Output) -> int:
         source = {field: value}
     level = None if args.level == _TAKEN_BACK else args.level
     with stores.existing(args, author=args.author) as db:
-        world = None if args.of_world is None else stores.world_of(db.view(), args.of_world)
+        world = None if args.of_world is None else stores.to_write(db.view(), args.of_world)
         receipt = db.trust(level, author=args.of_author, source=source, world=world, why=args.why)
         receipt.raise_if_refused()
 

@@ -20,7 +20,7 @@ def _guard(args: Namespace, out: Output) -> int:
     if args.why and not is_set:
         raise arguments.UsageError("Nothing was given to set", "Give --credentials or --personal")
     with stores.existing(args, author=args.author) as db:
-        world = None if args.world is None else stores.world_of(db.view(), args.world)
+        world = None if args.world is None else stores.to_write(db.view(), args.world)
         document: dict[str, Any] = {}
         if is_set:
             receipt = db.guard(credentials=args.credentials, personal=args.personal, world=world, why=args.why)

@@ -320,7 +320,7 @@ def _named(view: View, text: str, args: Namespace) -> list[str]:
         AmbiguousReference: several have the name and ``--all`` was not given; it says what to type for
             each and for all.
     """
-    found = stores.worlds_of(view, text)
+    found = stores.worlds_of(view, text, everybodys=args.all)
     if len(found) == 1 or args.all:
         return [world.ref for world in found]
     again = f"{stores.repeated(args)} erase"

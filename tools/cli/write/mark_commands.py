@@ -13,7 +13,7 @@ def _ref_arguments(parser: Parser) -> None:
 
 def _write(args: Namespace, out: Output, mark: Callable[[Database, str], Receipt]) -> int:
     with stores.existing(args, author=args.author) as db:
-        return written(args, db, out, mark(db, stores.world_of(db.view(), args.ref)))
+        return written(args, db, out, mark(db, stores.to_write(db.view(), args.ref)))
 
 
 def _expire_arguments(parser: Parser) -> None:

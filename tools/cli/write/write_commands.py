@@ -119,7 +119,7 @@ def _revise(args: Namespace, out: Output) -> int:
     content = _content(args, out)
     with stores.existing(args, author=args.author) as db:
         receipt = db.revise(
-            stores.world_of(db.view(), args.ref),
+            stores.to_write(db.view(), args.ref),
             content=content,
             name=args.name,
             type=args.type,
@@ -144,7 +144,7 @@ def _retire_arguments(parser: Parser) -> None:
 
 def _retire(args: Namespace, out: Output) -> int:
     with stores.existing(args, author=args.author) as db:
-        ref = stores.world_or_edge(db.view(), args.ref)
+        ref = stores.world_or_edge(db.view(), args.ref, writes=True)
         receipt = db.retire(
             ref,
             valid_from=args.at,
@@ -166,7 +166,7 @@ def _reassert(args: Namespace, out: Output) -> int:
     content = _content(args, out)
     times = _times(args)
     with stores.existing(args, author=args.author) as db:
-        ref = stores.world_of(db.view(), args.ref)
+        ref = stores.to_write(db.view(), args.ref)
         receipt = db.reassert(ref, content=content, why=args.why, idempotency_key=args.idempotency_key, **times)
         return written(args, db, out, receipt, has_text=True)
 
@@ -186,9 +186,9 @@ def _move(args: Namespace, out: Output) -> int:
     with stores.existing(args, author=args.author) as db:
         view = db.view()
         receipt = db.move(
-            [stores.world_of(view, ref) for ref in args.refs],
-            stores.world_of(view, args.to),
-            out_of=None if args.out_of is None else stores.world_of(view, args.out_of),
+            [stores.to_write(view, ref) for ref in args.refs],
+            stores.to_write(view, args.to),
+            out_of=None if args.out_of is None else stores.to_write(view, args.out_of),
             why=args.why,
             idempotency_key=args.idempotency_key,
             **_times(args),
@@ -214,10 +214,10 @@ def _link(args: Namespace, out: Output) -> int:
     with stores.existing(args, author=args.author) as db:
         view = db.view()
         receipt = db.link(
-            stores.world_of(view, args.source),
+            stores.to_write(view, args.source),
             args.type,
-            stores.world_of(view, args.target),
-            home=None if args.home is None else stores.world_of(view, args.home),
+            stores.to_write(view, args.target),
+            home=None if args.home is None else stores.to_write(view, args.home),
             key=args.key,
             properties=properties,
             why=args.why,
