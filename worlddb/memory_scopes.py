@@ -646,6 +646,11 @@ def hidden_already(expires_at: TimeLike | None, written_at: int) -> list[str]:
     return [f"It is hidden since {format_time(at)}, so nothing finds it: lift the deadline if that is not meant"]
 
 
+def deadline_left_out(ref: str) -> str:
+    """Return the note that what takes the place of a memory has not its deadline, by which it would be hidden."""
+    return f"It has no deadline: that of {ref} will have passed, or has"
+
+
 def told_of_deadline(view: View, ref: str) -> list[str]:
     """Return a note on a deadline that was just set if it hides a memory at once, or hides nothing."""
     found = view.get(ref, include_expired=True, include_deprecated=True)

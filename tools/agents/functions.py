@@ -35,6 +35,7 @@ from worlddb.memory_scopes import (
     begun_earlier,
     check_statement_type,
     composed,
+    deadline_left_out,
     folded,
     held_when_begun,
     hidden_still,
@@ -213,6 +214,7 @@ def _remembered(
         return _rewritten(db, text, _statement(db, replaces, world), window, source, why, besides, world)
     if replaces is not None:
         replaced, since, until = _replaceable(db, replaces, world, since)
+    marks, marked = _marks_of(db, replaced, since, expires_at, world)
     told = {replaced, *(ref for refs in ends.values() for ref in refs)}
     begins = None if since is None else parse_time(since, "since")
     is_hidden = is_past(expires_at, look.valid)
@@ -236,9 +238,7 @@ def _remembered(
     links += [(edge_type, other.ref, f"by on_near: {other.reason}") for other, edge_type in near if edge_type]
     told_too: dict[str, Any] = {"source": source, "why": why, "resolve": "all" if name else False}
     with db.batch(seen=look) as tx:
-        made = tx.create(
-            type, name, content=text, world=world, valid_from=since, valid_to=until, expires_at=expires_at, **told_too
-        )
+        made = tx.create(type, name, content=text, world=world, valid_from=since, valid_to=until, **marks, **told_too)
         for each in names:
             tx.link(made, "refers_to", _named(db, tx, each, home, source), valid_from=since)
         for kind, ref, reason in links:
@@ -249,7 +249,7 @@ def _remembered(
     near_it = [answer_notes.told_near(other, edge_type) for other, edge_type in near]
     proposals = [each for each in tx.receipt.proposals if home is None or _is_shown(db, each, home)]
     notes = told_of_later(others, on_near, taker, len(names))
-    notes += told_of_new(begins, tx.receipt.ingest_time, expires_at)
+    notes += told_of_new(begins, tx.receipt.ingest_time, expires_at, pinned=marks.get("pinned", False)) + marked
     done = {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals, "near": near_it, "restated": False}
     return {**done, "notes": notes} if notes else done
 
@@ -579,6 +579,25 @@ def _replaceable(db: Database, ref: str, world: Any, since: str | None) -> tuple
     if not now:
         raise InputError(f"{ended}, and nothing holds in its place", "Leave out replaces")
     raise InputError(f"{ended}: {now[0].ref} took its place", f"Replace {now[0].ref}")
+
+
+def _marks_of(
+    db: Database, replaced: str | None, since: str | None, expires_at: str | None, world: Any
+) -> tuple[dict[str, Any], list[str]]:
+    """Return how a statement is marked that takes the place of another one: as that is; and notes on that.
+
+    Its own deadline comes before that of the other, which is left out if it will have passed by then.
+    """
+    if replaced is None:
+        return {"expires_at": expires_at}, []
+    view = db.view(world=world)
+    old = view.get(replaced, include_superseded=True, include_expired=True, include_deprecated=True)
+    assert old is not None, "it was found to be replaceable"
+    begins = view.valid if since is None else max(view.valid, parse_time(since, "since"))
+    is_over = expires_at is None and old.expires_at is not None and old.expires_at <= begins
+    marks: dict[str, Any] = {"labels": old.labels, "pinned": old.pinned, "properties": old.properties or None}
+    marks["expires_at"] = None if is_over else old.expires_at if expires_at is None else expires_at
+    return marks, [deadline_left_out(old.ref)] if is_over else []
 
 
 def _mentioned(db: Database, about: str, home: str | None) -> str | None:

@@ -678,7 +678,7 @@ def _amended(session: Session, given: tool_arguments.Amend, call: Call) -> tool_
     if until is not None:
         done.notes.append(f"It holds until {until}, when {old.ref} was to end")
     if is_over:
-        done.notes.append(f"It has no deadline: that of {old.ref} will have passed, or has")
+        done.notes.append(memory_scopes.deadline_left_out(old.ref))
     done.notes.extend(_not_yet(session, done.id, since))
     return done
 
