@@ -148,6 +148,7 @@ def _link(command: cmd.Link) -> None:
         _ref(command.home, "home")
     limits.checked_text(command.type, "type", limits.MAX_TYPE_BYTES)
     _record(command.properties, "properties")
+    _no_nul(command.properties, "properties")
     _key(command.key)
     _times(command.valid_from, command.valid_to)
     if command.type == _SAME_AS and (command.key is not None or command.valid_to is not None):
@@ -398,6 +399,7 @@ def _merge(command: cmd.Merge) -> None:
 
 def _register(command: cmd.Register) -> None:
     _scoped(command)
+    _no_nul(command.type, "the edge type")
     limits.checked_flag(command.functional, "functional")
     if command.digest_of == "laws":
         checked_laws(ev.Laws.unpacked(command.digest), command.type, functional=command.functional)
@@ -417,7 +419,7 @@ def checked_laws(laws: ev.Laws, name: str, *, functional: bool) -> None:
     Raises:
         InputError: they do not, or the inverse is no name for one.
     """
-    limits.checked_text(laws.inverse, "inverse", limits.MAX_TYPE_BYTES)
+    limits.checked_text(laws.inverse, "inverse", limits.MAX_TYPE_BYTES, nul=False)
     for other, reason in _NEVER_SYMMETRIC.items() if laws.symmetric else ():
         if getattr(laws, other):
             raise errors.InputError(
@@ -464,9 +466,9 @@ def _trust(command: cmd.Trust) -> None:
         levels = ", ".join(filter(None, get_args(ev.TrustLevel)))
         raise errors.InputError(f"There is no level of trust {errors.shown(command.level)}", f"Give one of: {levels}")
     if command.of in ("author", "source"):
-        limits.checked_text(command.name, command.of, limits.MAX_NAME_BYTES, empty=False)
+        _plain(command.name, command.of, limits.MAX_NAME_BYTES, empty=False)
     if command.of == "source":
-        limits.checked_text(command.type, "the field of the source", limits.MAX_TYPE_BYTES, empty=False)
+        _plain(command.type, "the field of the source", limits.MAX_TYPE_BYTES, empty=False)
     if command.world is not None:
         _ref(command.world, "world")
 

@@ -173,3 +173,20 @@ def test_a_nul_in_a_reason_or_a_source_is_refused_and_its_place_is_named(
     for name in ("user", "agent", "session"):
         with pytest.raises(worlddb.InvalidText, match=f"{name} has a NUL"):
             worlddb.memory(db, **{"user": "ana"} | {name: "a\0b"})
+
+
+def test_no_door_to_edges_and_rules_takes_a_nul(db: worlddb.Database) -> None:
+    """Properties of an edge took one, as the name of a relation did, and what is trusted of a source."""
+    one, other = (db.create("Note", name).ref for name in "ab")
+    seq = db.head().seq
+    for write, where in (
+        (lambda: db.link(one, "refers_to", other, properties={"k": ["a\0"]}), r"properties\.k\[0\] has a NUL"),
+        (lambda: db.link(one, "refers_to", other, properties={"k\0": 1}), "a key of properties has a NUL"),
+        (lambda: db.link(one, "refers_to", other, context={"evidence": "\0"}), "evidence has a NUL"),
+        (lambda: db.define_relation("a\0"), "the edge type has a NUL"),
+        (lambda: db.define_relation("likes", inverse="a\0"), "inverse has a NUL"),
+        (lambda: db.trust("low", source={"file": "a\0"}), "source has a NUL"),
+    ):
+        with pytest.raises(worlddb.InvalidText, match=where):
+            write()
+    assert db.head().seq == seq
