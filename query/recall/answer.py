@@ -12,7 +12,6 @@ from typing import Any, Final, TypedDict
 import msgspec
 
 from worlddb.log.model.errors import shown
-from worlddb.log.model.ids import short
 from worlddb.log.model.times import ALWAYS, format_time
 from worlddb.projections.tables.reads import asof
 from worlddb.query.lanes import text_lane
@@ -364,10 +363,10 @@ def _recorded(pair: records.Competing, hits: Iterable[records.Hit]) -> bool:
 
 
 def _told_of(pairs: Sequence[records.Competing], note: str) -> str:
-    """The note of statements that compete; empty if none do."""
+    """The note of statements that compete, by whole references, which every door takes; empty if none do."""
     if not pairs:
         return ""
-    told = (f"{short(pair.ref)} before {short(pair.earlier)} ({pair.reason})" for pair in pairs[:MAX_TOLD])
+    told = (f"{pair.ref} before {pair.earlier} ({pair.reason})" for pair in pairs[:MAX_TOLD])
     left = len(pairs) - MAX_TOLD
     return note.format(", ".join(told), f" and {left} more" if left > 0 else "")
 

@@ -4,6 +4,7 @@ Times are ISO 8601 in UTC and ids full references. An open end of time is null, 
 world is served.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final, Literal
 
@@ -1048,6 +1049,7 @@ def pair(found: Proposal) -> Pair:
 
 SHORT: Final = 8
 """Digits of an id in a brief answer; a prefix that several memories have is an error that names them."""
+_ID: Final = re.compile(r"\b[0-9a-f]{32}\b")
 _NO_NAME: Final = frozenset(("", "Fact"))
 """Types that a brief answer does not tell: most memories are of them."""
 
@@ -1070,7 +1072,7 @@ def brief(answer: Memories | Recalled, writer: str) -> str:
     if not answer.memories:
         told.append("No memories.")
     told += (f"~ {one_line(each.text)}" for each in (answer.paths if isinstance(answer, Recalled) else ()))
-    told += (f"note: {note}" for note in answer.notes)
+    told += (f"note: {_ID.sub(lambda each: each[0][:SHORT], note)}" for note in answer.notes)
     told += [] if answer.next_cursor is None else [f"next_cursor: {answer.next_cursor}"]
     return "\n".join(told)
 

@@ -195,7 +195,7 @@ def test_the_later_of_two_statements_that_compete_comes_first_and_the_answer_say
     assert [hit.ref for hit in found][:2] == [porto, lisbon]
     (pair,) = found.competing
     assert (pair.ref, pair.earlier, pair.relation) == (porto, lisbon, "replacement")
-    assert f"{porto[:12]} before {lisbon[:12]}" in found.note
+    assert f"{porto} before {lisbon}" in found.note
     first, second = found.hits[:2]
     assert first.score == second.score and first.scores["competes"] > 0
     assert "competes" in first.reason

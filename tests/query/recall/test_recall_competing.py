@@ -14,6 +14,8 @@ from tests.support.model.stores import new_store
 from worlddb import Database, ManualClock, Recall
 from worlddb.query.question.question import Question, asks_for_change
 from worlddb.query.recall import scoring
+from worlddb.tools.mcp import read_tools, tool_arguments, tool_results
+from worlddb.tools.mcp.session import Call, Session
 
 
 @pytest.fixture
@@ -415,3 +417,19 @@ def test_a_number_is_another_only_in_the_place_of_the_one_that_is_asked_for(
     question: str, text: str, fits: int
 ) -> None:
     assert scoring.numbered_as(scoring.numbered(question), text) == fits
+
+
+def test_what_is_told_to_compete_is_named_so_that_every_door_takes_it(tmp_path: Path) -> None:
+    """A note gave the beginnings of references, which no path of REST takes; lines of MCP begin with eight digits."""
+    with worlddb.open(tmp_path / "store") as db:
+        mem = worlddb.memory(db, user="ana")
+        old = mem.add("Ana lives in Lisbon.", about="Ana", since="2024-01-01").id
+        new = mem.add("Ana lives in Porto.", about="Ana", since="2025-01-01").id
+        assert f"{new} before {old}" in mem.recall("where does Ana live?").note
+        session, call = Session(db), Call("test", "memory_recall")
+        asked = tool_arguments.Recall(query="where does Ana live?", user_id="ana")
+        answer = read_tools.recall(session, asked, call)
+        assert any(f"{new} before {old}" in note for note in answer.notes)
+        lines = tool_results.brief(answer, "").splitlines()
+        assert lines[0].startswith(new[:8]) and any(f"{new[:8]} before {old[:8]} (" in line for line in lines)
+        assert not any(old in line for line in lines)
