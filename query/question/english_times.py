@@ -94,7 +94,9 @@ LAST: Final = late(
     rf"(?P<unit>week|weekend|month|quarter|year|{'|'.join((*DAYS, *MONTHS))})\b",
     re.I,
 )
-NEXT: Final = late(rf"next\s+(?P<unit>{'|'.join(MONTHS)})\b(?!\s+\d)", re.I)
+NEXT: Final = late(
+    rf"next\s+(?P<unit>week|weekend|month|quarter|year|{'|'.join((*MONTHS, *SEASONS))})\b(?!\s+\d|['’]s?\b)", re.I
+)
 BEFORE_LAST: Final = late(
     rf"(?P<unit>week|weekend|month|quarter|year|{'|'.join(SEASONS)}|{DAY_NAME})\s+before\s+last\b"
     rf"(?!\s+(?:week|month|quarter|year|{'|'.join(SEASONS)}|{DAY_NAME}|{'|'.join(MONTHS)}|christmas|easter))",
@@ -144,11 +146,15 @@ NTH_DAY: Final = late(
 )
 ISO_WEEK: Final = late(r"(?:calendar\s+)?week\s+(?P<week>\d{1,2})\b(?:,?\s+(?:of\s+|in\s+)?(?P<year>\d{4})\b)", re.I)
 NEAR: Final = late(
-    r"(?P<which>day before yesterday|yesterday|today|tonight|last night|this (?:morning|afternoon|evening))\b"
+    r"(?P<which>day before yesterday|day after tomorrow|yesterday|today|tonight|tomorrow|last night"
+    r"|this (?:morning|afternoon|evening))\b"
     r"(?:\s+(?:morning|afternoon|evening))?",
     re.I,
 )
-DAY_BEFORE: Final = ("yesterday", "last night")
+NEAR_DAYS: Final = {
+    "day before yesterday": -2, "yesterday": -1, "last night": -1, "tomorrow": 1, "day after tomorrow": 2
+}  # fmt: skip
+"""How many days from today those days lie that have a name."""
 WEEKDAY: Final = late(
     rf"(?P<unit>{DAY_NAME})\b(?!['’]s\b|\s+(?:mornings|afternoons|evenings|nights|file|man)\b)"
     r"(?:\s+(?:morning|afternoon|evening|night)\b)?",

@@ -14,6 +14,7 @@ from worlddb.log.model import errors, limits
 from worlddb.log.model.times import DAYS, MONTHS, late
 from worlddb.projections.indexes.analysis import is_remark
 from worlddb.projections.tables.apply.trust_levels import LEVELS
+from worlddb.query.question.english_times import Tense
 from worlddb.query.question.question_dates import Span, Time, Times, parse_times
 from worlddb.query.snapshot.valid_period import Choice
 
@@ -376,6 +377,11 @@ class Question:
     def times(self) -> tuple[Span, ...]:
         """The times that it names."""
         return self._times.spans
+
+    @property
+    def asks_of(self) -> Tense:
+        """Of when it asks, by its verbs: the past, the present, what is ahead; empty if nothing tells."""
+        return self._times.tense
 
     @property
     def times_read(self) -> tuple[Time, ...]:

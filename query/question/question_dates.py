@@ -79,7 +79,7 @@ class Times(NamedTuple):
     """The times that a question names, the words of unresolved ones, and its other words.
 
     ``rest`` is all of the question if only scaffolding would be left. ``read`` has the words of each time, ``unlisted``
-    how many more are unresolved than are listed.
+    how many more are unresolved than are listed, ``tense`` of when it asks.
     """
 
     spans: tuple[Span, ...]
@@ -87,6 +87,7 @@ class Times(NamedTuple):
     rest: str
     read: tuple[Time, ...] = ()
     unlisted: int = 0
+    tense: english.Tense = ""
 
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -179,9 +180,16 @@ def _calendar(match: re.Match[str], now: datetime) -> _Stretch:
 
 
 def _coming(match: re.Match[str], now: datetime) -> _Stretch:
-    """The next month of a name that has not begun."""
-    month = MONTHS.index(match["unit"].lower()) + 1
-    return _months(now.year + (month <= now.month), month, 1)
+    """The next unit of the calendar, month or season of a name that has not begun."""
+    unit = match["unit"].lower()
+    if unit in ("week", "weekend"):
+        start = _midnight(now) - timedelta(days=now.weekday()) + _WEEK
+        return (start if unit == "week" else start + timedelta(days=5)), start + _WEEK
+    if unit in MONTHS or unit in english.SEASONS:
+        first, length = (MONTHS.index(unit) + 1, 1) if unit in MONTHS else (english.SEASONS[unit], 3)
+        return _months(now.year + (first <= now.month), first, length)
+    length = {"month": 1, "quarter": 3, "year": 12}[unit]
+    return _months(now.year, (now.month - 1) // length * length + 1 + length, length)
 
 
 def _before_last(match: re.Match[str], now: datetime) -> _Stretch:
@@ -316,8 +324,7 @@ def _decade(match: re.Match[str], now: datetime) -> _Stretch:
 
 
 def _near(match: re.Match[str], now: datetime) -> _Stretch:
-    which = match["which"].lower()
-    day = _midnight(now) - timedelta(days=2 if "before" in which else which in english.DAY_BEFORE)
+    day = _midnight(now) + timedelta(days=english.NEAR_DAYS.get(match["which"].lower(), 0))
     return day, day + _DAY_LONG
 
 
@@ -491,7 +498,7 @@ _DIGIT_FORMS: Final = (
     *_COUNTS,
 )
 _FORMS: Final[dict[str, tuple[_Form, ...]]] = {
-    **dict.fromkeys(("last", "previous", "past", "this", "same", "yesterday", "today", "tonight"), _WHICH),
+    **dict.fromkeys(("last", "previous", "past", "this", "same", "yesterday", "today", "tonight", "tomorrow"), _WHICH),
     **dict.fromkeys(MONTHS, _MONTH_FORMS),
     **dict.fromkeys((*(month[:3] for month in MONTHS if len(month) > 3), "sept"), _MONTH_FORMS),
     **dict.fromkeys(english.SEASONS, (*_LAST_FORMS, _Form(english.SEASON, _season, english.SEASON_LEADS, _YEAR_LONG))),
@@ -849,7 +856,7 @@ def _translated(question: str, named: Sequence[foreign_times.Phrase], asked: int
     listed = list(dict.fromkeys(listed))
     kept = tuple({time.span: time for time in reversed(read)}.values())[::-1]
     spans = tuple(time.span for time in kept)
-    return Times(spans, tuple(listed[:MAX_LISTED]), rest, kept, max(0, len(listed) - MAX_LISTED))
+    return Times(spans, tuple(listed[:MAX_LISTED]), rest, kept, max(0, len(listed) - MAX_LISTED), tense)
 
 
 def _parsed(question: str, asked: int, tense: english.Tense | None = None) -> Times:
@@ -870,7 +877,7 @@ def _parsed(question: str, asked: int, tense: english.Tense | None = None) -> Ti
     listed = [*_unresolved(reader, words, understood)]
     read = tuple({time.span: time for _, time in reversed(reader.read)}.values())[::-1]
     spans = tuple(time.span for time in read)
-    return Times(spans, tuple(listed[:MAX_LISTED]), rest, read, max(0, len(listed) - MAX_LISTED))
+    return Times(spans, tuple(listed[:MAX_LISTED]), rest, read, max(0, len(listed) - MAX_LISTED), reader.tense)
 
 
 def forget() -> None:

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
+from worlddb.log.model import times
 from worlddb.projections.tables.reads.asof import OpenSpace
 from worlddb.query.lanes import text_lane, vector_lane
 from worlddb.query.question.question import ENTITY, MAX_K, TEXT, VECTOR, Request, without_names
@@ -77,23 +78,48 @@ def recall(window: Window, request: Request) -> records.Recall:
 def with_what_comes(window: Window, request: Request, found: records.Recall) -> records.Recall:
     """An answer in which what holds at a time to come that the question names stands first, before what holds now.
 
-    It is as it was where nothing begins by then that answers, or where others than the present are asked for.
+    A question of what is ahead that names no time is of any to come. The answer is as it was where nothing begins by
+    then that answers, or where others than the present are asked for. Of a world that says something else by then
+    both are shown.
     """
     now = window.place.moment.valid
-    coming = next((span.start for span in found.times if span.start > now), None)
+    coming = _to_come(request, found, now)
     is_plain = request.group is None and request.covers is None and request.choice == valid_period.Choice()
     if coming is None or not is_plain:
         return found
-    then = recall(window.at_valid(coming), request)
-    new = [hit for hit in then.hits if hit.valid.start > now]
+    period = valid_period.Period(coming, throughout=False)
+    # Who is in a world by the end of that time may not be yet.
+    by_end = window.at_valid(coming.end - 1)
+    by_then = recall(by_end, request._replace(choice=valid_period.Choice(period=period))).hits
+    begins = [hit.valid.start for hit in by_then if hit.valid.start > now]
+    begins += [version.valid.start for hit in by_then for version in hit.others if version.valid.start > now]
+    then = recall(window.at_valid(max(begins, default=coming.start)), request)
+    held = {hit.version for hit in then.hits}
+    # What is over again by the last of it answers as well as it did.
+    over = [hit for hit in by_then if hit.valid.start > now and hit.version not in held]
+    first = sorted([*then.hits, *over], key=lambda hit: -round(hit.score, 6)) if over else then.hits
+    held |= {hit.version for hit in over}
+    now_said = [hit for hit in found.hits if hit.version not in held]
+    before = {hit.ref: hit for hit in now_said}
+    follow = [each for hit in first for each in (hit, before.pop(hit.ref, None)) if each is not None]
+    hits = tuple([*follow, *(hit for hit in now_said if hit.ref in before)][: request.k])
+    new = [hit for hit in first if hit.valid.start > now]
     if not new:
         return found
-    held = {hit.ref for hit in then.hits}
-    hits = (*then.hits, *(hit for hit in found.hits if hit.ref not in held))[: request.k]
     shown = {hit.ref for hit in hits}
     pairs = dict.fromkeys(pair for pair in (*then.competing, *found.competing) if {pair.ref, pair.earlier} <= shown)
     told = answer.told_of_what_comes([hit for hit in new if hit.ref in shown])
     return msgspec.structs.replace(found, hits=hits, competing=tuple(pairs), note=answer.joined((told, found.note)))
+
+
+def _to_come(request: Request, found: records.Recall, now: int) -> times.Interval | None:
+    """What is to come of the first time that a question names and that is not over; of what was there is none."""
+    if request.question.asks_of == "past":
+        return None
+    if not request.question.times:
+        return times.Interval(now + 1, times.FOREVER) if request.question.asks_of == "ahead" else None
+    spans = (times.Interval(max(span.start, now + 1), span.end) for span in found.times)
+    return next((span for span in spans if span.start < span.end), None)
 
 
 Compare = Callable[[visible.VisibleSnapshot, candidates.Gate, dict[int, float]], Answered]

@@ -488,6 +488,28 @@ def test_what_was_planned_for_a_time_to_come_that_is_named_comes_first(tmp_path:
         assert mem.recall("where does Ana live?").hits[0].content == "Ana lives in Oslo."
 
 
+def test_what_is_to_come_is_found_by_a_question_of_it_and_hides_nothing_of_now(tmp_path: Path) -> None:
+    clock = worlddb.ManualClock(worlddb.parse_time("2026-11-16T09:00:00Z"))
+    with worlddb.memory(tmp_path / "store", user="ana", embedder=None, clock=clock) as mem:
+        home = mem.add("Ana lives in Lisbon.", about="Ana", since="2020-01-01")
+        mem.correct(home, "Ana lives in Porto.", since="2027-03-01")
+        mem.add("Ana sees the dentist.", about="Ana", since="2026-11-19T10:00:00Z", until="2026-11-19T11:00:00Z")
+        mem.add("Ana sees the bank.", about="Ana", since="2026-11-26T10:00:00Z", until="2026-11-26T11:00:00Z")
+
+        def first(question: str, k: int = 1) -> list[str]:
+            return [hit.content for hit in mem.recall(question, k=k)]
+
+        assert first("Where does Ana live?", 3) == ["Ana lives in Lisbon."] == first("Where does Ana live now?", 3)
+        assert first("Where will Ana live?", 2) == ["Ana lives in Porto.", "Ana lives in Lisbon."]
+        assert first("Where does Ana live now, and in April?", 2) == ["Ana lives in Porto.", "Ana lives in Lisbon."]
+        assert first("Where did Ana live in April?", 3) == ["Ana lives in Lisbon."]
+        assert first("Whom does Ana see this week?") == ["Ana sees the dentist."]
+        assert first("Whom does Ana see this Thursday?") == ["Ana sees the dentist."]
+        assert first("Whom does Ana see next week?") == ["Ana sees the bank."]
+        assert {*first("Whom will Ana see this month?", 2)} == {"Ana sees the dentist.", "Ana sees the bank."}
+        assert "dentist" not in str(first("Whom did Ana see this week?", 5)) + str(first("Whom does Ana see?", 5))
+
+
 def test_a_profile_lists_what_holds_by_type_newest_first(mem: worlddb.Memory) -> None:
     gone = mem.add("Ana likes coffee.", type="Preference", about="Ana", since="2020-01-01")
     for year in (2021, 2023, 2022):

@@ -109,7 +109,10 @@ def test_a_season_is_three_months_of_the_north(question: str, asked: str, first:
         ("What did I do recently, and quite a while ago?", ("recently", "quite a while ago")),
         ("What did I paint forty years ago?", ("forty years ago",)),
         ("Where was I on February 31st?", ("February 31st",)),
-        ("What is planned for next week, and tomorrow?", ("next week", "tomorrow")),
+        (
+            "What is planned for next week, tomorrow, next Friday, and in two weeks' time?",
+            ("next Friday", "in two weeks' time"),
+        ),
         ("What did he say in the nineties?", ("in the nineties",)),
         ("recently " * 9, ("recently",)),
         ("How many days before the trip did I pack, and how long ago?", ()),
