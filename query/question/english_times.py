@@ -282,7 +282,8 @@ PLANNED: Final = late(
 IS_DONE: Final = late(r"\b(?:is|are|am|be|being)\s+(?:\w+\s+)?\w{2,}ed\b|(?<=[^\W_])['’](?:s|re|m)\s+\w{2,}ed\b", re.I)
 """What is being done, or how something is: "is named", which tells of no past."""
 IS_NOW: Final = late(
-    r"\A\W*(?:who|what|which|where|when|how)\b|\b(?:is|are|am|do|does|can|must|should|may|might)(?:n['’]t)?\b|['’](?:re|m)\b|\b(?:who|what|where|when|how)['’]s\b",
+    r"\A\W*(?:who|what|which|where|when|how)\b|\b(?:is|are|am|do|does|can|must|should|may|might)(?:n['’]t)?\b"
+    r"|['’](?:re|m)\b|\b(?:who|what|where|when|how)['’]s\b",
     re.I,
 )
 """Verbs of the present."""

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import worlddb
 from tests.house.test_docs import FENCE, text_of
-from worlddb import Database, InputError
+from worlddb import Database, InputError, World
 from worlddb.tools.agents import call, definitions, forget, functions, recall, remember
 
 
@@ -509,17 +509,23 @@ def test_only_statements_are_forgotten_and_replaced(db: Database) -> None:
 
 def test_what_replaces_a_statement_is_marked_as_that_was(db: Database) -> None:
     """The pin, the labels, the properties and the deadline of the one before were lost without a word."""
+
+    def known(ref: str, valid: str | None = None) -> World:
+        found = db.view(valid=valid).get(ref)
+        assert found is not None
+        return found
+
     old = remember(db, "Ana lives in Lisbon.", about="Ana", expires_at="2090-01-01")["id"]
     db.pin(old)
     db.label(old, "home", "checked")
-    db.revise(old, properties={"floor": 3}, valid_from=db.view().get(old).valid.start)
+    db.revise(old, properties={"floor": 3}, valid_from=known(old).valid.start)
     new = remember(db, "Ana lives in Porto.", about="Ana", replaces=old)["id"]
-    found = db.view().get(new)
+    found = known(new)
     assert found.pinned and set(found.labels) == {"home", "checked"} and found.properties == {"floor": 3}
     assert found.expires_at == worlddb.parse_time("2090-01-01")
     sooner = remember(db, "Ana lives in Faro.", about="Ana", replaces=new, expires_at="2080-01-01")["id"]
-    assert db.view().get(sooner).expires_at == worlddb.parse_time("2080-01-01")
+    assert known(sooner).expires_at == worlddb.parse_time("2080-01-01")
     late = remember(db, "Ana lives in Évora.", about="Ana", replaces=sooner, since="2085-01-01")
     assert f"It has no deadline: that of {sooner} will have passed, or has" in late["notes"]
     (version,) = db.view().history(late["id"])
-    assert version.properties == {"floor": 3} and db.view(valid="2095-01-01").get(late["id"]).pinned
+    assert version.properties == {"floor": 3} and known(late["id"], "2095-01-01").pinned
