@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from heapq import merge
 from itertools import accumulate, chain, compress, count, islice
-from operator import add, attrgetter, itemgetter, sub
+from operator import add, itemgetter, sub
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 from zlib import crc32
@@ -78,13 +78,15 @@ _DRAINED: Final = 8_192
 _GUESSED: Final = 128
 """So many rows a page is supposed to have until one was filled."""
 _MOST_ROWS: Final = 0xFFFF
-_MANY: Final = 8
-"""From so many looks on each run is gone through once for all of them."""
+_MANY: Final = 64
+"""From so many looks on each run is gone through once for all of them: NumPy takes as long for few as for these."""
 _AT_ONCE: Final = 1_024
 _MOST_KEPT: Final = 4_096
 """Of so many keys and groups what is stored is kept until the transaction ends, or has put what is in memory."""
 _MOST_FILTER_BYTES: Final = 64 << 20
-_SPREAD: Final = (1, 0x9E3779B1, 0x85EBCA77)
+_SECOND: Final = 0x9E3779B1
+_THIRD: Final = 0x85EBCA77
+_SPREAD: Final = (1, _SECOND, _THIRD)
 """By what a CRC is multiplied for each of its bits in a filter. With three one look in a hundred for what a run has not
 goes into it in vain; with one, of as many in all, it was one in twelve."""
 _THREE_BITS: Final = b"\x03"
@@ -98,7 +100,6 @@ Rows: TypeAlias = "NDArray[np.uint8]"
 """Rows of one length, each a key and its value in one."""
 Crcs: TypeAlias = "NDArray[np.uint32]"
 _key = itemgetter(0)
-_knows_keys = attrgetter("knows_keys")
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _PAGES: Final = msgspec.msgpack.Decoder(Page)
 _filters: dict[bytes, bytes] = {}
@@ -313,17 +314,21 @@ class Run(NamedTuple):
     filter: bytes
 
 
-class _Asked(NamedTuple):
-    """A run with its filter, how many bits that has, and whether it has three of each group, and of whole keys."""
+_Asked: TypeAlias = tuple[Run, bytes, int, bool, bool]
+"""A run with its filter, how many bits that has, and whether it has three of each group, and of whole keys.
 
-    run: Run
-    filter: bytes
-    bits: int
-    three: bool
-    knows_keys: bool
+Each look takes many of these apart, and a tuple with names takes twice as long.
+"""
 
 
-_asked_before: dict[bytes, tuple[list[Run], list[_Asked]]] = {}
+class _Runs(NamedTuple):
+    """The runs of a table, the newest first; ``know_keys``: the filters of all of them know whole keys."""
+
+    asked: list[_Asked]
+    know_keys: bool
+
+
+_asked_before: dict[bytes, tuple[list[Run], _Runs]] = {}
 """By a table's byte, the runs that a read of this process asked last."""
 _LISTS: Final = msgspec.msgpack.Decoder(dict[str, list[Run]])
 
@@ -354,7 +359,7 @@ def _damaged(what: str) -> DamagedStore:
 class PackedTable(write_buffer.Table):
     """A table of which some rows are packed in runs."""
 
-    __slots__ = ("_asked", "_filtered", "_fixed", "_groups", "_logged", "_whole", "runs")
+    __slots__ = ("_asked", "_filtered", "_fixed", "_groups", "_is_all_packed", "_logged", "_whole", "runs")
 
     def __init__(
         self,
@@ -375,9 +380,10 @@ class PackedTable(write_buffer.Table):
         self.runs = runs
         self._fixed = fixed
         self._whole = whole
-        self._asked: list[_Asked] | None = None
+        self._asked: _Runs | None = None
         self._groups: dict[bytes, list[_Asked]] = {}
         """By what keys begin with, those of ``_asked`` that may hold any of them."""
+        self._is_all_packed: bool | None = None
 
     # -- reading
 
@@ -395,15 +401,29 @@ class PackedTable(write_buffer.Table):
         return found
 
     def _stored_value(self, key: bytes) -> bytes | None:
-        found: bytes | None = self._txn.get(self._first + key)  # type: ignore[assignment]
-        if found is not None:
-            return found
+        if not self._all_packed():
+            found: bytes | None = self._txn.get(self._first + key)  # type: ignore[assignment]
+            if found is not None:
+                return found
         cursor = self._own_cursor()
         for run in self._holding(key):
             value = self._page_at(cursor, self._place(RUNS_KEY, run.number), key).find(key)
             if value is not None:
                 return value
         return None
+
+    def _all_packed(self) -> bool:
+        """True if the table has no row in its own place, as behind a large load; that is found out once."""
+        known = self._is_all_packed
+        if known is None:
+            cursor = self._own_cursor()
+            known = not (cursor.set_range(self._first) and cursor.key().startswith(self._first))  # type: ignore[union-attr]
+            self._is_all_packed = known
+        return known
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._is_all_packed = None
 
     def _keep(self, prefix: bytes, rows: list[write_buffer.Pair]) -> None:
         """Have at hand what is stored under a key or a prefix: a read asks for the same few rows many times over."""
@@ -415,18 +435,23 @@ class PackedTable(write_buffer.Table):
         rows = self._ahead.get(prefix)
         if rows is not None or self._fixed is None or len(prefix) < self._filtered[-1]:
             return rows
-        within, cursor, most = self._first + prefix, self._own_cursor(), write_buffer.SHORT
-        stored: Any = cursor.iternext() if cursor.set_range(within) else ()
-        rows = list(islice(write_buffer.under(within, stored), most + 1))
+        most = write_buffer.SHORT
+        rows = [] if self._all_packed() else self._loose_rows(prefix, most + 1)
         runs = self._holding(prefix)
         for run in runs:
-            rows += chain.from_iterable(found for _, found in self._rows_of(run, [prefix]))
+            rows += self._rows_in(run, prefix, most)
         if len(rows) > most:
             return None
         if runs and len(rows) > 1:
             rows = list(_newest(sorted(rows, key=_key)))
         self._keep(prefix, rows)
         return rows
+
+    def _loose_rows(self, prefix: bytes, most: int) -> list[write_buffer.Pair]:
+        """The first rows of a group in the table's own place."""
+        within, cursor = self._first + prefix, self._own_cursor()
+        stored: Any = cursor.iternext() if cursor.set_range(within) else ()
+        return list(islice(write_buffer.under(within, stored), most))
 
     def scan(self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False) -> Iterator[write_buffer.Pair]:
         if self._columns:
@@ -446,7 +471,8 @@ class PackedTable(write_buffer.Table):
     def get_each(self, keys: Sequence[bytes]) -> list[bytes | None]:
         if self._columns or self._pending or len(keys) < _MANY:
             return list(map(self.get, keys))
-        found = {key: rows[0][1] for key, rows in super().stored_each(sorted(set(keys))).items()}
+        loose = {} if self._all_packed() else super().stored_each(sorted(set(keys)))
+        found = {key: rows[0][1] for key, rows in loose.items()}
         for run, held in self._holding_each([key for key in sorted(set(keys)) if key not in found]):
             for key, value in self._pairs_of(run, [key for key in held if key not in found]):
                 found[key] = value
@@ -466,7 +492,10 @@ class PackedTable(write_buffer.Table):
 
     def stored_each(self, prefixes: Sequence[bytes]) -> dict[bytes, list[write_buffer.Pair]]:
         wanted = sorted(set(prefixes))
-        groups = super().stored_each(wanted)
+        few = [] if len(wanted) >= _MANY else [(prefix, self._short_group(prefix)) for prefix in wanted]
+        if few and not any(rows is None for _, rows in few):
+            return {prefix: list(rows) for prefix, rows in few if rows}
+        groups = {} if self._all_packed() else super().stored_each(wanted)
         several = set()
         for run, held in self._holding_each(wanted):
             for prefix, rows in self._rows_of(run, held):
@@ -548,14 +577,14 @@ class PackedTable(write_buffer.Table):
 
     def _holding(self, prefix: bytes) -> list[Run]:
         """The runs that may hold a key that begins so, the newest first."""
-        asked = self._asked
-        if asked is None:
-            asked, self._groups = self._ready(), {}
-            self._asked = asked
-        size = len(prefix)
-        if size == self._whole and all(map(_knows_keys, asked)):
+        runs = self._asked
+        if runs is None:
+            runs, self._groups = self._ready(), {}
+            self._asked = runs
+        asked, size = runs.asked, len(prefix)
+        if size == self._whole and runs.know_keys:
             # A group may be in many runs, as that of all that lies in one world; a key is in one, or few.
-            return [each.run for each in _passing(asked, crc32(prefix))]
+            return [run for run, *_ in _passing(asked, crc32(prefix))]
         # Of a group several others are asked that are a part of it: of a world its edges of each type.
         for shorter in reversed(self._filtered):
             if shorter > size:
@@ -569,18 +598,17 @@ class PackedTable(write_buffer.Table):
             asked = known
         if size == self._whole:
             whole = _passing(asked, crc32(prefix))
-            asked = [each for each in asked if each in whole or not each.knows_keys]
-        return [each.run for each in asked]
+            asked = [each for each in asked if each in whole or not each[-1]]
+        return [run for run, *_ in asked]
 
-    def _ready(self) -> list[_Asked]:
+    def _ready(self) -> _Runs:
         """The runs with their filters, the newest first, as the last read of the same runs left them."""
         known = _asked_before.get(self._first)
         if known is not None and known[0] == self.runs:
             return known[1]
         filters = [(run, _filters.get(run.filter) or self._read_filter(run)) for run in reversed(self.runs)]
-        found = [
-            _Asked(run, bits, 8 * len(bits), len(run.filter) > _DIGEST_BYTES, _is_of_keys(run)) for run, bits in filters
-        ]
+        asked = [(run, bits, 8 * len(bits), len(run.filter) > _DIGEST_BYTES, _is_of_keys(run)) for run, bits in filters]
+        found = _Runs(asked, all(_is_of_keys(run) for run in self.runs))
         _asked_before[self._first] = list(self.runs), found
         return found
 
@@ -689,9 +717,15 @@ class PackedTable(write_buffer.Table):
             return _NO_PAGE
         return _ListPage(*self._read(pair[1])) if self._fixed is None else _FixedPage(pair[1], *self._fixed)
 
-    def _rows_in(self, run: Run, prefix: bytes) -> list[write_buffer.Pair]:
-        """The rows of a run whose key begins with ``prefix``."""
-        return [row for _, rows in self._rows_of(run, [prefix], MOST_TAKEN) for row in rows]
+    def _rows_in(self, run: Run, prefix: bytes, most: int = MOST_TAKEN) -> list[write_buffer.Pair]:
+        """The rows of a run whose key begins with ``prefix``, hardly more than ``most``."""
+        cursor, place = self._own_cursor(), self._place(RUNS_KEY, run.number)
+        page, till = self._page_till(cursor, place, prefix)
+        begin, end = page.stretch(prefix)
+        rows = page.pairs(begin, end) if begin < end else []
+        if till.startswith(prefix) or (not till and end == page.count):
+            rows += self._rows_behind(cursor, place, prefix, most - len(rows))
+        return rows
 
     def _walk(
         self, run: Run, prefix: bytes, start: bytes | None, *, reverse: bool = False
@@ -1135,7 +1169,6 @@ def _is_of_keys(run: Run) -> bool:
 
 def _passing(asked: Iterable[_Asked], crc: int) -> list[_Asked]:
     """Those of some runs whose filter has all bits of a CRC. Each read comes here many times."""
-    second, third = (crc * factor & 0xFFFFFFFF for factor in _SPREAD[1:])
     found = []
     for each in asked:
         _, bits, many, three, _ = each
@@ -1143,10 +1176,10 @@ def _passing(asked: Iterable[_Asked], crc: int) -> list[_Asked]:
         if not bits[at >> 3] >> (at & 7) & 1:
             continue
         if three:
-            at = second % many
+            at = (crc * _SECOND & 0xFFFFFFFF) % many
             if not bits[at >> 3] >> (at & 7) & 1:
                 continue
-            at = third % many
+            at = (crc * _THIRD & 0xFFFFFFFF) % many
             if not bits[at >> 3] >> (at & 7) & 1:
                 continue
         found.append(each)
