@@ -59,6 +59,8 @@ from worlddb.memory_scopes import (
     to_come,
     to_link,
     told_again,
+    told_as_plan,
+    told_beginning,
     told_of_deadline,
     told_of_later,
     told_of_new,
@@ -67,6 +69,7 @@ from worlddb.plain_text import one_line
 from worlddb.projections.tables.names.canonical import composed
 from worlddb.query.claims import claim_relation
 from worlddb.query.coverage import scope_widening
+from worlddb.query.question.question_dates import begin_named
 from worlddb.query.recall import near_claims
 from worlddb.query.records import records
 from worlddb.query.view.view import View
@@ -407,6 +410,8 @@ class Memory:
     ) -> Added:
         """Say what a memory says instead, from ``since`` (default: now) to ``until``; before, it says what it said.
 
+        A text that says itself when that is to begin ("from March on") begins then, if no time is given, and a note
+        says so.
         Without ``until`` it ends where the memory does, or something begins that was stated to hold later, but for
         ``replace_later``.
         If it never was as it said, give the time at which the memory itself begins. From before that it is found from
@@ -421,7 +426,10 @@ class Memory:
         if since is None and until is None and not replace_later and not found.closed and found.content == text:
             notes = (f"{found.ref} says so already, so nothing was written", *hidden_still(found, self.db.view().valid))
             return Added(ids=(found.ref,), seq=self.db.head().seq, notes=notes)
-        now = self.db.view().valid
+        now, named = self.db.view().valid, tuple[str, ...]()
+        if since is None and until is None and begin_named(found.content, found.valid.start) is None:
+            since, named = told_beginning(text, now, "until then it says what it said; give since if that is not meant")
+            named = named or told_as_plan(found, text, now)
         begins, ends = now if since is None else times.parse_time(since, "since"), until
         if found.valid.end < times.FOREVER:
             said = [each for each in self.history(found.ref) if each.spans or each.valid.start < each.valid.end]
@@ -438,7 +446,7 @@ class Memory:
         told = {"content": text, "valid_from": since, "valid_to": ends, "replace_later": replace_later, "why": why}
         receipt = looked(lambda: self._revised_where_it_lies(found.ref, since, {**told, "source": self._source({})}))
         done = self._told_to_come(self._done(receipt, [found.ref]), since)
-        notes = (*done.notes, *self._goes_on(found.ref, text, begins, until), *hidden_still(found, now))
+        notes = (*done.notes, *named, *self._goes_on(found.ref, text, begins, until), *hidden_still(found, now))
         return msgspec.structs.replace(done, notes=notes)
 
     def _goes_on(self, ref: str, text: str, begins: int, until: times.TimeLike | None) -> list[str]:
@@ -783,6 +791,7 @@ class Memory:
         self._go_on(tx.receipt, key, refs, begins, views if tx.receipt.seq == look.seq + 1 else ())
         done = self._done(tx.receipt, refs, begun)
         new = told_of_later((each for each in near if each.ref not in told), on_near, taker, len(about))
+        new += () if since is not None or until is not None else told_beginning(text, look.valid, "")[1]
         new += told_of_new(begins, tx.receipt.ingest_time, marks["expires_at"], pinned=marks["pinned"])
         return msgspec.structs.replace(done, near=tuple(near), notes=(*done.notes, *new))
 

@@ -19,6 +19,7 @@ from worlddb.log.model.errors import InputError, RefusedError, UnavailableError,
 from worlddb.log.model.times import TimeLike, format_time, parse_time
 from worlddb.plain_text import JOINERS, one_line
 from worlddb.projections.tables.names import blocks, canonical
+from worlddb.query.question.question_dates import begin_named, parse_times, tense_of
 from worlddb.query.recall.near_claims import Near
 from worlddb.query.records.records import Hit, Recall, World
 from worlddb.query.view.view import View
@@ -615,6 +616,32 @@ def _deadline_changed(before: World, after: World, now: int) -> list[str]:
     return [f"{after.ref} is hidden from {at} on now, and was to be {was}: lift the deadline if that is not meant"]
 
 
+def told_beginning(text: str, now: int, otherwise: str) -> tuple[int | None, tuple[str, ...]]:
+    """Return when begins what a text says, by its words and if that is to come, and a note on that.
+
+    ``otherwise`` is what becomes of it where that time is taken; empty where it is not, and to be given.
+    """
+    begins = begin_named(text, now)
+    if begins is None:
+        return None, ()
+    at = format_time(begins)
+    if otherwise:
+        return begins, (f"Its text says that it begins at {at}: {otherwise}",)
+    return begins, (
+        f"Its text says that it begins at {at}, and it is found from now on: give since to have it hold then",
+    )
+
+
+def told_as_plan(found: World, text: str, now: int) -> tuple[str, ...]:
+    """Return a note if a plan takes the place of what a memory says of the present."""
+    if tense_of(text) != "ahead" or tense_of(found.content) == "ahead" or found.valid.start > now:
+        return ()
+    if any(time.span.end > now for time in parse_times(found.content, found.valid.start).read):
+        return ()
+    was = f"{one_line(found.content)!r:.80}"
+    return (f"It tells what is to come, and {was} is not found any more: if that holds till then, add it by itself",)
+
+
 def to_come(begins: Iterable[int | None], now: int) -> list[str]:
     """Return a note if some of what was written holds from a later time on."""
     times = [*begins]
@@ -624,8 +651,9 @@ def to_come(begins: Iterable[int | None], now: int) -> list[str]:
     since = format_time(min(later))
     if len(later) == 1:
         what = "It holds" if len(times) == 1 else f"1 of {len(times)} messages holds"
-        return [f"{what} from {since} on, and is not found before"]
-    return [f"{len(later)} of {len(times)} messages hold from {since} on, or later, and are not found before"]
+        return [f"{what} from {since} on, and is found before only by what asks for that time"]
+    what = f"{len(later)} of {len(times)} messages hold from {since} on, or later"
+    return [f"{what}, and are found before only by what asks for that time"]
 
 
 def hidden_still(found: World, valid: int) -> list[str]:

@@ -232,6 +232,12 @@ RELATIONS: Final[dict[str, tuple[tuple[re.Pattern[str], str], ...]]] = {
 }
 """What stands before a point and says which stretch of time is meant."""
 FROM: Final = late(r"(?:from|between)\s+", re.I)
+BEGINS: Final = late(
+    r"\b(?:(?<!away )(?<!apart )(?<!back )from|(?:starting|beginning|effective)(?:\s+(?:in|on|from))?"
+    r"|as\s+(?:of|from))\s+",
+    re.I,
+)
+"""Before the time from which on a statement says that something is so."""
 UP_TO: Final = late(rf"\s+{TO}\s+|\s?[–—]\s?", re.I)
 NOW: Final = late(r"(?:now|today|the\s+present(?:\s+day)?)\b", re.I)
 ONWARDS: Final = late(r"\s+(?:onwards?|forward|on)\b(?=\s*(?:[?.,;!]|\Z))", re.I)

@@ -749,6 +749,15 @@ class _Reader:
             return coming if coming[0] - now < now - last[1] else last
         return last if last[0].year == now.year - (unit == "winter" and now.month <= _FIRST_HALF) else coming
 
+    def _coming_weekday(self, at: int) -> _Point | None:
+        """The next day of a name, if one stands there; "from Monday to Friday" is no time."""
+        match = english.WEEKDAY.match(self.question, at)
+        if match is None:
+            return None
+        today = _midnight(self.now)
+        day = today + timedelta(days=(DAYS.index(match["unit"].lower()) - today.weekday()) % 7 or 7)
+        return _Point(match.end(), (day, day + _DAY_LONG))
+
     def _on_a_weekday(self, match: re.Match[str], now: datetime, depth: int) -> _Point | None:
         """A weekday: of the day or week behind it ("on Sunday, 5 May"), or the last, in a sentence of the past."""
         behind = english.BEHIND_DAY.match(self.question, match.end())
@@ -808,6 +817,33 @@ def _is_this_one(dated: dict[str, str | None]) -> bool:
     unit = (dated.get("season") or dated.get("unit") or "").lower()
     is_named = unit in english.SEASONS or unit in MONTHS or unit in DAYS
     return (dated.get("which") or "").lower() == "this" and not dated.get("year") and is_named
+
+
+@lru_cache(maxsize=256)
+def begin_named(text: str, said: int) -> int | None:
+    """When begins what a statement says, by its words, if that was to come when it was said: "from March on".
+
+    ``None`` if it names no such time, as nearly all do. Both in microseconds since the epoch.
+    """
+    if language := language_of(text):
+        from worlddb.query.question import foreign_times
+
+        phrases = (phrase.english for phrase in foreign_times.phrases(text, language))
+        points = [phrase.removeprefix("since ") for phrase in phrases if phrase.startswith("since ")]
+        told = "; ".join(f"from {point}" for point in points)
+    else:
+        told = text
+    if english.BEGINS.search(told) is None:
+        return None
+    reader = _Reader(told, said, "ahead")
+    for match in english.BEGINS.finditer(told):
+        point = reader._point(match.end(), "between", reader.now) or reader._coming_weekday(match.end())
+        if point is None or point.stretch is None or english.UP_TO.match(told, point.end):
+            continue
+        begins: int = (point.stretch[0] - _EPOCH) // _MICROSECOND
+        if begins > said:
+            return begins
+    return None
 
 
 def tense_of(text: str) -> english.Tense:
@@ -883,6 +919,7 @@ def _parsed(question: str, asked: int, tense: english.Tense | None = None) -> Ti
 def forget() -> None:
     """Forget all questions, as an erasure asks for."""
     parse_times.cache_clear()
+    begin_named.cache_clear()
 
 
 def _unresolved(reader: _Reader, words: frozenset[str], understood: Covered) -> list[str]:

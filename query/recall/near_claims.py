@@ -18,6 +18,7 @@ from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.claims import claim_frame, claim_relation
 from worlddb.query.claims.claim_relation import Compared, Relation
 from worlddb.query.question.question import CONVEX, LANES, Question, Request
+from worlddb.query.question.question_dates import begin_named
 from worlddb.query.reads import build, world_lookup
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import recall
@@ -55,7 +56,7 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
     ``is_repeated``: the new one says it word for word, but for blanks, of the same subjects, and it lies directly
     in the world that was looked in, ends when the new one does, and holds when that begins or begins while that holds.
     ``is_of_one``: the new one has another value of the one attribute of which the earlier one has a value, and the
-    earlier one says nothing else.
+    earlier one says nothing else, and the new one does not say that it begins later ("from March on").
     """
 
     ref: str
@@ -133,7 +134,10 @@ def near(
         InputError: an argument is not what it should be.
     """
     limits.checked_number(limit, "limit", 1, LATEST)
-    question, names = Question(text, window.place.moment.valid), _names(about)
+    now = window.place.moment.valid
+    question, names = Question(text, now), _names(about)
+    # Who lives there "from March on" lives elsewhere until then.
+    is_plan = since is None and begin_named(question.text, now) is not None
     request = Request(question, world, RECALLED, False, valid_period.Choice(), LANES, CONVEX, in_order=False)
 
     def compare(snapshot: visible.VisibleSnapshot, gate: Gate, cosines: dict[int, float]) -> list[Near]:
@@ -148,6 +152,7 @@ def near(
             span = since, times.FOREVER if until is None else until
             one = _compared(snapshot, gate.inside, subject, framed, node, seen, span, cosines, targets.get(node))
             if one is not None:
+                one = msgspec.structs.replace(one, is_of_one=False) if is_plan else one
                 found.append((-one.likeness, node, one))
         return [one for _, _, one in sorted(found, key=lambda each: each[:2])][:limit]
 

@@ -13,7 +13,7 @@ from itertools import combinations, islice
 from math import exp, log
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from worlddb.log.model.times import ALWAYS, Interval
+from worlddb.log.model.times import ALWAYS, FOREVER, Interval
 from worlddb.projections.indexes.analysis import STANDING_WORDS, TASTE_WORDS, analyze, query_stems
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, newest_version
@@ -21,6 +21,7 @@ from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.claims import claim_frame, claim_relation
 from worlddb.query.claims.claim_frame import MAX_CHARACTERS
 from worlddb.query.lanes.text_lane import TextLane
+from worlddb.query.question import question_dates
 from worlddb.query.question.question import CONVEX, LANES, MAX_K, TEXT, VECTOR, Request
 from worlddb.query.reads import build, world_lookup
 from worlddb.query.reads.window import Window
@@ -37,6 +38,8 @@ SUPERSEDED: Final = "superseded"
 """As much of a hit that is shown because one before it has taken its place."""
 LATER: Final = "competes"
 """As much of a statement that began later than a better hit about the same subject that it competes with."""
+UNTIL: Final = "until"
+"""As much of what is so until a better hit begins, which by its words is a plan."""
 MADE: Final = "made"
 """As much of a statement that was made of a better hit, a turn of a talk, and says as much of what is asked."""
 PRECEDED: Final = "preceded"
@@ -101,12 +104,16 @@ _REFERS_TO: Final = EDGE_TYPE_CODES["refers_to"]
 
 
 class Rivals(NamedTuple):
-    """Two statements that compete: their nodes, the relation, and why."""
+    """Two statements that compete: their nodes, the relation, and why.
+
+    ``is_plan``: the later one tells what will be so after the time that is asked for, so that they do not compete yet.
+    """
 
     later: int
     earlier: int
     relation: str
     reason: str
+    is_plan: bool = False
 
 
 class _Statement(NamedTuple):
@@ -118,38 +125,46 @@ class _Statement(NamedTuple):
 
 
 def later_first(
-    snapshot: visible.VisibleSnapshot, ranked: Sequence[ranking.Ranked], *, by_trust: bool = False
+    snapshot: visible.VisibleSnapshot, ranked: Sequence[ranking.Ranked], *, until: int, by_trust: bool = False
 ) -> tuple[list[ranking.Ranked], tuple[Rivals, ...]]:
     """The hits, of two among the first that compete the later before the earlier, and which these are.
 
-    Turns of a conversation are what somebody said then, and are left where they are. ``by_trust``: what is trusted less
-    is not put before what it would replace.
+    Turns of a conversation are what somebody said then, and are left where they are. What says that it begins after
+    ``until`` competes with nothing that is so before, which comes first. ``by_trust``: what is trusted less is not put
+    before what it would replace.
     """
     said = {hit.passed.node: one for hit in ranked[:LOOKED_AT] if (one := _stated(snapshot, hit)) is not None}
-    pairs = list(_competing(snapshot, said)) if len(said) > 1 else []
+    pairs = list(_competing(snapshot, said, until)) if len(said) > 1 else []
     if not pairs:
         return list(ranked), ()
     above: dict[int, list[int]] = {}
+    plans = {pair.later for pair in pairs if pair.is_plan}
     for pair in pairs:
+        if pair.is_plan:
+            above.setdefault(pair.later, []).append(pair.earlier)
+            continue
+        if pair.later in plans or pair.earlier in plans:
+            continue
         if by_trust and _is_trusted_less(snapshot, pair, said):
             continue
         above.setdefault(pair.earlier, []).append(pair.later)
     hits = {hit.passed.node: hit for hit in ranked}
     placed: dict[int, ranking.Ranked] = {}
+    later = {pair.later for pair in pairs if not pair.is_plan}
 
     def place(node: int, score: float) -> None:
         """Put a hit behind those that are later, which score as much at least."""
         if node in placed:
             return
         own = hits[node]
-        for later in sorted(above.get(node, ()), key=lambda each: _since(said[each].seen), reverse=True):
-            place(later, max(score, own.score))
-        lifted = {**own.parts, LATER: score - own.score}
+        for better in sorted(above.get(node, ()), key=lambda each: _since(said[each].seen), reverse=True):
+            place(better, max(score, own.score))
+        lifted = {**own.parts, LATER if node in later else UNTIL: score - own.score}
         placed[node] = own if own.score >= score else own._replace(score=score, parts=lifted)
 
     for hit in ranked:
         place(hit.passed.node, hit.score)
-    return list(placed.values()), tuple(pairs)
+    return list(placed.values()), tuple(pair for pair in pairs if not pair.is_plan)
 
 
 def _made_first(snapshot: visible.VisibleSnapshot, ranked: list[ranking.Ranked], question: str) -> list[ranking.Ranked]:
@@ -227,8 +242,10 @@ def _stated(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked) -> _Statemen
     )
 
 
-def _competing(snapshot: visible.VisibleSnapshot, said: dict[int, _Statement]) -> Iterator[Rivals]:
-    """The pairs of statements that compete, the better hit first."""
+def _competing(
+    snapshot: visible.VisibleSnapshot, said: dict[int, _Statement], until: int = FOREVER
+) -> Iterator[Rivals]:
+    """The pairs of statements that compete, the better hit first, and those that will after ``until``."""
     called: dict[int, frozenset[str]] = {}
     around: dict[int, frozenset[int]] = {}
     words = {node: claim_frame.leading_subject(one.text) for node, one in said.items()}
@@ -254,11 +271,27 @@ def _competing(snapshot: visible.VisibleSnapshot, said: dict[int, _Statement]) -
         (later, new), (earlier, old) = pair if _is_newer(one.seen, other.seen) else pair[::-1]
         known, given = claim_frame.frame(old.text, subject), claim_frame.frame(new.text, subject)
         alike = None if known is None or given is None else claim_relation.relate(known, given)
-        if alike is None or alike.relation not in claim_relation.COMPETING:
+        if known is None or given is None or alike is None:
+            continue
+        is_plan = until < FOREVER and _is_plan(known, given, new.text, new.seen.row.valid_from, until)
+        if alike.relation not in claim_relation.COMPETING and not (is_plan and _is_of_one(known, given)):
             continue
         # What says of something what it was made of does not take its place.
         if not provenance.is_made_of(snapshot, later, new.seen.row, earlier):
-            yield Rivals(later, earlier, alike.relation, alike.reason)
+            yield Rivals(later, earlier, alike.relation, alike.reason, is_plan)
+
+
+def _is_of_one(earlier: claim_frame.Frame, later: claim_frame.Frame) -> bool:
+    """True if both say under one verb what is one at a time: where somebody lives."""
+    return earlier.verb == later.verb and later.verb in claim_frame.single_verbs()
+
+
+def _is_plan(earlier: claim_frame.Frame, later: claim_frame.Frame, text: str, said: int, until: int) -> bool:
+    """True if a statement tells what will be so after a time, by its words, and the earlier one what is."""
+    begins = question_dates.begin_named(text, said)
+    if begins is not None:
+        return begins > until
+    return later.mood == "will" and not earlier.mood and bool(later.verb) and "schedule" not in later.attributes
 
 
 def _around(snapshot: visible.VisibleSnapshot, node: int) -> frozenset[int]:
@@ -325,6 +358,13 @@ def past_times(request: Request, now: int) -> list[valid_period.Period]:
     """The times in the question that are past, where only the present is shown."""
     named = request.question.times if request.choice == valid_period.Choice() else ()
     return [valid_period.Period(Interval(*span[:2]), throughout=False) for span in named if span[1] <= now]
+
+
+def asked_until(request: Request, now: int) -> int:
+    """Up to when what is planned answers a question: now, the end of the times to come that it names, or for ever."""
+    if request.question.asks_of == "ahead":
+        return FOREVER
+    return max((now, *(span.end - 1 for span in request.question.times)))
 
 
 def held_then(
@@ -594,7 +634,13 @@ def _find(
     ranked = newest_first(snapshot, window.spec, gate, found.ranked, request.k, found.find)
     # To put some before others changes which there are where some are left out.
     compares = compares and (request.in_order or len(ranked) > request.k)
-    ranked, rivals = later_first(snapshot, ranked, by_trust=request.trust_weight > 0) if compares else (ranked, ())
+    ranked, rivals = (
+        later_first(
+            snapshot, ranked, until=asked_until(request, snapshot.place.moment.valid), by_trust=request.trust_weight > 0
+        )
+        if compares
+        else (ranked, ())
+    )
     ranked = _made_first(snapshot, ranked, request.question.text) if compares else ranked
     ranked = _exact_first(snapshot, ranked, numbers) if numbers else ranked
     if request.choice.earlier and request.question.asks_for_change:

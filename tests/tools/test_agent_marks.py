@@ -276,11 +276,14 @@ def test_messages_of_a_later_time_are_said_to_be(mem: Memory, db: Database) -> N
     one = {"role": "user", "content": "zqone", "timestamp": "2026-01-01T00:00:00Z"}
     two = one | {"content": "zqtwo", "timestamp": "2026-02-01T00:00:00Z"}
     since = "2026-01-01T00:00:00Z on"
-    assert mem.add(one).notes[-1] == f"It holds from {since}, and is not found before"
-    assert mem.add([now, two]).notes[-1] == f"1 of 2 messages holds from {two['timestamp']} on, and is not found before"
+    assert mem.add(one).notes[-1] == f"It holds from {since}, and is found before only by what asks for that time"
+    assert (
+        mem.add([now, two]).notes[-1]
+        == f"1 of 2 messages holds from {two['timestamp']} on, and is found before only by what asks for that time"
+    )
     system = {"role": "system", "content": "Be brief."}
     told = mem.add([system, one, two]).notes[-1]
-    assert told == f"2 of 2 messages hold from {since}, or later, and are not found before"
+    assert told == f"2 of 2 messages hold from {since}, or later, and are found before only by what asks for that time"
     assert mem.add({"role": "user", "content": "zqthree"}, since="2026-03-01").notes
     assert contents(mem.recall("zqone zqtwo zqnow zqthree").hits) == ["ana: zqnow"]
 

@@ -510,6 +510,53 @@ def test_what_is_to_come_is_found_by_a_question_of_it_and_hides_nothing_of_now(t
         assert "dentist" not in str(first("Whom did Ana see this week?", 5)) + str(first("Whom does Ana see?", 5))
 
 
+@pytest.mark.parametrize(
+    "plan",
+    [
+        *(
+            "From March on Ana lives in Porto.",
+            "Ana lives in Porto from 1 March on.",
+            "Ana will live in Porto from March on.",
+        ),
+        *("Starting in March, Ana lives in Porto.", "As of 1 March Ana lives in Porto.", "Ab März wohnt Ana in Porto."),
+    ],
+)
+def test_a_plan_that_says_when_it_begins_leaves_what_is_so_until_then(tmp_path: Path, plan: str) -> None:
+    clock = worlddb.ManualClock(worlddb.parse_time("2026-11-16T09:00:00Z"))
+    home = "Ana wohnt in Lissabon." if "wohnt" in plan else "Ana lives in Lisbon."
+    now, then = (
+        ("Wo wohnt Ana?", "Wo wohnt Ana im April?")
+        if "wohnt" in plan
+        else ("Where does Ana live?", "Where does Ana live in April?")
+    )
+    for way in ("correct", "note", "supersede_same_subject"):
+        with worlddb.memory(tmp_path / way, user="ana", embedder=None, clock=clock) as mem:
+            was = mem.add(home, about="Ana", since="2020-01-01")
+            done = mem.correct(was, plan) if way == "correct" else mem.add(plan, about="Ana", on_near=way)
+            assert any("begins at 2027-03-01" in note for note in done.notes)
+            assert mem.recall(now).hits[0].content == home and mem.recall(now).competing == ()
+            if way == "correct" or "wohnt" not in plan:
+                assert mem.recall(then).hits[0].content == plan
+            clock.value = worlddb.parse_time("2027-05-01")
+            if way == "correct" or "wohnt" not in plan:
+                assert mem.recall(now).hits[0].content == plan
+            clock.value = worlddb.parse_time("2026-11-16T09:00:00Z")
+
+
+def test_a_plan_that_is_corrected_says_the_other_plan_at_once(tmp_path: Path) -> None:
+    clock = worlddb.ManualClock(worlddb.parse_time("2026-11-16T09:00:00Z"))
+    with worlddb.memory(tmp_path / "store", user="ana", embedder=None, clock=clock) as mem:
+        plan = mem.add("From March on Ana lives in Porto.", about="Ana")
+        assert mem.correct(plan, "From May on Ana lives in Porto.").notes == ()
+        assert [hit.content for hit in mem.recall("Where will Ana live?")] == ["From May on Ana lives in Porto."]
+        job = mem.add("Ana works at Siemens.", about="Ana")
+        assert "'Ana works at Siemens.' is not found any more" in mem.correct(job, "Ana will work at Bosch.").notes[0]
+        exam = mem.add("Ana's exam is on 3 December 2026.", about="Ana")
+        assert mem.correct(exam, "Ana's exam will be on 10 December 2026.").notes == ()
+        shop = mem.add("The shop is open.", about="shop")
+        assert mem.correct(shop, "The shop is open from Monday to Friday.").notes == ()
+
+
 def test_a_profile_lists_what_holds_by_type_newest_first(mem: worlddb.Memory) -> None:
     gone = mem.add("Ana likes coffee.", type="Preference", about="Ana", since="2020-01-01")
     for year in (2021, 2023, 2022):
@@ -1220,9 +1267,9 @@ def test_what_a_memory_says_already_is_not_written_again(mem: worlddb.Memory) ->
 def test_what_is_not_found_yet_or_not_then_or_contradicted_no_more_says_so(mem: worlddb.Memory) -> None:
     car = mem.add("Ana's car is blue.", about="Ana", since="2025-01-01")
     assert mem.add("Ana will live in Faro.", since="2190-01-01").notes == (
-        "It holds from 2190-01-01T00:00:00Z on, and is not found before",
+        "It holds from 2190-01-01T00:00:00Z on, and is found before only by what asks for that time",
     )
-    assert "not found before" in mem.correct(car, "Ana's car is green.", since="2191-01-01").notes[0]
+    assert "found before only" in mem.correct(car, "Ana's car is green.", since="2191-01-01").notes[0]
     (scope,) = mem.db.view().find(name="user:ana")
     moved = mem.db.create("Fact", "", content="Ana's car is old.", valid_from="2024-06-01")
     mem.db.link(scope, "contains", moved, valid_from="2025-01-01")
