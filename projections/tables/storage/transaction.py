@@ -609,12 +609,12 @@ def missing_row(what: str) -> DamagedStore:
     return DamagedStore(f"The tables have no {what}", "Run `worlddb verify --deep`, then `worlddb rebuild tables`")
 
 
-def _given_out(applied: bytes) -> int:
-    """How many worlds and edges have numbers, by the row ``applied``."""
-    if len(applied) < _UNNUMBERED_BYTES:
-        return 0
-    _, nodes, edges = _NUMBERS.unpack_from(applied)
-    return int(nodes + edges)
+def _given_out(applied: bytes | None) -> tuple[int, int]:
+    """Up to which commit, and how many, worlds and edges have numbers, by the row ``applied``."""
+    if applied is None or len(applied) < _UNNUMBERED_BYTES:
+        return 0, 0
+    seq, nodes, edges = _NUMBERS.unpack_from(applied)
+    return int(seq), int(nodes + edges)
 
 
 def _layout_of(applied: bytes | None) -> int | None:
@@ -928,12 +928,15 @@ class WholeTables:
         now = self.progress_table.get(_APPLIED)
         if now is None:
             return
-        before: bytes | None = self._txn.get(_APPLIED_KEY)  # type: ignore[assignment]
+        before, known = _given_out(self._txn.get(_APPLIED_KEY))  # type: ignore[arg-type]
+        if before <= 1:
+            # Before, there was no more than a new store has: what comes now is all that there is to count.
+            most.update((name, self._opened[name].waiting if name in self._opened else 0) for name in schema.PACKED)
         # A count of rows takes time: it is made once for so many worlds and edges, and not of all tables at once.
-        step = COUNTED_EVERY // len(schema.PACKED)
-        came, goes = 0 if before is None else _given_out(before) // step, _given_out(now) // step
+        step, numbered = COUNTED_EVERY // len(schema.PACKED), _given_out(now)[1]
+        came, goes = known // step, numbered // step
         runs = self.runs()
-        if not runs and (came == goes or _given_out(now) * MOST_ROWS_OF_ONE <= packed_runs.MOST_UNPACKED // 2):
+        if not runs and (came == goes or numbered * MOST_ROWS_OF_ONE <= packed_runs.MOST_UNPACKED // 2):
             return
         due = {turn % len(schema.PACKED) for turn in range(came + 1, min(goes, came + len(schema.PACKED)) + 1)}
         packed, merged = False, 0
