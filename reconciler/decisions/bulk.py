@@ -117,8 +117,10 @@ class BulkDecider:
         target, target_lineage, target_version, target_end = other
         if code == schema.CONTAINS_CODE:
             if command.valid_from is None and (target_version > 1 or self._tables.version(target, 1).closed):
-                return False
-            begins, home, home_lineage = self._tables.source_defaults(other).begins, source, lineage
+                begins = handler.default_valid_from(self._ctx, source, target)
+            else:
+                begins = self._tables.source_defaults(other).begins
+            home, home_lineage = source, lineage
         else:
             begins, home, home_lineage = self._source_defaults.get(lineage) or self._tables.source_defaults(one)
             if source == schema.ROOT_NODE:
