@@ -72,8 +72,12 @@ def root_of(nodes: NodeStore) -> bytes:
 class Trie:
     """The algorithm over one node store. Keys have ``key_size`` bytes and values ``value_size``."""
 
-    def __init__(self, nodes: NodeStore, key_size: int, value_size: int) -> None:
+    def __init__(
+        self, nodes: NodeStore, key_size: int, value_size: int, written: dict[bytes, bytes] | None = None
+    ) -> None:
+        """``written`` has nodes that were written not long ago, by their hashes: they need not be read and checked."""
         self.nodes = nodes
+        self._written = written
         self._key_size = key_size
         self._entry_size = key_size + value_size
 
@@ -131,9 +135,11 @@ class Trie:
 
     def _update(self, path: bytes, changes: list[Change], before: bytes | None) -> tuple[int, bytes]:
         """Apply changes below a path: by how many entries the subtree grew, and its new hash."""
-        node = self.nodes.get(path)
-        if before is not None and before != (EMPTY_ROOT if node is None else node_hash(node)):
-            raise _damaged("has lost a node" if node is None else "has a node that is not what was written")
+        node = None if before is None or self._written is None else self._written.pop(before, None)
+        if node is None:
+            node = self.nodes.get(path)
+            if before is not None and before != (EMPTY_ROOT if node is None else node_hash(node)):
+                raise _damaged("has lost a node" if node is None else "has a node that is not what was written")
         if node is None or node[:1] == _BUCKET:
             return self._update_bucket(path, node or _BUCKET, changes)
         branch, growth, shrunk = bytearray(node), 0, False
@@ -147,7 +153,13 @@ class Trie:
         if shrunk and self._count(node) <= BUCKET_ENTRIES:
             return growth, self._collapse(path)
         self.nodes.put(path, node)
-        return growth, node_hash(node)
+        return growth, self._hash_of_written(node)
+
+    def _hash_of_written(self, node: bytes) -> bytes:
+        found = node_hash(node)
+        if self._written is not None:
+            self._written[found] = node
+        return found
 
     def _update_bucket(self, path: bytes, node: bytes, changes: list[Change]) -> tuple[int, bytes]:
         before = self._entries(node)
@@ -160,7 +172,7 @@ class Trie:
             return growth, self._build(path, entries)
         node = _BUCKET + b"".join(entries)
         self._put_changed(path, node, changes)
-        return growth, node_hash(node)
+        return growth, self._hash_of_written(node)
 
     def _put_changed(self, path: bytes, node: bytes, changes: Sequence[Change]) -> None:
         """Store a bucket that was one before, given what has changed in it."""
@@ -194,7 +206,7 @@ class Trie:
                 _set_child(branch, digit, len(listed), self._build(path + _DIGITS[digit], listed))
             node = bytes(branch)
         self.nodes.put(path, node)
-        return node_hash(node)
+        return self._hash_of_written(node)
 
     def _collapse(self, path: bytes) -> bytes:
         """Turn a branch that has become too small back into a bucket, or into nothing; its hash."""

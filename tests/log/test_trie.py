@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from worlddb.log.model.errors import DamagedStore
 from worlddb.log.model.trie import BUCKET_ENTRIES, EMPTY_ROOT, Trie
 
 KEY_BYTES, VALUE_BYTES = 4, 2
@@ -56,8 +57,12 @@ def test_every_history_of_a_set_gives_the_same_root_and_nodes(batches: list[dict
     nodes = Nodes()
     entries: dict[bytes, bytes] = {}
     trie = Trie(nodes, KEY_BYTES, VALUE_BYTES)
+    unread, written = Nodes(), dict[bytes, bytes]()
+    root = EMPTY_ROOT
     for batch in batches:
+        from_written = Trie(unread, KEY_BYTES, VALUE_BYTES, written).update(batch, root)
         root = trie.update(batch)
+        assert (root, nodes) == (from_written if batch else root, unread)
         for key, value in batch.items():
             if value is None:
                 entries.pop(key, None)
@@ -90,6 +95,21 @@ def test_few_and_many_changes_of_a_bucket_come_to_the_same() -> None:
     roots = [trie.update({key: value}) for key, value in entries.items()]
     assert roots[-1] == at_once
     assert len(set(roots)) == len(roots)
+
+
+def test_what_was_written_last_is_neither_read_nor_checked_again_and_all_else_is() -> None:
+    draw = random.Random(5)
+    entries = {draw.randbytes(KEY_BYTES): draw.randbytes(VALUE_BYTES) for _ in range(1_000)}
+    root, nodes = made_at_once(entries)
+    written: dict[bytes, bytes] = {}
+    key = next(iter(entries))
+    root = Trie(nodes, KEY_BYTES, VALUE_BYTES, written).update({key: b"no"}, root)
+    path = {each for each, node in nodes.items() if node in written.values()}
+    lost = Nodes({each: node for each, node in nodes.items() if each not in path})
+    again = Trie(lost, KEY_BYTES, VALUE_BYTES, written).update({key: b"on"}, root)
+    assert again == made_at_once(entries | {key: b"on"})[0] and len(written) == len(path) > 1
+    with pytest.raises(DamagedStore, match="lost a node"):
+        Trie(Nodes(), KEY_BYTES, VALUE_BYTES, {}).update({key: b"on"}, root)
 
 
 def test_a_change_in_a_large_set_rewrites_a_path_and_not_the_set() -> None:

@@ -734,7 +734,7 @@ class Tables(transaction.WholeTables):
     def _trie(self, node: int, kind: bytes) -> trie.Trie:
         table: transaction.TrieTable = self.tries  # type: ignore[assignment]
         nodes = transaction.TrieNodes(table, schema.U64.pack(node) + kind)
-        return transaction.TableTrie(nodes, *transaction.ENTRY_BYTES[kind])
+        return transaction.TableTrie(nodes, *transaction.ENTRY_BYTES[kind], self.known_worlds.trie_nodes)
 
     def put_hashes(self, nodes: Sequence[int], seq: int, stored: Sequence[bytes]) -> None:
         """Put the world hashes of nodes after a commit, as they are stored."""

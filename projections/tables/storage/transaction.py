@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MAX_KNOWN: Final = 50_000
 """How many worlds a writer knows from one batch to the next: about half a kilobyte each."""
+MAX_TRIE_NODES: Final = 4_096
+"""And how many nodes of tries, of at most six kilobytes."""
 
 
 class EdgeEndpoint(NamedTuple):
@@ -78,6 +80,7 @@ class KnownWorlds:
         "joins",
         "most_rows",
         "source_defaults",
+        "trie_nodes",
     )
 
     def __init__(self) -> None:
@@ -97,6 +100,8 @@ class KnownWorlds:
         """The ``supersedes`` edges written since to or from these: source, target, and when each is in force."""
         self.most_rows: dict[str, int] = {}
         """How many rows a table that was counted has at most, packed ones apart."""
+        self.trie_nodes: dict[bytes, bytes] = {}
+        """The nodes of tries that were written last, by their hashes: of a world that changes again most do, too."""
 
     def forget(self, lineage: bytes, node: int) -> None:
         """Drop a world of which something has changed."""
@@ -132,7 +137,8 @@ class KnownWorlds:
         self.containers.update(containers)
         for held in (self.hashes, self.containers):
             if len(held) > 2 * MAX_KNOWN:
-                self._trim(held)
+                self._trim(held, MAX_KNOWN)
+        self._trim(self.trie_nodes, MAX_TRIE_NODES)
 
     def forget_joined(self) -> None:
         """Drop what is known of worlds that ``supersedes`` joins."""
@@ -151,7 +157,7 @@ class KnownWorlds:
             self.columns = self.columns or WorldColumns()
             self.columns.keep(leaving)
         for held in (self.source_defaults, self.hashes, self.containers):
-            self._trim(held)
+            self._trim(held, MAX_KNOWN)
         if len(self.joined) + len(self.joins) <= MAX_KNOWN:
             return
         kept: dict[int, JoinedWorlds] = {}
@@ -165,8 +171,8 @@ class KnownWorlds:
             self.forget_joined()
 
     @staticmethod
-    def _trim(held: dict[Any, Any]) -> None:
-        for each in list(islice(held, max(0, len(held) - MAX_KNOWN))):
+    def _trim(held: dict[Any, Any], most: int) -> None:
+        for each in list(islice(held, max(0, len(held) - most))):
             del held[each]
 
 
