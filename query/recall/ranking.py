@@ -640,7 +640,7 @@ def rescore(snapshot: VisibleSnapshot, question: Question, ranked: Ranking, k: i
         reaching = [each for each in following if round(each.score + most, 6) >= least]
         if not reaching:
             break
-        best = _by_score([*best, *_rescored(snapshot, question, reaching, scoring.LATER_WEIGHT)])[:k]
+        best = _by_score([*best, *_rescored(snapshot, question, reaching, scoring.LATER_WEIGHT, least)])[:k]
     for place, node in ranked.kept:
         best = _placed(best, place, node, partial(rescore_one, snapshot, question, ranked))[:k]
     return best
@@ -673,16 +673,24 @@ def rescore_all(snapshot: VisibleSnapshot, question: Question, ranked: Iterable[
     )
 
 
-def _rescored(snapshot: VisibleSnapshot, question: Question, first: list[Ranked], later: float) -> Iterator[Ranked]:
-    """The hits, with what their texts and their places add."""
-    at = places(snapshot, [hit.passed for hit in first])
+def _rescored(
+    snapshot: VisibleSnapshot, question: Question, first: Iterable[Ranked], later: float, least: float | None = None
+) -> Iterator[Ranked]:
+    """The hits, with what their texts and their places add, but for those that cannot come to ``least`` by their texts.
+
+    A place takes something away, and takes longer to find than a text to read.
+    """
+    told: list[tuple[Ranked, dict[str, float]]] = []
+    said: list[candidates.Passed] = []
     for hit in first:
         body = snapshot.body(hit.passed.seen.row)
-        more = (
-            {}
-            if body is None
-            else scoring.by_form(body.content, at.get(hit.passed.node, 0), question.answer_form, later)
-        )
+        more = {} if body is None else scoring.by_form(body.content, question.answer_form)
+        if least is None or round(hit.score + sum(more.values()), 6) >= least:
+            told.append((hit, more))
+            said += [] if body is None else [hit.passed]
+    at = places(snapshot, said)
+    for hit, more in told:
+        more |= scoring.by_place(at.get(hit.passed.node, 0), later)
         yield hit._replace(score=hit.score + sum(more.values()), parts={**hit.parts, **more})
 
 

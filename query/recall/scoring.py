@@ -158,11 +158,8 @@ _WORDS_APART: Final = bytes(code if code > 127 or chr(code).isalpha() else ord("
 """Of the bytes of a text: to go through its characters takes many times as long where one of them is not ASCII."""
 
 
-def by_form(text: str, place: int, wanted: AnswerForm, later: float = LATER_WEIGHT) -> dict[str, float]:
+def by_form(text: str, wanted: AnswerForm) -> dict[str, float]:
     """The score that a text's form adds or takes away, by reason.
-
-    ``place`` counts the turns before it (see :func:`worlddb.query.recall.candidates.places`), each of which takes
-    ``later`` away.
 
     "How much did the lamp cost?" is answered by a text with a number in it, and not by "What does a lamp cost?", which
     is nearer. All of this is little beside words and meaning: it decides between hits that come close.
@@ -171,9 +168,14 @@ def by_form(text: str, place: int, wanted: AnswerForm, later: float = LATER_WEIG
         "told": _form_score(text[:MAX_CHARACTERS], wanted) if any(wanted[:-1]) else 0.0,
         "taste": TASTE_WEIGHT if wanted.taste and prefers(text[:MAX_CHARACTERS]) else 0.0,
         "asks": -ASKS_WEIGHT if text.rstrip().endswith("?") else 0.0,
-        "later": -later * place,
     }
     return {reason: part for reason, part in parts.items() if part}
+
+
+def by_place(place: int, later: float = LATER_WEIGHT) -> dict[str, float]:
+    """The score that each of the turns before a text takes away, ``later`` each; ``place`` counts them, see
+    :func:`worlddb.query.recall.candidates.places`."""
+    return {"later": -later * place} if later * place else {}
 
 
 _PREFERS: Final = late(
