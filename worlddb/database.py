@@ -578,6 +578,26 @@ class Database(WriteCalls):
             InputError: it writes into a graph of the engine, or what names a graph is no absolute IRI.
             UnavailableError: others wrote during every look; nothing was written.
         """
+        named: Any = {"using_graphs": using_graphs, "using_named_graphs": using_named_graphs, "lanes": lanes}
+        bounds: Any = {"timeout_seconds": timeout_seconds, "max_bytes": max_bytes, "max_memory_bytes": max_memory_bytes}
+        return self._updated(update, world, within, idempotency_key, **named, **bounds)
+
+    def _updated(
+        self,
+        update: str,
+        world: Any,
+        within: Any,
+        key: str | None,
+        *,
+        seen: View | None = None,
+        using_graphs: Sequence[str] | None = None,
+        using_named_graphs: Sequence[str] | None = None,
+        lanes: Sequence[str] | None = None,
+        timeout_seconds: float | None = None,
+        max_bytes: int | None = None,
+        max_memory_bytes: int | None = None,
+    ) -> outcome.Receipt:
+        """As :meth:`sparql_update`; with ``seen`` evaluated on that view, and refused if others have written since."""
         from worlddb.query.sparql import sparql_query, sparql_workers
         from worlddb.reconciler.transaction import inputs
         from worlddb.statements import retries, updating
@@ -585,11 +605,14 @@ class Database(WriteCalls):
         allowed = sparql_query.checked_limits(timeout_seconds, None, max_bytes, max_memory_bytes)
         dataset = sparql_query.checked_dataset(using_graphs, using_named_graphs, "using_graphs", "using_named_graphs")
         named: Any = {"dataset": dataset, "lanes": sparql_query.checked_lanes(lanes)}
-        workers, key = sparql_workers.workers(), idempotency_key
+        workers = sparql_workers.workers()
         for _ in range(MOST_LOOKS):
             before = None if key is None else retries.moment_of(self._reader, key, ends=True)
             seq, valid = before or (None, None)
-            view = self.view(seq=seq, valid=valid, world=within)
+            if seen is None or before is not None:
+                view = self.view(seq=seq, valid=valid, world=within)
+            else:
+                view = seen if within is None else seen.confined(within)
             ref = view._reference_to_write(world)
             change = updating.change_of(
                 view._asked(), workers, update, ref, allowed, repeatable=key is not None, **named
@@ -597,16 +620,16 @@ class Database(WriteCalls):
             drawn = self._drawing(key)
             commands = self._unstated(ref, change.removed, view.valid, drawn)
             commands += self._stated(ref, change.added, None, None, None, drawn)
-            seen = inputs.Look(view.seq, view.valid, whole=True)
             try:
-                receipt = self._execute(commands, key, look=seen)
+                receipt = self._execute(commands, key, look=inputs.Look(view.seq, view.valid, whole=True))
             except errors.IdempotencyConflict:
                 if before is None and key is not None and retries.moment_of(self._reader, key) is not None:
                     continue  # It was made by somebody else meanwhile.
                 if (told := retries.after_erasures(view._window, key, ref, cmd.State, cmd.Unstate)) is None:
                     raise
                 return told
-            if not (isinstance(receipt.outcome, outcome.Refused) and receipt.outcome.code in _MEANWHILE):
+            refused = isinstance(receipt.outcome, outcome.Refused) and receipt.outcome.code in _MEANWHILE
+            if not refused or seen is not None:
                 return replace(receipt, notes=(*receipt.notes, *change.notes))
         raise errors.UnavailableError("Others write again and again", "Try again")
 

@@ -157,6 +157,29 @@ def test_a_world_and_the_update_that_makes_it_are_one_commit_or_nothing(served: 
     assert ana("POST", "/v1/worlds/pubs/sparql", content=copied, **how).status_code == 409
 
 
+def test_an_update_rests_on_the_tag_that_it_names_and_counts_as_a_write(served: Running, ana: Caller) -> None:
+    pytest.importorskip("pyoxigraph")
+    served.db.accounts.define_plan("small", writes_per_minute=2, features=["sparql"])
+    served.db.accounts.create_account("acme", plan="small")
+    secret = served.db.accounts.create_key("robot", account="acme", right="write").secret
+    jon, path = served.stranger(secret), "/v1/worlds/cafes/sparql"
+    ana.send("POST", "/v1/worlds/cafes/statements", statements=[[A, SERVES, '"tea"']])
+    tag, how = ana("GET", "/v1/worlds/cafes").headers["etag"], {"Content-Type": "application/sparql-update"}
+    insert = f"INSERT DATA {{ {A} {SERVES} 'cake' }}"
+    for _ in range(2):  # Once done, the same under its key is answered as it was then.
+        told = jon("POST", path, content=insert, headers=how | {"If-Match": tag, "Idempotency-Key": "k"})
+        assert told.status_code == 200, told.text
+    assert sorted(_objects(ana, "cafes")) == ['"cake"', '"tea"'] and told.json()["seq"] == served.db.head().seq
+    late = ana("POST", path, content="CLEAR ALL", headers=how | {"If-Match": tag})
+    assert (late.status_code, late.json()["code"]) == (412, "precondition_failed")
+    assert ana("POST", "/v1/worlds/none/sparql", content=insert, headers=how | {"If-Match": tag}).status_code == 404
+    assert ana("POST", f"{path}?max_rows=3", content=insert, headers=how).status_code == 422
+    assert jon("POST", path, content="ASK {}", headers={"Content-Type": "application/sparql-query"}).is_success
+    third = jon("POST", path, content=insert, headers=how)
+    assert (third.status_code, third.json()["reason"]) == (429, "writes_per_minute")
+    assert [each.writes for each in served.db.accounts.usage("robot", by="total").usage] == [2]
+
+
 def test_a_query_has_its_dataset_beside_it(ana: Caller) -> None:
     pytest.importorskip("pyoxigraph")
     stated = [[A, SERVES, f'"{name}"', f"<urn:{name}>"] for name in ("tea", "cake")]

@@ -345,22 +345,32 @@ class Desk:
             return self.written(partial(call, ref), key=key, rests_on=rested)
         return self._first(self.db.batch(idempotency_key=told), view, name, call)
 
-    def updated_in(self, name: str, update: str, *, key: str | None, **how: Any) -> Receipt:
-        """Change what a world states by an update in SPARQL; one that is not there is made in the same commit."""
-        told = self.key(key)
-
-        def call(ref: Any, target: Any, **key: Any) -> Any:
-            return target.sparql_update(update, world=ref, within=self.home(), **how, **key)
+    def updated_in(
+        self,
+        name: str,
+        update: str,
+        *,
+        key: str | None,
+        rests_on: Callable[[View, str], Any] | None,
+        **how: Any,
+    ) -> Receipt:
+        """As :meth:`written_in`, change what a world states by an update in SPARQL."""
+        told, home = self.key(key), self.home()
 
         def write() -> Receipt:
             view = self.seen_by(told)
-            if (ref := self.there(view, name)) is not None:
-                return call(ref, self.db, idempotency_key=told)  # type: ignore[no-any-return]
-            return self._first(self.db.batch(idempotency_key=told, seen=view), view, name, call)
+            ref = self.there(view, name) if rests_on is None else self.place(view, name)
+            if ref is None:
+                batch = self.db.batch(idempotency_key=told, seen=view)
+                return self._first(
+                    batch, view, name, lambda new, tx: tx.sparql_update(update, world=new, within=home, **how)
+                )
+            rested = None if rests_on is None else rests_on(self.session.view(), ref)
+            receipt = self.db._updated(update, ref, home, told, seen=None if rested is None else rested[0], **how)
+            receipt.raise_if_refused()
+            return receipt
 
-        receipt = looked(write)
-        receipt.raise_if_refused()
-        return receipt
+        return looked(write)
 
     def _first(self, batch: Any, view: View, name: str, call: Callable[..., Any]) -> Receipt:
         """Make a world, and the first write to it."""
@@ -368,6 +378,17 @@ class Desk:
             made = call(self.begin(tx, view, name), tx)
         receipt: Receipt = tx.receipt
         return msgspec.structs.replace(receipt, requested=receipt.refs[made.position : made.position + 1])
+
+    def count_write(self) -> None:
+        """Count what turns out to be a write against the plan, and meter it.
+
+        Raises:
+            PlanLimit: the account had as many in this minute.
+        """
+        accounts = self.db.accounts
+        if self.grant.account is not None:
+            accounts.admit(self.grant.account, request=False, write=True)
+        accounts.meter.count(self.grant.id, requests=0, write=True)
 
     def receipt(self, given: Receipt) -> dict[str, Any]:
         """Return a receipt as the client is told it: of a world, without anything from outside."""

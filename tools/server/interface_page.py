@@ -8,7 +8,7 @@ import msgspec
 import worlddb
 from worlddb.client.wire_records import Problem
 from worlddb.tools.server.problems import MEDIA_TYPE
-from worlddb.tools.server.route import BYTES, JSON, Nothing, Route
+from worlddb.tools.server.route import BYTES, FORM, JSON, Nothing, Route
 
 _REF: Final = "#/components/schemas/{name}"
 _KEY: Final = {
@@ -100,7 +100,20 @@ def _bodies(route: Route) -> dict[str, Any]:
     if route.body is bytes and not route.takes:
         return {BYTES: {"schema": {"type": "string", "format": "binary"}}}
     told = {} if route.body is bytes else {JSON: {"schema": {"$ref": _REF.format(name=route.body.__name__)}}}
-    return told | {each: {"schema": {"type": "string"}} for each in route.takes}
+    return told | {each: {"schema": _form(route) if each == FORM else {"type": "string"}} for each in route.takes}
+
+
+def _form(route: Route) -> dict[str, Any]:
+    """Return the schema of a form that has the parameters of a route."""
+    described = _described(route)
+    fields = {name: _plain(schema) for name, schema in described["properties"].items()}
+    return {"type": "object", "properties": fields, "additionalProperties": False}
+
+
+def _described(route: Route) -> dict[str, Any]:
+    _, components = msgspec.json.schema_components([route.query], ref_template=_REF)
+    described: dict[str, Any] = components.get(route.query.__name__, {})
+    return described
 
 
 def _parameters(route: Route) -> Iterator[dict[str, Any]]:
@@ -112,16 +125,15 @@ def _parameters(route: Route) -> Iterator[dict[str, Any]]:
                 "required": True,
                 "schema": {"type": "string", "minLength": 1},
             }
-    _, components = msgspec.json.schema_components([route.query], ref_template=_REF)
-    described = components.get(route.query.__name__, {})
+    described = _described(route)
     for name, schema in described.get("properties", {}).items():
         told, is_required = _plain(schema), name in described.get("required", ())
         # An object stands in a URL as its JSON.
         how = {"content": {JSON: {"schema": told}}} if told.get("type") == "object" else {"schema": told}
         yield {"name": name, "in": "query", "required": is_required, **how}
-    if route.method != "GET" and route.right in ("write", "admin"):
+    if route.may_write or (route.method != "GET" and route.right in ("write", "admin")):
         yield _KEY
-        if route.path.startswith("/v1/worlds/"):
+        if route.path.startswith("/v1/worlds/") or route.may_write:
             yield _IF_MATCH
     elif route.stream:
         yield _LAST_EVENT_ID

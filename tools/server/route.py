@@ -12,6 +12,8 @@ JSON: Final = "application/json"
 LINES: Final = "application/x-ndjson"
 BYTES: Final = "application/octet-stream"
 TEXT: Final = "text/plain"
+FORM: Final = "application/x-www-form-urlencoded"
+"""Of a body that has the parameters of the route."""
 EVENTS: Final = "text/event-stream"
 
 
@@ -52,7 +54,7 @@ class Route(NamedTuple):
     ``quick``: it reads a few rows, and is answered without a thread. ``small``: it mostly does, so that one which was
     quick the last time is answered so the next time. ``stream``: the answer goes on for as long as it
     is read. ``body`` is bytes for what is taken as it comes; ``takes`` are types of bodies that are taken so, too.
-    ``feature`` is what a plan must have.
+    ``feature`` is what a plan must have. ``may_write``: what it is sent says whether it writes.
     """
 
     method: str
@@ -73,6 +75,7 @@ class Route(NamedTuple):
     needs_body: bool = True
     takes: tuple[str, ...] = ()
     feature: str = ""
+    may_write: bool = False
 
 
 class _Node:

@@ -15,7 +15,7 @@ from worlddb.tools.mcp import answer_notes
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server.client_desk import Desk
 from worlddb.tools.server.problems import refusal
-from worlddb.tools.server.route import JSON, Asked, Reply, Route
+from worlddb.tools.server.route import FORM, JSON, Asked, Reply, Route
 from worlddb.tools.server.world_routes import WORLD, how_into, precondition, written
 
 _STATEMENTS: Final = f"{WORLD}/statements"
@@ -23,7 +23,6 @@ _PATTERN: Final = ("subject", "predicate", "object")
 """What a plan calls the right to ask in SPARQL."""
 _QUERY: Final = "application/sparql-query"
 _UPDATE: Final = "application/sparql-update"
-_FORM: Final = "application/x-www-form-urlencoded"
 _ROW: Final = Struct(">IIIIx")
 """The place of a statement in a cursor, of another length than a world's."""
 _NOTE: Final = "WorldDB-Note"
@@ -131,7 +130,7 @@ def unstate(desk: Desk, asked: Asked) -> Reply:
 def sparql(desk: Desk, asked: Asked) -> Reply:
     """What a query in SPARQL answers, as of a moment; an update changes the statements of the world."""
     query: types.SparqlAsked = asked.query
-    if asked.media_type == _FORM:
+    if asked.media_type == FORM:
         query = _form(asked.body, query)
     elif asked.body:
         query = _with(query, "update" if asked.media_type == _UPDATE else "query", asked.body)
@@ -176,11 +175,14 @@ def _updated(desk: Desk, asked: Asked, query: types.SparqlAsked) -> Reply:
         raise InputError("An update has no default-graph-uri", "Give using-graph-uri and using-named-graph-uri")
     if (query.ingested, query.valid, query.seq) != (None, None, None):
         raise InputError("An update has no moment", "Leave out ingested, valid and seq")
+    if query.max_rows is not None:
+        raise InputError("An update has no rows", "Leave out max_rows")
     world = asked.path.get("world") or desk.home()
     if world is None:
         raise InputError("An update changes one world", f"Send it to {WORLD}/sparql")
+    desk.count_write()
     lanes, text = desk.session.lanes(), str(query.update)
-    named: dict[str, Any] = {"key": asked.idempotency_key, "lanes": lanes}
+    named: dict[str, Any] = how_into(desk, asked) | {"lanes": lanes, "timeout_seconds": query.timeout_seconds}
     if query.using_graphs or query.using_named_graphs:
         named |= {"using_graphs": query.using_graphs, "using_named_graphs": query.using_named_graphs}
     receipt = desk.updated_in(world, text, **named)
@@ -225,7 +227,7 @@ def _form(body: bytes, query: types.SparqlAsked) -> types.SparqlAsked:
 
 
 def _sparql(method: str, path: str, name: str, summary: str) -> Route:
-    how: Any = {"body": bytes, "takes": (_QUERY, _FORM, _UPDATE)} if method == "POST" else {}
+    how: Any = {"body": bytes, "takes": (_QUERY, FORM, _UPDATE), "may_write": True} if method == "POST" else {}
     how["feature"] = "sparql"
     return Route(method, path, name, sparql, summary, None, types.SparqlAsked, produces=_ANSWERS, **how)
 

@@ -408,10 +408,12 @@ class Calls(ABC):
         using_graphs: Any = (),
         using_named_graphs: Any = (),
         idempotency_key: str | None = None,
+        if_match: str | None = None,
     ) -> Any:
         """Change the statements of a world by an update in SPARQL 1.1; returns a receipt."""
         using = {"using-graph-uri": using_graphs, "using-named-graph-uri": using_named_graphs}
-        headers = {"Content-Type": "application/sparql-update"} | _conditions({"idempotency_key": idempotency_key})
+        conditions = _conditions({"idempotency_key": idempotency_key, "if_match": if_match})
+        headers = {"Content-Type": "application/sparql-update"} | conditions
         path, asked = f"{_world(world)}/sparql", _params(using)
         return self._send(Request("POST", path, wire.Receipt, asked, _encoded("update", update), headers))
 
