@@ -26,8 +26,12 @@ QT: Final = "http://www.w3.org/2001/sw/DataAccess/tests/test-query#"
 UT: Final = "http://www.w3.org/2009/sparql/tests/test-update#"
 RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 LABEL: Final = "http://www.w3.org/2000/01/rdf-schema#label"
-FILES: Final = {"turtle": "http://www.w3.org/2013/TurtleTests/", "trig": "http://www.w3.org/2013/TriGTests/"}
-"""What files of the suites of formats are relative to, by their folders."""
+FILES: Final = {
+    "turtle": "http://www.w3.org/2013/TurtleTests/",
+    "trig": "http://www.w3.org/2013/TriGTests/",
+    "rdf-xml": "http://www.w3.org/2013/RDFXMLTests/",
+}
+"""What files of the suites of formats are relative to, by the folders of their manifests."""
 WRITTEN: Final = (ox.RdfFormat.N_QUADS, ox.RdfFormat.TRIG, ox.RdfFormat.JSON_LD)
 EXCEPTIONS: Final = {
     "load": "LOAD is closed",
@@ -42,8 +46,20 @@ EXCEPTIONS: Final = {
 BY_VALUE: Final = "the engine knows literals by their value: 01 as 1, of xsd:byte as of xsd:integer"
 SHARED: Final = "a graph that FROM and FROM NAMED name is one, and so are its blank nodes"
 OLDER: Final = "RDF 1.1 has one kind of plain text, and RDF 1.0 had two"
+LABELS: Final = "the engine gives a label one blank node in all rows"
+PATHS: Final = "the engine finds what several ways of a path with | lead to once"
+NO_TRIPLES: Final = "the engine takes GRAPH for any name where nothing inside is a triple"
+XML_LITERALS: Final = "the engine takes no empty literal of XML, and writes none in its canonical form"
+DOT: Final = "in SPARQL 1.1 no number ends with a point"
 KNOWN: Final = {
     "aggregates/Aggregate over empty group resulting in a row with unbound variables": "no solution makes no group",
+    "algebra-interactions/mixed-overlapping-arm": PATHS,
+    "algebra-interactions/mixed-predicate-inverse-sequence": PATHS,
+    "basic/Basic - Term 6": DOT,
+    "basic/Basic - Term 7": DOT,
+    "bindings/graph-from-named-1": NO_TRIPLES,
+    "bindings/graph-from-named-2": NO_TRIPLES,
+    "bindings/graph-from-named-3": NO_TRIPLES,
     "csv-tsv-res/tsv03 - TSV Result Format": BY_VALUE,
     "dataset/dataset-09": SHARED,
     "dataset/dataset-10": SHARED,
@@ -58,16 +74,24 @@ KNOWN: Final = {
     "expr-builtin/str-2": BY_VALUE,
     "expr-equals/Equality 1-1 -- graph": BY_VALUE,
     "expr-equals/Equality 1-2 -- graph": BY_VALUE,
-    "functions/BNODE(str)": "the engine gives a label one blank node in all rows",
+    "expr-builtin/datatype-2 : Literals with a datatype": OLDER,
+    "functions/BNODE(str)": LABELS,
     "functions/STRDT() TypeErrors": OLDER,
     "functions/STRLANG() TypeErrors": OLDER,
     "open-world/date-2": "the engine knows that a date with a time zone is another, by XML Schema 1.1",
     "open-world/open-eq-01": BY_VALUE,
+    "optional-filter/dawg-optional-filter-005-simplified": "its double braces are kept: the case beside it has that",
+    "rdf-xml/xml-canon-test001": XML_LITERALS,
+    "rdf-xml-non-normative/rdfms-empty-property-elements-test003": XML_LITERALS,
+    "rdf-xml-non-normative/rdfms-empty-property-elements-test009": XML_LITERALS,
+    "rdf-xml-non-normative/rdfms-xml-literal-namespaces-test001": XML_LITERALS,
+    "rdf-xml-non-normative/rdfms-xml-literal-namespaces-test002": XML_LITERALS,
+    "syntax-sparql1/syntax-lit-08.rq": DOT,
     "syntax-sparql3/syn-bad-26.rq": "the engine reads ?x<?a&&?b>?y as comparisons, and not as an IRI",
     "syntax-sparql2/syntax-esc-04.rq": "the engine takes \\u in texts and IRIs, and in no name",
     "syntax-sparql2/syntax-esc-05.rq": "the engine takes \\u in texts and IRIs, and in no name",
 }
-"""Cases of the suites of SPARQL 1.0 and 1.1 that come to something else, and why."""
+"""Cases of the suites that come to something else, and why."""
 
 
 class Case(NamedTuple):
@@ -146,9 +170,9 @@ def run(db: worlddb.Database, case: Case) -> None:
 
 def _read(db: worlddb.Database, world: str, case: Case, file: Path) -> None:
     """Take in a file of a suite of a format of RDF, whose statements another file has, or which breaks the format."""
-    wrong = "Negative" in case.kind
+    wrong, folder = "Negative" in case.kind, case.manifest.folder
     try:
-        db.read_rdf(world, file, base=FILES.get(file.parent.name, BASE) + file.name)
+        db.read_rdf(world, file, base=FILES.get(folder.name, BASE) + file.relative_to(folder).as_posix())
         assert not wrong, "It was read, and breaks the format"
     except worlddb.InputError:
         if not wrong:
