@@ -604,6 +604,12 @@ class View:
             node = world_lookup.node_to_write(snapshot, self.spec, ref, unify=self.unify)
             return snapshot.tables.node(node).lineage.hex()
 
+    def _begun_with(self, digits: str) -> str:
+        """The full reference of the world whose reference begins so; a name is none."""
+        with self._snapshot() as snapshot:
+            node = table_reads.find_node(snapshot.tables, digits, self.seq)
+            return snapshot.tables.node(node).lineage.hex()
+
     def _called_of_their_own(self, name: str, is_meant: Callable[[records.World], bool]) -> list[records.World]:
         """The worlds of a name that no other world inside this view contains, valid ones before all others."""
         with self._snapshot() as snapshot:

@@ -124,7 +124,7 @@ def conflicts(session: Session, given: tool_arguments.Conflicts, call: Call) -> 
     if given.id is None:
         found = session.pairs_behind(view, session.scope_refs(view, given), resumed.behind)
     else:
-        found = _pairs_of(view, session.memory(view, given.id), resumed.behind)
+        found = _pairs_of(view, session.memory(view, given.id, given), resumed.behind)
     page, cursor = resumed.page_after(list(islice(found, given.limit + 1)), given.limit, lambda each: each[0])
     told = [
         tool_results.Conflict(first=tool_results.memory(one), second=tool_results.memory(other))
@@ -281,7 +281,9 @@ def resolve_kref(session: Session, given: tool_arguments.ResolveKref, call: Call
 
 def preferences(session: Session, given: tool_arguments.Preferences, call: Call) -> tool_results.Preferences:
     """``memory_preferences``."""
-    found = session.view().preferences(given.subject, relation=given.relation)
+    view = session.view()
+    subject = session.reference(view, given.subject, writes=False)
+    found = view.preferences(subject, relation=given.relation)
     shown = [tool_results.preference(each) for each in found[: given.limit]]
     return tool_results.Preferences(preferences=shown, more=len(found) - len(shown))
 
@@ -289,8 +291,9 @@ def preferences(session: Session, given: tool_arguments.Preferences, call: Call)
 def states(session: Session, given: tool_arguments.States, call: Call) -> tool_results.States:
     """``memory_states``."""
     view = session.view(valid=given.valid, known=given.known)
-    source = view.reference_of(given.id)
-    found = view.states(source, given.to, type=given.relation)[::-1]
+    source = session.reference(view, given.id, writes=False)
+    target = None if given.to is None else session.reference(view, given.to, writes=False)
+    found = view.states(source, target, type=given.relation)[::-1]
     shown = []
     for state in found[: given.limit]:
         other = view.get(state.target if state.source == source else state.source, include_superseded=True)
@@ -362,7 +365,7 @@ def as_of(session: Session, given: tool_arguments.AsOf, call: Call) -> tool_resu
     if given.query is not None:
         return _recalled(session, resumed, given, given.query)
     assert given.id is not None
-    known = session.memory(resumed.view, given.id)
+    known = session.memory(resumed.view, given.id, given)
     found = None if known.valid.start > resumed.view.valid else resumed.view.get(known.ref)
     seen = [] if found is None else [tool_results.looked_up(found)]
     return tool_results.Recalled(

@@ -308,7 +308,7 @@ def _ids(session: Session, prefix: str) -> list[str]:
     if not prefix:
         return []
     try:
-        return [session.view().reference_of(prefix)]
+        return [session.reference(session.view(), prefix, writes=False)]
     except AmbiguousReference as error:
         return list(error.details["candidates"])
     except UnknownReference:

@@ -4,6 +4,7 @@ Also here: the call of a tool as the server knows it, and the cursors of long an
 """
 
 import base64
+import re
 import struct
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -14,8 +15,8 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
 import worlddb
-from worlddb.memory_scopes import ENTRY, FAR, HOLDERS, KINDS, SCOPE, Label, Scopes, seen_later
-from worlddb.tools.mcp import access_keys, mcp_wording, tool_arguments
+from worlddb.memory_scopes import ENTRY, FAR, HOLDERS, KINDS, SCOPE, Label, Scopes, composed, seen_later
+from worlddb.tools.mcp import access_keys, mcp_wording, tool_arguments, tool_results
 
 Step = Callable[[int, int], None]
 """Callback for (done, total). It raises if the call was cancelled, which ends the work."""
@@ -88,6 +89,10 @@ MAX_EVENTS: Final = 2**32 - 1
 """Behind how many events of a log, or of a commit, a cursor leads."""
 _PLACE: Final = struct.Struct(">QqI")
 _BEHIND: Final = struct.Struct("34s")
+
+
+_WHOLE_ID: Final = re.compile(r"[0-9a-fA-F]{32}|[0-9a-fA-F]{64}")
+_FIRST_DIGITS: Final = re.compile(rf"[0-9a-fA-F]{{{tool_results.SHORT},64}}")
 
 
 class Place(NamedTuple):
@@ -324,18 +329,85 @@ class Session(Scopes):
             return view
         return then
 
-    def get(self, view: worlddb.View, ref: str) -> worlddb.World:
+    def get(self, view: worlddb.View, ref: str, given: tool_arguments.Scoped | None = None) -> worlddb.World:
         """Return the world of an id or prefix, whether it holds now, has ended or is still to come.
+
+        ``given`` are the arguments that name scopes, where a call has such: see :meth:`reference`.
 
         Raises:
             UnknownReference, AmbiguousReference: nothing that the server sees has it; several have.
         """
         try:
-            found = view.get(ref, include_superseded=True)
+            found = view.get(self.reference(view, ref, given), include_superseded=True)
         except worlddb.UnknownReference:
-            found = self.around(view, ref).get(ref, include_superseded=True)
+            around = self.around(view, ref)
+            found = around.get(self.reference(around, ref, given), include_superseded=True)
         assert found is not None, "a known world has a newest version"
         return found
+
+    def reference(
+        self,
+        view: worlddb.View,
+        text: str,
+        given: tool_arguments.Scoped | None = None,
+        *,
+        writes: bool = True,
+    ) -> str:
+        """Return the reference of an id, its first digits, a kref, or a name.
+
+        A whole id and a kref are that wherever this server sees it. Where the call or the server names scopes, a name
+        is looked up in these alone, and so are first digits which are fewer than answers show. Without scopes a name
+        that several have stands for none, and where something is written one in a scope does not either: it is
+        somebody's.
+
+        Raises:
+            UnknownReference, AmbiguousReference: nothing is so called there; several are.
+        """
+        if _WHOLE_ID.fullmatch(text) or text.lower().startswith("kref://"):
+            return view.reference_of(text)
+        default = [] if self.user is None else [Label("user", self.user)]
+        labels = default if given is None else self.labels(given)
+        if not labels:
+            return view._reference_to_write(text) if writes else view.reference_of(text)
+        own: dict[str, None] = {}
+        later = self.later(view, FAR)
+        for scope in (scope for label in labels for scope in self.scopes(view, label, include_retired=True)):
+            for look in (view, later):
+                try:
+                    own[look.confined(scope.ref).reference_of(text)] = None
+                    break
+                except worlddb.UnknownReference:
+                    pass
+        if len(own) > 1:
+            listed = ", ".join(ref[: tool_results.SHORT] for ref in own)
+            raise worlddb.AmbiguousReference(
+                f"Several memories in {_listed(labels)} are called {text!r:.80}: {listed}",
+                "Give the id of one of them",
+                candidates=[*own],
+            )
+        if own:
+            return next(iter(own))
+        if _FIRST_DIGITS.fullmatch(text):
+            return view._begun_with(text)
+        raise worlddb.UnknownReference(
+            f"Nothing in {_listed(labels)} has the id or the name {text!r:.80}",
+            f"{mcp_wording.FIND_IDS}; names, and fewer than {tool_results.SHORT} digits of an id, are looked up there"
+            " alone",
+        )
+
+    def told_elsewhere(self, view: worlddb.View, ref: str) -> list[str]:
+        """Return a note if a memory that was changed by its id is another user's than is meant by default."""
+        if self.user is None:
+            return []
+        own, named, around = f"user:{composed(self.user)}", dict[str, None](), [ref]
+        for each in around:
+            world = view.get(each, include_superseded=True)
+            if world is not None and self.is_scope(view, world) and world.name.startswith("user:"):
+                named[composed(world.name)] = None
+            around += [up for up in view.containers(each) if up not in around]
+        if not named or own in named:
+            return []
+        return [f"{ref} is in {' and '.join(map(mcp_wording.named, named))}, not in {mcp_wording.named(own)}"]
 
     def commit_number(self, seq: int) -> int | None:
         """Return a commit's number where this session has commit numbers, else ``None``."""
@@ -517,14 +589,14 @@ class Session(Scopes):
 
     # -- single memories
 
-    def memory(self, view: worlddb.View, ref: str) -> worlddb.World:
+    def memory(self, view: worlddb.View, ref: str, given: tool_arguments.Scoped | None = None) -> worlddb.World:
         """Return the memory of an id or prefix, whether it still holds or not.
 
         Raises:
             UnknownReference, AmbiguousReference: nothing that the server sees has it; several have.
             InputError: it is a scope.
         """
-        found = self.get(view, ref)
+        found = self.get(view, ref, given)
         if found.ref == self.top or self.is_scope(view, found):
             raise worlddb.InputError(
                 f"{ref} is a scope, not a memory", "Use memory_list or memory_purge_scope for scopes"
@@ -566,6 +638,10 @@ class Session(Scopes):
             self.db.embed()
         except worlddb.UnavailableError:
             pass
+
+
+def _listed(labels: Iterable[Label]) -> str:
+    return " and ".join(mcp_wording.named(str(label)) for label in labels)
 
 
 def _has(view: worlddb.View, ref: str) -> bool:

@@ -414,8 +414,8 @@ def _joined(session: Session, view: View, given: tool_arguments.Write) -> dict[s
     for name in given.about:
         if not name.strip():
             raise InputError("A name in about is blank", "Give the name of a person or thing, or leave it out")
-    made_of = [session.memory(view, ref) for ref in given.derived_from]
-    against = [session.memory(view, ref) for ref in given.contradicts]
+    made_of = [session.memory(view, ref, given) for ref in given.derived_from]
+    against = [session.memory(view, ref, given) for ref in given.contradicts]
     for other in against:
         if answer_notes.has_ended(view, other) and not _is_sent_again(view, given, other):
             raise InputError(
@@ -453,6 +453,7 @@ def mark(session: Session, given: tool_arguments.MarkMemory, call: Call) -> tool
             tx.unlabel(found.ref, *given.remove_labels, why=given.why)
     done = _done(session, tx.receipt, found.ref)
     done.notes.extend([] if at is None else told_of_deadline(session.view(), found.ref))
+    done.notes.extend(session.told_elsewhere(view, found.ref))
     return done
 
 
@@ -498,7 +499,7 @@ def write_at(session: Session, given: tool_arguments.WriteAt, call: Call) -> too
 def prefer(session: Session, given: tool_arguments.Prefer, call: Call) -> tool_results.Done:
     """``memory_prefer``."""
     view = session.view()
-    ends = [view.reference_of(each) for each in (given.subject, given.object)]
+    ends = [session.reference(view, each) for each in (given.subject, given.object)]
     receipt = session.db.prefer(
         ends[0],
         given.relation,
@@ -524,7 +525,7 @@ _CONTEXT: Final = ("alternatives", "optimises_for", "sentiment", "evidence")
 def relate(session: Session, given: tool_arguments.Relate, call: Call) -> tool_results.Done:
     """``memory_relate``."""
     view = session.view()
-    ends = [view.reference_of(each) for each in (given.id, given.to)]
+    ends = [session.reference(view, each) for each in (given.id, given.to)]
     # What is registered elsewhere is nobody's business here, so nothing is tried that this view does not list.
     known = view.edge_types(session.world)
     turned = next((one.name for one in known if one.inverse == given.relation), None)
@@ -628,7 +629,10 @@ def attach(session: Session, given: tool_arguments.Attach, call: Call) -> tool_r
 def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_results.Done:
     """``memory_amend``."""
     _check_text(given.text)
-    return looked(lambda: _amended(session, given, call))
+    done = looked(lambda: _amended(session, given, call))
+    assert done.id is not None, "a memory was amended"
+    done.notes.extend(session.told_elsewhere(session.view(), done.id))
+    return done
 
 
 def _amended(session: Session, given: tool_arguments.Amend, call: Call) -> tool_results.Done:
@@ -801,6 +805,7 @@ def retire(session: Session, given: tool_arguments.Retire, call: Call) -> tool_r
     done = _done(session, receipt, found.ref, retired=ended if receipt.events else 0)
     if given.valid_to is not None or given.members:
         done.notes.extend(_lost(session, receipt))
+    done.notes.extend(session.told_elsewhere(session.view(), found.ref))
     return done
 
 

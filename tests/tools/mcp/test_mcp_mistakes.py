@@ -586,3 +586,50 @@ def test_all_of_a_scope_ends_with_what_is_to_come_or_is_hidden(
     assert db.view().get(moved) is not None and db.view(valid="2027-07-01").get(other) is not None
     if not purges:
         assert call(desk, "memory_retire_all", **given)["outcome"] == "unchanged"
+
+
+def test_a_name_and_few_digits_reach_into_no_other_users_memory(db: worlddb.Database) -> None:
+    """A name that another user alone had was read, related and amended there, though the server is of one user."""
+    tools = {tool.name: tool for tool in catalogue.tools_of("all,beliefs")}
+    ana, bob, anyone = Session(db, user="ana"), Session(db, user="bob"), Session(db)
+
+    def ask(desk: Session, name: str, /, **arguments: Any) -> Any:
+        tool = tools[name]
+        return tool.run(desk, msgspec.convert(arguments, tool.takes), Call("a client", name))
+
+    secret = ask(bob, "memory_write", text="The code is 1234.", name="decade", about=["Home", "Project X"]).id
+    own = ask(ana, "memory_write", text="Ana likes the park.", about=["Project X"]).id
+    (bobs,) = (world.ref for world in db.view().find(name="Home"))
+    (anas,) = (world.ref for world in db.view(world="user:ana").find(name="Project X"))
+    seq = db.head().seq
+    for name, arguments in (
+        ("memory_read", {"id": "decade"}),
+        ("memory_read", {"id": secret[:7]}),
+        ("memory_amend", {"id": "decade", "text": "gone"}),
+        ("memory_retire", {"id": "decade"}),
+        ("memory_mark", {"id": "decade", "pinned": True}),
+        ("memory_history", {"id": "decade"}),
+        ("memory_as_of", {"id": "decade", "valid": "2090-01-01"}),
+        ("memory_believe", {"id": "decade", "beliefs": {"summary": "gone"}}),
+        ("memory_write", {"text": "No.", "contradicts": ["decade"]}),
+        ("memory_prefer", {"subject": "Home", "relation": "prefers", "object": "Project X"}),
+        ("memory_relate", {"id": own, "relation": "supports", "to": "Home"}),
+        ("memory_states", {"id": "Home"}),
+        ("memory_preferences", {"subject": "Home"}),
+    ):
+        with pytest.raises(UnknownReference, match=r"Nothing in user:ana has the id or the name") as told:
+            ask(ana, name, **arguments)
+        assert "looked up there alone" in told.value.remedy, name
+    for desk, name in ((anyone, "Home"), (anyone, "Project X")):
+        with pytest.raises(worlddb.InputError) as refused:
+            ask(desk, "memory_relate", id=own, relation="supports", to=name)
+        assert bobs in refused.value.details["candidates"] or anas in refused.value.details["candidates"]
+    assert db.head().seq == seq, "nothing was written"
+    ask(ana, "memory_relate", id=own, relation="supports", to="Project X")
+    (edge,) = db.view().edges(own, type="supports")
+    assert edge.target == anas, "of a name of several users it is one's own"
+    assert ask(bob, "memory_read", id=secret[:5]).id == ask(bob, "memory_read", id="decade").id == secret
+    assert ask(ana, "memory_read", id=secret[:8]).id == secret, "an id as answers show it is that"
+    done = ask(ana, "memory_amend", id=secret, text="The code is 4321.")
+    assert f"{done.id} is in user:bob, not in user:ana" in done.notes
+    assert not any("not in user:" in note for note in ask(ana, "memory_amend", id=own, text="Ana swims.").notes)
