@@ -159,6 +159,11 @@ def period_of(during: Span | None, overlaps: Span | None, *, include_superseded:
     return Period(span_of(overlaps, "overlaps"), throughout=False)
 
 
+OPEN: Final = ".."
+"""An end of a span that is left open, as ISO 8601-2 writes it where there is no ``None``."""
+_OPEN: Final = (None, OPEN)
+
+
 def span_of(given: Any, what: str) -> times.Interval:
     """The half-open span that a caller gave; raises as :func:`period_of`."""
     if isinstance(given, Valid):
@@ -166,11 +171,11 @@ def span_of(given: Any, what: str) -> times.Interval:
     elif isinstance(given, tuple | list) and len(given) == 2:
         start, end = given
         span = times.Interval(
-            times.ALWAYS if start is None else times.parse_time(start, f"the start of {what}"),
-            times.FOREVER if end is None else times.parse_time(end, f"the end of {what}"),
+            times.ALWAYS if start in _OPEN else times.parse_time(start, f"the start of {what}"),
+            times.FOREVER if end in _OPEN else times.parse_time(end, f"the end of {what}"),
         )
     else:
-        remedy = f"Give {what}=(start, end); None leaves an end open"
+        remedy = f"Give {what}=(start, end); None, or '{OPEN}', leaves an end open"
         raise errors.InputError(f"{what} is {errors.shown(given)}, not a pair of times", remedy)
     if span.is_empty:
         raise errors.InvalidInterval(

@@ -261,6 +261,9 @@ SENT_NOTHING = httpx.MockTransport(_nothing_is_sent)
         (lambda it: it.begin_import("x"), "bundle is str"),
         (lambda it: it.worlds(during="2026-01-01"), "during is '2026-01-01', not two times"),
         (lambda it: it.worlds(during=5), "during is 5, not two times"),
+        (lambda it: it.link("a", "refers_to", "b", source={"mail": 7}), "source was given twice"),
+        (lambda it: it.link("a", "refers_to"), "target is missing"),
+        (lambda it: it.link("a", "refers_to", "b", "c"), "More than source, type and target"),
         (lambda it: it.worlds(label=[b"x"]), "label has b'x', which no URL can"),
         (lambda it: it.worlds(limit=object()), "limit has <object"),
         (lambda it: it.state("x", 5), "statements is 5"),
@@ -325,3 +328,24 @@ def test_what_json_or_a_header_cannot_hold_is_refused_as_the_library_does(remote
     with pytest.raises(worlddb.InputError):
         remote.create("Fact", "x", properties={"a": float("nan")})
     assert remote.head().root == before
+
+
+def test_a_span_may_be_open_and_an_edge_says_where_it_comes_from(remote: Client) -> None:
+    """``None`` for an end was an error of Python, and nothing of ``context`` could be sent."""
+    home = remote.claim("spans")
+    made = remote.add(home, "Fact", "tea", content="green", valid_from="2020-01-01", valid_to="2021-01-01")
+    remote.add(home, "Fact", "cup", content="blue", valid_from="2022-01-01")
+    spans: Any = {
+        (None, "2020-06-01"): {"tea"},
+        ("2021-06-01", None): {"cup"},
+        (None, None): {"tea", "cup"},
+        worlddb.Valid(worlddb.parse_time("2021-06-01"), worlddb.FOREVER): {"cup"},
+    }
+    for span, found in spans.items():
+        assert {each.name for each in remote.members(home, overlaps=span).worlds} == found
+    assert {each.name for each in remote.members(home, during=("2022-02-01", "..")).worlds} == {"cup"}
+    assert remote.history(made, overlaps=(None, "2020-06-01"), between=(None, None)).versions
+    assert remote.recall("green tea", world=home, overlaps=("2020-01-01", None)).hits[0].ref == made.ref
+    told = remote.link(source=home, type="refers_to", target=made, context={"evidence": "the menu"}, why="seen")
+    assert remote.edge(told.ref).properties == {"evidence": "the menu"}
+    remote.link(home, "refers_to", made, properties={"source": "menu"})

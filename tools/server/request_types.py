@@ -54,8 +54,8 @@ class OneWorld(AsOf, frozen=True, kw_only=True):
     include_superseded: bool = True
 
 
-_THROUGHOUT: Final = "Valid throughout: from the first time up to, not including, the second; in a URL given twice."
-_SOMEWHEN: Final = "Valid at some instant of it: from the first time up to, not including, the second."
+_THROUGHOUT: Final = "Valid throughout: from the first time up to, not including, the second, or .. for an open end; in a URL given twice."
+_SOMEWHEN: Final = "Valid at some instant of it: from the first time up to the second; .. is open."
 
 
 class InSpan(Page, frozen=True, kw_only=True):
@@ -203,6 +203,10 @@ class NewEdge(Body, frozen=True, kw_only=True):
     target: Ref
     key: Short | None = None
     properties: dict[str, Any] = {}
+    context: (
+        Annotated[dict[str, Any], Meta(description="alternatives, optimises_for, sentiment, evidence: how it came.")]
+        | None
+    ) = None
     valid_from: When | None = None
     valid_to: When | None = None
     versions: (

@@ -271,7 +271,7 @@ def link(desk: Desk, asked: Asked) -> Reply:
     def write(to: Any, **key: Any) -> Any:
         window = {"valid_from": body.valid_from, "valid_to": body.valid_to}
         how = {"properties": body.properties, "why": body.why, "key": body.key, "versions": body.versions}
-        return to.link(source, body.type, target, **how, **window, **key_within, **key)
+        return to.link(source, body.type, target, context=body.context, **how, **window, **key_within, **key)
 
     receipt = desk.written(write, key=asked.idempotency_key)
     return written(desk, receipt, 201 if receipt.events else 200)

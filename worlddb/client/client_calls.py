@@ -131,7 +131,9 @@ _TIMES: Final = frozenset(
     ("ingested", "valid", "valid_from", "valid_to", "asked", "since", "until", "expires_at", "at")
 )
 _NEVER: Final = "never"
-_SPANS: Final = frozenset(("during", "overlaps"))
+_SPANS: Final = frozenset(("during", "overlaps", "between"))
+_OPEN: Final = ".."
+_ENDS: Final = ("source", "type", "target")
 
 
 _REFS: Final = frozenset(("about", "contradicts", "derived_from", "replaces", "scopes"))
@@ -181,9 +183,12 @@ def _plain(name: str, value: Any) -> Any:
     if name in _TIMES and value != _NEVER:
         return times.format_time(times.parse_time(value, name))
     if name in _SPANS:
+        if hasattr(value, "start") and hasattr(value, "end"):
+            value = [None if each in (times.ALWAYS, times.FOREVER) else each for each in (value.start, value.end)]
         if not isinstance(value, list | tuple):
-            raise errors.InputError(f"{name} is {errors.shown(value)}, not two times", "Give a list of two times")
-        return [times.format_time(times.parse_time(each, name)) for each in value]
+            remedy = "Give a list of two times; None leaves an end open"
+            raise errors.InputError(f"{name} is {errors.shown(value)}, not two times", remedy)
+        return [_OPEN if each in (None, _OPEN) else times.format_time(times.parse_time(each, name)) for each in value]
     if name in _REFS and isinstance(value, list | tuple):
         return [getattr(each, "ref", each) for each in value]
     if name in _REFS and name != "about" and not isinstance(value, str):
@@ -325,9 +330,27 @@ class Calls(ABC):
 
     # -- edges
 
-    def link(self, source: Any, type: str, target: Any, **said: Any) -> Any:
-        """Write an edge; returns a receipt."""
-        named = {"source": getattr(source, "ref", source), "type": type, "target": target}
+    def link(self, *ends: Any, **said: Any) -> Any:
+        """Write an edge, as ``link(source, type, target)`` or with these by name; returns a receipt.
+
+        ``source`` is the world that it leads from. Where it was learned goes into ``why``, ``properties`` or
+        ``context``, as ``{"evidence": ...}``.
+
+        Raises:
+            InputError: one of the three is missing, or was given twice, as where ``source`` is to be a provenance.
+        """
+        named = dict(zip(_ENDS, ends, strict=False))
+        twice = [name for name in named if name in said]
+        missing = [name for name in _ENDS if name not in named and name not in said]
+        if twice or missing or len(ends) > len(_ENDS):
+            what = "More than source, type and target were given by their places"
+            if twice or missing:
+                what = f"{twice[0]} was given twice" if twice else f"{missing[0]} is missing"
+            raise errors.InputError(
+                f"link(source, type, target): {what}",
+                "Give each once: source is the world that the edge leads from. Where it was learned is told by why,"
+                " properties, or context={'evidence': ...}",
+            )
         return self._write("POST", "/v1/edges", wire.Receipt, {**named, **said})
 
     def unlink(self, edge: Any, **said: Any) -> Any:
