@@ -621,8 +621,8 @@ def _cosines(
 
 
 RESCORED_AT_ONCE: Final = 4
-"""How many hits are rescored at once beyond those that are wanted: their places in sessions are looked up together,
-and each raises what the next ones have to reach."""
+"""How many hits are rescored at once beyond those that are wanted, and into so many parts at most many of those are
+divided: their places in sessions are looked up together, and each raises what the next ones have to reach."""
 MOST_MORE: Final = 64
 """How many hits are rescored beyond those that are wanted, for groups."""
 
@@ -635,7 +635,7 @@ def rescore(snapshot: VisibleSnapshot, question: Question, ranked: Ranking, k: i
     left = iter(ranked)
     most = scoring.most_by_form(question.answer_form)
     best = _by_score(_rescored(snapshot, question, list(islice(left, k)), scoring.LATER_WEIGHT))
-    while following := list(islice(left, RESCORED_AT_ONCE)):
+    while following := list(islice(left, max(RESCORED_AT_ONCE, k // RESCORED_AT_ONCE))):
         least = round(best[-1].score, 6)
         reaching = [each for each in following if round(each.score + most, 6) >= least]
         if not reaching:

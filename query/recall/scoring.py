@@ -5,7 +5,7 @@ is another number, from 0 to 1: how likely a hit is what answers, and how likely
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import exp
 from operator import itemgetter, mul
 from typing import Final, NamedTuple
@@ -258,14 +258,29 @@ def numbered_as(wanted: Mapping[str, set[str]], text: str) -> int:
 
     What a question calls a number of something is asked for by that.
     """
-    words, said = wanted.keys() - {_NUMBER}, text[:MAX_CHARACTERS].lower()
-    if not wanted or (words and not any(word in said for word in words)):
+    words = wanted.keys() - {_NUMBER}
+    if not wanted or (words and not _has_a_number(words, text[:MAX_CHARACTERS].lower())):
         return 0  # Most texts: to look for all numbers takes a hundred times as long.
     had = numbered(text)
     places = [word for word in wanted if word in had and (word != _NUMBER or len(wanted) == 1)]
     if any(wanted[word] & had[word] for word in places):
         return 1
     return -1 if places else 0
+
+
+_UP_TO_A_NUMBER: Final = late(r"(?:[-\s.#№]|number|no|nr)*\d")
+"""Whatever :data:`_NUMBERED` finds behind a word in small letters, and more."""
+
+
+def _has_a_number(words: Iterable[str], said: str) -> bool:
+    """True if one of some words may have a number behind it in a text in small letters."""
+    for word in words:
+        at = said.find(word)
+        while at >= 0:
+            if _UP_TO_A_NUMBER.match(said, at + len(word)):
+                return True
+            at = said.find(word, at + 1)
+    return False
 
 
 # -- confidence
