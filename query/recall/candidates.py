@@ -8,7 +8,7 @@ what an edge joins to a good hit (Hydra DB §2.6.4): a note about a meeting find
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
@@ -390,7 +390,7 @@ def entities_named(snapshot: visible.VisibleSnapshot, question: Question, spec: 
             break
     whole = _identified(snapshot, spec, whole)
     found = _identified(snapshot, spec, whole | parts)
-    asked = {node for side in question.sides for node in nodes_called(snapshot, side)}
+    asked = participants(snapshot, question.sides)
     entities = frozenset(filter(partial(_is_referred_to, snapshot), found))
     return Named(entities, frozenset(asked), tuple(names), entities - whole)
 
@@ -428,6 +428,33 @@ def all_called(snapshot: visible.VisibleSnapshot, names: Iterable[str]) -> dict[
     digests = {name: name_digest(name) for name in names}
     held = snapshot.tables.are_names({digest for digest in digests.values() if digest != NO_NAME})
     return {name: nodes_called(snapshot, name) for name, digest in digests.items() if digest in held}
+
+
+class _Participants:
+    """The worlds of the names of participants, kept from one read to the next of the same state of the store."""
+
+    def __init__(self, _place: object) -> None:
+        self.known: tuple[Hashable, dict[tuple[str, ...], set[int]]] = None, {}
+
+    def write(self) -> None:
+        """Write nothing to the disk: to look them up anew takes little."""
+
+
+def participants(snapshot: visible.VisibleSnapshot, names: tuple[str, ...]) -> Set[int]:
+    """The worlds of some of the names that participants of a conversation with a machine have, which something refers
+    to; every question asks for the same."""
+    kept = snapshot.kept_between(_Participants) if names else None
+    if kept is None or snapshot.whole is None:
+        return set[int]().union(*all_called(snapshot, names).values())
+    log = snapshot.whole.log
+    state = log.transaction, log.head(), snapshot.place.moment.seq
+    known, called = kept.known
+    if known != state:
+        called = {}
+        kept.known = state, called
+    if names not in called:
+        called[names] = set[int]().union(*all_called(snapshot, names).values())
+    return called[names]
 
 
 def _is_referred_to(snapshot: visible.VisibleSnapshot, node: int) -> bool:
@@ -612,7 +639,7 @@ def in_talks(gate: Gate, pool: Mapping[int, Passed], leaders: Iterable[int]) -> 
     to have said. What was inferred of a turn stands for it.
     """
     snapshot = gate.snapshot
-    machines = set[int]().union(*all_called(snapshot, TO_MACHINES).values())
+    machines = participants(snapshot, TO_MACHINES)
 
     def container_of(node: int) -> int | None:
         return next((place.source for place in snapshot.placings(node)[:1]), None)

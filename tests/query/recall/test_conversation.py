@@ -255,3 +255,20 @@ def test_a_vector_scores_alike_in_the_base_and_in_the_tail(
             found = [each.find(asked, head=380, limit=25, **shape) for each in (apart, together)]
             assert found[0] == found[1]
         assert apart.scores(asked, pairs, head=380) == together.scores(asked, pairs, head=380)
+
+
+def test_a_participant_who_came_since_is_one_in_later_views_alone(db: Database) -> None:
+    db.ingest([Turn(text="I keep bees", speaker="Ana")], session="bees")
+    db.embed()
+    before = db.view()
+    asked = "Where do I keep my bees?"
+
+    def said_by_who_asks(view: worlddb.View) -> list[str]:
+        return [hit.content for hit in view.recall(asked).hits if hit.scores.get("entity", 0) > 0]
+
+    assert said_by_who_asks(before) == []
+    db.ingest([Turn(text="I keep my bees on the roof", speaker="user")], session="roof")
+    assert said_by_who_asks(before) == []
+    assert said_by_who_asks(db.view()) == ["user: I keep my bees on the roof"]
+    assert said_by_who_asks(before) == []
+    assert said_by_who_asks(db.view()) == ["user: I keep my bees on the roof"]
