@@ -55,6 +55,8 @@ segment is the order of arrival."""
 
 LIKELY: Final = 1.25
 """How many times as many hits are fetched as are likely to be needed, where those of some nodes are picked out."""
+_MORE: Final = 4
+"""How many times as many hits are fetched next, where too few of those of some nodes were among them."""
 FETCHED_FOR_A_NODE: Final = 2
 """So many hits are fetched in the time in which one node more is looked up in a filter, roughly: 0.5 and 1.3 µs."""
 
@@ -236,7 +238,10 @@ class TextView:
                 fetch = self._likely(limit, nodes)
                 if fetch <= FETCHED_FOR_A_NODE * len(nodes):
                     every = fields.to_query(had, through=through, nodes=None, scale=scale)
-                    again = partial(self.find, search._replace(nodes=list(nodes)), corpus)
+
+                    def again() -> list[fields.TextHit]:
+                        return self.find(search._replace(nodes=list(nodes)), corpus)
+
                     return PickedSearch(self._searcher, every, limit, fetch, nodes, again, threads)
             query = fields.to_query(had, through=through, nodes=nodes, scale=scale)
             return BegunSearch(self._searcher, query, limit, threads)
@@ -324,8 +329,8 @@ class BegunSearch:
 class PickedSearch:
     """A search for what belongs to many nodes.
 
-    It takes the best hits of all and picks theirs out: a filter of so many would take longer. If too few are theirs,
-    all is done ``again`` in that way, with the filter.
+    It takes the best hits of all and picks theirs out: a filter of so many would take longer. If too few are theirs, it
+    takes more of them, and where these are more than what the filter takes, all is done ``again`` in that way.
     """
 
     def __init__(
@@ -339,6 +344,7 @@ class PickedSearch:
         threads: Executor | None,
     ) -> None:
         self._searcher = searcher
+        self._query = query
         self._limit = limit
         self._fetch = fetch
         self._nodes = nodes.nodes
@@ -349,13 +355,19 @@ class PickedSearch:
         """The hits, as :meth:`TextView.find` gives them."""
         with told_as(IndexUnreadable):
             hits: list[tuple[float, DocAddress]] = self._first.found().hits
-            (column,) = _columns(self._searcher, hits, fields.NODE)
-            theirs = [hit for hit, node in zip(hits, column, strict=True) if node in self._nodes]
+            fetch, theirs = self._fetch, self._picked(hits)
             # All that tie with the last one have to be there, so that the cut can follow the log's order.
-            enough = len(theirs) >= self._limit and theirs[self._limit - 1][0] > hits[-1][0]
-            if enough or len(hits) < self._fetch:
-                return _in_order(self._searcher, theirs, self._limit)
-        return self._again()
+            while not (len(theirs) >= self._limit and theirs[self._limit - 1][0] > hits[-1][0]) and len(hits) == fetch:
+                fetch *= _MORE
+                if fetch > FETCHED_FOR_A_NODE * len(self._nodes):
+                    return self._again()
+                hits = self._searcher.search(self._query, fetch, count=False).hits
+                theirs = self._picked(hits)
+            return _in_order(self._searcher, theirs, self._limit)
+
+    def _picked(self, hits: list[tuple[float, DocAddress]]) -> list[tuple[float, DocAddress]]:
+        (column,) = _columns(self._searcher, hits, fields.NODE)
+        return [hit for hit, node in zip(hits, column, strict=True) if node in self._nodes]
 
     def settle(self) -> None:
         """Cancel it, or wait for its end."""

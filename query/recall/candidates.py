@@ -36,7 +36,7 @@ from worlddb.projections.tables.storage.schema import (
 from worlddb.query.question.question import TO_MACHINES, Question, names_beside
 from worlddb.query.recall.scoring import MAX_CHARACTERS, prefers
 from worlddb.query.snapshot import edge_rules, provenance, valid_period, visible
-from worlddb.query.snapshot.snapshot import Inhabitants
+from worlddb.query.snapshot.snapshot import MAX_MEMBERS, Inhabitants
 
 if TYPE_CHECKING:
     from worlddb.query.question.question_dates import Span
@@ -49,6 +49,8 @@ LISTED_FOR_A_HIT: Final = 50
 found out whether it is inside about 30 can be (1.5 and 50 µs), and what was listed is of use to the next recall too."""
 _SURE: Final = 8
 """So many hits inside tell what share of the hits that is."""
+_MARGIN: Final = 1.5
+"""How many times as many members as are likely may be listed, before they are for the recalls before."""
 _LIKELY: Final = 1.25
 """How many times as many hits are fetched as are likely to be needed."""
 MAX_ENTITIES: Final = 2_000
@@ -156,15 +158,19 @@ class Gate:
             if self.inside != self._top:
                 self._members = self.snapshot.members_known(self.inside)
             self._listed_to = SMALL_WORLD
-            if self._members is None:
+            if self._members is None and not self.snapshot.has_more_members(self.inside, SMALL_WORLD):
                 self._list(SMALL_WORLD)
         return self._members
 
     def _list(self, most: int) -> None:
         """List the worlds that are searched, if they are no more."""
         self._listed_to = most
-        if self.inside != self._top and self._inhabitants.listed(most) is not None:
+        if self.inside == self._top:
+            return
+        if self._inhabitants.listed(most) is not None:
             self._members = self.snapshot.keep_members(self.inside, self._inhabitants)
+        else:
+            self.snapshot.keep_large(self.inside, most)
 
     @property
     def left_out_any(self) -> bool:
@@ -318,23 +324,28 @@ class Gate:
             limit *= _OVERFETCH
             hits = fetch(limit, None)
             held = self._held(hits)
-        if held < wanted and len(hits) == limit and self._list_rather(max(held, 0.5) / limit, limit, wanted):
+        if len(hits) == limit and self._list_rather(max(held, 0.5) / limit, limit, wanted):
             return first, fetch(first, self._members)
+        self.snapshot.look_through(self.inside, limit)
         return limit, hits
 
-    def _held(self, hits: Iterable[Proposed]) -> int:
+    def _held(self, hits: Sequence[Proposed]) -> int:
+        self._scope.look_ahead(hit.node for hit in hits)
         return sum(self._scope.holds(hit.node) for hit in hits)
 
     def _list_rather(self, share: float, fetched: int, wanted: int) -> bool:
         """List the members, if that is likely quicker than to fetch enough hits; true if it did.
 
-        At worst it takes as long again.
+        Also if to list them would have been for the recalls before, which have looked through so many hits: these count
+        for half, since none may follow. At worst it takes as long again.
         """
-        most = int(LISTED_FOR_A_HIT * (wanted / share - fetched))
-        if most <= self._listed_to or (
-            self._whole is not None and share * self._whole.tables.progress().next_node > most
-        ):
+        whole = None if self._whole is None else self._whole.tables.progress().next_node
+        likely = 0.0 if whole is None else share * whole
+        before = self.snapshot.looked_through(self.inside) if likely <= MAX_MEMBERS else 0
+        most = int(LISTED_FOR_A_HIT * (max(0.0, wanted / share - fetched) + before / 2))
+        if most <= self._listed_to or likely > most or (before and _MARGIN * likely > most):
             return False
+        self.snapshot.list_anew(self.inside)
         self._list(most)
         return self._members is not None
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
@@ -77,6 +77,23 @@ def containers_at(tables: table_reads.TableReads, node: int, moment: asof.Moment
     return [place.source for place in placings_at(tables, node, moment)]
 
 
+def containers_of_each(tables: table_reads.TableReads, nodes: Sequence[int], moment: asof.Moment) -> list[list[int]]:
+    """As :func:`containers_at`, of each of many nodes."""
+    each = tables.edges_of_each(nodes, (schema.CONTAINS_CODE,), incoming=True, known_by=moment.seq)
+    found = []
+    for node in nodes:
+        edges = each.get(node, ())
+        if edges is None:
+            found.append(containers_at(tables, node, moment))
+        else:
+            found.append([place.source for place, row in edges if asof.edge_seen(tables, place, row, moment)])
+    return found
+
+
+_TOGETHER: Final = 16
+"""So many nodes are looked up together: fewer take as long one by one, and a walk up ends at what is known."""
+
+
 class Scope:
     """Whether nodes lie inside one world at a moment.
 
@@ -113,6 +130,31 @@ class Scope:
             return node == self._world or self._holds(node)
         known = self._inside.get(node)
         return self._leads_up(node) if known is None else known
+
+    def look_ahead(self, nodes: Iterable[int]) -> None:
+        """Find out together what :meth:`holds` is going to be asked of many nodes."""
+        inside, above = self._inside, dict[int, list[int]]()
+        if self._world == schema.ROOT_NODE or self._holds is not None:
+            return
+        level = [node for node in dict.fromkeys(nodes) if node not in inside]
+        if len(level) < _TOGETHER:
+            return
+        while level:
+            above.update(zip(level, containers_of_each(self._tables, level, self._moment), strict=True))
+            around = {container for node in level for container in above[node]}
+            level = sorted(around.difference(inside, above))
+        below: dict[int, list[int]] = {}
+        for node, containers in above.items():
+            for container in containers:
+                below.setdefault(container, []).append(node)
+        pending = [container for container in below if inside.get(container)]
+        found: set[int] = set()
+        while pending:
+            for node in below.get(pending.pop(), ()):
+                if node not in found:
+                    found.add(node)
+                    pending.append(node)
+        inside.update((node, node in found) for node in above)
 
     def admit(self, node: int) -> None:
         """Remember that a node lies inside: what contains it at the moment does."""
@@ -331,8 +373,10 @@ class InteriorCache:
         """Worlds to which many refer."""
         self.kept: dict[Callable[[KeptPlace], Any], Any] = {}
         """What other reads of the whole store keep from one to the next, each by its own type."""
-        self.large: set[int] = set()
-        """Worlds that once had more members than were worth listing; they are looked into otherwise."""
+        self.large: dict[int, int] = {}
+        """Worlds that once had more members than so many, which were worth listing; they are looked into otherwise."""
+        self.looked_through: dict[int, int] = {}
+        """Of how many hits recalls found out whether they lie in a world, since it was listed, or tried to be."""
         self._inside: OrderedDict[tuple[int, int, asof.Moment], array[int]] = OrderedDict()
 
     def keep_standing(self, world: int, seq: int, stretch: Stretch) -> None:
@@ -347,17 +391,28 @@ class InteriorCache:
             self.plain.clear()
         self.plain[world] = plain
 
-    def keep_large(self, world: int) -> None:
-        """Keep of a world that it has too many members to be listed."""
+    def keep_large(self, world: int, most: int) -> None:
+        """Keep of a world that it has more members than so many."""
         if len(self.large) >= MAX_STANDING:
             self.large.clear()
-        self.large.add(world)
+        self.large[world] = most
+
+    def look_through(self, world: int, hits: int) -> None:
+        """Keep of how many hits more it was found out whether they lie in a world."""
+        if len(self.looked_through) >= MAX_STANDING:
+            self.looked_through.clear()
+        self.looked_through[world] = self.looked_through.get(world, 0) + hits
 
     def keep_referred(self, world: int, referred: Referred) -> None:
         """Keep of a world that many refer to it."""
         if len(self.referred) >= MAX_STANDING:
             self.referred.clear()
         self.referred[world] = referred
+
+    def known(self, world: int, moment: asof.Moment) -> Nodes | None:
+        """The members of a world at a moment, if they were listed as of the same commit."""
+        kept = self._kept.get(world)
+        return kept.members if kept and kept.seq == moment.seq and kept.stretch.holds(moment.valid) else None
 
     def at(self, snapshot: Snapshot, world: int, moment: asof.Moment) -> Nodes | None:
         """The members of a world at a moment, if they are known or easily found, else ``None``."""

@@ -222,7 +222,12 @@ class VisibleSnapshot:
 
     def scope(self, world: int) -> Scope:
         """What lies inside a world that is seen."""
-        holds = None if self._here is None or world != self.place.top else self._here.seen.holds
+        holds: Callable[[int], bool] | None = None
+        if self._here is not None and world == self.place.top:
+            holds = self._here.seen.holds
+        if holds is None and self._interiors is not None and world != schema.ROOT_NODE:
+            members = self._interiors.known(world, self.place.moment)
+            holds = None if members is None else members.nodes.__contains__
         return Scope(self.tables, world, self.place.moment, holds=holds)
 
     def body(self, row: schema.VersionRow) -> blobs.Body | None:
@@ -384,15 +389,36 @@ class VisibleSnapshot:
     def few_members(self, world: int, most: int) -> fields.Nodes | None:
         """Who lies inside a world at the moment, if they are known or no more than ``most``; listed once and kept."""
         known = self.members_known(world)
-        kept = self._interiors
-        if known is not None or (kept is not None and world in kept.large):
+        if known is not None or self.has_more_members(world, most):
             return known
         listed = Inhabitants(self.tables, world, self.place.moment)
         if listed.listed(most) is not None:
             return self.keep_members(world, listed)
-        if kept is not None:
-            kept.keep_large(world)
+        self.keep_large(world, most)
         return None
+
+    def has_more_members(self, world: int, most: int) -> bool:
+        """True if it was kept that a world had more than so many members: it is not listed to find that out again."""
+        return self._interiors is not None and self._interiors.large.get(world, -1) >= most
+
+    def keep_large(self, world: int, most: int) -> None:
+        """Keep of a world that it has more members than so many."""
+        if self._interiors is not None:
+            self._interiors.keep_large(world, most)
+
+    def looked_through(self, world: int) -> int:
+        """Of how many hits recalls found out whether they lie in a world that may be listed and kept."""
+        return 0 if self._interiors is None else self._interiors.looked_through.get(world, 0)
+
+    def look_through(self, world: int, hits: int) -> None:
+        """Keep that this was found out of so many more."""
+        if self._interiors is not None:
+            self._interiors.look_through(world, hits)
+
+    def list_anew(self, world: int) -> None:
+        """Keep that a world is listed, or tried to be."""
+        if self._interiors is not None:
+            self._interiors.looked_through.pop(world, None)
 
     def keep_members(self, world: int, listed: Inhabitants) -> fields.Nodes:
         """Who was listed as inside a world, for this read and those that follow."""

@@ -128,3 +128,29 @@ def test_more_hits_than_were_wanted_are_fetched_in_steps_that_grow(
         passed = list(candidates.Gate(snapshot, world, Choice()).passing(fetch, wanted=1, first=2))
     assert [each.node for each in passed] == inside
     assert asked == [2, 8, 32, 128]
+
+
+def test_a_world_that_is_asked_about_again_and_again_is_listed_for_the_recalls_to_come(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its members are told hit by hit until to list them would have taken no longer."""
+    monkeypatch.setattr(candidates, "SMALL_WORLD", 3)
+    monkeypatch.setattr(candidates, "LISTED_FOR_A_HIT", 30)
+    listed = Inhabitants.listed
+    limits = list[int | None]()
+
+    def counted(self: Inhabitants, limit: int | None = None) -> set[int] | None:
+        limits.append(limit)
+        return listed(self, limit)
+
+    monkeypatch.setattr(Inhabitants, "listed", counted)
+    forget(db)
+    found, asked = [], list[list[int | None]]()
+    for _ in range(4):
+        found.append(db.view().recall("the garden bed in spring", world="Garden", k=12, lanes=["text"]))
+        asked.append(list(limits))
+        limits.clear()
+    assert len(found[0].hits) == 12 and all(each == found[0] for each in found)
+    assert asked[0] == [3]
+    assert [limit for some in asked[1:] for limit in some if limit is not None and limit > MEMBERS + 1] != []
+    assert asked[-1] == []
