@@ -476,6 +476,9 @@ def test_the_page_names_every_route_and_every_type(served: Running) -> None:
         assert operation["operationId"] == route.name
         in_path = [each["name"] for each in operation["parameters"] if each["in"] == "path"]
         assert all(f"{{{name}}}" in route.path for name in in_path)
+        for each in operation["parameters"]:
+            schema = each.get("schema") or each["content"]["application/json"]["schema"]
+            assert each.get("description") or schema.get("description"), (route.path, each["name"])
     ids = [route.name for route in serving.ROUTES]
     assert len(ids) == len(set(ids))
     known = {f"#/components/schemas/{name}" for name in page["components"]["schemas"]}

@@ -36,6 +36,9 @@ def _objects(caller: Caller, world: str, **params: Any) -> list[str]:
 def test_statements_are_stated_listed_by_pattern_and_page_and_taken_back(ana: Caller) -> None:
     made = ana.send("POST", "/v1/worlds/cafes/statements", statements=[[A, SERVES, f'"{n}"'] for n in range(5)])
     assert checked(made, wire.Receipt).events
+    many = [[A, "<https://a.example/has>", f'"{n}"'] for n in range(250)]
+    assert ana.send("POST", "/v1/worlds/cafes/statements", statements=many)["refs"] == made["refs"]
+    ana.send("DELETE", "/v1/worlds/cafes/statements", statements=many)
     again = ana("POST", "/v1/worlds/cafes/statements", json={"statements": [[A, SERVES, '"1"']]})
     assert again.status_code == 200 and again.json()["outcome"] == "unchanged"
     first = ana.get("/v1/worlds/cafes/statements", limit=3, subject=A)

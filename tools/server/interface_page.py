@@ -39,6 +39,57 @@ _LAST_EVENT_ID: Final = {
     "description": "The id of the last event that came, as clients of such streams send it; it counts before `after`.",
     "schema": {"type": "string"},
 }
+_PLACES: Final = {
+    "world": "A whole reference, or letter by letter the name of a world that lies in no other.",
+    "edge": "A whole reference.",
+    "proposal": "A whole reference.",
+    "account": "Its name or id.",
+    "key": "Its name or id.",
+    "plan": "Its name.",
+    "job": "Its id.",
+    "seq": "The number of the commit that erased.",
+}
+"""What stands in a path."""
+_MEANINGS: Final = {
+    "about": "Whom or what it is about: references or names.",
+    "after": "The id of an event: what follows it.",
+    "allow_outside": "Let it change worlds outside of the bundle, too.",
+    "base": "The IRI that relative ones are taken from.",
+    "by": "How usage is added up.",
+    "cursor": "The next_cursor of the page before.",
+    "default-graph-uri": "An IRI that takes the place of FROM.",
+    "direction": "Edges that lead out of it, into it, or both.",
+    "exact": "Rank by precisely what was known at the moment, at more cost.",
+    "include_deprecated": "Also what is deprecated.",
+    "include_expired": "Also what a deadline hides.",
+    "include_superseded": "Also what holds no more.",
+    "join": "Keep both sides of what went different ways here and in the bundle.",
+    "k": "How many hits at most.",
+    "key": "Of this key alone.",
+    "label": "With this label, or with all of several.",
+    "max_rows": "An answer of more rows is an error.",
+    "max_tokens": "How long the text may be.",
+    "members": "End what lies inside, too.",
+    "min_confidence": "Leave out what answers with less, from 0 to 1.",
+    "name": "Of this name or alias; capitals do not count.",
+    "named-graph-uri": "An IRI that takes the place of FROM NAMED.",
+    "query": "SPARQL: SELECT, ASK, CONSTRUCT or DESCRIBE.",
+    "status": "What was decided of them.",
+    "text": "A question, or words.",
+    "timeout_seconds": "It is ended after so many.",
+    "type": "Of this type.",
+    "update": "An update in SPARQL, of a POST alone; it has no moment.",
+    "using-graph-uri": "An IRI that takes the place of USING.",
+    "using-named-graph-uri": "An IRI that takes the place of USING NAMED.",
+    "why": "The reason, which the log keeps.",
+    "with_text": "Let the proof have the text.",
+}
+"""What parameters of a query are, where their types do not say it: the same on every route."""
+_ABOUT: Final = (
+    "A memory engine for AI agents. Send a key as Authorization: Bearer KEY. "
+    "The first write to /v1/worlds/NAME/statements, /members, /memories or /sparql makes that world. "
+    "Each read may be as of any moment of two axes: ingested is what was known then, valid what is true then."
+)
 _DESCRIPTIONS: Final = {
     200: "The answer.",
     201: "It was written.",
@@ -61,7 +112,7 @@ def page(routes: Iterable[Route]) -> dict[str, Any]:
             "title": "WorldDB",
             "version": worlddb.__version__,
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
-            "description": "A memory engine for AI agents. Each read may be as of any moment of two axes.",
+            "description": _ABOUT,
         },
         "paths": paths,
         "components": {
@@ -123,6 +174,7 @@ def _parameters(route: Route) -> Iterator[dict[str, Any]]:
                 "name": segment[1:-1],
                 "in": "path",
                 "required": True,
+                "description": _PLACES[segment[1:-1]],
                 "schema": {"type": "string", "minLength": 1},
             }
     described = _described(route)
@@ -130,7 +182,8 @@ def _parameters(route: Route) -> Iterator[dict[str, Any]]:
         told, is_required = _plain(schema), name in described.get("required", ())
         # An object stands in a URL as its JSON.
         how = {"content": {JSON: {"schema": told}}} if told.get("type") == "object" else {"schema": told}
-        yield {"name": name, "in": "query", "required": is_required, **how}
+        said = {} if "description" in told else {"description": _MEANINGS[name]}
+        yield {"name": name, "in": "query", "required": is_required, **said, **how}
     if route.may_write or (route.method != "GET" and route.right in ("write", "admin")):
         yield _KEY
         if route.path.startswith("/v1/worlds/") or route.may_write:

@@ -14,10 +14,12 @@ MAX_QUERY_SECONDS: Final = 30
 Text = Annotated[str, Meta(max_length=200_000)]
 Short = Annotated[str, Meta(max_length=2_000)]
 Ref = Annotated[str, Meta(min_length=1, max_length=2_000, description="A whole reference, or a name letter by letter.")]
-When = Annotated[str, Meta(min_length=1, max_length=64, description="ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z.")]
+_ISO: Final = "ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z."
+When = Annotated[str, Meta(min_length=1, max_length=64, description=_ISO)]
+Known = Annotated[When, Meta(description=f"What was known at this time; by default all that is. {_ISO}")]
 Span = tuple[When, When]
 Count = Annotated[int, Meta(ge=1, le=MAX_PAGE, description="How many at most.")]
-Commit = Annotated[int, Meta(ge=0, le=2**53, description="The number of a commit.")]
+Commit = Annotated[int, Meta(ge=0, le=2**53, description="The number of a commit, in the place of a time.")]
 Seconds = Annotated[float, Meta(gt=0, description="Seconds from now, in the place of expires_at.")]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 Amount = Annotated[float, Meta(ge=0.0, le=1_000_000.0)]
@@ -36,8 +38,8 @@ class Query(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
 class AsOf(Query, frozen=True, kw_only=True):
     """A moment: what was known at ``ingested`` (or commit ``seq``) of what is true at ``valid``."""
 
-    ingested: When | None = None
-    valid: When | None = None
+    ingested: Known | None = None
+    valid: Annotated[When, Meta(description=f"What is true at this time; now by default. {_ISO}")] | None = None
     seq: Commit | None = None
 
 
@@ -348,8 +350,8 @@ class LongQuestion(Filters, frozen=True, kw_only=True):
 class Chunks(AsOf, frozen=True, kw_only=True):
     """Words to look for in texts."""
 
-    query: Annotated[str, Meta(max_length=20_000)]
-    limit: Annotated[int, Meta(ge=1, le=MAX_HITS)] = 20
+    query: Annotated[str, Meta(max_length=20_000, description="Words, of which one is enough.")]
+    limit: Annotated[int, Meta(ge=1, le=MAX_HITS, description="How many at most.")] = 20
 
 
 class ContextOf(AsOf, frozen=True, kw_only=True):
@@ -397,7 +399,7 @@ class Follow(Query, frozen=True, kw_only=True):
 class AtCommit(Query, frozen=True, kw_only=True):
     """A commit, by its number or a time; the present one by default."""
 
-    ingested: When | None = None
+    ingested: Known | None = None
     seq: Commit | None = None
 
 

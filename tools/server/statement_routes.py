@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, quote
 import msgspec
 
 import worlddb
-from worlddb import ErasedStatement, InputError, Statement
+from worlddb import ErasedStatement, InputError, Receipt, Statement
 from worlddb.client import wire_records as wire
 from worlddb.statements import sent_statements, updating
 from worlddb.tools.mcp import answer_notes
@@ -111,7 +111,13 @@ def state(desk: Desk, asked: Asked) -> Reply:
         return target.state(ref, statements, **window, source=source, **key)
 
     receipt = desk.written_in(asked.path["world"], write, **how_into(desk, asked))
-    return written(desk, receipt, 201 if receipt.events else 200)
+    return _told(desk, receipt, 201 if receipt.events else 200)
+
+
+def _told(desk: Desk, receipt: Receipt, status: int = 200) -> Reply:
+    """Return the receipt of statements, which come to many commands of one world, as an answer."""
+    reply = written(desk, receipt, status)
+    return reply._replace(value=reply.value | {"refs": list(dict.fromkeys(reply.value["refs"]))})
 
 
 def unstate(desk: Desk, asked: Asked) -> Reply:
@@ -124,7 +130,7 @@ def unstate(desk: Desk, asked: Asked) -> Reply:
         return target.unstate(ref, asked.body.statements, **_pattern(query), at=query.at, **key)
 
     rests_on = precondition(desk, asked, view, ref)
-    return written(desk, desk.written(write, key=asked.idempotency_key, rests_on=rests_on))
+    return _told(desk, desk.written(write, key=asked.idempotency_key, rests_on=rests_on))
 
 
 def sparql(desk: Desk, asked: Asked) -> Reply:
@@ -190,7 +196,7 @@ def _updated(desk: Desk, asked: Asked, query: types.SparqlAsked) -> Reply:
     missed = {lane: why for lane, why in (("vector", noted.get("searched_by_words")),) if why}
     searched = answer_notes.search_note(missed, in_one_world=not desk.commits)
     headers = _noted(lanes, text, searched, noted.get("names_unknown", ""))
-    return written(desk, receipt)._replace(headers=headers)
+    return _told(desk, receipt)._replace(headers=headers)
 
 
 def _with(query: types.SparqlAsked, name: str, body: bytes) -> types.SparqlAsked:
