@@ -56,7 +56,10 @@ class OneWorld(AsOf, frozen=True, kw_only=True):
     include_superseded: bool = True
 
 
-_THROUGHOUT: Final = "Valid throughout: from the first time up to, not including, the second, or .. for an open end; in a URL given twice."
+_THROUGHOUT: Final = (
+    "Valid throughout: from the first time up to, not including, the second, or .. for an open end; in a URL given"
+    " twice."
+)
 _SOMEWHEN: Final = "Valid at some instant of it: from the first time up to the second; .. is open."
 
 
