@@ -49,6 +49,7 @@ from worlddb.memory_scopes import (
     is_past,
     joined_when_begun,
     looked,
+    looked_at,
     notes_inside,
     place_taker,
     said_in_window,
@@ -331,6 +332,7 @@ class Memory:
         labels: Iterable[str] = (),
         pinned: bool = False,
         properties: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
     ) -> Added:
         """Write a statement, or the messages of a conversation, as one commit.
 
@@ -341,7 +343,8 @@ class Memory:
 
         From ``expires_at`` on, or ``ttl`` (seconds, or a ``timedelta``) after now, what was written is hidden: not
         found any more, and no less true. ``labels`` and ``properties`` are what reads may choose
-        by, and what is ``pinned`` comes first.
+        by, and what is ``pinned`` comes first. A statement sent again under its ``idempotency_key`` is
+        written once; messages have ids or times for that, and another user's keys are others.
 
         Messages (``{"role": …, "content": …}``, or as LangChain and ShareGPT have them) are kept under the ``session``.
         One with an id, or with a time, that is there already is not written again, nor is the beginning of a list that
@@ -354,11 +357,8 @@ class Memory:
         """
         self._check_present()
         source = _checked_source(source)
-        if not isinstance(properties, Mapping | None):
-            raise errors.InputError(f"properties is {errors.shown(properties)}", 'Give values, such as {"priority": 2}')
-        labels = _checked_labels(labels)
+        labels, compared = _checked_labels(labels), _checked_properties(properties)
         limits.checked_line(name, "name", limits.MAX_NAME_BYTES)
-        compared = None if properties is None else dict(properties)
         marks = {"expires_at": expires_at, "ttl": ttl, "labels": labels, "pinned": pinned, "properties": compared}
         if isinstance(given, str):
             limits.checked_text(given, "the text", limits.MAX_CONTENT_BYTES, nul=False)
@@ -366,13 +366,13 @@ class Memory:
                 raise errors.InputError("The text is blank", "Give one statement, understandable by itself")
             joined = {"contradicts": contradicts, "derived_from": derived_from, "supersedes": replaces}
             names = [limits.checked_line(name, "about", limits.MAX_NAME_BYTES) for name in _listed(about)]
-            told = given, names, joined, type, name, since, until, source, why, on_near, marks
+            told = given, names, joined, type, name, since, until, source, why, on_near, marks, idempotency_key
             added = looked(lambda: self._state(*told))
             if until is not None and _listed(replaces):
                 note = f"What it replaces does not come back at {times.format_time(times.parse_time(until, 'until'))}"
                 added = msgspec.structs.replace(added, notes=(*added.notes, f"{note}: add what holds from then on"))
             return added
-        given_besides = (about, name, until, contradicts, derived_from, replaces)
+        given_besides = (about, name, until, contradicts, derived_from, replaces, idempotency_key)
         if any(given_besides) or type != "Fact":
             raise errors.InputError(
                 "A statement's arguments were given with messages", "Add the statement with a call of its own"
@@ -737,12 +737,11 @@ class Memory:
         why: str,
         on_near: str,
         marks: Mapping[str, Any],
+        idempotency_key: str | None,
     ) -> Added:
         check_statement_type(type)
-        if on_near not in near_claims.ON_NEAR:
-            known = ", ".join(near_claims.ON_NEAR)
-            raise errors.InputError(f"on_near is {errors.shown(on_near)}", f"Give one of: {known}")
-        look = self.db.view()
+        _check_on_near(on_near)
+        look, keyed = self._looked_under(idempotency_key)
         with self.db.reading():
             ends = {kind: [self._memory(ref).ref for ref in _listed(refs)] for kind, refs in joined.items()}
             (views, key), begins = self._standing(look), None if since is None else times.parse_time(since, "since")
@@ -759,7 +758,7 @@ class Memory:
             others = [each for each in near if each.ref != said.ref]
             asked = [(each.edge_type(on_near, len(about)), each.ref, f"by on_near: {each.reason}") for each in others]
             links = to_link(seeing[said.ref], said.ref, (link for link in asked if link[0]))
-            done = self._said_again(look, said, links, begins, self._source(source), why, marks)
+            done = self._said_again(look, keyed, said, links, begins, self._source(source), why, marks)
             return msgspec.structs.replace(done, near=tuple(others))
         near += self._held_then(views, nearby, begins, on_near, near)
         for found in near:
@@ -767,7 +766,7 @@ class Memory:
             if kind and found.ref not in told:
                 ends.setdefault(kind, []).append(found.ref)
         taker = place_taker((each for each in near if each.ref not in told), on_near, len(about), until)
-        with self.db.batch(seen=look, rests_on=brought([key])) as tx:
+        with self.db.batch(**keyed, rests_on=brought([key])) as tx:
             home = None if self._label is None else self._scopes.write_scope(tx, cast(ScopeKey, key))
             made = tx.create(
                 type,
@@ -788,16 +787,31 @@ class Memory:
             if taker is not None:
                 tx.link(taker.ref, "supersedes", made, valid_from=taker.valid.start, why=f"{TAKEN}{taker.reason}")
         refs = [tx.receipt.refs[made.position]]
-        self._go_on(tx.receipt, key, refs, begins, views if tx.receipt.seq == look.seq + 1 else ())
+        if tx.receipt.seq > look.seq:  # Not of a call that was sent again, which is told of what it came to.
+            self._go_on(tx.receipt, key, refs, begins, views if tx.receipt.seq == look.seq + 1 else ())
         done = self._done(tx.receipt, refs, begun)
         new = told_of_later((each for each in near if each.ref not in told), on_near, taker, len(about))
         new += () if since is not None or until is not None else told_beginning(text, look.valid, "")[1]
         new += told_of_new(begins, tx.receipt.ingest_time, marks["expires_at"], pinned=marks["pinned"])
         return msgspec.structs.replace(done, near=tuple(near), notes=(*done.notes, *new))
 
+    def _looked_under(self, idempotency_key: str | None) -> tuple[View, dict[str, Any]]:
+        """Return what a write looks at, and the batch that it is written by, under a key that is this user's alone.
+
+        What is sent again is looked at as it was when it was written, so that it comes to the same.
+        """
+        if idempotency_key is None:
+            look = self.db.view()
+            return look, {"seen": look}
+        limits.checked_text(idempotency_key, "idempotency_key", limits.MAX_KEY_BYTES, empty=False)
+        own = _key("written", [str(self._label or "")], idempotency_key)
+        look = looked_at(self.db, own)
+        return look, {"seen": look, "idempotency_key": own}
+
     def _said_again(
         self,
         look: View,
+        keyed: Mapping[str, Any],
         said: records.World,
         links: Iterable[Link],
         begins: int | None,
@@ -806,8 +820,8 @@ class Memory:
         marks: Mapping[str, Any],
     ) -> Added:
         """Record that a memory was said again, and link it to what is near as far as it was asked for."""
-        with self.db.batch(seen=look) as tx:
-            say_again(tx, said, source, why, **marks, earlier=begun_earlier(self.db, said, begins))
+        with self.db.batch(**keyed) as tx:
+            say_again(tx, said, source, why, **marks, earlier=begun_earlier(look, said, begins))
             for kind, ref, reason in links:
                 tx.link(said.ref, kind, ref, valid_from=begins, why=reason)
         done = self._done(tx.receipt, [said.ref])
@@ -1189,6 +1203,17 @@ def _checked_source(given: Mapping[str, Any] | None) -> dict[str, Any]:
     if taken:
         raise errors.InputError(f"source has {taken[0]}, which the memory says itself", "Call the field otherwise")
     return source
+
+
+def _check_on_near(given: str) -> None:
+    if given not in near_claims.ON_NEAR:
+        raise errors.InputError(f"on_near is {errors.shown(given)}", f"Give one of: {', '.join(near_claims.ON_NEAR)}")
+
+
+def _checked_properties(properties: Any) -> dict[str, Any] | None:
+    if not isinstance(properties, Mapping | None):
+        raise errors.InputError(f"properties is {errors.shown(properties)}", 'Give values, such as {"priority": 2}')
+    return None if properties is None else dict(properties)
 
 
 def _checked_labels(given: Any) -> list[str]:

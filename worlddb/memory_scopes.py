@@ -523,11 +523,13 @@ class Earlier(NamedTuple):
     about: list[str]
 
 
-def begun_earlier(db: Database, said: World, since: int | None) -> Earlier | None:
-    """Return what a statement that is said again, of an earlier time, adds; ``None`` if it is known to hold by then."""
+def begun_earlier(view: View, said: World, since: int | None) -> Earlier | None:
+    """Return what a statement that is said again, of an earlier time, adds; ``None`` if it is known to hold by then.
+
+    The view is that of the whole store which the write looks at.
+    """
     if since is None or since >= said.valid.start:
         return None
-    view = db.view()
     if any(
         version.content == said.content and each.start <= since < each.end
         for version in view.history(said.ref)

@@ -294,3 +294,46 @@ def test_a_key_of_an_earlier_release_is_still_that_of_its_write(house: House, mo
     assert house.db.head() == head
     given["user_id"] = "ben"
     assert call(Session(house.db), "memory_write", text="Ben has a kayak.", **given)["id"] != made["id"]
+
+
+@pytest.mark.parametrize("since", [None, "2020-01-01"])
+def test_a_write_that_is_sent_again_under_its_key_is_one_by_every_door(house: House, since: str | None) -> None:
+    """What is new, what is said again, and what is said again of an earlier time; ``memory`` had no keys at all."""
+    texts = [f"Ana has a canoe ({door})." for door in ("library", "mcp", "rest", "engine")]
+    mem, program, desk = house._mem, house._rest, Session(house.db)
+    at = f"/v1/worlds/{house.home}/memories"
+
+    def by_library(text: str, key: str) -> Any:
+        done = mem.add(text, about="Ana", since=since, idempotency_key=key)
+        return done.ids, done.seq, done.repeated
+
+    def by_mcp(text: str, key: str) -> Any:
+        said: dict[str, Any] = {"user_id": "ana", "about": ["Ana"], "valid_from": since}
+        told = call(desk, "memory_write", text=text, idempotency_key=key, **said)
+        return told["id"], told["seq"]
+
+    def by_rest(text: str, key: str) -> Any:
+        said = {"valid_from": since, "about": [house.ana]}
+        told = program("POST", at, headers={"Idempotency-Key": key}, json=said | {"text": text}).json()
+        return told["receipt"]["refs"], told["receipt"]["seq"], told["restated"]
+
+    def by_engine(text: str, key: str) -> Any:
+        made = house.db.create("Fact", "", content=text, world=house.home, valid_from=since, idempotency_key=key)
+        return made.refs, made.seq
+
+    for write, text in zip((by_library, by_mcp, by_rest, by_engine), texts, strict=True):
+        if since is not None and write is not by_engine:
+            write(text.replace(".", "!"), "other")
+            house.say({by_library: "library", by_mcp: "mcp"}.get(write, "rest"), text, "2024-01-01")
+        first = write(text, "k")
+        house.db.create("Note", "another", resolve=False)
+        head = house.db.head()
+        assert write(text, "k") == first and house.db.head() == head, write.__name__
+        holding = [world for world in house.db.view().find(include_superseded=True) if world.content == text]
+        assert len(holding) == 1
+        with pytest.raises((worlddb.IdempotencyConflict, KeyError)):
+            write(text + " It is red.", "k"), write.__name__
+    with worlddb.memory(house.db, user="bob") as bob:
+        assert not bob.add("Bob has a canoe.", idempotency_key="k").repeated, "a key is one of a user's"
+    with pytest.raises(worlddb.InputError, match="with messages"):
+        mem.add([{"role": "user", "content": "hi"}], idempotency_key="m")

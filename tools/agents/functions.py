@@ -312,7 +312,7 @@ def _said_again(
     links = {ref: (edge_type, reason) for edge_type, ref, reason in to_link(view, said, asked)}
     with db.batch(seen=look) as tx:
         if found is not None:
-            earlier = begun_earlier(db, found, since)
+            earlier = begun_earlier(look, found, since)
             say_again(tx, found, source or {}, why, expires_at=expires_at, earlier=earlier)
         for ref, (edge_type, reason) in links.items():
             tx.link(said, edge_type, ref, valid_from=since, why=reason)

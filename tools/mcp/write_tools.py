@@ -255,7 +255,7 @@ def _restated(
     )
     again: _Again | None
     try:
-        again = _Again(ref, _said_again(session, view, given, call, session.get(view, ref), links), links)
+        again = _Again(ref, _said_again(session, view, view, given, call, session.get(view, ref), links), links)
     except IdempotencyConflict as error:
         again = _again_under_key(session, view, given, call, error.details["seq"])
     return None if again is None else _told_again(session, view, given, again, near)
@@ -272,15 +272,18 @@ class _Again(NamedTuple):
 def _again_under_key(session: Session, view: View, given: tool_arguments.Write, call: Call, seq: int) -> _Again | None:
     """Return what the same call came to by its key, if it added a source in a commit; ``None`` if that did not.
 
-    What it linked and rewrote then is so by now, and the memory may say something else, or have ended.
+    Another text under the key is another call. What it linked and rewrote then is so by now, and the memory may say something else, or have ended.
     """
     entry = next((entry for entry in session.db.log(seq, seq) if entry.event == "restated"), None)
     if entry is None:
         return None
     ref, links = entry.refs[0], _links_of(session, seq, set())
     before = session.db.view(seq=seq - 1, valid=entry.ingested_at, world=session.world)
+    scopes = [scope.ref for label in session.labels(given, writes=True) for scope in session.scopes(before, label)]
+    if not any(each.ref == ref and each.is_repeated for each in _near(session, before, given, scopes)):
+        return None
     try:
-        return _Again(ref, _said_again(session, view, given, call, session.get(before, ref), links), links)
+        return _Again(ref, _said_again(session, view, before, given, call, session.get(before, ref), links), links)
     except IdempotencyConflict:
         return None
 
@@ -309,16 +312,17 @@ def _told_again(
 def _said_again(
     session: Session,
     view: View,
+    then: View,
     given: tool_arguments.Write,
     call: Call,
     said: World,
     links: list[Link],
 ) -> Receipt:
-    """Record that a memory was said again, and link it to what is near, in one commit."""
+    """Record that a memory was said again, and link it to what is near, in one commit; ``then`` is what it rests on."""
     marks = _marks(given)
     with session.db.batch(idempotency_key=session.idempotency_key(given.idempotency_key), seen=view) as tx:
         since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
-        earlier = memory_scopes.begun_earlier(session.db, said, since)
+        earlier = memory_scopes.begun_earlier(session.db.view(seq=then.seq, valid=then.valid), said, since)
         say_again(tx, said, call.source, given.why, **marks, earlier=earlier)
         for edge_type, other, why in links:
             tx.link(said.ref, edge_type, other, valid_from=given.valid_from, why=why)

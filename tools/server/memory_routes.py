@@ -154,7 +154,7 @@ def _say_again(
     body = given.body
     with given.desk.db.batch(idempotency_key=key, seen=look) as tx:
         marks: dict[str, Any] = {"expires_at": body.expires_at, "ttl": body.ttl, "labels": body.labels}
-        marks["earlier"] = begun_earlier(given.desk.db, said, given.since)
+        marks["earlier"] = begun_earlier(looked_at(given.desk.db, key), said, given.since)
         say_again(tx, said, body.source, body.why, **marks, pinned=body.pinned, properties=body.properties)
         for kind, ref, why in to_link(then, said.ref, given.links(others)):
             tx.link(said.ref, kind, ref, valid_from=body.valid_from, why=why)

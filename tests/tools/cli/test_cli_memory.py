@@ -286,3 +286,13 @@ def test_a_name_alone_reaches_into_no_users_world_where_something_is_written(run
     assert run.json("show", "Home")["ref"] == own, "what users call so is theirs"
     said = run("erase", "Home", "--reason", "asked")
     assert said.code == 2 and home[:12] in said.err and own[:12] in said.err and "--all" in said.err
+
+
+def test_a_statement_that_is_sent_again_under_its_key_is_one(run: Here) -> None:
+    said = ("remember", "Ana swims.", "--user", "ana", "--idempotency-key", "k")
+    first, head = run.json(*said), run.json("head")
+    again = run.json(*said)
+    assert (again["ref"], again["seq"], again["repeated"]) == (first["ref"], first["seq"], 0)
+    assert run.json("head") == head
+    said = run("remember", "Ana runs.", "--user", "ana", "--idempotency-key", "k")
+    assert said.code and "idempotency_conflict" in said.err

@@ -5,7 +5,7 @@ from typing import Any
 import worlddb
 from worlddb.memory_scopes import composed
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
-from worlddb.tools.cli.write.write_commands import add_deadline, deadline_of
+from worlddb.tools.cli.write.write_commands import add_common, add_deadline, deadline_of
 
 _STATED = (
     ("about", "NAME", "a person or thing that it is about"),
@@ -45,8 +45,7 @@ def _remember_arguments(parser: Parser) -> None:
     arguments.add_properties(parser, "its properties, as a JSON object")
     parser.add_argument("--label", metavar="LABEL", action="append", default=[], help="a label; several times")
     parser.add_argument("--pin", action="store_true", help="it comes first, and no deadline hides it")
-    parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with it")
-    arguments.add_author(parser)
+    add_common(parser)
     arguments.add_embedder(parser)
 
 
@@ -75,6 +74,7 @@ def _remember(args: Namespace, out: Output) -> int:
             labels=args.label,
             pinned=args.pin,
             properties=args.properties,
+            idempotency_key=args.idempotency_key,
             **deadline,
         )
 
