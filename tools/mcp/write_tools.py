@@ -272,7 +272,8 @@ class _Again(NamedTuple):
 def _again_under_key(session: Session, view: View, given: tool_arguments.Write, call: Call, seq: int) -> _Again | None:
     """Return what the same call came to by its key, if it added a source in a commit; ``None`` if that did not.
 
-    Another text under the key is another call. What it linked and rewrote then is so by now, and the memory may say something else, or have ended.
+    Another text under the key is another call. What it linked and rewrote then is so by now, and the memory may say
+    something else, or have ended.
     """
     entry = next((entry for entry in session.db.log(seq, seq) if entry.event == "restated"), None)
     if entry is None:
