@@ -62,6 +62,7 @@ from worlddb.memory_scopes import (
     told_again,
     told_as_plan,
     told_beginning,
+    told_meanwhile,
     told_of_deadline,
     told_of_later,
     told_of_new,
@@ -422,7 +423,7 @@ class Memory:
         given: Any = text
         if not isinstance(given, str) or limits.is_blank(given):
             raise errors.InputError(f"The text is {errors.shown(text)}", "Say what holds instead, or call forget")
-        found = self._memory(id)
+        seen, found = self.db.head().seq, self._memory(id)
         if since is None and until is None and not replace_later and not found.closed and found.content == text:
             notes = (f"{found.ref} says so already, so nothing was written", *hidden_still(found, self.db.view().valid))
             return Added(ids=(found.ref,), seq=self.db.head().seq, notes=notes)
@@ -446,13 +447,21 @@ class Memory:
         told = {"content": text, "valid_from": since, "valid_to": ends, "replace_later": replace_later, "why": why}
         receipt = looked(lambda: self._revised_where_it_lies(found.ref, since, {**told, "source": self._source({})}))
         done = self._told_to_come(self._done(receipt, [found.ref]), since)
-        notes = (*done.notes, *named, *self._goes_on(found.ref, text, begins, until), *hidden_still(found, now))
+        notes = (
+            *done.notes,
+            *named,
+            *self._goes_on(found.ref, text, begins, until, receipt),
+            *hidden_still(found, now),
+        )
+        notes += tuple(told_meanwhile(self.db, seen, receipt, found.ref))
         return msgspec.structs.replace(done, notes=notes)
 
-    def _goes_on(self, ref: str, text: str, begins: int, until: times.TimeLike | None) -> list[str]:
-        """Return a note if a memory that was corrected for some time says something else now, or will later."""
-        found = self._seen(ref)
-        if found.content == text or begins > self.db.view().valid:
+    def _goes_on(self, ref: str, text: str, begins: int, until: times.TimeLike | None, receipt: Receipt) -> list[str]:
+        """Return a note if a memory that was corrected for some time says something else then, or will later."""
+        # What others said of it after that commit is no part of what this one came to.
+        then = self.db.view(seq=receipt.seq, valid=max(receipt.ingest_time, begins))
+        found = then.get(ref, include_superseded=True, include_expired=True, include_deprecated=True)
+        if found is None or found.content == text or begins > receipt.ingest_time:
             return []
         since = times.format_time(found.valid.start)
         if until is not None and found.valid.start >= times.parse_time(until, "until"):
@@ -502,7 +511,7 @@ class Memory:
         What must be gone from the files is erased: ``db.erase``, or :meth:`forget_user` for all of the user's.
         """
         self._check_present()
-        found = self._memory(id)
+        seen, found = self.db.head().seq, self._memory(id)
         try:
             done = self.db.retire(found.ref, valid_from=since, valid_to=until, why=reason)
         except errors.InvalidInterval as error:
@@ -510,7 +519,9 @@ class Memory:
                 raise
             begun = times.format_time(found.valid.start)
             raise errors.InvalidInterval(error.message, f"{error.remedy}; the memory holds from {begun} on") from None
-        return self._done(done, [found.ref])
+        meanwhile = told_meanwhile(self.db, seen, done, found.ref)
+        told = self._done(done, [found.ref])
+        return msgspec.structs.replace(told, notes=(*told.notes, *meanwhile)) if meanwhile else told
 
     @_told_here
     def expire(

@@ -588,6 +588,21 @@ def say_again(
         tx.pin(said.ref)
 
 
+def told_meanwhile(db: Database, seen: int, receipt: Receipt, ref: str) -> list[str]:
+    """Return a note if others gave a memory another text between commit ``seen``, when it was looked at, and a write.
+
+    Whoever changes it did not know that text, and takes its place.
+    """
+    if not receipt.events or receipt.seq <= seen + 1:
+        return []
+    then = db.view(seq=receipt.seq - 1, valid=receipt.ingest_time)
+    found = then.get(ref, include_superseded=True, include_expired=True, include_deprecated=True)
+    if found is None or found.seq <= seen or found.closed or found.erased:
+        return []
+    said = f"{one_line(found.content)!r:.80}, by {one_line(found.author)}"
+    return [f"{ref} was changed between your look at it and this: it said {said}"]
+
+
 def changed_by_saying(db: Database, receipt: Receipt, ref: str) -> list[str]:
     """Return notes on what else is new of a memory since a commit said it again: deadline, pin, labels, properties."""
     how: Any = {"include_expired": True, "include_deprecated": True}

@@ -49,6 +49,7 @@ from worlddb.memory_scopes import (
     statements_of,
     to_link,
     told_again,
+    told_meanwhile,
     told_of_later,
     told_of_new,
 )
@@ -421,10 +422,12 @@ def forget(
         InputError: it is ``world`` itself, a scope, a session, or the name of a person or thing: no statement.
         RefusedError: a rule of the engine forbids it; nothing was written.
     """
-    ref = _statement(db, id, world).ref
+    seen, ref = db.head().seq, _statement(db, id, world).ref
     receipt = db.retire(ref, valid_from=since, valid_to=until, why=why)
     receipt.raise_if_refused()
-    return {"id": ref, "seq": receipt.seq, "lost": _lost(receipt, ref), "notes": _explained(db, receipt, world)}
+    notes = [*_explained(db, receipt, world), *told_meanwhile(db, seen, receipt, ref)]
+    notes += [] if receipt.events else answer_notes.goes_on(db.view(world=world), ref)
+    return {"id": ref, "seq": receipt.seq, "lost": _lost(receipt, ref), "notes": notes}
 
 
 def _explained(db: Database, receipt: Receipt, world: Any) -> list[str]:

@@ -64,6 +64,11 @@ def successors(view: View, ref: str, seen: View | None = None) -> list[World]:
     return sorted(later, key=lambda world: world.valid.start)
 
 
+def goes_on(view: View, ref: str) -> list[str]:
+    """Return a note if what took the place of a memory that had ended before goes on to hold."""
+    return [f"{each.ref} took its place, and holds on" for each in successors(view, ref)[:1]]
+
+
 def _joined(seen: View, ref: str, *, upwards: bool) -> list[World]:
     """Return the worlds that ``supersedes`` joins to one: those that replaced it, or all."""
     known, found = [ref], list[World]()

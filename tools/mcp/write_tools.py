@@ -802,7 +802,8 @@ def _excerpt(memory: World) -> str:
 
 def retire(session: Session, given: tool_arguments.Retire, call: Call) -> tool_results.Done:
     """``memory_retire``."""
-    found = session.statement(session.view(), given.id, members=given.members)
+    view = session.view()
+    found = session.statement(view, given.id, members=given.members)
     receipt = session.db.retire(found.ref, at=given.at, valid_to=given.valid_to, members=given.members, why=given.why)
     receipt.raise_if_refused()
     seen = _seen_losses(session, receipt) if given.members else []
@@ -810,7 +811,10 @@ def retire(session: Session, given: tool_arguments.Retire, call: Call) -> tool_r
     done = _done(session, receipt, found.ref, retired=ended if receipt.events else 0)
     if given.valid_to is not None or given.members:
         done.notes.extend(_lost(session, receipt))
-    done.notes.extend(session.told_elsewhere(session.view(), found.ref))
+    now = session.view()
+    done.notes.extend(memory_scopes.told_meanwhile(session.db, view.seq, receipt, found.ref))
+    done.notes.extend([] if receipt.events else answer_notes.goes_on(now, found.ref))
+    done.notes.extend(session.told_elsewhere(now, found.ref))
     return done
 
 

@@ -457,7 +457,7 @@ def test_notes_name_tools_and_not_calls_of_the_library(db: worlddb.Database) -> 
     old = write(desk, "Ada lives in Riga.")
     told = call(desk, "memory_amend", id=old, text="Ada lives in Oslo.", valid_from="2020-01-01")["notes"]
     assert told[0] == f"{old} ended at or before its beginning, so it holds at no time. Write it again if it did hold"
-    assert call(desk, "memory_retire", id=old)["notes"] == [f"{old} had ended before and stays as it was"]
+    assert call(desk, "memory_retire", id=old)["notes"][:1] == [f"{old} had ended before and stays as it was"]
     write(desk, "leads search", name="Sarah Chen", type="Entity")
     staged = call(desk, "memory_write", text="chess", name="Sarah Chen", type="Entity", user_id="ada")
     assert staged["notes"] == [
