@@ -337,3 +337,20 @@ def test_a_write_that_is_sent_again_under_its_key_is_one_by_every_door(house: Ho
         assert not bob.add("Bob has a canoe.", idempotency_key="k").repeated, "a key is one of a user's"
     with pytest.raises(worlddb.InputError, match="with messages"):
         mem.add([{"role": "user", "content": "hi"}], idempotency_key="m")
+
+
+def test_what_a_door_knows_of_whom_a_memory_is_about_is_no_note_on_the_memory(house: House) -> None:
+    """Each memory about an entry that another door had made was told that the entry stays as it is: "use revise"."""
+    house._mem.add("Home is by the river.", about="Home")
+    told = call(Session(house.db, user="ana"), "memory_write", text="Home is warm.", about=["Home"])
+    assert told["notes"] == []
+    at = f"/v1/worlds/{house.home}/memories"
+    for text, source in (("The boat is red.", {"mail": 1}), ("The boat is new.", {"mail": 2})):
+        answer = house._rest.send("POST", at, text=text, about=["Boat"], source=source)
+        assert answer["receipt"]["notes"] == [], text
+
+
+def test_a_memory_that_names_another_users_is_told_to(house: House) -> None:
+    bobs = worlddb.memory(house.db, user="bob").add("The code is 1234.").id
+    told = call(Session(house.db, user="ana"), "memory_write", text="The code is 4321.", contradicts=[bobs])
+    assert f"{bobs} is in user:bob, not in user:ana" in told["notes"]

@@ -178,6 +178,8 @@ def _looked_and_written(
         done.notes.extend(later + memory_scopes.told_of_new(begins, receipt.ingest_time, **marked))
         begun = [label for label, scopes in zip(labels, known, strict=True) if not scopes]
         done.notes.extend(filter(None, (session.told_new(view, label) for label in begun)))
+        for ref in sorted(named):
+            done.notes.extend(session.told_elsewhere(view, ref))
     told = _told([] if is_purged else near, joined, links)
     return tool_results.Saved(**msgspec.structs.asdict(done), near=told)
 
@@ -1281,7 +1283,8 @@ def _check_labels(labels: list[Label]) -> None:
 
 def _done(session: Session, receipt: Receipt, ref: str, *, retired: int = 0) -> tool_results.Done:
     """Convert a receipt, without anything outside the world that is served."""
-    proposals, notes = list(receipt.proposals), list(receipt.notes)
+    # Of the entries of whom it is about nobody asked to change anything.
+    proposals, notes = list(receipt.proposals), [note for note in receipt.notes if note.code != "not_changed"]
     if session.world is not None and (proposals or notes):
         view = session.view()
         looks = (view.reference_of, partial(session.get, view))
