@@ -2193,7 +2193,7 @@ class Database(WriteCalls):
         from worlddb.forks import merging
 
         view = self._moment(at, seq)
-        given = self._reader.root if world is None else bytes.fromhex(view._reference_to_write(world))
+        given = self._given(view, world)
         command = cmd.Fork(
             ref=given,
             seq=view.seq if at is not None or seq is not None else 0,
@@ -2229,7 +2229,7 @@ class Database(WriteCalls):
         chosen = merging.checked_choices(decide, on_conflict)
         limits.checked_flag(plan, "plan")
         do = None if plan else self._merged
-        given = self._reader.root if fork is None else bytes.fromhex(self.view()._reference_to_write(fork))
+        given = self._given(self.view(), fork)
         otherwise = None if on_conflict == "report" else on_conflict
         return merging.merge(self._reader, given, chosen, otherwise, why, do)
 
@@ -2297,7 +2297,8 @@ class Database(WriteCalls):
 
     def _given(self, view: View, ref: Any) -> bytes:
         """The id of the world that was named; by default the root world's."""
-        return self._reader.root if ref is None else bytes.fromhex(view.reference_of(ref))
+        # What leaves the store is as what is written: a name alone is not that of somebody's.
+        return self._reader.root if ref is None else bytes.fromhex(view._reference_to_write(ref))
 
     # -- withdrawal
 

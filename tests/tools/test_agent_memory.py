@@ -1607,6 +1607,7 @@ def test_a_write_by_a_name_lands_in_no_users_world(mem: worlddb.Memory) -> None:
         lambda: db.sparql_update("INSERT DATA { <urn:a> <urn:b> <urn:c> }", world="Home"),
         lambda: db.fork("Home", "tried"),
         lambda: db.enrich(worlds=["Home"]),
+        lambda: db.export("Home", str(db.path.parent / "home.bundle")),
         lambda: db.consolidate(min_age=0, worlds=["Home"]),
         lambda: Session(db, "Home"),
         lambda: remember(db, "Sold.", world="Home"),

@@ -269,7 +269,7 @@ def world_of(view: worlddb.View, text: str, *, writes: bool = False) -> str:
             told = ref if inside is None else described(view, inside)
             raise worlddb.UnknownReference(
                 f"What is called {text!r:.80} is somebody's, and a name alone reaches into no user's world: {told}",
-                f"Give its reference if that is meant, or {shlex.quote(path)}",
+                f"Give its reference if that is meant, or {shlex.quote(path)}; what is a user's is named by --user",
             ) from None
         for hint in why_empty(view):
             raise worlddb.UnknownReference(error.message, hint) from None
@@ -345,17 +345,31 @@ def _of_key(view: worlddb.View, text: str) -> str | None:
 
 
 def _at_path(view: worlddb.View, text: str, writes: bool) -> str | None:
-    """Return the world at a path of names from a container down; None if there is none, or several."""
+    """Return the world at a path of names from a container down; None if there is none.
+
+    Raises:
+        AmbiguousReference: several worlds are there.
+    """
     first, *rest = (part.strip() for part in text.split("/"))
     if not rest or not all((first, *rest)):
         return None
     try:
         ref = view._reference_to_write(first) if writes else view.reference_of(first)
-        for part in rest:
-            found = view.find(name=part, world=ref) or view.find(name=part, world=ref, include_superseded=True)
-            (ref,) = (world.ref for world in found if ref in view.containers(world.ref))
-    except (worlddb.InputError, ValueError):
+    except worlddb.InputError:
         return None
+    for part in rest:
+        found = view.find(name=part, world=ref) or view.find(name=part, world=ref, include_superseded=True)
+        inside = [world for world in found if ref in view.containers(world.ref)]
+        if len(inside) > 1:
+            listed = "".join(f"\n    {described(view, world)}" for world in inside)
+            raise worlddb.AmbiguousReference(
+                f"{text!r} fits several worlds:{listed}",
+                "Give the reference of one of them",
+                candidates=[world.ref for world in inside],
+            )
+        if not inside:
+            return None
+        ref = inside[0].ref
     return ref
 
 

@@ -65,7 +65,7 @@ def _export(args: Namespace, out: Output) -> int:
     moment = stores.when(args.ingested)
     with stores.existing(args) as db:
         view = db.view(**moment)
-        ref = None if args.ref is None else stores.world_of(view, args.ref)
+        ref = None if args.ref is None else stores.to_write(view, args.ref)
         if args.user is not None:
             ref = stores.world_of_user(view, args.user)
         elif ref is not None and (hint := stores.is_user_meant(view, args.ref, ref)):
