@@ -51,6 +51,7 @@ from worlddb.memory_scopes import (
     looked,
     looked_at,
     notes_inside,
+    other_end,
     place_taker,
     said_in_window,
     say_again,
@@ -769,7 +770,7 @@ class Memory:
             others = [each for each in near if each.ref != said.ref]
             asked = [(each.edge_type(on_near, len(about)), each.ref, f"by on_near: {each.reason}") for each in others]
             links = to_link(seeing[said.ref], said.ref, (link for link in asked if link[0]))
-            done = self._said_again(look, keyed, said, links, begins, self._source(source), why, marks)
+            done = self._said_again(look, keyed, said, links, (begins, until), self._source(source), why, marks)
             return msgspec.structs.replace(done, near=tuple(others))
         near += self._held_then(views, nearby, begins, on_near, near)
         for found in near:
@@ -825,18 +826,20 @@ class Memory:
         keyed: Mapping[str, Any],
         said: records.World,
         links: Iterable[Link],
-        begins: int | None,
+        window: tuple[int | None, times.TimeLike | None],
         source: dict[str, Any],
         why: str,
         marks: Mapping[str, Any],
     ) -> Added:
         """Record that a memory was said again, and link it to what is near as far as it was asked for."""
+        (begins, until), end = window, other_end(look, said, *window)
         with self.db.batch(**keyed) as tx:
-            say_again(tx, said, source, why, **marks, earlier=begun_earlier(look, said, begins))
+            say_again(tx, said, source, why, **marks, earlier=begun_earlier(look, said, begins), end=end)
             for kind, ref, reason in links:
                 tx.link(said.ref, kind, ref, valid_from=begins, why=reason)
         done = self._done(tx.receipt, [said.ref])
-        notes = told_again(self.db, tx.receipt, said, begins, marks["expires_at"], pinned=marks["pinned"])
+        how: dict[str, Any] = {"pinned": marks["pinned"], "until": until, "end": end}
+        notes = told_again(self.db, tx.receipt, said, begins, marks["expires_at"], **how)
         return msgspec.structs.replace(done, repeated=1, notes=(*done.notes, *notes))
 
     def _near(

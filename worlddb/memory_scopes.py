@@ -16,7 +16,7 @@ import msgspec
 from worlddb.database import MOST_LOOKS, Database
 from worlddb.log.model import limits
 from worlddb.log.model.errors import InputError, RefusedError, UnavailableError, UnknownReference
-from worlddb.log.model.times import TimeLike, format_time, parse_time
+from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
 from worlddb.plain_text import JOINERS, one_line
 from worlddb.projections.tables.names import blocks, canonical
 from worlddb.query.question.question_dates import begin_named, parse_times, tense_of
@@ -487,6 +487,33 @@ def told_of_new(begins: int | None, now: int, expires_at: TimeLike | None, *, pi
     return to_come([begins], now) + ([] if pinned else hidden_already(expires_at, now))
 
 
+class End(NamedTuple):
+    """Until when a memory was told to hold, and until when it is now."""
+
+    before: int
+    after: int
+
+
+def other_end(view: View, said: World, since: int | None, until: TimeLike | None) -> End | None:
+    """Return the other end that a statement gives that is said again; ``None`` if it gives none, or the same.
+
+    What is said without an end leaves the end as it is. The view is that of the whole store which the write looks at.
+    """
+    after = FOREVER if until is None else parse_time(until, "until")
+    end = _end_of(view, said)
+    return None if until is None or after == end or after <= (since or said.valid.start) else End(end, after)
+
+
+def _end_of(view: View, said: World) -> int:
+    """Until when a memory says what it says, by one version after another."""
+    end = said.valid.end
+    same = [one for one in view.history(said.ref) if one.content == said.content]
+    spans = sorted((span.start, span.end) for one in same for span in (one.spans or (one.valid,)))
+    for start, finish in spans:
+        end = finish if start == end else end
+    return end
+
+
 def told_again(
     db: Database,
     receipt: Receipt,
@@ -495,6 +522,8 @@ def told_again(
     expires_at: TimeLike | None,
     *,
     pinned: bool = False,
+    until: TimeLike | None = None,
+    end: End | None = None,
 ) -> list[str]:
     """Return notes on a statement that a commit said again: what else is new of it, what was left out, if it is found.
 
@@ -502,6 +531,11 @@ def told_again(
     """
     now = receipt.ingest_time
     changed = [*changed_by_saying(db, receipt, said.ref), *left_out(said, begins)]
+    if end is not None:
+        was = "had no end" if end.before == FOREVER else f"was to hold until {format_time(end.before)}"
+        changed.append(f"{said.ref} holds until {format_time(end.after)} now, and {was}")
+    elif until is None and (ends := _end_of(db.view(seq=receipt.seq), said)) < FOREVER:
+        changed.append(f"{said.ref} holds until {format_time(ends)}, as was said before: correct it if it holds on")
     return changed + told_of_new(said.valid.start, now, expires_at, pinned=pinned)
 
 
@@ -554,10 +588,12 @@ def say_again(
     pinned: bool = False,
     properties: Mapping[str, Any] | None = None,
     earlier: Earlier | None = None,
+    end: End | None = None,
 ) -> None:
     """Record in a batch that a memory was said again, and mark it as is said of it now.
 
-    If it was to hold from ``earlier`` on (:func:`begun_earlier`), that is a late statement of the same memory.
+    If it was to hold from ``earlier`` on (:func:`begun_earlier`), that is a late statement of the same memory. Another
+    ``end`` (:func:`other_end`) takes the place of the one that it had.
 
     It is hidden when it is now said to be, and not at all if nothing is said of that. Properties take the place of
     those of the same names, by a version that begins where the one before did and keeps its sources.
@@ -586,6 +622,10 @@ def say_again(
         tx.label(said.ref, *labels)
     if pinned:
         tx.pin(said.ref)
+    if end is not None and end.after < end.before:
+        tx.retire(said.ref, valid_from=end.after, why=why)
+    elif end is not None:
+        tx.reassert(said.ref, content=said.content, valid_from=end.before, valid_to=end.after, why=why)
 
 
 def told_meanwhile(db: Database, seen: int, receipt: Receipt, ref: str) -> list[str]:

@@ -54,7 +54,8 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
     references of the worlds that the statement refers to. ``is_later``: it began after the new one does, and somebody
     stated so, or the new one has an end.
     ``is_repeated``: the new one says it word for word, but for blanks, of the same subjects, and it lies directly
-    in the world that was looked in, ends when the new one does, and holds when that begins or begins while that holds.
+    in the world that was looked in, holds when that begins or begins while that holds, and ends when that does or
+    begins when that does; a new one without a stated start begins when it is said.
     ``is_of_one``: the new one has another value of the one attribute of which the earlier one has a value, and the
     earlier one says nothing else, and the new one does not say that it begins later ("from March on").
     """
@@ -290,7 +291,7 @@ def _compared(
         is_later=is_later,
         is_of_one=alike.is_of_one,
         is_repeated=(not begins_later or start <= until)
-        and seen.validity.end == until
+        and (seen.validity.end == until or since in (None, start))
         and claim_frame.folded(said) == framed[1]
         and subject.is_that_of(targets)
         and any(place.source == inside for place in snapshot.placings(node)),

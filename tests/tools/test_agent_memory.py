@@ -1174,15 +1174,30 @@ def test_a_count_that_is_no_number_of_tokens_is_refused(mem: worlddb.Memory, giv
     assert mem.context("tea", count=lambda text: len(text.split())) == mem.context("tea")
 
 
-def test_what_is_said_without_an_end_is_no_repetition_of_what_ends(mem: worlddb.Memory) -> None:
-    short = mem.add("The sale is on.", until="2127-01-01")
-    long = mem.add("The sale is on.")
-    assert long.repeated == 0 and long.id != short.id
-    assert texts(mem.as_of("2128-01-01").recall("sale")) == ["The sale is on."]
-    assert mem.add("The sale is on.").ids == long.ids
+def test_what_is_said_again_without_its_end_is_one_memory_and_keeps_the_end(mem: worlddb.Memory) -> None:
+    short = mem.add("The sale is on.", until="2127-01-01", source={"n": 1})
+    again = mem.add("The sale is on.", source={"n": 2})
+    kept = f"{short.id} holds until 2127-01-01T00:00:00Z, as was said before: correct it if it holds on"
+    assert (again.id, again.repeated, again.notes) == (short.id, 1, (kept,))
+    assert not mem.as_of("2128-01-01").recall("sale") and len(mem.recall("sale")) == 1
     told = remember(mem.db, "The shop is open.", until="2127-01-01")
-    assert not remember(mem.db, "The shop is open.")["restated"] and told["id"]
-    assert remember(mem.db, "The shop is open.")["restated"]
+    assert remember(mem.db, "The shop is open.")["id"] == told["id"]
+
+
+def test_another_end_corrects_the_end_of_what_is_said_again_and_is_told(mem: worlddb.Memory) -> None:
+    sale = mem.add("The sale is on.")
+    spans = [("2127-01-01", "had no end"), ("2128-01-01", "2127-01-01"), ("2127-06-01", "2128-01-01"),
+             ("2129-01-01", "2127-06-01")]  # fmt: skip
+    for end, was in spans:
+        said = mem.add("The sale is on.", until=end)
+        assert (said.id, said.repeated) == (sale.id, 1)
+        (note,) = [note for note in said.notes if f"holds until {end}" in note]
+        assert was in note and mem.add("The sale is on.", until=end).notes == ()
+        year, month, _ = end.split("-")
+        day_before = f"{int(year) - 1}-12-31" if month == "01" else f"{year}-05-31"
+        assert texts(mem.as_of(day_before).recall("sale")) == ["The sale is on."]
+        assert not mem.as_of(end).recall("sale") and texts(mem.recall("sale")) == ["The sale is on."]
+    assert mem.add("The sale is on.", since="2127-03-01", until="2127-04-01").id != sale.id  # Another window.
 
 
 @pytest.mark.parametrize(

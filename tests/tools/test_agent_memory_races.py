@@ -1,5 +1,6 @@
 """Several processes say, correct, hide, move and end a few statements: what is acknowledged held at its commit."""
 
+import functools
 import multiprocessing
 import random
 import time
@@ -91,7 +92,7 @@ def at_once(folder: Path, number: int, ref: str, barrier: Any, told: Any) -> Non
     with worlddb.open(folder, author=f"agent {number}", embedder=None) as db:
         mem = worlddb.memory(db, user="ana", agent=f"agent {number}")
         writes = [lambda: mem.add("Ana likes tea.", about="Ana")]
-        writes += [lambda turn=turn: mem.correct(ref, f"Ana lives in {turn}{number}.") for turn in "ABC"]
+        writes += [functools.partial(mem.correct, ref, f"Ana lives in {turn}{number}.") for turn in "ABC"]
         writes += [lambda: mem.forget(ref) if number else mem.correct(ref, "Ana lives in Z.")]
         done: list[Any] = []
         for write in writes:

@@ -98,11 +98,13 @@ def test_what_is_said_again_word_for_word_is_one_statement_with_another_source(d
         {"world": world},
         {"about": "Bob", "world": world},
         {"about": "Ana"},
-        {**given, "until": "2999-01-01"},
+        {**given, "since": "2998-01-01", "until": "2999-01-01"},
     )
     for other in others:
         made = remember(db, "Ana lives in Lisbon.", **other)
         assert made["id"] != first["id"] and not made["restated"]
+    ended = remember(db, "Ana lives in Lisbon.", until="2999-01-01", **given)
+    assert ended["restated"] and "holds until 2999-01-01T00:00:00Z now, and had no end" in ended["notes"][0]
     forget(db, first["id"])
     assert remember(db, "Ana lives in Lisbon.", **given)["id"] != first["id"]
 

@@ -59,8 +59,8 @@ class House:
             told = self.run.json("remember", text, "--user", "ana", "--about", "Ana", *times)
             return Told(told["ref"], bool(told["repeated"]), told["notes"])
         if door == "mcp":
-            assert until is None
-            told = call(self._session, "memory_write", text=text, user_id="ana", about=["Ana"], valid_from=since)
+            given = {"valid_from": since} | ({} if until is None else {"valid_to": until})
+            told = call(self._session, "memory_write", text=text, user_id="ana", about=["Ana"], **given)
             notes = [note for note in told["notes"] if "says so already" not in note]
             return Told(told["id"], len(notes) < len(told["notes"]), notes)
         span = {"valid_from": since} | ({} if until is None else {"valid_to": until})
@@ -111,13 +111,18 @@ def test_a_plan_is_told_to_be_one_and_is_recognised_when_it_is_said_again(house:
     assert not house.say(door, plan, "2126-09-01").again, "which is another time than was planned"
 
 
-@pytest.mark.parametrize("door", [each for each in DOORS if each != "mcp"])
-def test_what_ends_is_said_again_if_it_ends_then(house: House, door: str) -> None:
+@pytest.mark.parametrize("door", DOORS)
+def test_what_ends_is_said_again_with_its_end_without_one_and_with_another(house: House, door: str) -> None:
     stay = f"Ana stays in Faro ({door})."
     first = house.say(door, stay, "2126-06-01", "2126-06-15")
     assert house.say(door, stay, "2126-06-01", "2126-06-15")[:2] == (first.id, True)
-    for span in (("2126-06-01", None), ("2126-06-01", "2126-06-20")):
-        assert not house.say(door, stay, *span).again
+    plain = house.say(door, stay, "2126-06-01", None)
+    assert plain[:2] == (first.id, True) and any("until 2126-06-15T00:00:00Z, as was said" in n for n in plain.notes)
+    for end, was in (("2126-06-20", "2126-06-15"), ("2126-06-10", "2126-06-20")):
+        moved = house.say(door, stay, "2126-06-01", end)
+        assert moved[:2] == (first.id, True)
+        assert any(f"until {end}T00:00:00Z now, and was to hold until {was}" in note for note in moved.notes)
+    assert not house.say(door, stay, "2126-06-03", "2126-06-08").again, "which is another window"
 
 
 def test_marks_of_a_plan_that_is_said_again_are_told(house: House) -> None:

@@ -42,6 +42,7 @@ from worlddb.memory_scopes import (
     is_past,
     looked,
     notes_inside,
+    other_end,
     place_taker,
     said_in_window,
     say_again,
@@ -227,7 +228,7 @@ def _remembered(
     near = [(each, each.edge_type(on_near, len(names))) for each in found if each.ref not in told]
     again = [each.ref for each, _ in near if each.is_repeated and _is_called(then, each.ref, type, name)]
     if again and told == {None}:
-        return _said_again(db, look, then, again[0], near, begins, source, why, expires_at)
+        return _said_again(db, look, then, again[0], near, (begins, until), source, why, expires_at)
     if on_near == ON_NEAR[-1]:
         before = held_when_begun(db, db.view(world=world), begins, [each for each, _ in near], found_in)
         near += [(each, each.edge_type(on_near, len(names))) for each in before if each.ref not in told]
@@ -299,7 +300,7 @@ def _said_again(
     view: View,
     said: str,
     near: list[tuple[Near, str]],
-    since: int | None,
+    window: tuple[int | None, str | None],
     source: dict[str, Any] | None,
     why: str,
     expires_at: str | None,
@@ -311,13 +312,14 @@ def _said_again(
     )
     asked = ((edge_type, other.ref, f"by on_near: {other.reason}") for other, edge_type in others if edge_type)
     links = {ref: (edge_type, reason) for edge_type, ref, reason in to_link(view, said, asked)}
+    (since, until), end = window, None if found is None else other_end(look, found, *window)
     with db.batch(seen=look) as tx:
         if found is not None:
             earlier = begun_earlier(look, found, since)
-            say_again(tx, found, source or {}, why, expires_at=expires_at, earlier=earlier)
+            say_again(tx, found, source or {}, why, expires_at=expires_at, earlier=earlier, end=end)
         for ref, (edge_type, reason) in links.items():
             tx.link(said, edge_type, ref, valid_from=since, why=reason)
-    notes = [] if found is None else told_again(db, tx.receipt, found, since, expires_at)
+    notes = [] if found is None else told_again(db, tx.receipt, found, since, expires_at, until=until, end=end)
     told = [answer_notes.told_near(other, links.get(other.ref, ("", ""))[0]) for other, _ in others]
     return {
         "id": said,

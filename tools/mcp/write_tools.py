@@ -257,18 +257,21 @@ def _restated(
     )
     again: _Again | None
     try:
-        again = _Again(ref, _said_again(session, view, view, given, call, session.get(view, ref), links), links)
+        said = session.get(view, ref)
+        end = _other_end(session, view, said, given)
+        again = _Again(ref, _said_again(session, view, view, given, call, said, links), links, end)
     except IdempotencyConflict as error:
         again = _again_under_key(session, view, given, call, error.details["seq"])
     return None if again is None else _told_again(session, view, given, again, near)
 
 
 class _Again(NamedTuple):
-    """A memory that was said again, the receipt of that, and what it was linked to."""
+    """A memory that was said again, the receipt of that, what it was linked to, and its other end."""
 
     ref: str
     receipt: Receipt
     links: list[Link]
+    end: memory_scopes.End | None = None
 
 
 def _again_under_key(session: Session, view: View, given: tool_arguments.Write, call: Call, seq: int) -> _Again | None:
@@ -295,7 +298,7 @@ def _told_again(
     session: Session, view: View, given: tool_arguments.Write, again: _Again, near: list[Near]
 ) -> tool_results.Saved:
     """Say that a memory has one more source."""
-    ref, receipt, links = again
+    ref, receipt, links, end = again
     receipt.raise_if_refused()
     done = _done(session, receipt, ref)
     changed = memory_scopes.changed_by_saying(session.db, receipt, ref)
@@ -307,6 +310,7 @@ def _told_again(
     with suppress(UnknownReference):
         said = session.get(view, ref)
         marked: dict[str, Any] = {"expires_at": given.expires_at, "pinned": given.pinned}
+        marked |= {"until": given.valid_to, "end": end}
         done.notes.extend(memory_scopes.told_again(session.db, receipt, said, begins, **marked))
     others = [each for each in near if each.ref != ref]
     return tool_results.Saved(**msgspec.structs.asdict(done), near=_told(others, {}, links))
@@ -326,11 +330,18 @@ def _said_again(
     with session.db.batch(idempotency_key=session.idempotency_key(given.idempotency_key), seen=view) as tx:
         since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
         earlier = memory_scopes.begun_earlier(session.db.view(seq=then.seq, valid=then.valid), said, since)
-        say_again(tx, said, call.source, given.why, **marks, earlier=earlier)
+        end = _other_end(session, then, said, given)
+        say_again(tx, said, call.source, given.why, **marks, earlier=earlier, end=end)
         for edge_type, other, why in links:
             tx.link(said.ref, edge_type, other, valid_from=given.valid_from, why=why)
     receipt: Receipt = tx.receipt
     return receipt
+
+
+def _other_end(session: Session, then: View, said: World, given: tool_arguments.Write) -> memory_scopes.End | None:
+    since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
+    whole = session.db.view(seq=then.seq, valid=then.valid)
+    return memory_scopes.other_end(whole, said, since, given.valid_to)
 
 
 def _marks(given: tool_arguments.Write) -> dict[str, Any]:

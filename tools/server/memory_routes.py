@@ -25,12 +25,14 @@ from worlddb import (
 from worlddb.client import wire_records as wire
 from worlddb.memory_scopes import (
     TAKEN,
+    End,
     Link,
     begun_earlier,
     held_when_begun,
     is_past,
     looked,
     looked_at,
+    other_end,
     place_taker,
     said_in_window,
     say_again,
@@ -125,9 +127,11 @@ def _remembered(desk: Desk, body: types.NewMemory, name: str, key: str | None) -
     if said is not None:
         with suppress(IdempotencyConflict):  # The call that wrote it, sent again under its key.
             others = [each for each in near if each.ref != said.ref]
-            receipt = _say_again(seen, then, said, given, others, key)
+            end = other_end(look, said, given.since, body.valid_to)
+            receipt = _say_again(seen, then, said, given, others, key, end)
             told = desk.receipt(receipt) | {"refs": [said.ref]}
-            notes = told_again(desk.db, receipt, said, given.since, body.expires_at, pinned=body.pinned)
+            how: dict[str, Any] = {"pinned": body.pinned, "until": body.valid_to, "end": end}
+            notes = told_again(desk.db, receipt, said, given.since, body.expires_at, **how)
             return Reply({"receipt": told, "near": desk.shown(others), "restated": True, "notes": notes})
     beside = [each for each in near if each.ref not in given.named]
     if body.on_near == ON_NEAR[-1]:
@@ -149,13 +153,13 @@ def _said(view: View, near: Near, body: types.NewMemory) -> World | None:
 
 
 def _say_again(
-    look: View | None, then: View, said: World, given: _Memory, others: list[Near], key: str | None
+    look: View | None, then: View, said: World, given: _Memory, others: list[Near], key: str | None, end: End | None
 ) -> Receipt:
     body = given.body
     with given.desk.db.batch(idempotency_key=key, seen=look) as tx:
         marks: dict[str, Any] = {"expires_at": body.expires_at, "ttl": body.ttl, "labels": body.labels}
         marks["earlier"] = begun_earlier(looked_at(given.desk.db, key), said, given.since)
-        say_again(tx, said, body.source, body.why, **marks, pinned=body.pinned, properties=body.properties)
+        say_again(tx, said, body.source, body.why, **marks, pinned=body.pinned, properties=body.properties, end=end)
         for kind, ref, why in to_link(then, said.ref, given.links(others)):
             tx.link(said.ref, kind, ref, valid_from=body.valid_from, why=why)
     tx.receipt.raise_if_refused()

@@ -301,5 +301,5 @@ def test_a_statement_that_is_sent_again_under_its_key_is_one(run: Here) -> None:
     again = run.json(*said)
     assert (again["ref"], again["seq"], again["repeated"]) == (first["ref"], first["seq"], 0)
     assert run.json("head") == head
-    said = run("remember", "Ana runs.", "--user", "ana", "--idempotency-key", "k")
-    assert said.code and "idempotency_conflict" in said.err
+    other = run("remember", "Ana runs.", "--user", "ana", "--idempotency-key", "k")
+    assert other.code and "idempotency_conflict" in other.err
