@@ -28,6 +28,7 @@ from worlddb.projections.tables.storage.schema import (
 from worlddb.query.records import records
 from worlddb.query.snapshot import provenance, valid_period, visible
 from worlddb.query.snapshot.edge_rules import Spec, holds
+from worlddb.query.snapshot.snapshot import Ended
 
 
 def conflicts_of(
@@ -555,56 +556,57 @@ def staged_until(
             yield staged.proposal, found
 
 
-class _EndedAround(dict[int, int | None]):
-    """The nearest world around a node that has ended, kept for one read."""
-
-
 def in_ended(snapshot: visible.VisibleSnapshot, node: int) -> str:
     """The nearest world around one that has ended, if all that contain it have or lie in such; else empty."""
     if snapshot.is_in_standing(node):
         return ""
-    kept = snapshot.kept.get(_EndedAround)
-    if kept is None:
-        kept = snapshot.kept[_EndedAround] = _EndedAround()
-    found = _ended_around(snapshot, node, kept)
+    found = _ended_around(snapshot, node, snapshot.ended)
     return "" if found is None else snapshot.tables.node(found).lineage.hex()
 
 
-def _ended_around(snapshot: visible.VisibleSnapshot, start: int, kept: dict[int, int | None]) -> int | None:
+def _ended_around(snapshot: visible.VisibleSnapshot, start: int, ended: Ended) -> int | None:
     """The nearest ended world around a node; what was found out on the way is kept. Depth costs no stack."""
-    if start in kept:
-        return kept[start]
+    known = ended.around
+    if start in known:
+        return known[start]
+    # Others read what is known at the same time: what is not sure yet is not among it.
+    here: dict[int, int | None] = {}
     found: dict[int, int | None] = {start: None}
     path = [(start, iter(snapshot.placings(start)))]
     while path:
         node, places = path[-1]
         place = next(places, None)
-        if place is not None and not _is_over(snapshot, place.source):
+        if place is not None and not _is_over(snapshot, place.source, ended.over):
             around = place.source
-            if around not in kept:
+            if around not in known and around not in here:
                 # Containment has no circles; what leads to nothing that ended leaves all below it there.
-                kept[around], found[around] = None, None
+                here[around], found[around] = None, None
                 path.append((around, iter(snapshot.placings(around))))
                 continue
-            ended = kept[around]
+            nearest = known[around] if around in known else here[around]
         elif place is not None:
-            ended = place.source
+            nearest = place.source
         else:
             path.pop()
-            ended = kept[node] = found[node]
+            nearest = here[node] = found[node]
             node = path[-1][0] if path else node
-        if ended is None:
-            kept.update(dict.fromkeys((each for each, _ in path), None))
-            return None
+        if nearest is None:
+            here.update(dict.fromkeys((each for each, _ in path), None))
+            break
         if found[node] is None:
-            found[node] = ended
-    return found[start]
+            found[node] = nearest
+    known.update(here)
+    return here[start]
 
 
-def _is_over(snapshot: visible.VisibleSnapshot, node: int) -> bool:
+def _is_over(snapshot: visible.VisibleSnapshot, node: int, known: dict[int, bool]) -> bool:
     """True if a world held before the moment, and holds no more."""
     tables, moment = snapshot.tables, snapshot.place.moment
-    if node == ROOT_NODE or asof.version_at(tables, node, moment) is not None:
+    if node == ROOT_NODE:
         return False
-    known = (seen.validity for seen in asof.versions_as_of(tables, node, moment.seq))
-    return any(validity.start <= moment.valid and not validity.is_empty for validity in known)
+    if node not in known:
+        known[node] = asof.version_at(tables, node, moment) is None and any(
+            validity.start <= moment.valid and not validity.is_empty
+            for _, _, validity in asof.versions_as_of(tables, node, moment.seq)
+        )
+    return known[node]

@@ -331,6 +331,23 @@ def members_below(
     return Inhabitants(tables, world, moment).listed(limit)
 
 
+class Ended(NamedTuple):
+    """What was found out of worlds at one moment.
+
+    ``around``: the nearest world around each that has ended, if all that contain it have or lie in such; ``over``:
+    whether each held before, and holds no more.
+    """
+
+    around: dict[int, int | None]
+    over: dict[int, bool]
+
+    def is_in_ended(self, world: int) -> bool:
+        """True if it is known that a world has ended, or lies in nothing but what has."""
+        return self.over.get(world, False) or self.around.get(world) is not None
+
+
+MAX_MOMENTS: Final = 4
+"""Of how many moments it is kept what had ended."""
 MAX_WORLDS: Final = 16
 """How many interiors are kept: those of the worlds that were asked about last."""
 MAX_LISTED_INSIDE: Final = 16
@@ -378,6 +395,17 @@ class InteriorCache:
         self.looked_through: dict[int, int] = {}
         """Of how many hits recalls found out whether they lie in a world, since it was listed, or tried to be."""
         self._inside: OrderedDict[tuple[int, int, asof.Moment], array[int]] = OrderedDict()
+        self._ended: dict[asof.Moment, Ended] = {}
+
+    def ended(self, moment: asof.Moment) -> Ended:
+        """What is known of worlds that had ended by a moment; who finds out more adds it, once it is sure."""
+        found = self._ended.get(moment)
+        if found is None or len(found.around) + len(found.over) > MAX_STANDING:
+            with self._guard:
+                if len(self._ended) >= MAX_MOMENTS:
+                    self._ended.clear()
+                found = self._ended[moment] = Ended({}, {})
+        return found
 
     def keep_standing(self, world: int, seq: int, stretch: Stretch) -> None:
         """Keep of a world that it is valid, as all around it are."""

@@ -26,6 +26,7 @@ from worlddb.query.snapshot.erasure_notes import erasure_of
 from worlddb.query.snapshot.snapshot import (
     ALL_TIMES,
     NO_DETAILS,
+    Ended,
     Inhabitants,
     InteriorCache,
     Plain,
@@ -294,9 +295,11 @@ class VisibleSnapshot:
         """The times around the moment for which a world stands so."""
         if self._interiors is None:
             return None
-        seq = self.place.moment.seq
+        seq, ended = self.place.moment.seq, self.ended
         path: list[tuple[int, Stretch]] = []
         while (known := self._stood(world)) is None:
+            if ended.is_in_ended(world):
+                return None
             found = standing_in(self._snapshot.tables, world, self.place.moment)
             if found is None:
                 return None
@@ -308,6 +311,14 @@ class VisibleSnapshot:
             self._interiors.keep_standing(each, seq, beyond)
         return beyond
 
+    @property
+    def ended(self) -> Ended:
+        """What is known of worlds that had ended by the moment: from other reads of it too, where all is seen."""
+        if self._interiors is not None:
+            return self._interiors.ended(self.place.moment)
+        found: Ended = self.kept.setdefault(Ended, Ended({}, {}))
+        return found
+
     def is_in_standing(self, node: int) -> bool:
         """True if the first world that contains a node is known to stand: quick to say, and true of nearly all."""
         if node in self._placings:
@@ -317,16 +328,21 @@ class VisibleSnapshot:
             return False
         if self._is_plain(node):
             return True
-        moment = self.place.moment
+        moment, tables = self.place.moment, self._snapshot.tables
         alone = self._alone(node)
-        for place, row in self._snapshot.tables.placed(node, None if alone is None else alone.placed):
-            if asof.edge_seen(self._snapshot.tables, place, row, moment):
+        placed = iter(tables.placed(node, None if alone is None else alone.placed))
+        for place, row in placed:
+            if asof.edge_seen(tables, place, row, moment):
                 beyond = self._standing(place.source)
-                if beyond is not None:
-                    stretch = beyond.within(stretch_of(row, moment))
-                    kept = Plain(moment.seq, stretch, self._ever_derived(node), alone is not None)
-                    self._interiors.keep_plain(node, kept)
-                return beyond is not None
+                if beyond is None:
+                    # Who asks goes on with what contains it.
+                    others = [other for other, edge in placed if asof.edge_seen(tables, other, edge, moment)]
+                    self._placings[node] = [place, *others]
+                    return False
+                stretch = beyond.within(stretch_of(row, moment))
+                kept = Plain(moment.seq, stretch, self._ever_derived(node), alone is not None)
+                self._interiors.keep_plain(node, kept)
+                return True
         return False
 
     def _is_plain(self, node: int) -> bool:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import worlddb
 from tests.support.examples import examples
 from worlddb import Database, View
+from worlddb.query.reads import build
 from worlddb.query.recall import candidates
 from worlddb.query.snapshot import snapshot as containment
 from worlddb.query.snapshot.snapshot import Inhabitants, Stretch, members_below
@@ -195,6 +196,23 @@ def test_what_is_kept_of_a_world_with_edges_says_when_it_ended_around_it(tmp_pat
         assert told(db.view(valid=TIMES[1])) == ("", (basis,))
         assert told(db.view(valid="2031-01-01")) == (box, (basis,))
         assert told(db.view(valid=TIMES[1])) == ("", (basis,))
+
+
+def test_what_had_ended_around_one_world_is_known_of_those_beside_it_and_of_that_moment_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with worlddb.open(tmp_path / "store", author="ada", embedder=None) as db:
+        shelf = db.create("Shelf", "shelf", valid_from=TIMES[0]).ref
+        box = db.create("Box", "box", world=shelf, valid_from=TIMES[0]).ref
+        facts = [db.create("Fact", f"fact {at}", world=box, valid_from=TIMES[0]).ref for at in range(3)]
+        held = db.view(valid=TIMES[1])
+        db.retire(shelf, at=TIMES[2])
+        ended, asked = db.view(valid="2031-01-01"), []
+        is_over = build._is_over
+        monkeypatch.setattr(build, "_is_over", lambda *given: asked.append(given[1]) or is_over(*given))
+        for view, around in ((held, ""), (ended, shelf), (held, ""), (db.view(valid=TIMES[1]), "")):
+            assert [view.in_ended(fact) for fact in facts] == [around] * 3
+        assert len(asked) == len(facts) + 1
 
 
 def paged(db: Database, moment: View, top: str, world: str, size: int = 2) -> list[str]:
