@@ -17,6 +17,7 @@ from worlddb.query.reads import build
 from worlddb.query.recall import candidates
 from worlddb.query.snapshot import snapshot as containment
 from worlddb.query.snapshot.snapshot import Inhabitants, Stretch, members_below
+from worlddb.query.snapshot.visible import VisibleSnapshot
 
 TIMES = ("2020-01-01", "2024-06-01", "2030-01-01")
 """Of views, and of what begins and ends between them."""
@@ -207,9 +208,14 @@ def test_what_had_ended_around_one_world_is_known_of_those_beside_it_and_of_that
         facts = [db.create("Fact", f"fact {at}", world=box, valid_from=TIMES[0]).ref for at in range(3)]
         held = db.view(valid=TIMES[1])
         db.retire(shelf, at=TIMES[2])
-        ended, asked = db.view(valid="2031-01-01"), []
+        ended, asked = db.view(valid="2031-01-01"), list[int]()
         is_over = build._is_over
-        monkeypatch.setattr(build, "_is_over", lambda *given: asked.append(given[1]) or is_over(*given))
+
+        def counted(snapshot: VisibleSnapshot, node: int, known: dict[int, bool]) -> bool:
+            asked.append(node)
+            return is_over(snapshot, node, known)
+
+        monkeypatch.setattr(build, "_is_over", counted)
         for view, around in ((held, ""), (ended, shelf), (held, ""), (db.view(valid=TIMES[1]), "")):
             assert [view.in_ended(fact) for fact in facts] == [around] * 3
         assert len(asked) == len(facts) + 1
