@@ -10,7 +10,7 @@ Pure: the same text gives the same frame (laws 11 and 12).
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -191,9 +191,30 @@ _UNITS: Final = (
     " eighteen nineteen"
 )
 _TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety"
-_NUMBER_WORDS: Final = {word: value for value, word in enumerate(_UNITS.split())} | {
-    word: 10 * value for value, word in enumerate(_TENS.split(), 2)
+_NUMBER_WORDS: Final = {
+    **{word: value for value, word in enumerate(_UNITS.split())},
+    **{word: 10 * value for value, word in enumerate(_TENS.split(), 2)},
+    **{
+        f"{tens}-{ones}": 10 * at + value
+        for at, tens in enumerate(_TENS.split(), 2)
+        for value, ones in enumerate(_UNITS.split()[1:10], 1)
+    },
 }
+_MEASURES: Final[dict[str, Mapping[str, float]]] = {
+    "minutes": {"min": 1, "mins": 1, "minute": 1, "minutes": 1, "hour": 60, "hours": 60, "hrs": 60},
+    "days": {"week": 7, "weeks": 7, "fortnight": 14, "fortnights": 14},
+    "g": {"gram": 1, "grams": 1, "gramme": 1, "grammes": 1}
+    | dict.fromkeys(("kg", "kilo", "kilos", "kilogram", "kilograms"), 1_000),
+    "cm": {"mm": 0.1, "centimetre": 1, "centimetres": 1, "centimeter": 1, "centimeters": 1}
+    | dict.fromkeys(("m", "metre", "metres", "meter", "meters"), 100)
+    | dict.fromkeys(("km", "kilometre", "kilometres", "kilometer", "kilometers"), 100_000),
+    "ml": {"dl": 100, "cl": 10} | dict.fromkeys(("l", "litre", "litres", "liter", "liters"), 1_000),
+}
+"""By the unit that quantities are compared in, how much of it the others are."""
+_OF_UNIT: Final = {unit: (base, much) for base, units in _MEASURES.items() for unit, much in units.items()}
+OFTEN: Final = "per-year"
+"""The unit of how often something is so."""
+_A_YEAR: Final = {"day": 365, "week": 52, "month": 12, "year": 1}
 _TIMES: Final = _words(
     "monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays"
     " sundays am pm o'clock january february march april may june july august september october november december"
@@ -479,7 +500,7 @@ def attributes_of(stemmed: Iterable[str]) -> frozenset[str]:
 
 KIND_OF: Final = {attribute: kind for kind, kinds in _ATTRIBUTES.items() for attribute in kinds}
 """Whether an attribute has one value at a time, one for good, or many."""
-_LIGHT_WORDS: Final = frozenset(_LIGHT.split())
+_LIGHT_WORDS: Final = frozenset((*_LIGHT.split(), OFTEN))
 
 
 @cache
@@ -491,6 +512,74 @@ def single_verbs() -> frozenset[str]:
 def folded(text: str) -> str:
     """A text as it is compared for being repeated: NFC, blanks folded."""
     return " ".join((text if text.isascii() else unicodedata.normalize("NFC", text)).split())
+
+
+_COUNT: Final = rf"(?:\d+(?:\.\d+)?|{'|'.join(sorted(_NUMBER_WORDS, key=len, reverse=True))})"
+_MEASURED: Final = rf"(?P<unit>{'|'.join(sorted(_OF_UNIT, key=len, reverse=True))})\b"
+_CLOCK_WORDS: Final = late(rf"\b(?P<part>half|quarter) (?P<side>past|to) (?P<hour>{_COUNT})\b")
+_HALF_DAY: Final = late(r"(?<=\b(?:at|by) )(?P<hour>1[0-2]|[1-9])(?P<minute>\.\d\d)? ?(?P<half>am|pm)\b")
+_DOZENS: Final = late(rf"\b(?:(?P<half>half a)|an?|(?P<count>{_COUNT})) dozen\b")
+_OFTEN: Final = late(
+    rf"\b(?:(?P<word>once|twice)|(?P<count>{_COUNT}) times) (?:an?|per|each|every) (?P<unit>{'|'.join(_A_YEAR)})\b"
+)
+_AMOUNT: Final = late(
+    r"\b(?:(?P<parts>(?:an?|three) quarters? of an|half an?)|(?P<one>an?)"
+    rf"|(?P<count>{_COUNT})(?P<half> and a half)?)[ -]{_MEASURED}(?P<more> and a half\b)?"
+)
+_QUANTIFYING: Final = late(rf"\d ?[ap]m\b|\bdozen|\btimes?\b|\bonce\b|\btwice\b|\bhalf\b|\bquarter|\b{_MEASURED}")
+_PARTS_OF_ONE: Final = {"h": 0.5, "a": 0.25, "t": 0.75}
+
+
+def _number(word: str) -> float:
+    return float(_NUMBER_WORDS[word]) if word in _NUMBER_WORDS else float(word)
+
+
+def _shown(value: float) -> str:
+    return str(int(value)) if value == int(value) else str(round(value, 4))
+
+
+def _clock(match: re.Match[str]) -> str:
+    """Half past seven: 7.30; a quarter to eight: 7.45."""
+    hour = int(_number(match["hour"])) - (match["side"] == "to")
+    minute = 30 if match["part"] == "half" else 15 if match["side"] == "past" else 45
+    return f"{hour or 12}.{minute}"
+
+
+def _dozens(match: re.Match[str]) -> str:
+    return "6" if match["half"] else _shown(12 * _number(match["count"] or "1"))
+
+
+def _often(match: re.Match[str]) -> str:
+    times = {"once": 1.0, "twice": 2.0}.get(match["word"] or "") or _number(match["count"])
+    return f"{_shown(times * _A_YEAR[match['unit']])} {OFTEN}"
+
+
+def _amount(match: re.Match[str]) -> str:
+    """An amount in the unit in which such are compared; "80 km an hour" tells of no hour."""
+    base, much = _OF_UNIT[match["unit"]]
+    before = match.string[max(0, match.start() - _LEADING) : match.start()].split()[-2:] if match["one"] else ()
+    if any(word[0].isdecimal() or word in _NUMBER_WORDS for word in before):
+        return match[0]
+    value = _PARTS_OF_ONE[match["parts"][0]] if match["parts"] else _number(match["count"]) if match["count"] else 1.0
+    value += 0.5 * bool(match["half"] or match["more"])
+    return f"{_shown(value * much)} {base}"
+
+
+def _quantified(plain: str) -> str:
+    """A text with amounts and how often in one unit each: half an hour is 30 minutes, once a week 52 times a year."""
+    if _QUANTIFYING.search(plain) is None:
+        return plain
+    plain = _DOZENS.sub(_dozens, _CLOCK_WORDS.sub(_clock, _HALF_DAY.sub(_of_the_day, plain)))
+    return _AMOUNT.sub(_amount, _OFTEN.sub(_often, plain).replace("twice", "2 times"))
+
+
+def _of_the_day(match: re.Match[str]) -> str:
+    """A time of the day by 24 hours: 7 pm is 19.00."""
+    hour, minute = int(match["hour"]) % _NOON, match["minute"] or ".00"
+    return f"{hour + _NOON * (match['half'] == 'pm')}{minute}"
+
+
+_NOON: Final = 12
 
 
 def _plain(text: str) -> str:
@@ -535,6 +624,24 @@ def names_another(earlier: str, later: str) -> bool:
     return bool(one) and bool(other) and not names_agree(one, other)
 
 
+def of_one_family(one: str, other: str) -> bool:
+    """True if two statements begin with names of which each has a word of its own beside a common one: Ana Berger."""
+    first, second = leading_subject(one), leading_subject(other)
+    both, attributes = first & second, _attribute_words()
+    return (
+        bool(both)
+        and all(any(word.isalpha() and word not in attributes for word in names - both) for names in (first, second))
+        and not (both | first | second) & _DETERMINERS
+        and all(_is_called(text) for text in (one, other))
+    )
+
+
+def _is_called(text: str) -> bool:
+    """True if a statement begins with two words or more of a name."""
+    begin = _TITLED.findall(folded(text[:_LEADING]))[:2]
+    return len(begin) == 2 and all(word[0].isupper() for word in begin) and begin[0].casefold() not in _DETERMINERS
+
+
 @lru_cache(maxsize=_KEPT)
 def leading_subject(text: str) -> frozenset[str]:
     """The words of the name or noun phrase with which a statement begins; empty if it begins otherwise."""
@@ -576,7 +683,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         return None
     subject = subject or leading_subject(text)
     plain = folded(text)
-    unfolded = _plain(plain)
+    unfolded = _quantified(_plain(plain))
     tokens = _TOKEN.findall(unfolded)
     if not tokens or not subject:
         return None
@@ -599,7 +706,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     ]  # fmt: skip
     goes_on = _goes_on(tokens)
     thing, end = _thing(tokens, frozenset(word.casefold() for word in _TITLED.findall(plain) if word[0].isupper()))
-    hours = _hours(tokens)
+    hours = _hours(_numbers_joined(tokens))
     sort = _sort(_numbers_joined(tokens[end:]), has_hours=bool(hours)) if end else ""
     change = next((_SAME_WORD.get(word, word) for word in tokens if word in _CHANGE and word not in goes_on), "")
     return Frame(
@@ -642,11 +749,13 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
 def _plainly(text: str, tokens: list[str], naming: Set[str]) -> str:
     """The clauses of a statement without those that only plan or deny, if one plainly tells a number or what is so now.
 
+    Where somebody lives or works is so now.
+
     "I plan to bake on Sunday - I have 12 tins now" is no plan of tins, and who is not fond of small talk, but works at
     a bank now, does not deny that. What is possible, a condition or hearsay may
     be so of all clauses.
     """
-    is_of_value = _has_number(tokens) or not _AT_PRESENT.isdisjoint(tokens)
+    is_of_value = _has_number(tokens) or not (_AT_PRESENT | _single_words()).isdisjoint(tokens)
     clauses = [] if _ASIDE.isdisjoint(tokens) or not is_of_value else _OWN_CLAUSES.split(text)
     if len(clauses) <= 1:
         return ""
@@ -673,8 +782,14 @@ def _tells_value(tokens: list[str], own: Set[str]) -> bool:
     )
     if is_of_another or any(word in _STATES_BEFORE or is_past(word) for word in tokens):
         return False
-    is_of_value = _has_number(tokens) or not _AT_PRESENT.isdisjoint(tokens)
+    is_now = not _AT_PRESENT.isdisjoint(tokens) or not _single_words().isdisjoint(tokens[1:2])
+    is_of_value = _has_number(tokens) or is_now
     return is_of_value and not _mood(tokens, own) and (_POINTING | _BEFORE).isdisjoint(tokens)
+
+
+@cache
+def _single_words() -> frozenset[str]:
+    return frozenset(_SINGLE_VERBS.split()) | frozenset(f"{verb}s" for verb in _SINGLE_VERBS.split())
 
 
 def _has_number(tokens: list[str]) -> bool:
@@ -761,6 +876,7 @@ def _hours(tokens: list[str]) -> frozenset[str]:
 
 
 _HOURS_OF_A_DAY: Final = 25
+_HOUR: Final = re.compile(r"\d{1,2}\.\d\d")
 
 
 def _measured(tokens: list[str]) -> Iterator[tuple[str, str]]:
@@ -1036,8 +1152,14 @@ def _done_to(rest: list[str], verb: str) -> frozenset[tuple[str, str]]:
     place = next((at for at, word in enumerate(rest[:6]) if verb and _stem(_SAME_WORD.get(word, word)) == verb), None)
     if place is None:
         return frozenset()
-    what = [word for word in rest[place + 1 : place + 4] if word not in _DETERMINERS]
-    is_thing = len(what) > 1 and what[0].isalpha() and what[1][0].isdecimal() and what[0] not in _OF_ONE_NUMBER
+    what = [word for word in rest[place + 1 : place + 5] if word not in _DETERMINERS]
+    is_thing = (
+        len(what) > 1
+        and OFTEN not in what[2:3]
+        and what[0].isalpha()
+        and what[1][0].isdecimal()
+        and what[0] not in _OF_ONE_NUMBER
+    )
     return frozenset({(_stem(what[0]), what[1])}) if is_thing else frozenset()
 
 
@@ -1105,7 +1227,7 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool) ->
             elif not _DETERMINERS & set(behind[:1]) and _NO_HOMES.isdisjoint(tokens[place + 1 : place + 6]):
                 found |= {"residence", "place"}
     if rest and rest[0] in _COPULA and len(rest) > 1 and rest[1] in _PREPOSITIONS and not _TIMES & set(rest):
-        found.add("place")
+        found.add("schedule" if any(_HOUR.fullmatch(word) for word in rest[2:3]) else "place")
     if rest and rest[0] in _COPULA and len(rest) > 1 and rest[1] in ("on", "in", "at") and _TIMES & set(rest):
         found.add("schedule")
     if "best" in tokens:
@@ -1155,7 +1277,7 @@ def _numbers(words: list[str]) -> frozenset[tuple[str, str]]:
     """Each number with the word behind it, which is most often its unit."""
     following = [*words[1:], ""][: len(words)]
     return frozenset(
-        (str(float(word)) if word.count(".") <= 1 else word, "" if unit in _BEHIND else _one_of(unit))
+        (str(float(word)) if word.count(".") <= 1 else word, "" if unit in _BEHIND | _HALVES else _one_of(unit))
         for word, unit in zip(words, following, strict=True)
         if word[0].isdecimal() and word.replace(".", "").isdecimal()
     )

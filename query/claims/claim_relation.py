@@ -101,7 +101,8 @@ def relate(earlier: Frame, later: Frame) -> Compared | None:
 def _by_number(earlier: Frame, later: Frame) -> Compared | None:
     """The relation of what is told plainly beside plans and denials: a number, or what is so now; else ``None``."""
     plain = frames.frame(later.plainly, later.subject) if later.plainly else None
-    if plain is None or not (_changed_numbers(earlier, plain) or plain.change):
+    is_of_one = plain is not None and plain.verb == earlier.verb and plain.verb in frames.single_verbs()
+    if plain is None or not (_changed_numbers(earlier, plain) or plain.change or is_of_one):
         return None
     found = relate(earlier, plain)
     return found if found is not None and found.relation in COMPETING else None
@@ -198,6 +199,9 @@ def _is_another_thing(earlier: Frame, later: Frame) -> bool:
     if one.place == other.place and not one.behind <= other.behind and not other.behind <= one.behind:
         return True
     if earlier.ranks != later.ranks:
+        return True
+    if one.noun != other.noun and one.names & other.names and {one.noun, other.noun} <= frames.OF_SEVERAL:
+        # Her brother Max is not her colleague Max.
         return True
     if one.noun != other.noun:
         is_longer = one.noun in other.which or other.noun in one.which
@@ -512,6 +516,9 @@ def _related(earlier: Frame, later: Frame) -> Compared | None:
         return Compared(_rounded(overlap), "same", "the same said in other words")
     if is_denied and earlier.times and later.times and earlier.times.isdisjoint(later.times):
         return _told(0.3 + 0.4 * overlap, later, "each told of another time", "compatible")
+    if is_denied and earlier.in_part and not later.in_part and not later.negated:
+        # Who drinks no coffee after noon drinks some at breakfast.
+        return _told(0.3 + 0.4 * overlap, later, "each told of another time", "compatible")
     if is_denied and _denies(earlier, later, overlap, common):
         said = "one says it and the other denies it"
         return _told(0.6 + 0.4 * overlap, later, said, "replacement" if later.change else "contradiction")
@@ -708,8 +715,17 @@ def _changed_units(earlier: Frame, later: Frame) -> list[str]:
     before: dict[str, set[str]] = {}
     for value, unit in earlier.numbers:
         before.setdefault(unit, set()).add(value)
-    changed = (unit for value, unit in sorted(later.numbers) if unit in before and value not in before[unit])
+    changed = (
+        unit
+        for value, unit in sorted(later.numbers)
+        if unit in before and value not in before[unit] and not _is_hour_alone(value, before[unit], later, earlier)
+    )
     return list(dict.fromkeys(changed))
+
+
+def _is_hour_alone(value: str, before: set[str], later: Frame, earlier: Frame) -> bool:
+    """True if only one of two statements gives a time of the day: at 15:00, and in room 12."""
+    return (value in later.hours) == before.isdisjoint(earlier.hours) and not later.change
 
 
 def _numbered(earlier: Frame, later: Frame, overlap: float, unit: str) -> Compared | None:
@@ -831,6 +847,11 @@ def _eating() -> frozenset[str]:
     return frames.stems(("eat", "eats"))
 
 
+def _only_how_often(one: Frame) -> bool:
+    """True if a statement says nothing of what is done but how often."""
+    return one.content <= {one.verb} and bool(one.numbers) and {unit for _, unit in one.numbers} == {frames.OFTEN}
+
+
 def _beyond(one: Frame, attribute: str) -> frozenset[str]:
     """What a statement says beyond an attribute: in what somebody is an expert."""
     return one.content - frames.stems_of(attribute) - {one.verb}
@@ -851,7 +872,7 @@ def _by_words(earlier: Frame, later: Frame, overlap: float, both: frozenset[str]
         return _told(0.6 + 0.4 * overlap, later, "the same attribute, another value", "replacement")
     verbs_agree = bool(earlier.verb) and earlier.verb == later.verb
     is_single = verbs_agree and earlier.verb in frames.single_verbs()
-    is_single = is_single and (earlier.verb not in _made() or earlier.passive)
+    is_single = is_single and (earlier.verb not in _made() or earlier.passive) and not _only_how_often(earlier)
     differ, objects_before = bool(later.content - earlier.content), bool(earlier.content - {earlier.verb})
     objects = both - {earlier.verb, later.verb}
     if earlier.past and later.past:
@@ -866,6 +887,8 @@ def _by_words(earlier: Frame, later: Frame, overlap: float, both: frozenset[str]
         return _told(0.4 + 0.4 * overlap, later, "both may have been", "compatible") if objects else None
     if later.change and (objects or overlap >= _TOUCHING):
         return _told(0.5 + 0.4 * overlap, later, "words in common, otherwise than before", "replacement")
+    if earlier.numbered and earlier.numbered == later.numbered and verbs_agree and differ and objects_before:
+        return _told(0.6 + 0.4 * overlap, later, "the same one by number, otherwise", "replacement")
     if _meets_otherwise(earlier, later):
         return _told(0.6 + 0.4 * overlap, later, "the same at another time", "replacement")
     if earlier.only and not later.only and verbs_agree and differ and objects_before:

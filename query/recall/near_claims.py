@@ -325,6 +325,8 @@ def _likeness(
     if not is_linked and not leads and alike.relation != "same":
         # It is named in the statement, which may be about somebody else.
         return None
+    if claim_frame.of_one_family(said, folded):
+        return None
     # Two of one family may be told of under its name, and what happened long before may be told now.
     is_other = claim_frame.names_another(said, folded) or claim_relation.tells_of_years_before(given, began)
     return alike._replace(is_of_one=alike.is_of_one and not is_other)

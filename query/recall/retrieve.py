@@ -254,6 +254,8 @@ def _competing(
         mine, theirs = words[node], words[other_node]
         if not shared and (one.about or other.about or mine.isdisjoint(theirs)):
             continue
+        if claim_frame.of_one_family(one.text, other.text):
+            continue
         for each in () if shared else (node, other_node):
             if each not in around:
                 around[each] = _around(snapshot, each)
