@@ -495,7 +495,7 @@ class Memory:
         self._check_present()
         both = [self._memory(each) for each in (one, other)]
         refs = [each.ref for each in both]
-        if refs[1] in both[0].conflicts:
+        if refs[1] in contradicted(self._whole_view(), self._views(), both[:1])[0].conflicts:
             notes = (f"{refs[0]} and {refs[1]} are recorded as contradicting already, so nothing was written",)
             return Added(ids=tuple(refs), seq=self.db.head().seq, notes=notes)
         done = self._done(self.db.link(refs[0], "contradicts", refs[1], why=why), refs)
@@ -769,7 +769,9 @@ class Memory:
         if said is not None and (said.type, said.name) == (type, name):
             others = [each for each in near if each.ref != said.ref]
             asked = [(each.edge_type(on_near, len(about)), each.ref, f"by on_near: {each.reason}") for each in others]
-            links = to_link(seeing[said.ref], said.ref, (link for link in asked if link[0]))
+            # What joins two of the user's worlds is seen from outside of both.
+            whole = self.db.view(seq=look.seq, valid=seeing[said.ref].valid)
+            links = to_link(whole, said.ref, (link for link in asked if link[0]))
             done = self._said_again(look, keyed, said, links, (begins, until), self._source(source), why, marks)
             return msgspec.structs.replace(done, near=tuple(others))
         near += self._held_then(views, nearby, begins, on_near, near)

@@ -824,6 +824,10 @@ def test_a_contradiction_between_two_worlds_of_a_user_is_shown_by_what_reads_bot
     assert shown[ghent] == (lisbon,) and shown[lisbon] == (ghent,)
     assert ann.context("Where does Ann live?").count("(contradicted by: Ann lives in") == 2
     assert str(ann.profile()).count("(contradicted by: Ann lives in") == 2
+    assert "recorded as contradicting already" in ann.contradict(lisbon, ghent).notes[0]
+    for times in (0, 1):
+        said = ann.add("Ann does not live in Lisbon.", about="Ann", on_near="propose")
+        assert said.repeated == times, "it was refused the second time, since the edge was seen from neither world"
     inside = [view.conflicts() for view in ann._views()]
     assert inside == [[], []], "a world shows nothing from outside"
 
