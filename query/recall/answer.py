@@ -26,7 +26,7 @@ from worlddb.query.snapshot.snapshot import Scope
 
 MAX_OTHERS: Final = 20
 """How many other versions of a world a hit shows."""
-_REASON_FROM: Final = {VECTOR: 0.1, scoring.EXCHANGE: 1e-6, "when": 0.1 * scoring.WHEN_WEIGHT, "talk": 0.1}
+_REASON_FROM: Final = {VECTOR: 0.1, scoring.EXCHANGE: 1e-6, "when": 0.1 * scoring.WHEN_WEIGHT, scoring.TALK: 0.1}
 """What these have to add to a score to be named as a reason: the cosines of unrelated texts scatter by 0.1, and every
 text is a little near every time."""
 
@@ -266,7 +266,7 @@ _REASONS: Final = {
     ENTITY: "by or about whom the question is about",
     "when": "near the time that it names",
     "before": "after a turn that fits",
-    "talk": "in a talk that fits",
+    scoring.TALK: "in a talk that fits",
     "governs": "the standing instruction that comes nearest",
     scoring.KEPT: "among those that say how to answer it, for which a place is kept",
     scoring.EXCHANGE: "in an exchange that fits",

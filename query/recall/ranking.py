@@ -684,7 +684,8 @@ def _rescored(
     said: list[candidates.Passed] = []
     for hit in first:
         body = snapshot.body(hit.passed.seen.row)
-        more = {} if body is None else scoring.by_form(body.content, question.answer_form)
+        in_talk = scoring.TALK in hit.parts
+        more = {} if body is None else scoring.by_form(body.content, question.answer_form, in_talk=in_talk)
         if least is None or round(hit.score + sum(more.values()), 6) >= least:
             told.append((hit, more))
             said += [] if body is None else [hit.passed]

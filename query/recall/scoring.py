@@ -30,6 +30,8 @@ WORDS_BESIDE: Final[Mapping[str, float]] = {"multilingual-e5-small/q4+use-multil
 That weight is for the default model: its cosines of a question with texts that do not answer it scatter by 0.07. Those
 of this one scatter by 0.05 (``bench.languages``), so that as much of a difference tells more."""
 
+TALK: Final = "talk"
+"""What a turn gains by the best one of its talk, if people talk to one another."""
 KEPT: Final = "kept"
 """What a hit gains for which a place is kept among the first."""
 EXCHANGE: Final = "exchange"
@@ -87,7 +89,7 @@ def weighted(evidence: Evidence) -> dict[str, float]:
         "edge": evidence.edge,
         "home": HOME_WEIGHT * evidence.home,
         "governs": GOVERNS_WEIGHT * evidence.governs,
-        "talk": evidence.talk,
+        TALK: evidence.talk,
     }
     return {lane: part for lane, part in parts.items() if part}
 
@@ -116,6 +118,7 @@ AGE_WEIGHT: Final = 0.15
 MONEY_WEIGHT: Final = 0.1
 TASTE_WEIGHT: Final = 0.08
 ASKS_WEIGHT: Final = 0.02
+ASKS_IN_TALK: Final = 0.1
 LATER_WEIGHT: Final = 0.0025
 LATER_IN_GROUPS: Final = 0.005
 """Chosen on one half of the development questions and judged on the other, but for :data:`LATER_IN_GROUPS`, which was
@@ -138,7 +141,8 @@ _AGE: Final = late(
 )
 """How an age is said; a number alone seldom is one."""
 _AGE_BEHIND: Final = late(
-    r" (?<=[mstdenfg] )(?:\d|thirte|fourte|fifte|sixte|sevente|eighte|ninete|twent|thirt|fort|fift|sixt|sevent|eight|ninet)",
+    r" (?<=[mstdenfg] )"
+    r"(?:\d|thirte|fourte|fifte|sixte|sevente|eighte|ninete|twent|thirt|fort|fift|sixt|sevent|eight|ninet)",
     re.I,
 )
 _AGE_SAID: Final = (
@@ -167,8 +171,10 @@ _WORDS_APART: Final = bytes(code if code > 127 or chr(code).isalpha() else ord("
 """Of the bytes of a text: to go through its characters takes many times as long where one of them is not ASCII."""
 
 
-def by_form(text: str, wanted: AnswerForm) -> dict[str, float]:
+def by_form(text: str, wanted: AnswerForm, *, in_talk: bool = False) -> dict[str, float]:
     """The score that a text's form adds or takes away, by reason.
+
+    ``in_talk``: people talk to one another, and the greater a share of a text asks, the less it tells.
 
     "How much did the lamp cost?" is answered by a text with a number in it, and not by "What does a lamp cost?", which
     is nearer. All of this is little beside words and meaning: it decides between hits that come close.
@@ -176,7 +182,7 @@ def by_form(text: str, wanted: AnswerForm) -> dict[str, float]:
     parts = {
         "told": _form_score(text[:MAX_CHARACTERS], wanted) if any(wanted[:-1]) else 0.0,
         "taste": TASTE_WEIGHT if wanted.taste and prefers(text[:MAX_CHARACTERS]) else 0.0,
-        "asks": -ASKS_WEIGHT if text.rstrip().endswith("?") else 0.0,
+        "asks": -ASKS_WEIGHT * text.rstrip().endswith("?") - (ASKS_IN_TALK * asking_share(text) if in_talk else 0.0),
     }
     return {reason: part for reason, part in parts.items() if part}
 
@@ -187,6 +193,15 @@ def by_place(place: int, later: float = LATER_WEIGHT) -> dict[str, float]:
     return {"later": -later * place} if later * place else {}
 
 
+def asking_share(text: str) -> float:
+    """The share of a text's beginning that asks, from 0 to 1: of its sentences those that end with a question mark."""
+    told = text[:MAX_CHARACTERS]
+    *asking, _ = told.split("?")
+    return sum(len(up_to) - max(map(up_to.rfind, _ENDS)) for up_to in asking) / max(len(told), 1)
+
+
+_ENDS: Final = ".!\n"
+"""What ends a sentence that asks nothing."""
 _PREFERS: Final = late(
     r"\bI(?:['’]d|\s+would|\s+do)?\s+(?:(?:really|also|usually|generally|always|much|still|just|tend\s+to|\w+ly)\s+)*"
     r"(?:prefer|rather|favou?r|love|enjoy|hate|dislike|avoid|like(?!\s+(?:to|you)\b))\b"

@@ -21,6 +21,7 @@ from worlddb.query.recall.scoring import (
     MONEY_WEIGHT,
     NUMBER_WEIGHT,
     TIME_WEIGHT,
+    asking_share,
     by_form,
     by_place,
 )
@@ -87,10 +88,36 @@ def test_form_decides_little_and_each_of_its_reasons_has_one_sign(
     text: str, place: int, number: bool, time: bool, age: bool, money: bool
 ) -> None:
     parts = by_form(text, AnswerForm(number, time, age, money)) | by_place(place)
+    assert 0 <= asking_share(text) <= 1
     assert 0 < parts.get("told", 0.01) <= NUMBER_WEIGHT + TIME_WEIGHT + AGE_WEIGHT + MONEY_WEIGHT
     assert parts.get("asks", -ASKS_WEIGHT) == -ASKS_WEIGHT
     assert parts.get("later", 0.0) == pytest.approx(-LATER_WEIGHT * place)
     assert all(parts.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("I saw a vase.", 0.0),
+        ("Did you see it?", 1.0),
+        ("I saw it. Did you?", 9 / 18),
+        ("Did you?! I saw it!", 8 / 19),
+        ("Why? It is red\nIs it old? No.", 14 / 29),
+        ("", 0.0),
+    ],
+)
+def test_of_a_text_the_sentences_that_end_with_a_question_mark_ask(text: str, asks: float) -> None:
+    assert asking_share(text) == pytest.approx(asks)
+
+
+def test_between_people_what_asks_counts_less_the_more_of_it_asks(db: Database) -> None:
+    said = ["Which vase did you buy?", "The blue vase. Which vase did you buy?", "The blue vase."]
+    db.ingest([Turn(text=text, speaker="Ana") for text in said], session="people")
+    db.embed()
+    hits = {hit.content.partition(": ")[2]: hit for hit in db.view().recall("Which vase is it?", k=9).hits}
+    assert all(hits[text].scores["asks"] < -ASKS_WEIGHT for text in said[:2]) and "asks" not in hits[said[2]].scores
+    assert hits[said[0]].scores["asks"] < hits[said[1]].scores["asks"]
+    assert all(hit.scores["talk"] > 0 for hit in hits.values())
 
 
 def test_sessions_are_ranked_by_what_their_turns_tell_too(db: Database) -> None:
