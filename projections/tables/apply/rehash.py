@@ -22,7 +22,8 @@ class PendingHashes:
         self._touched_members: defaultdict[int, set[int]] = defaultdict(set)
         self._edges: defaultdict[int, dict[bytes, bytes | None]] = defaultdict(dict)
         self._new_members: Counter[int] = Counter()
-        self._new_edges: Counter[int] = Counter()
+        self._new_edges: defaultdict[int, dict[bytes, bytes | None]] = defaultdict(dict)
+        """As ``_edges``, but of edges that were never written before."""
 
     def body_changed(self, node: int) -> None:
         """Note that a node has a new body."""
@@ -34,13 +35,12 @@ class PendingHashes:
 
     def edges_linked(self, linked: Sequence[tuple[events.Linked, int, int, int, int]]) -> None:
         """Note new edges, each with its type, source, target and home."""
-        touched, edges = self._touched_members, self._edges
+        touched, edges = self._touched_members, self._new_edges
         for event, code, source, target, home in linked:
             if code == schema.CONTAINS_CODE:
                 touched[source].add(target)
             else:
                 edges[home][event.edge] = b""
-        self._new_edges.update([home for _, code, _, _, home in linked if code != schema.CONTAINS_CODE])
 
     def member_changed(self, world: int, member: int) -> None:
         """Note that a member came or went: its ``contains`` edge was written or retracted."""
@@ -54,6 +54,7 @@ class PendingHashes:
         """Rehash every world that changed or contains one that did. Returns the root world's hash."""
         leaves = self._rehash_leaves()
         dirty = (self._changed - leaves.keys()) | self._touched_members.keys() | self._edges.keys()
+        dirty |= self._new_edges.keys()
         containers, waiting = self._closure(dirty)
         members: defaultdict[int, dict[bytes, bytes | None]] = defaultdict(dict)
         for world, touched in self._touched_members.items():
@@ -62,7 +63,7 @@ class PendingHashes:
         ready = deque(sorted(node for node in containers if not waiting[node]))
         while ready:
             node = ready.popleft()
-            lineage, stored = self._rehash(node, members.pop(node, {}), self._edges.get(node, {}))
+            lineage, stored = self._rehash(node, members.pop(node, {}))
             settled[node], new_hash = stored, stored[: ids.HASH_BYTES]
             for container in containers[node]:
                 members[container][lineage] = new_hash
@@ -71,14 +72,14 @@ class PendingHashes:
                     ready.append(container)
         self._tables.put_hashes(list(settled), self._seq, list(settled.values()))
         self._tables.known_worlds.rehashed(settled, containers)
-        self._changed, self._edges = set(), defaultdict(dict)
-        self._touched_members, self._new_members, self._new_edges = defaultdict(set), Counter(), Counter()
+        self._changed, self._edges, self._new_edges = set(), defaultdict(dict), defaultdict(dict)
+        self._touched_members, self._new_members = defaultdict(set), Counter()
         return self._current(schema.ROOT_NODE)
 
     def _rehash_leaves(self) -> dict[int, tuple[bytes, bytes]]:
         """Hash new worlds that hold nothing, by far the most of a large commit. (lineage, hash)."""
         fresh = {node for node in self._changed if node >= self._tables.first_new_node}
-        nodes = sorted(fresh - self._touched_members.keys() - self._edges.keys())
+        nodes = sorted(fresh - self._touched_members.keys() - self._edges.keys() - self._new_edges.keys())
         rows = list(map(self._tables.node, nodes))
         hashes = [hashing.world_hash(row.body, trie.EMPTY_ROOT, trie.EMPTY_ROOT, row.t_create) for row in rows]
         self._tables.put_hashes(nodes, self._seq, hashes)
@@ -126,9 +127,7 @@ class PendingHashes:
             elif member not in containers:
                 changes[self._tables.node(member).lineage] = self._current(member)
 
-    def _rehash(
-        self, node: int, members: dict[bytes, bytes | None], edges: dict[bytes, bytes | None]
-    ) -> tuple[bytes, bytes]:
+    def _rehash(self, node: int, members: dict[bytes, bytes | None]) -> tuple[bytes, bytes]:
         """The lineage of a node and its new hash as it is stored."""
         tables = self._tables
         row = tables.node(node)
@@ -137,8 +136,12 @@ class PendingHashes:
             members_root, edges_root = self._roots(node)
         if members:
             members_root = tables.members(node).update(members, members_root, self._new_members[node])
+        edges = self._new_edges.get(node, {})
+        new = len(edges)
+        if node in self._edges:
+            edges = edges | self._edges[node]
         if edges:
-            edges_root = tables.interior_edges(node).update(edges, edges_root, self._new_edges[node])
+            edges_root = tables.interior_edges(node).update(edges, edges_root, new)
         new_hash = hashing.world_hash(row.body, members_root, edges_root, row.t_create)
         composite = members_root != trie.EMPTY_ROOT or edges_root != trie.EMPTY_ROOT
         return row.lineage, new_hash + members_root + edges_root if composite else new_hash
