@@ -8,7 +8,6 @@ randomness: ``tests/reconciler/commands/test_plain.py`` compares them byte by by
 """
 
 from collections.abc import Callable, Sequence
-from itertools import chain
 from typing import Final, NamedTuple
 
 from worlddb.log.model import events as ev
@@ -21,7 +20,7 @@ from worlddb.reconciler.transaction import context, forbidden_texts, receipts
 from worlddb.reconciler.transaction.draft import new_aliases, stated_ends
 
 FEW_NAMED: Final = 64
-"""Fewer worlds than these are looked up one by one."""
+"""Where fewer worlds than these are named, they are looked up one by one."""
 
 
 class _Rule(NamedTuple):
@@ -58,11 +57,13 @@ class BulkDecider:
         One by one it would take several times as long in a large store, where every look goes somewhere else.
         """
         links = [each for each in commands if type(each) is cmd.Link]
-        worlds = [each.world for each in commands if type(each) is cmd.Create]
-        named = dict.fromkeys(chain([each.source_ref for each in links], [each.target_ref for each in links], worlds))
-        lineages = [ref for ref in named if type(ref) is bytes and len(ref) == ids.LINEAGE_BYTES]
-        if len(lineages) < FEW_NAMED:
+        creates = [each for each in commands if type(each) is cmd.Create]
+        named: set[cmd.Ref | None] = {each.source_ref for each in links}
+        named.update([each.target_ref for each in links], [each.world for each in creates])
+        if len(named) < FEW_NAMED:
             return
+        unknown = named.difference(self._endpoints) | named.difference(self._source_defaults)
+        lineages = [ref for ref in unknown if type(ref) is bytes and len(ref) == ids.LINEAGE_BYTES]
         self._tables.look_up_ends(lineages)
         looks = {each: self._looks_of(each) for each in {link.type for link in links}}
         asked: tuple[list[bytes], list[bytes]] = [], []
@@ -73,7 +74,7 @@ class BulkDecider:
                 end = target if of_target else source
                 if end is not None:
                     asked[incoming].append(prefix(end[0], code))
-        self._digests = {each.name: name_digest(each.name) for each in commands if type(each) is cmd.Create}
+        self._digests = {each.name: name_digest(each.name) for each in creates}
         self._tables.read_ahead(*asked, list(set(self._digests.values()) - {NO_NAME}))
 
     def _looks_of(self, type_name: str) -> list[tuple[bool, bool, int]]:
