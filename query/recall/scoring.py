@@ -141,8 +141,7 @@ _AGE: Final = late(
 )
 """How an age is said; a number alone seldom is one."""
 _AGE_BEHIND: Final = late(
-    r" (?<=[mstdenfg] )"
-    r"(?:\d|thirte|fourte|fifte|sixte|sevente|eighte|ninete|twent|thirt|fort|fift|sixt|sevent|eight|ninet)",
+    r" (?<=[mstdenfg] )(?:\d|thirt|fourt|fort|fift|sixt|sevent|eight|ninet|twent)",
     re.I,
 )
 _AGE_SAID: Final = (
