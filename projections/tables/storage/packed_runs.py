@@ -584,7 +584,7 @@ class PackedTable(write_buffer.Table):
         asked, size = runs.asked, len(prefix)
         if size == self._whole and runs.know_keys:
             # A group may be in many runs, as that of all that lies in one world; a key is in one, or few.
-            return [run for run, *_ in _passing(asked, crc32(prefix))]
+            return [each[0] for each in _passing(asked, crc32(prefix))]
         # Of a group several others are asked that are a part of it: of a world its edges of each type.
         for shorter in reversed(self._filtered):
             if shorter > size:
@@ -599,7 +599,7 @@ class PackedTable(write_buffer.Table):
         if size == self._whole:
             whole = _passing(asked, crc32(prefix))
             asked = [each for each in asked if each in whole or not each[-1]]
-        return [run for run, *_ in asked]
+        return [each[0] for each in asked]
 
     def _ready(self) -> _Runs:
         """The runs with their filters, the newest first, as the last read of the same runs left them."""
