@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import random
+import time
 from pathlib import Path
+from statistics import median
+from urllib.parse import quote
+
+import httpx
+import pytest
 
 from tests.support.rest import Caller, running
 from worlddb.tools.server import serving
@@ -117,3 +124,43 @@ def test_a_key_of_one_world_writes_inside_of_it_alone(tmp_path: Path) -> None:
         assert view.hash(outside) == before
         for path in ("/v1/head", "/metrics", f"/v1/worlds/{inside}/download", f"/v1/proofs?ref={inside}"):
             assert guest("GET", path).json()["code"] == "beyond_key"
+
+
+PAIRS, MOST_APART = 600, 0.03
+"""How often what another has is asked for beside what nobody has, and how far the medians may be apart."""
+ASKED = (
+    "/v1/worlds/{ref}",
+    "/v1/worlds?name=theirs+{number}",
+    "/v1/worlds/theirs {number}",
+    "/v1/worlds/{ref}/statements",
+    "/v1/sparql?query=SELECT * {{ GRAPH <urn:worlddb:world:{ref}> {{ ?s ?p ?o }} }}",
+    "/v1/sparql?query=SELECT * FROM wdb:memory {{ <urn:worlddb:world:{ref}> ?p ?o }}",
+    "/v1/sparql?query=SELECT * FROM wdb:memory {{ ?w wdb:name 'theirs {number}' }}",
+)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("asked", ASKED)
+def test_what_another_has_takes_as_long_as_what_nobody_has(tmp_path: Path, root_seed: int, asked: str) -> None:
+    """Processor time of whole requests; what a worker of SPARQL takes is that of its own process."""
+    rng = random.Random(root_seed)
+    with running(tmp_path, embedder=None) as served:
+        mine, theirs = (served.db.create("Tenant", name).ref for name in ("mine", "theirs"))
+        with served.db.batch() as tx:
+            for tenant, whose in ((mine, "mine"), (theirs, "theirs")):
+                for number in range(200):
+                    tx.create("Note", f"{whose} {1_000 + number}", content=f"note {number}", world=tenant, resolve=False)
+        others = [each.ref for each in served.db.view().find(world=theirs)]
+        served.db.state(others[0], [("<urn:a>", "<urn:b>", f'"{n}"') for n in range(200)])
+        caller, took = served.caller("guest", mine), (list[float](), list[float]())
+        for number in range(PAIRS):
+            for side in (0, 1) if number % 2 else (1, 0):
+                ref = rng.choice(others) if side == 0 else rng.randbytes(16).hex()
+                path = asked.format(ref=ref, number=1_000 + rng.randrange(200) + 1_000 * side)
+                begun = time.process_time()
+                answer: httpx.Response = caller("GET", quote(path, safe="/?&=+:"))
+                took[side].append(time.process_time() - begun)
+                assert answer.status_code in (200, 404) and "note" not in answer.text, answer.text
+        share = median(took[0]) / median(took[1]) - 1
+        print(asked, share)
+        assert abs(share) < MOST_APART, (median(took[0]), median(took[1]), share)
