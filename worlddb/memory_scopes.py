@@ -205,12 +205,19 @@ class Scopes:
         self.top = self.world or str(next(db.log(1, 1)).data["root"])
 
     def scopes(self, view: View, label: Label, *, include_retired: bool = False) -> list[World]:
-        """Return the scope worlds of a label; retired ones only if asked for."""
+        """Return the scope worlds of a label; retired ones only if asked for.
+
+        Who is served one scope means that by its label, and what was begun under the label inside of it.
+        """
         # A deadline or a deprecation hides what is said of a scope, and nothing in it.
         shown: Any = {"include_expired": True, "include_deprecated": True}
         found = view.find(name=str(label), type=SCOPE, include_superseded=include_retired, **shown)
         own = (world for world in found if self.is_scope(view, world) and _is_of(world, label))
-        return [world for world in own if not _is_tried_out(view, world.ref)]
+        inside = [world for world in own if not _is_tried_out(view, world.ref)]
+        served = None if self.world is None else view.get(self.world, include_superseded=True, **shown)
+        if served is None or served.type != SCOPE or not _is_of(served, label):
+            return inside
+        return inside if served.closed and not include_retired else [served, *inside]
 
     def ever(self, view: View, label: Label) -> list[str]:
         """Return the scopes of a label, also those that lie in this world at another time alone, and their forks."""
@@ -252,6 +259,8 @@ class Scopes:
         It has the id as the scope spells it that holds, which may be from before accents were compared. Where none was
         begun here that holds, it is the key of the first that came in a bundle.
         """
+        if known and known[0].ref == self.world:
+            return self._key_of_served(known[0].name, label)
         names = [world.name for world in sorted(known, key=lambda world: world.closed)]
         spelt = names[0] if names else composed(str(label))
         ended = sum(world.closed and world.name == spelt for world in known)
@@ -270,6 +279,23 @@ class Scopes:
         came = (each.ref for each in known if not each.closed and "imported" in each.source)
         ref = next((ref for ref in came if view.forked_from(ref) is None), None)
         return numbered(first if ref is None else f"{_BY_REFERENCE}{ref}")
+
+    def _key_of_served(self, name: str, label: Label) -> ScopeKey:
+        """Return the key under which the served scope was begun in the store; else the one of its reference."""
+        whole, spelt = self.db.view(), name.partition(":")[2]
+        for number in itertools.count():
+            key = "mcp", "", label.kind, spelt, str(number)
+            found = whole._keyed_reference(_written(key))
+            if found is None:
+                return "mcp", "", label.kind, spelt, f"{_BY_REFERENCE}{self.world}"
+            if found == self.world:
+                return key
+        raise AssertionError("counting does not end")
+
+    def stands(self, key: ScopeKey | tuple[str, ...]) -> str | None:
+        """Return the reference of a scope which no write begins, by its key: it came in a bundle, or is served."""
+        is_served = self.world is not None and len(key) == len(_NO_SCOPE) and key[0] == "mcp" and not key[1]
+        return came_in_bundle(key) or (self.world if is_served else None)
 
     def _is_open(self, view: View, key: ScopeKey, known: Iterable[World] = ()) -> bool:
         """Return whether there is no scope under a key yet, or one that holds, in the world that is served.
@@ -291,9 +317,9 @@ class Scopes:
     def write_scope(self, tx: Any, key: ScopeKey) -> Any:
         """Create the scope in a batch; a scope whose name was erased gets it back from this writer.
 
-        One that came in a bundle is there already: its reference.
+        One that came in a bundle, or is served, is there already: its reference.
         """
-        if (ref := came_in_bundle(key)) is not None:
+        if (ref := self.stands(key)) is not None:
             return ref
         _, _, kind, identity, _ = key
         return tx.create(
@@ -345,7 +371,7 @@ class Scopes:
         if kind == "user" and folded(name) == folded(identity):
             return identity
         came = came_in_bundle(key)
-        scope = came or (view._keyed_reference(_written(key)) if kind else None)
+        scope = self.stands(key) or (view._keyed_reference(_written(key)) if kind else None)
         if kind and scope is None:
             return composed(name)
         for entry in view.find(name=name, type=ENTRY, world=scope):

@@ -157,7 +157,7 @@ def _looked_and_written(
         taker = memory_scopes.place_taker(others, given.on_near, subjects, given.valid_to)
         later = memory_scopes.told_of_later(others, given.on_near, taker, subjects)
     begun_here = iter(receipt.refs)
-    homes = [memory_scopes.came_in_bundle(key) or next(begun_here) for key in keys]
+    homes = [session.stands(key) or next(begun_here) for key in keys]
     memory = next(begun_here)
     if not is_purged and receipt.seq > view.seq:
         # Another process may have ended a scope between the look and the write.
@@ -866,6 +866,10 @@ def retire_all(session: Session, given: tool_arguments.RetireAll, call: Call) ->
 def purge_scope(session: Session, given: tool_arguments.PurgeScope, call: Call) -> tool_results.Done:
     """``memory_purge_scope``."""
     scopes = _scopes(session, session.view(), given)
+    if any(scope.ref == session.world for scope in scopes):
+        raise InputError(
+            f"{scopes[0].name} is the world that is served here", "End what it contains with memory_retire_all"
+        )
     if not _names_scope(given.confirm, scopes[0].name) and not _confirmed(session, given, scopes, call):
         raise InputError(
             f"confirm is {given.confirm!r:.80}, so nothing was done",

@@ -23,7 +23,8 @@ from mcp_types import CompletionArgument, PromptReference
 
 import worlddb
 from tests.support.mcp_clients import in_full
-from worlddb import ManualClock, SeededEntropy
+from tests.tools.mcp.test_mcp_tools import call
+from worlddb import InputError, ManualClock, SeededEntropy
 from worlddb.tools.agents import functions
 from worlddb.tools.mcp import tool_arguments, write_tools
 from worlddb.tools.mcp.catalogue import TOOLS
@@ -446,3 +447,29 @@ def test_notes_are_those_of_a_store_in_which_there_is_nothing_else(tmp_path: Pat
         assert functions.forget(db, fact, world=mine)["notes"] == [
             f"{fact} ends or says something else, and these rest on it: {umbrellas}"
         ]
+
+
+@pytest.mark.parametrize("default", [None, "ana"])
+def test_who_is_served_a_users_world_means_it_by_the_users_name(tmp_path: Path, default: str | None) -> None:
+    """A second world of the user was begun inside of it: nothing that was there was found, and nothing repeated."""
+    with worlddb.memory(tmp_path / "store", user="ana", embedder=None) as mem:
+        home = mem.add("Home is by the river.", about="Home").id
+        worlddb.memory(mem.db, user="bob").add("Home is in town.", about="Home")
+        served = mem.db.view().reference_of("user:ana")
+        desk, user = Session(mem.db, served, user=default), {} if default else {"user_id": "ana"}
+        found = call(desk, "memory_recall", query="where is home?", **user)
+        assert [memory["text"] for memory in found["memories"]] == ["Home is by the river."]
+        told = call(desk, "memory_write", text="Home is warm.", about=["home"], idempotency_key="k", **user)
+        assert call(desk, "memory_write", text="Home is warm.", about=["home"], idempotency_key="k", **user) == told
+        again = call(desk, "memory_write", text="Home is by the river.", about=["Home"], **user)
+        assert again["id"] == home and mem.db.view().get(home).restated
+        assert [world.type for world in mem.db.view(world=served).find()].count("Scope") == 0
+        assert mem.profile().people == {"Home": 2}
+        call(desk, "memory_write", text="The run is on.", run_id="r", **user)
+        assert {hit.content for hit in mem.recall("home, the run").hits} >= {"The run is on.", "Home is warm."}
+        with pytest.raises(InputError, match="the world that is served"):
+            call(desk, "memory_purge_scope", kind="user", scope_id="ana", confirm="user:ana", why="w")
+        call(desk, "memory_retire_all", kind="user", scope_id="ana", why="w")
+        assert not mem.recall("home").hits and not mem.db.view().get(served).closed
+        mem.add("Ana is back.")
+        assert call(desk, "memory_list", **user)["memories"][-1]["text"] == "Ana is back."
