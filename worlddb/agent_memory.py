@@ -761,7 +761,8 @@ class Memory:
             mentioned = self._scopes.called(look, key, [" ".join(one.split()) for one in about]).values()
         named = [self._own_name(each) for each in about] or None
         how: dict[str, Any] = {"include_expired": is_past(marks["expires_at"], look.valid)}
-        nearby = functools.partial(View.near, text=text, about=named, since=begins, until=until, **how)
+        look_near = View._near_of_nobody if self._label is None else View.near
+        nearby = functools.partial(look_near, text=text, about=named, since=begins, until=until, **how)
         near, seeing = self._near(views, nearby, begins, until)
         told = {ref for refs in ends.values() for ref in refs}
         repeated = None if told else next((each.ref for each in near if each.is_repeated), None)
@@ -1134,7 +1135,9 @@ class Memory:
             # What is still to come is not in the user's world yet, so it is read as it is going to be.
             for view in (look, seen_later(self.db, look, FAR)):
                 try:
-                    found = view.get(given, include_superseded=True)
+                    # By a name alone nobody's memory is that of a user.
+                    ref = view._reference_to_write(given) if self._label is None else given
+                    found = view.get(ref, include_superseded=True)
                 except errors.UnknownReference as error:
                     unknown = error
                     continue

@@ -410,7 +410,7 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
         return node
     found = _called(snapshot, spec, given, unify)
     if len(found) > 1:
-        others = _called(snapshot, spec, given, unify, lambda node: _somebodys(snapshot, node) is None)
+        others = _called(snapshot, spec, given, unify, lambda node: somebodys(snapshot, node) is None)
         found = others if others and others[0].closed == found[0].closed else found
     if len(found) > 1:
         raise _ambiguous(given, found)
@@ -438,7 +438,7 @@ def node_to_write(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *,
     lineage = snapshot.tables.node(node).lineage.hex()
     if not isinstance(given, str) or ids.is_kref(given) or lineage.startswith(given.strip().lower()):
         return node
-    holder = _somebodys(snapshot, node)
+    holder = somebodys(snapshot, node)
     if holder is None:
         return node
     raise errors.UnknownReference(
@@ -454,7 +454,7 @@ _SOMEBODYS: Final = frozenset(("scope", "user", "world"))
 """The types, whatever their case, of worlds that hold what is one user's, agent's, app's, or client's."""
 
 
-def _somebodys(snapshot: VisibleSnapshot, node: int) -> str | None:
+def somebodys(snapshot: VisibleSnapshot, node: int) -> str | None:
     """The name of a world around a node that holds what is somebody's; ``None`` if there is none."""
     seen, pending = {snapshot.place.top}, [node]
     while pending:

@@ -128,8 +128,9 @@ def near(
     since: int | None = None,
     until: int | None = None,
     limit: int = MAX_NEAR,
+    nobodys: bool = False,
 ) -> list[Near]:
-    """The valid statements near a text, the nearest first, ties in log order.
+    """The valid statements near a text, the nearest first, ties in log order; of ``nobodys`` none in a user's world.
 
     Raises:
         InputError: an argument is not what it should be.
@@ -152,7 +153,7 @@ def near(
         for node, seen in shown.items():
             span = since, times.FOREVER if until is None else until
             one = _compared(snapshot, gate.inside, subject, framed, node, seen, span, cosines, targets.get(node))
-            if one is not None:
+            if one is not None and not (nobodys and world_lookup.somebodys(snapshot, node)):
                 one = msgspec.structs.replace(one, is_of_one=False) if is_plan else one
                 found.append((-one.likeness, node, one))
         return [one for _, _, one in sorted(found, key=lambda each: each[:2])][:limit]

@@ -1346,6 +1346,13 @@ class View:
         end = None if until is None else times.parse_time(until, "until")
         return near_claims.near(window, text, about=about, world=world, since=when, until=end, limit=limit)
 
+    def _near_of_nobody(self, text: str, **how: Any) -> list[near_claims.Near]:
+        """As :meth:`near`, for what is said in no user's world: it repeats and replaces nothing that a user said."""
+        window = self._window.revealing() if how.pop("include_expired") else self._window
+        until = how.pop("until")
+        end = None if until is None else times.parse_time(until, "until")
+        return near_claims.near(window, text, until=end, **how, nobodys=True)
+
     def query(
         self,
         *,

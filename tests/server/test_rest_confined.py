@@ -149,7 +149,9 @@ def test_what_another_has_takes_as_long_as_what_nobody_has(tmp_path: Path, root_
         with served.db.batch() as tx:
             for tenant, whose in ((mine, "mine"), (theirs, "theirs")):
                 for number in range(200):
-                    tx.create("Note", f"{whose} {1_000 + number}", content=f"note {number}", world=tenant, resolve=False)
+                    tx.create(
+                        "Note", f"{whose} {1_000 + number}", content=f"note {number}", world=tenant, resolve=False
+                    )
         others = [each.ref for each in served.db.view().find(world=theirs)]
         served.db.state(others[0], [("<urn:a>", "<urn:b>", f'"{n}"') for n in range(200)])
         caller, took = served.caller("guest", mine), (list[float](), list[float]())

@@ -12,7 +12,7 @@ import worlddb
 from tests.tools.mcp import test_mcp_tools
 from worlddb import memory_scopes
 from worlddb.reconciler.ingest import chat_messages
-from worlddb.tools.agents import remember
+from worlddb.tools.agents import forget, remember
 from worlddb.tools.mcp.session import Session
 
 
@@ -1649,3 +1649,30 @@ def test_a_write_by_a_name_lands_in_no_users_world(mem: worlddb.Memory) -> None:
     db.revise("Project X", content="everybody's")
     assert db.view().reference_of("Project X") == own and db.view().history(own)[-1].content == "everybody's"
     assert mem.db.view(world="user:ana").reference_of("Project X") != own, "inside a user's world a name is theirs"
+
+
+def test_what_nobody_says_repeats_ends_and_corrects_nothing_of_a_user(mem: worlddb.Memory) -> None:
+    """A memory of no user, and ``remember`` without a world, ended what a user had said, with or without a word."""
+    lisbon = mem.add("Ana lives in Lisbon.", about="Ana", since="2024-01-01", name="home").id
+    tea = mem.add("Ana likes tea.").id
+    db, how = mem.db, "supersede_same_subject"
+    nobody = worlddb.memory(db)
+    told = nobody.add("Ana lives in Porto.", about="Ana", on_near=how)
+    assert not told.near
+    assert not remember(db, "Ana lives in Faro.", about="Ana", on_near="propose")["near"][1:]
+    assert nobody.add("Ana likes tea.").id != tea and not db.view().history(tea)[-1].restated
+    assert remember(db, "Ana likes tea.")["id"] != tea
+    for write in (
+        lambda: nobody.forget("home"),
+        lambda: nobody.correct("home", "x"),
+        lambda: forget(db, "home"),
+        lambda: remember(db, "Ana lives nowhere.", replaces="home"),
+        lambda: remember(db, "Ana lives nowhere.", contradicts="home"),
+    ):
+        with pytest.raises(worlddb.UnknownReference, match="reaches into no world of a user"):
+            write()
+    known = db.view().get(lisbon)
+    assert known is not None and known.content == "Ana lives in Lisbon." and not known.conflicts
+    assert mem.recall("where does Ana live?").hits[0].ref == lisbon
+    again = nobody.add("Ana lives in Beja.", about="Ana", on_near=how)
+    assert [near.text for near in again.near if near.relation == "replacement"], "its own are near"

@@ -222,7 +222,8 @@ def _remembered(
     is_hidden = is_past(expires_at, look.valid)
 
     def found_in(view: View) -> list[Near]:
-        return view.near(text, about=names or None, since=begins, until=until, include_expired=is_hidden)
+        look_near = view._near_of_nobody if home is None else view.near
+        return look_near(text, about=names or None, since=begins, until=until, include_expired=is_hidden)
 
     found, then = _near(db, db.view(world=world), begins, until, on_near, found_in)
     near = [(each, each.edge_type(on_near, len(names))) for each in found if each.ref not in told]
@@ -635,7 +636,8 @@ def _is_shown(db: Database, proposal: str, home: str) -> bool:
 
 def _seen(db: Database, ref: str, world: Any) -> str:
     """Return the full reference of something visible inside ``world``."""
-    found = db.view(world=world).get(ref, include_superseded=True)
+    view = db.view(world=world)
+    found = view.get(view._reference_to_write(ref), include_superseded=True)
     assert found is not None, "a known world has a newest version"
     return found.ref
 
@@ -647,7 +649,7 @@ def _statement(db: Database, ref: str, world: Any) -> World:
         InputError: it says nothing: it is ``world`` itself, contains statements, or names a person or thing.
     """
     view = db.view(world=world)
-    found = view.get(ref, include_superseded=True)
+    found = view.get(view._reference_to_write(ref), include_superseded=True)
     assert found is not None, "a known world has a newest version"
     is_home = world is not None and found.ref == db.view().reference_of(world)
     if is_home or found.type in HOLDERS or not (found.content or found.erased):
