@@ -457,6 +457,7 @@ def _losses(statements: Sequence[Statement], when: Mapping[tuple[int, int], int]
 
     Where it changes at none, the last of those that hold has all that they have.
     """
+    statements = _overlapping(statements)
     spans = [each.span for each in statements]
     times = sorted(moments.union(chain.from_iterable(spans)))
     lost: _Lost = defaultdict(dict)
@@ -481,6 +482,25 @@ def _losses(statements: Sequence[Statement], when: Mapping[tuple[int, int], int]
             if each is not winner:
                 _add_window(lost[each.world], winner.world, begins, ends)
     return lost
+
+
+def _overlapping(statements: Sequence[Statement]) -> list[Statement]:
+    """Those of some statements, in the order of time, that hold at a time when another one does."""
+    found: list[Statement] = []
+    before: Statement | None = None
+    until = ALWAYS
+    for each in statements:
+        start, end = each[3]
+        if start >= until:
+            before, until = each, end
+            continue
+        if before is not None:
+            found.append(before)
+            before = None
+        found.append(each)
+        if end > until:
+            until = end
+    return found
 
 
 def _add_window(lost: dict[int, list[Interval]], winner: int, begins: int, ends: int) -> None:

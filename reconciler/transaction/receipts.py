@@ -207,14 +207,14 @@ def _receipt(
         events=events,
         requested=tuple(map(bytes.hex, refs)),
         proposals=tuple(note.refs[0].hex() for note in notes if note.code == "proposal_staged"),
-        notes=tuple(Note(note.code, tuple(_shown(note.code, ref) for ref in note.refs)) for note in notes),
+        notes=tuple([Note(note.code, _shown(note)) for note in notes]),
         revised=revised,
         lost=lost,
     )
 
 
-def _shown(code: str, ref: bytes) -> str:
-    return ref.decode() if code in NAMING else ref.hex()
+def _shown(note: StoredNote) -> tuple[str, ...]:
+    return tuple(map(bytes.decode if note.code in NAMING else bytes.hex, note.refs))
 
 
 def key_digest(secret: bytes, idempotency_key: str | None) -> bytes:
