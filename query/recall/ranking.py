@@ -530,7 +530,10 @@ def _nearness(times: tuple[Span, ...], seen: SeenVersion) -> float:
 
 
 def _is_within(times: Iterable[Span], at: int) -> bool:
-    return any(span.start <= at < span.end for span in times)
+    for start, end, _ in times:
+        if start <= at < end:
+            return True
+    return False
 
 
 _HALF_DAY: Final = _A_DAY // 2
