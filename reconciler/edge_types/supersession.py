@@ -498,8 +498,7 @@ def _overlapping(statements: Sequence[Statement]) -> list[Statement]:
             found.append(before)
             before = None
         found.append(each)
-        if end > until:
-            until = end
+        until = max(until, end)
     return found
 
 

@@ -35,6 +35,8 @@ def much_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transaction, "_stretch_of", zlib.crc32)
     monkeypatch.setattr(transaction, "MANY_BUCKETS", 2)
     monkeypatch.setattr(transaction, "_MANY_LOOKS", 3)
+    monkeypatch.setattr(transaction, "MOST_NOTED", 100)
+    monkeypatch.setattr(transaction, "MOST_OF_ONE", 150)
     monkeypatch.setattr(packed_runs, "PAGE_ROOM", 200)
     monkeypatch.setattr(trie, "BUCKET_ENTRIES", 4)
 
@@ -86,7 +88,7 @@ def leave_several(txn: lmdb.Transaction) -> None:
     halves = {key: len(came) // bytes_of[key] // 2 * bytes_of[key] for key, (came, _) in page.items()}
     first = {key: (came[: halves[key]], b"") for key, (came, _) in page.items() if halves[key]}
     rest = {key: (came[halves[key] :], gone) for key, (came, gone) in page.items()}
-    number = int.from_bytes(row[1:5], "big")
+    number = max(1, int.from_bytes(row[1:5], "big"))
     for at, notes in enumerate((before, dict.fromkeys(page, (b"", b"")), first, rest)):
         if notes:
             key = transaction.TRIE_CHANGES + schema.U32.pack(number + at) + next(iter(notes))
@@ -100,11 +102,13 @@ def test_tries_of_which_changes_are_noted_are_those_in_memory(commits: Any) -> N
     memory = {kind: trie.MemoryNodes() for kind in SIZES}
     expected = {kind: trie.Trie(memory[kind], *size) for kind, size in SIZES.items()}
     before: list[tuple[bytes, bytes]] = []
+    handed_on: transaction.AllNoted | None = None
     with environment() as env:
         for updates, several in commits:
             with env.begin() as earlier, env.begin(write=True) as txn:
                 for kind, update, flushed in updates:
                     tables = Tables(txn)
+                    table_of(tables).take(handed_on)
                     size, width = SIZES[kind]
                     told = {
                         hashlib.sha256(bytes([key])).digest()[:size]: None if value is None else bytes([value]) * width
@@ -118,6 +122,7 @@ def test_tries_of_which_changes_are_noted_are_those_in_memory(commits: Any) -> N
                         if not part:
                             tables.tries.flush()
                     tables.tries.flush()
+                    handed_on = table_of(tables).left()
                 assert dict(Tables(earlier).tries.scan(b"")) == dict(before), "a reader's snapshot stays as it was"
             with env.begin() as txn:
                 tables = Tables(txn)
@@ -134,7 +139,7 @@ def test_tries_of_which_changes_are_noted_are_those_in_memory(commits: Any) -> N
                 )
                 assert before[::-1] == list(tables.tries.scan(b"", reverse=True))
                 assert list(table_of(Tables(txn)).faults()) == []
-                assert commits_in(noted_in(txn)) < transaction.TURNS + 4
+                assert commits_in(noted_in(txn)) < transaction.MERGES + 5
             if several:
                 with env.begin(write=True) as txn:
                     leave_several(txn)
@@ -156,18 +161,28 @@ def put(env: lmdb.Environment, keys: range, value: int) -> None:
 
 
 @pytest.mark.usefixtures("much_noted")
-def test_a_small_commit_takes_its_bucket_out_of_the_notes_and_each_large_one_writes_a_part() -> None:
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_small_commit_takes_its_bucket_out_of_the_notes_and_each_large_one_writes_a_part(
+    monkeypatch: pytest.MonkeyPatch, kept: bool
+) -> None:
+    for name in ("MOST_NOTED", "MOST_OF_ONE"):
+        monkeypatch.setattr(transaction, name, 10_000 if kept else 0)
     with environment() as env:
         found: list[dict[bytes, bytes]] = []
-        notes: list[int] = []
-        for value, many in enumerate((40, 40, 40, 40, 1, *[40] * transaction.TURNS)):
+        notes: list[list[tuple[bytes, bytes]]] = []
+        for value, many in enumerate((40, 40, 40, 40, 1, *[40] * transaction.MERGES)):
             put(env, range(many), value)
             with env.begin() as txn:
-                pages = noted_in(txn)
-                notes.append(commits_in(pages))
+                notes.append(noted_in(txn))
                 found.append({key: value for key, value in txn.cursor() if key[:1] != transaction.TRIE_CHANGES})
-        assert notes[0] == 0 and max(notes) == notes[-1] == transaction.TURNS - 1, "new buckets are written"
+        assert not notes[0], "new buckets are written"
+        assert max(map(commits_in, notes)) == commits_in(notes[-1]) == transaction.MERGES - (not kept)
         buckets = {key for key, value in found[-1].items() if not trie.children(value)}
+        if kept:
+            assert all(one[key] == other[key] for one, other in pairwise(found[4:]) for key in buckets)
+            before, *pages = [[row for row, _ in each if row[:5] == transaction._MERGED] for each in notes[4:]]
+            assert sum(map(len, pages[-1:])) == len(buckets) > len(before), "each has one note of what there was"
+            return
         parts = [{key for key in buckets if one[key] != other[key]} for one, other in pairwise(found[4:])]
         assert sum(map(len, parts)) == len(buckets) == len(set().union(*parts)), "in as many commits each once"
         assert max(map(len, parts)) < len(buckets) / 2

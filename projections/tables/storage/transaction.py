@@ -10,6 +10,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice, starmap, takewhile
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import lmdb
@@ -79,6 +80,7 @@ class KnownWorlds:
         "joined",
         "joins",
         "most_rows",
+        "noted",
         "source_defaults",
         "trie_nodes",
     )
@@ -102,6 +104,8 @@ class KnownWorlds:
         """How many rows a table that was counted has at most, packed ones apart."""
         self.trie_nodes: dict[bytes, bytes] = {}
         """The nodes of tries that were written last, by their hashes: of a world that changes again most do, too."""
+        self.noted: AllNoted | None = None
+        """What is noted in tries, as the tables are after that commit."""
 
     def forget(self, lineage: bytes, node: int) -> None:
         """Drop a world of which something has changed."""
@@ -314,24 +318,90 @@ TRIE_CHANGES: Final = b"\xf2"
 """What the keys begin with under which commits note what they changed in buckets of tries."""
 MANY_BUCKETS: Final = 1 << 10
 """A commit that changes so many buckets notes what it changed in them, and does not write them."""
-TURNS: Final = 4
-"""Of the buckets that are noted, a large commit writes those of its turn: each is written once in so many."""
-_MANY_LOOKS: Final = 64
+MERGES: Final = 4
+"""Of the stretches of its turn, one in so many, a large commit makes one note of all that there are."""
+MOST_NOTED: Final = 160
+"""Or it writes their buckets, if so many bytes are noted of each of them, and up to twice as many of some stretches.
+
+So they are not all written by the same commits, and LMDB keeps the memory of the largest.
+"""
+MOST_OF_ONE: Final = 512
+"""And a bucket of which more bytes are noted: each commit changes much of it, and each look would put all of it in."""
+_MANY_LOOKS: Final = 512
 """From so many looks on all notes are read at once."""
 _NOTE_BYTES: Final = 12
 """What msgpack takes at most beside the bytes of a note; and a page of them."""
 _KIND_AT: Final = schema.U64.size
 _BUCKET_AT: Final = len(TRIE_CHANGES) + schema.U32.size
 """Where the key of the first bucket begins in the key of a page of notes."""
+_MERGED: Final = TRIE_CHANGES + schema.U32.pack(0)
+"""What the keys of merged notes begin with. Whatever else is noted is later."""
 ENTRY_BYTES: Final = {schema.TRIE_MEMBERS: (16, 32), schema.TRIE_EDGES: (32, 0)}
 """Of the tries of a kind, how long keys and values are."""
+_ENTRIES: Final = {kind: struct.Struct(f"{key}s{value}s") for kind, (key, value) in ENTRY_BYTES.items()}
+_KEYS: Final = {kind: struct.Struct(f"{key}s") for kind, (key, _) in ENTRY_BYTES.items()}
 
 Noted = tuple[bytes, bytes]
 """Entries that came into a bucket or have another value, and keys that went.
 
 Neither: the bucket was written, and what was noted before is in it."""
+_WRITTEN: Final[Noted] = (b"", b"")
 _NOTES: Final = msgspec.msgpack.Decoder(dict[bytes, Noted])
 _ENCODER: Final = msgspec.msgpack.Encoder()
+
+
+class AllNoted:
+    """All that is noted in tries: a writer hands it to its next commit, which would read megabytes for it."""
+
+    __slots__ = ("mixed", "notes", "numbers", "rows", "transaction")
+
+    MOST: Final = 1 << 17
+    """Of more buckets it is read again."""
+
+    def __init__(self, numbers: Sequence[bytes]) -> None:
+        self.transaction = 0
+        """The number of the transaction that left it so."""
+        self.numbers = [*numbers]
+        """What the keys of the pages of each note begin with, the oldest first."""
+        self.notes: dict[int, dict[bytes, bytes | Noted]] = {}
+        """By stretches: what was noted of a bucket since it was written, in one; mostly the entries that came alone.
+
+        Of bytes in dictionaries the cycle collector knows nothing. Of lists it would go through a hundred thousand.
+        """
+        self.rows: dict[int, list[bytes]] = {}
+        """By stretches: the keys of pages."""
+        self.mixed: set[bytes] = set()
+        """The keys of pages that have several stretches, which earlier releases wrote."""
+
+    def of(self, key: bytes) -> list[Noted] | None:
+        """What was noted of a bucket since it was written."""
+        notes = self.notes.get(_stretch_of(key))
+        found = None if notes is None else notes.get(key)
+        return None if found is None else [_whole(found)]
+
+    def read(self, row: bytes, page: Mapping[bytes, Noted]) -> None:
+        """Take in a page; those of earlier notes come first."""
+        by_stretch: dict[int, dict[bytes, Noted]] = {}
+        for key, note in page.items():
+            by_stretch.setdefault(_stretch_of(key), {})[key] = note
+        for stretch, notes in by_stretch.items():
+            self.rows.setdefault(stretch, []).append(row)
+            self.add(stretch, notes)
+        if len(by_stretch) > 1:
+            self.mixed.add(row)
+
+    def add(self, stretch: int, later: Mapping[bytes, Noted]) -> None:
+        """Take in what was noted of buckets later than all else of them."""
+        notes = self.notes.setdefault(stretch, {})
+        for key, note in later.items():
+            before = None if note == _WRITTEN else notes.get(key, b"")
+            if before is None:
+                notes.pop(key, None)
+            elif isinstance(before, bytes) and not note[1]:
+                notes[key] = before + note[0]
+            else:
+                came, gone = _as_one(key, [_whole(before), note])
+                notes[key] = (came, gone) if gone else came
 
 
 class TrieTable(write_buffer.Table):
@@ -339,7 +409,8 @@ class TrieTable(write_buffer.Table):
 
     A large commit changes an entry or two in each of many buckets, and would write all of their pages for it. So it
     notes the changes alone, in pages sorted by bucket, and a look puts them into the bucket. Each such commit writes a
-    part of the buckets that are noted, in turn. A small commit writes its buckets, and takes them out of the notes.
+    part of the buckets that are noted, in turn, and of a larger part it makes one note of several, so that a look meets
+    few. A small commit writes its buckets, and takes them out of the notes.
     """
 
     __slots__ = ("_all", "_changes", "_looks", "_numbers", "_pages")
@@ -355,21 +426,34 @@ class TrieTable(write_buffer.Table):
         self._numbers: list[bytes] | None = None
         """What the keys of the pages of each note begin with."""
         self._pages: dict[bytes, dict[bytes, Noted]] = {}
-        self._all: dict[bytes, list[Noted]] | None = None
+        self._all: AllNoted | None = None
+
+    def take(self, noted: AllNoted | None) -> None:
+        """Take up what an earlier commit left, if nobody has written since."""
+        if noted is not None and 0 <= self._txn.id() - noted.transaction <= 1:
+            self._all, self._numbers = noted, noted.numbers
+
+    def left(self) -> AllNoted | None:
+        """What the next commit may take up."""
+        noted = self._all
+        if noted is None or sum(map(len, noted.notes.values())) > noted.MOST:
+            return None
+        noted.transaction = self._txn.id()
+        return noted
 
     def get(self, key: bytes) -> bytes | None:
         if key in self._pending:
             return self._pending[key]
         stored: bytes | None = self._txn.get(self._first + key)  # type: ignore[assignment]
-        if stored is None or not (noted := self._noted(key)):
+        if stored is None or not (noted := self._noted(key) if self._all is None else self._all.of(key)):
             return stored
         return _with_changes(key, stored, noted)
 
     def scan(self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False) -> Iterator[write_buffer.Pair]:
         noted = self._all_noted()
         for key, value in super().scan(prefix, start, reverse=reverse):
-            is_noted = key in noted and key not in self._pending
-            yield key, _with_changes(key, value, noted[key]) if is_noted else value
+            notes = None if key in self._pending else noted.of(key)
+            yield key, value if notes is None else _with_changes(key, value, notes)
 
     def put(self, key: bytes, value: bytes | None) -> None:
         super().put(key, value)
@@ -377,20 +461,21 @@ class TrieTable(write_buffer.Table):
 
     def put_changed(self, key: bytes, bucket: bytes, changes: Sequence[trie.Change]) -> None:
         """Store a bucket that was one before, given what has changed in it."""
-        if key in self._changes or key not in self._pending:
-            self._changes.setdefault(key, {}).update(changes)
-        super().put(key, bucket)
+        if key in self._changes:
+            self._changes[key].update(changes)
+        elif key not in self._pending:
+            self._changes[key] = dict(changes)
+        self._pending[key] = bucket
 
     def flush(self) -> None:
-        numbers = self._listed() if self._pending else []
-        if len(self._changes) < MANY_BUCKETS:
-            for number in numbers:
+        if len(self._changes) >= MANY_BUCKETS:
+            self._note()
+        elif self._pending:
+            for number in self._listed():
                 self._take_out(number)
-        else:
-            self._note(numbers)
+            self._forget_notes()
         super().flush()
         self._changes = {}
-        self._forget_notes()
 
     def faults(self) -> Iterator[str]:
         """What only a look for one bucket meets, or nobody, so that a scan of all is as it should be."""
@@ -443,19 +528,14 @@ class TrieTable(write_buffer.Table):
                 changes = (self._page_at(number, key)[1].get(key) for number in reversed(numbers))
                 since = takewhile(any, (change for change in changes if change is not None))
                 return list(since)[::-1]
-        return self._all_noted().get(key)
+        return self._all_noted().of(key)
 
-    def _all_noted(self) -> dict[bytes, list[Noted]]:
+    def _all_noted(self) -> AllNoted:
         """What was noted of each bucket since it was written."""
         if self._all is None:
-            self._all = {}
+            self._all = AllNoted(self._listed())
             for row, page in chain.from_iterable(map(self._pages_of, self._listed())):
-                self._pages[row] = page
-                for key, change in page.items():
-                    if any(change):
-                        self._all.setdefault(key, []).append(change)
-                    else:
-                        self._all.pop(key, None)
+                self._all.read(row, page)
         return self._all
 
     def _pages_of(self, number: bytes) -> Iterator[tuple[bytes, dict[bytes, Noted]]]:
@@ -492,47 +572,76 @@ class TrieTable(write_buffer.Table):
             else:
                 self._txn.delete(row)
 
-    def _note(self, numbers: Sequence[bytes]) -> None:
-        """Note what has changed instead of writing it, but write the noted buckets of which it is the turn."""
-        last = int.from_bytes(numbers[-1][len(TRIE_CHANGES) :], "big") if numbers else 0
-        number, turn = TRIE_CHANGES + schema.U32.pack(last + 1), (last + 1) % TURNS
-        noted, notes = self._all_noted(), dict[bytes, Noted]()
-        for key in sorted(noted.keys() - self._pending.keys()):
-            if _stretch_of(key) % TURNS == turn and (bucket := self.get(key)) is not None:
-                self._txn.put(self._first + key, bucket)
-        for key, changes in self._changes.items():
-            if _stretch_of(key) % TURNS != turn:
-                gone = b"".join([entry for entry, value in changes.items() if value is None])
-                came = b"".join([entry + value for entry, value in changes.items() if value is not None])
-                notes[key] = came, gone
+    def _note(self) -> None:
+        """Note what has changed instead of writing it; write and merge what is noted of the stretches of this turn."""
+        noted = self._all_noted()
+        turn = 1 + (int.from_bytes(noted.numbers[-1][len(TRIE_CHANGES) :], "big") if noted.numbers else 0)
+        fresh: dict[int, dict[bytes, Noted]] = {}
+        for key in self._pending:
+            if (changes := self._changes.get(key)) is not None:
+                fresh.setdefault(_stretch_of(key), {})[key] = _note_of(changes)
+            elif noted.of(key):
+                fresh.setdefault(_stretch_of(key), {})[key] = _WRITTEN
+        for stretch, notes in fresh.items():
+            noted.add(stretch, notes)
+        merged: dict[int, dict[bytes, Noted]] = {}
+        for stretch in [each for each in noted.notes.keys() | fresh.keys() if (each - turn) % MERGES == 0]:
+            several = noted.notes.pop(stretch, {})
+            self._drop(noted, stretch)
+            sizes = {
+                key: len(note) if isinstance(note, bytes) else sum(map(len, note)) for key, note in several.items()
+            }
+            most = MOST_OF_ONE if sum(sizes.values()) <= len(several) * _most_noted(stretch) else 0
+            written = {key: several.pop(key) for key, size in sizes.items() if size > most}
+            self._write(written)
+            for key in written.keys() & fresh.get(stretch, {}).keys():
+                del fresh[stretch][key]
+            if several:
+                merged[stretch] = {key: _whole(note) for key, note in several.items()}
+                noted.notes[stretch] = several
+        for key in chain.from_iterable(fresh.values()):
+            if key in self._changes:
                 del self._pending[key]
-        written = (key for key in self._pending if key in noted)
-        notes.update((key, (b"", b"")) for key in written if _stretch_of(key) % TURNS != turn)
-        self._drop(turn)
-        pages: list[dict[bytes, Noted]] = []
-        room, last_stretch = 0, -1
-        for key in sorted(notes):
-            note, stretch = notes[key], _stretch_of(key)
-            taken = len(key) + len(note[0]) + len(note[1]) + _NOTE_BYTES
-            if taken > room or stretch != last_stretch:
-                pages.append({})
-                room, last_stretch = packed_runs.PAGE_ROOM - _NOTE_BYTES, stretch
-            pages[-1][key] = note
-            room -= taken
-        with self._txn.cursor() as cursor:
-            cursor.putmulti([(number + next(iter(page)), _ENCODER.encode(page)) for page in pages])
+        self._put_notes(noted, _MERGED, merged)
+        late = {stretch: notes for stretch, notes in fresh.items() if (stretch - turn) % MERGES}
+        self._put_notes(noted, TRIE_CHANGES + schema.U32.pack(turn), late)
+        noted.numbers[:] = sorted({row[:_BUCKET_AT] for rows in noted.rows.values() for row in rows})
+        self._numbers, self._pages = noted.numbers, {}
 
-    def _drop(self, turn: int) -> None:
-        """Drop what was noted of the buckets of a turn; pages of earlier releases have several stretches."""
-        for row, page in self._pages.items():
-            ends = {_stretch_of(next(iter(page), b"")), _stretch_of(next(reversed(page), b""))}
-            if len(ends) == 1 and ends.pop() % TURNS != turn:
-                continue
-            kept = {key: note for key, note in page.items() if _stretch_of(key) % TURNS != turn}
+    def _write(self, noted: Mapping[bytes, bytes | Noted]) -> None:
+        """Write the buckets of which all this is noted, but for those that are written anyway."""
+        for key in sorted(noted.keys() - self._pending.keys()):
+            stored: bytes | None = self._txn.get(self._first + key)  # type: ignore[assignment]
+            if stored is not None:
+                self._txn.put(self._first + key, _with_changes(key, stored, [_whole(noted[key])]))
+
+    def _drop(self, noted: AllNoted, stretch: int) -> None:
+        """Drop the pages of a stretch; those of earlier releases have several."""
+        for row in noted.rows.pop(stretch, ()):
+            page = _notes_in(self._txn.get(row)) if row in noted.mixed else {}  # type: ignore[arg-type]
+            kept = {key: note for key, note in page.items() if _stretch_of(key) != stretch}
             if kept:
                 self._txn.put(row, _ENCODER.encode(kept))
             else:
                 self._txn.delete(row)
+
+    def _put_notes(self, noted: AllNoted, number: bytes, notes: Mapping[int, Mapping[bytes, Noted]]) -> None:
+        """Put a note, in pages of one stretch each."""
+        pages: list[tuple[bytes, dict[bytes, Noted]]] = []
+        for stretch, of_it in notes.items():
+            room = 0
+            for key in sorted(of_it):
+                note = of_it[key]
+                taken = len(key) + len(note[0]) + len(note[1]) + _NOTE_BYTES
+                if taken > room:
+                    pages.append((number + key, {}))
+                    noted.rows.setdefault(stretch, []).append(number + key)
+                    room = packed_runs.PAGE_ROOM - _NOTE_BYTES
+                pages[-1][1][key] = note
+                room -= taken
+        pages.sort(key=itemgetter(0))
+        with self._txn.cursor() as cursor:
+            cursor.putmulti([(row, _ENCODER.encode(page)) for row, page in pages])
 
     def _delete_notes(self) -> None:
         with self._txn.cursor() as cursor:
@@ -560,6 +669,32 @@ def _stretch_of(key: bytes) -> int:
     return int.from_bytes(key[: _KIND_AT - 1], "big") >> 2
 
 
+def _most_noted(stretch: int) -> int:
+    return MOST_NOTED * (8 + stretch // MERGES % 9) // 8
+
+
+def _note_of(changes: Mapping[bytes, bytes | None]) -> Noted:
+    if None not in changes.values():
+        return b"".join(chain.from_iterable(changes.items())), b""  # type: ignore[arg-type]
+    gone = b"".join([entry for entry, value in changes.items() if value is None])
+    return b"".join([entry + value for entry, value in changes.items() if value is not None]), gone
+
+
+def _whole(note: bytes | Noted) -> Noted:
+    return (note, b"") if isinstance(note, bytes) else note
+
+
+def _as_one(key: bytes, noted: Sequence[Noted]) -> Noted:
+    """What was noted of a bucket, in one note."""
+    kind = key[_KIND_AT : _KIND_AT + 1]
+    entries, changes = _ENTRIES[kind], dict[bytes, bytes | None]()
+    for came, gone in noted:
+        changes.update(entries.iter_unpack(came))
+        if gone:
+            changes.update((entry, None) for (entry,) in _KEYS[kind].iter_unpack(gone))
+    return _note_of(changes)
+
+
 def _with_changes(key: bytes, bucket: bytes, noted: Sequence[Noted]) -> bytes:
     return trie.with_changes(bucket, *ENTRY_BYTES[key[_KIND_AT : _KIND_AT + 1]], noted)
 
@@ -567,21 +702,21 @@ def _with_changes(key: bytes, bucket: bytes, noted: Sequence[Noted]) -> bytes:
 class TrieNodes:
     """One trie's nodes inside the ``tries`` table."""
 
+    __slots__ = ("_table", "prefix", "put_changed")
+
     def __init__(self, table: TrieTable, prefix: bytes) -> None:
         self._table = table
-        self._prefix = prefix
+        self.prefix = prefix
+        self.put_changed = table.put_changed
 
     def get(self, path: bytes) -> bytes | None:
-        return self._table.get(self._prefix + path)
+        return self._table.get(self.prefix + path)
 
     def put(self, path: bytes, node: bytes) -> None:
-        self._table.put(self._prefix + path, node)
-
-    def put_changed(self, path: bytes, bucket: bytes, changes: Sequence[trie.Change]) -> None:
-        self._table.put_changed(self._prefix + path, bucket, changes)
+        self._table.put(self.prefix + path, node)
 
     def delete(self, path: bytes) -> None:
-        self._table.put(self._prefix + path, None)
+        self._table.put(self.prefix + path, None)
 
 
 class TableTrie(trie.Trie):
@@ -590,7 +725,8 @@ class TableTrie(trie.Trie):
     nodes: TrieNodes
 
     def _put_changed(self, path: bytes, node: bytes, changes: Sequence[trie.Change]) -> None:
-        self.nodes.put_changed(path, node, changes)
+        nodes = self.nodes
+        nodes.put_changed(nodes.prefix + path, node, changes)
 
 
 _APPLIED: Final = b"applied"
@@ -763,6 +899,8 @@ class WholeTables:
             else:
                 kind = TrieTable if name == "tries" else write_buffer.Table
                 found = kind(self._txn, *_ROOMS[name])
+                if isinstance(found, TrieTable):
+                    found.take(self.known_worlds.noted)
             self._opened[name] = found
         return found
 
@@ -925,6 +1063,9 @@ class WholeTables:
         self._pack()
         for name in filter(self._opened.__contains__, schema.TABLES):
             self._opened[name].flush()
+        tries = self._opened.get("tries")
+        if isinstance(tries, TrieTable):
+            self.known_worlds.noted = tries.left()
 
     def _pack(self) -> None:
         """Pack what is put into large tables, if it is much, or if much has come together there."""
