@@ -11,7 +11,8 @@ rows of one write after the other. A second loop is given them as the engine han
 and each key once: what that order is worth is the engine's work and not the loop's, so ``sorted_ratio`` stands beside.
 
 A row is a pair to the floor, also where the engine packs many into one. Peak memory, and the bytes that LMDB writes,
-are measured in a process of their own, that does nothing else. ``--pages`` also says, of its last commit, which table
+are measured in a process of their own, that does nothing else: the mix is drawn in another one, since to know which
+edges it has drawn takes it 24 bytes of memory a write. ``--pages`` also says, of its last commit, which table
 wrote how many pages (bench/_pages.py).
 
 ``--keep PATH`` only loads, into a store that stays, and says what each part of so many writes took. A load of millions
@@ -26,7 +27,9 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 from time import perf_counter, process_time, thread_time
 from typing import Any, NamedTuple
@@ -37,7 +40,7 @@ from bench._memory import AnonPeak, anon_bytes
 from bench._pages import by_table, pages_of
 from bench._recording import commits, recorded
 from bench._report import parser, positive, report
-from bench._workload import SHARES, Loader, Mix, open_seeded
+from bench._workload import SHARES, Loader, Mix, Operation, open_seeded
 from worlddb.log.store.shared_environment import DATA_FILE
 
 
@@ -146,10 +149,10 @@ def _report_kept(arguments: argparse.Namespace, sizes: Sizes) -> None:
 
 def kept(path: Path, sizes: Sizes, every: int) -> Iterator[Part]:
     """Write the whole mix once into a store that stays; what each part of it took, drawing it apart."""
-    with open_seeded(path, sizes.seed) as db:
+    with open_seeded(path, sizes.seed) as db, _drawn_apart(sizes) as batches:
         loader, done, part, before = Loader(db), 0, 0, _written_bytes()
         took = [0.0] * 3
-        for operations in Mix(*sizes[:3]).batches(sizes.batch):
+        for operations in batches:
             began = thread_time(), process_time(), perf_counter()
             loader.commit(operations)
             ended = thread_time(), process_time(), perf_counter()
@@ -161,6 +164,28 @@ def kept(path: Path, sizes: Sizes, every: int) -> Iterator[Part]:
                 handed, a_write = round((written - before) / part, 1), round(size / done, 1)
                 yield Part(done, writer, cpu, clock, handed, a_write, anon_bytes())
                 took, part, before = [0.0] * 3, 0, written
+
+
+@contextmanager
+def _drawn_apart(sizes: Sizes) -> Iterator[Iterator[list[Operation]]]:
+    """All operations, a list for each commit, from a process that draws them."""
+    context = get_context("spawn")
+    receiving, sending = context.Pipe(duplex=False)
+    process = context.Process(target=_draw, args=(sending, sizes), daemon=True)
+    process.start()
+    sending.close()
+    try:
+        yield iter(receiving.recv, None)
+    finally:
+        receiving.close()
+        process.terminate()
+        process.join()
+
+
+def _draw(sending: Connection, sizes: Sizes) -> None:
+    for operations in Mix(*sizes[:3]).batches(sizes.batch):
+        sending.send(operations)
+    sending.send(None)
 
 
 def measure(folder: Path, sizes: Sizes) -> dict[str, Any]:
@@ -244,9 +269,9 @@ def _alone(path: Path, sizes: Sizes) -> Alone:
     written: list[int] = []
     data, before = path / DATA_FILE, {}
     commits = -(-(sizes.nodes + sizes.edges) // sizes.batch)
-    with AnonPeak() as peak, open_seeded(path, sizes.seed) as db:
+    with AnonPeak() as peak, open_seeded(path, sizes.seed) as db, _drawn_apart(sizes) as batches:
         loader, began = Loader(db), _written_bytes()
-        for number, operations in enumerate(Mix(*sizes[:3]).batches(sizes.batch), start=1):
+        for number, operations in enumerate(batches, start=1):
             if sizes.pages and number == commits:
                 before = pages_of(data)
             loader.commit(operations)

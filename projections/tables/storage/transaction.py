@@ -594,8 +594,9 @@ class TrieTable(write_buffer.Table):
             most = MOST_OF_ONE if sum(sizes.values()) <= len(several) * _most_noted(stretch) else 0
             written = {key: several.pop(key) for key, size in sizes.items() if size > most}
             self._write(written)
-            for key in written.keys() & fresh.get(stretch, {}).keys():
-                del fresh[stretch][key]
+            later = fresh.get(stretch, {})
+            for key in filter(later.__contains__, written):
+                del later[key]
             if several:
                 merged[stretch] = {key: _whole(note) for key, note in several.items()}
                 noted.notes[stretch] = several
@@ -610,7 +611,8 @@ class TrieTable(write_buffer.Table):
 
     def _write(self, noted: Mapping[bytes, bytes | Noted]) -> None:
         """Write the buckets of which all this is noted, but for those that are written anyway."""
-        for key in sorted(noted.keys() - self._pending.keys()):
+        # The difference of keys would go through all that are pending, for each stretch.
+        for key in sorted([key for key in noted if key not in self._pending]):
             stored: bytes | None = self._txn.get(self._first + key)  # type: ignore[assignment]
             if stored is not None:
                 self._txn.put(self._first + key, _with_changes(key, stored, [_whole(noted[key])]))
