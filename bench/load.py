@@ -12,7 +12,7 @@ and each key once: what that order is worth is the engine's work and not the loo
 
 A row is a pair to the floor, also where the engine packs many into one. Peak memory, and the bytes that LMDB writes,
 are measured in a process of their own, that does nothing else: the mix is drawn in another one, since to know which
-edges it has drawn takes it 24 bytes of memory a write. ``--pages`` also says, of its last commit, which table
+edges it has drawn takes it 14 bytes of memory a write. ``--pages`` also says, of its last commit, which table
 wrote how many pages (bench/_pages.py).
 
 ``--keep PATH`` only loads, into a store that stays, and says what each part of so many writes took. A load of millions
