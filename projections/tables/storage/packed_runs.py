@@ -29,7 +29,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from heapq import merge
-from itertools import accumulate, chain, compress, count, islice
+from itertools import accumulate, chain, count, islice, product
 from operator import add, itemgetter, sub
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
@@ -488,7 +488,8 @@ class PackedTable(write_buffer.Table):
             for prefix in some:
                 rows = groups.get(prefix)
                 if rows is not None:
-                    yield self.scan(prefix) if len(rows) > write_buffer.SHORT else iter(rows)
+                    is_long = len(rows) > write_buffer.SHORT
+                    yield self._scan_stored(prefix, None, reverse=False) if is_long else iter(rows)
 
     def stored_each(self, prefixes: Sequence[bytes]) -> dict[bytes, list[write_buffer.Pair]]:
         wanted = sorted(set(prefixes))
@@ -622,12 +623,13 @@ class PackedTable(write_buffer.Table):
         of_keys = [_as_crcs(list(map(crc32, prefixes)))] if size and size == self._whole else crcs
         for run in reversed(self.runs):
             bits = _filters.get(run.filter) or self._read_filter(run)
-            stored, held = np.frombuffer(bits, dtype=np.uint8), np.ones(len(prefixes), dtype=np.uint8)
-            for factor in _SPREAD if len(run.filter) > _DIGEST_BYTES else _SPREAD[:1]:
-                for crc in of_keys if _is_of_keys(run) else crcs:
-                    at = crc * np.uint32(factor) % np.uint32(len(bits) * 8)
-                    held &= stored[at >> 3] >> (at & 7)
-            yield run, list(compress(prefixes, (held & 1).tolist()))
+            stored, held = np.frombuffer(bits, dtype=np.uint8), np.arange(len(prefixes))
+            factors = _SPREAD if len(run.filter) > _DIGEST_BYTES else _SPREAD[:1]
+            # One in five passes the first bit of a run that has it not.
+            for crc, factor in product(of_keys if _is_of_keys(run) else crcs, factors):
+                at = crc[held] * np.uint32(factor) % np.uint32(len(bits) * 8)
+                held = held[(stored[at >> 3] >> (at & 7) & 1).astype(bool)]
+            yield run, [prefixes[at] for at in held.tolist()]
 
     def _read_filter(self, run: Run) -> bytes:
         stored: bytes | None = self._txn.get(self._place(FILTERS, run.number))  # type: ignore[assignment]
