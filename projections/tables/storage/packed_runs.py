@@ -416,9 +416,7 @@ class PackedTable(write_buffer.Table):
         """True if the table has no row in its own place, as behind a large load; that is found out once."""
         known = self._is_all_packed
         if known is None:
-            cursor = self._own_cursor()
-            known = not (cursor.set_range(self._first) and cursor.key().startswith(self._first))  # type: ignore[union-attr]
-            self._is_all_packed = known
+            known = self._is_all_packed = not self._loose_rows(b"", 1)
         return known
 
     def _forget(self) -> None:
