@@ -4,9 +4,9 @@ No handler runs: everything in a bundle was decided in the store that it comes f
 that no handler could see, those of both stores together.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise, product
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import errors, ids
 from worlddb.log.model import events as ev
@@ -51,10 +51,9 @@ def _take_in(
     """Decide the events of an import; returns its world, and what they do to worlds outside of the bundle."""
     contents = arriving.contents
     into = None if command.into is None else context.node_ref(ctx, command.into)
-    apart = bundle_merge.BundleMerge(ctx.draft, contents).apart() if arriving.joins else {}
-    whole, contents = contents, bundle_contents.parted(contents, apart) if apart else contents
+    contents, apart = _parted(ctx, contents) if arriving.joins else (contents, [])
     if arriving.joins:
-        import_laws.refuse_unobeyed(ctx, contents, apart)
+        import_laws.refuse_unobeyed(ctx, contents, {told.theirs: lineage for _, lineage, told in apart if told.theirs})
     merge = bundle_merge.BundleMerge(ctx.draft, contents, joins=arriving.joins)
     events = merge.events()
     if merge.conflicts:
@@ -88,7 +87,7 @@ def _take_in(
         each.adopt()
     is_as_it_was = _compare_hash(ctx, contents, all_new)
     if arriving.joins:
-        _join(ctx, apart, merge, whole)
+        _join(ctx, apart, merge)
     decided = len(ctx.draft.events)
     if import_laws.record_joint_conflicts(ctx, events) and is_as_it_was:
         ctx.note("knows_more", world)
@@ -246,14 +245,35 @@ def _adopt(ctx: context.Context, events: Sequence[ev.AnyEvent]) -> None:
 # -- what two stores say that went on alone
 
 
-def _join(
-    ctx: context.Context,
-    apart: Mapping[bytes, bundle_contents.Apart],
-    merge: bundle_merge.BundleMerge,
-    whole: Contents,
-) -> None:
+class _WentApart(NamedTuple):
+    """A world that went different ways here and in the bundle, and the bundle that has its own way in that world."""
+
+    whole: Contents
+    lineage: bytes
+    told: bundle_contents.Apart
+
+
+def _parted(ctx: context.Context, contents: Contents) -> tuple[Contents, list[_WentApart]]:
+    """The bundle with each way of a world that went apart in a world of its own, and all of these worlds.
+
+    What was taken back from the bundle may go on otherwise here, and so may a rest that an earlier join made: so it is
+    looked again, until nothing differs any more.
+    """
+    found: list[_WentApart] = []
+    common: dict[bytes, int] = {}
+    while True:
+        told = bundle_merge.BundleMerge(ctx.draft, contents).apart()
+        told = {lineage: each for lineage, each in told.items() if each.common > common.get(lineage, 0)}
+        if not told:
+            return contents, found
+        found += [_WentApart(contents, lineage, each) for lineage, each in told.items()]
+        common |= {lineage: each.common for lineage, each in told.items()}
+        contents = bundle_contents.parted(contents, told)
+
+
+def _join(ctx: context.Context, apart: Sequence[_WentApart], merge: bundle_merge.BundleMerge) -> None:
     """Record once where the two contradict, and once what both say."""
-    for lineage, told in apart.items():
+    for whole, lineage, told in apart:
         one, other = ctx.tables.node_of(lineage), ctx.tables.node_of(told.theirs)
         if one is None or other is None or _are_in_conflict(ctx, one, other):
             continue

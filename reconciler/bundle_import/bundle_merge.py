@@ -209,12 +209,15 @@ class BundleMerge:
         self.goes_on: list[bytes] = []
         """Worlds that ended in the bundle, and were written anew here."""
         self.memberships: list[ev.Linked] = []
+        self._put: dict[tuple[bytes, bytes], list[times.Interval]] = {}
+        """When each member is to be in its container, in a join."""
         self._gone_apart: set[bytes] = set()
-        self._groups = {world.frame.lineage for world in contents.worlds}
+        self._bodies = {world.frame.lineage: world.versions[0].body for world in contents.worlds}
+        """What each world of the bundle begins with."""
 
     def tells(self, lineage: bytes) -> bool:
         """True if the bundle says of a world when it holds, and that is how it is here."""
-        return lineage in self._groups and lineage not in self._gone_apart
+        return lineage in self._bodies and lineage not in self._gone_apart
 
     def went_apart(self, lineage: bytes) -> bool:
         """True if a world was erased here and is another than the bundle's, so that it is left as it is."""
@@ -256,13 +259,23 @@ class BundleMerge:
             common = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(here), len(there)))
             if not common:
                 continue
-            ours = bundle_contents.rest_of(lineage, here[common][0]) if len(here) > common else b""
             is_apart = len(here) > common or self._was_emptied(world, node, common)
-            theirs = bundle_contents.rest_of(lineage, there[common][0]) if is_apart and len(there) > common else b""
-            ours = ours if ours in self._groups else b""
+            if not is_apart:
+                continue
+            first = self._first(lineage, here[0][0])
+            ours = bundle_contents.rest_of(first, here[common][0]) if len(here) > common else b""
+            theirs = bundle_contents.rest_of(first, there[common][0]) if len(there) > common else b""
+            ours = ours if ours in self._bodies else b""
             if ours or theirs:
                 found[lineage] = bundle_contents.Apart(common, theirs, ours)
         return found
+
+    def _first(self, lineage: bytes, body: bytes) -> bytes:
+        """The world that one went apart from at first, by what that begins with: all rests have their ids by that."""
+        for other, begins in self._bodies.items():
+            if other != lineage and bundle_contents.rest_of(other, body) == lineage:
+                return self._first(other, begins)
+        return lineage
 
     def _was_emptied(self, world: BundledWorld, node: int, common: int) -> bool:
         """True if it was said here that nothing holds where newer versions of the bundle do."""
@@ -657,6 +670,15 @@ class BundleMerge:
                     yield ev.Unlinked(frame.proposal)
                 yield ev.Decided(frame.proposal, decision, self.blobs.position(details))
 
+    def _becomes_member(self, frame: fr.EdgeFrame) -> bool:
+        """Whether another edge of the bundle has put a world into the same one at the time of this one."""
+        span = times.Interval(frame.valid_from, frame.born_to)
+        put = self._put.setdefault((frame.source, frame.target), [])
+        if any(each.overlaps(span) for each in put):
+            return True
+        put.append(span)
+        return False
+
     def _is_member(self, frame: fr.EdgeFrame) -> bool:
         """True if a world that is here lies in the container of a membership by another edge, at one time with it."""
         source, target = self._tables.node_of(frame.source), self._tables.node_of(frame.target)
@@ -702,7 +724,7 @@ class BundleMerge:
             frame.handler_version,
         )
         if frame.type == bundle_check.CONTAINS:
-            if self._joins and self._is_member(frame):
+            if self._joins and (self._is_member(frame) or self._becomes_member(frame)):
                 return
             self.memberships.append(linked)
         yield linked

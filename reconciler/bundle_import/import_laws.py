@@ -267,18 +267,20 @@ def _node(ctx: Context, lineage: bytes) -> int:
 # -- what was erased here
 
 
-def refuse_unobeyed(
-    ctx: Context, contents: bundle_contents.Contents, apart: Mapping[bytes, bundle_contents.Apart]
-) -> None:
+def refuse_unobeyed(ctx: Context, contents: bundle_contents.Contents, apart: Mapping[bytes, bytes]) -> None:
     """Refuse to join a bundle that has a text of what was erased here: its store has not erased that.
 
-    A bundle shows it by itself, since of what its store erased it has identifiers alone. ``apart`` is what was parted
-    in ``contents``: a rest is named by the world that it is of in the bundle's store.
+    A bundle shows it by itself, since of what its store erased it has identifiers alone. ``apart`` has of each rest
+    in ``contents`` what it was parted from: it is named by the world that it is of in the bundle's store.
     """
-    of = {told.theirs: lineage for lineage, told in apart.items() if told.theirs}
-    found = [
-        f"{ids.short(of.get(lineage, lineage))} by commit {seq}" for lineage, seq in _erased_worlds(ctx, contents)
-    ] + [f"a literal of {ids.short(of.get(lineage, lineage))}" for lineage in _with_erased_literals(ctx, contents)]
+
+    def named(lineage: bytes) -> str:
+        while lineage in apart:
+            lineage = apart[lineage]
+        return ids.short(lineage)
+
+    found = [f"{named(lineage)} by commit {seq}" for lineage, seq in _erased_worlds(ctx, contents)]
+    found += [f"a literal of {named(lineage)}" for lineage in _with_erased_literals(ctx, contents)]
     if found:
         more = f"; and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
         of_bundle = f"The bundle of the store {ids.short(contents.heading.store_id)} (commit {contents.heading.seq})"
