@@ -329,13 +329,14 @@ def rest_of(lineage: bytes, body: bytes) -> bytes:
     return hashing.digest(hashing.APART, lineage, body)[: ids.LINEAGE_BYTES]
 
 
-def parted(contents: Contents, apart: Mapping[bytes, Apart]) -> Contents:
+def parted(contents: Contents, apart: Mapping[bytes, Apart], marked: Mapping[bytes, BundledWorld]) -> Contents:
     """A bundle with what went apart in worlds of their own, beside those here; what came from here is taken back.
 
-    ``apart`` is by lineage. A rest begins at the version that differs, and lies where its world does. Edges keep their
-    nonces, so that what one store renamed the other knows again.
+    ``apart`` is by lineage, and so is ``marked``: whose marks a rest has, where that is not its world. A rest begins at
+    the version that differs, and lies where its world does. Edges keep their nonces, so that what one store renamed the
+    other knows again.
     """
-    return _Parting(contents, apart).contents()
+    return _Parting(contents, apart, marked).contents()
 
 
 def not_carried(contents: Contents, lineage: bytes, told: Apart) -> list[str]:
@@ -354,8 +355,8 @@ def not_carried(contents: Contents, lineage: bytes, told: Apart) -> list[str]:
 
 
 class _Parting:
-    def __init__(self, contents: Contents, apart: Mapping[bytes, Apart]) -> None:
-        self._contents, self._apart = contents, apart
+    def __init__(self, contents: Contents, apart: Mapping[bytes, Apart], marked: Mapping[bytes, BundledWorld]) -> None:
+        self._contents, self._apart, self._marked = contents, apart, marked
         self._groups = {world.frame.lineage: world for world in contents.worlds}
         self._rests = {lineage for found, told in apart.items() for lineage in (found, told.theirs)}
         self._back = {told.ours: (lineage, told.common) for lineage, told in apart.items() if told.ours}
@@ -430,6 +431,7 @@ class _Parting:
         """The bundle's own rest as a world: its versions, when they end, and every mark that its world has."""
         at = told.common
         rest = _moved(_cut(world, lambda after: after > at), -at)
+        marked = self._marked.get(world.frame.lineage, world)
         frame = msgspec.structs.replace(world.frame, lineage=told.theirs)
         return BundledWorld(frame, *([] for _ in BundledWorld._fields[1:]))._replace(
             versions=world.versions[at:],
@@ -437,10 +439,10 @@ class _Parting:
             voided=rest.voided,
             restated=rest.restated,
             tags=rest.tags,
-            deadlines=self._marks(world.deadlines, told.theirs),
-            labels=self._marks(world.labels, told.theirs),
-            pins=self._marks(world.pins, told.theirs),
-            deprecated=self._marks(world.deprecated, told.theirs),
+            deadlines=self._marks(marked.deadlines, told.theirs),
+            labels=self._marks(marked.labels, told.theirs),
+            pins=self._marks(marked.pins, told.theirs),
+            deprecated=self._marks(marked.deprecated, told.theirs),
         )
 
     def _marks(self, frames: Sequence[_Mark], rest: bytes) -> list[_Mark]:

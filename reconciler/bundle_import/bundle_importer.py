@@ -261,6 +261,7 @@ def _parted(ctx: context.Context, contents: Contents) -> tuple[Contents, list[_W
     """
     found: list[_WentApart] = []
     common: dict[bytes, int] = {}
+    taken_back: dict[bytes, bundle_contents.BundledWorld] = {}
     while True:
         told = bundle_merge.BundleMerge(ctx.draft, contents).apart()
         told = {lineage: each for lineage, each in told.items() if each.common > common.get(lineage, 0)}
@@ -268,7 +269,9 @@ def _parted(ctx: context.Context, contents: Contents) -> tuple[Contents, list[_W
             return contents, found
         found += [_WentApart(contents, lineage, each) for lineage, each in told.items()]
         common |= {lineage: each.common for lineage, each in told.items()}
-        contents = bundle_contents.parted(contents, told)
+        groups = {each.frame.lineage: each for each in contents.worlds}
+        contents = bundle_contents.parted(contents, told, taken_back)
+        taken_back |= {lineage: groups[each.ours] for lineage, each in told.items() if each.ours}
 
 
 def _join(ctx: context.Context, apart: Sequence[_WentApart], merge: bundle_merge.BundleMerge) -> None:

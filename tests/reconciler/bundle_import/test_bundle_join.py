@@ -359,12 +359,14 @@ class Pair:
     def sent(self, source: int, *, join: bool = True) -> Receipt:
         self.stores[source].export(self.top, self.file, overwrite=True)
         receipt = self.stores[1 - source].import_bundle(self.file, join=join)
-        for lineage, rest in (note.refs for note in receipt.notes if note.code == "went_apart"):
-            # What went apart again has another id in the other store, as all rests have.
-            shared = {each.ref for each in self.stores[source].view().find(world=self.top)}
-            if lineage not in shared:
+        for _, rest in (note.refs for note in receipt.notes if note.code == "went_apart"):
+            (said, *_) = self.stores[1 - source].view().history(rest)
+            view = self.stores[source].view()
+            # There it lies in the world that went apart, or in one that an earlier join made.
+            within = [ref for ref in self.inside(source) if said.version in [v.version for v in view.history(ref)]]
+            if not within or view.get(within[0]) is None:
                 continue
-            marked = marks(self.stores[source], lineage)
+            marked = marks(self.stores[source], within[0])
             assert marks(self.stores[1 - source], rest) == marked
             self.met["marked"] += marked != ([], False, None)
         return receipt
