@@ -15,7 +15,7 @@ from worlddb.log.statements import bundled_statements
 from worlddb.log.store import bundle_contents
 from worlddb.projections.tables.apply.apply import erasure_of
 from worlddb.projections.tables.statements import statement_rows
-from worlddb.projections.tables.storage.schema import CONTAINS, ROOT_NODE
+from worlddb.projections.tables.storage.schema import CONTAINS, ERASURE, ROOT_NODE, ErasureRow
 from worlddb.reconciler.bundle_import.bundle_merge import BundleMerge
 from worlddb.reconciler.edge_types import handler, relation_laws, supersession
 from worlddb.reconciler.entity_resolution.equivalence import refuse_joined
@@ -294,20 +294,25 @@ def refuse_unobeyed(ctx: Context, contents: bundle_contents.Contents, apart: Map
 def _erased_worlds(ctx: Context, contents: bundle_contents.Contents) -> Iterator[tuple[bytes, int]]:
     """The worlds of which a bundle has a text that was erased here, each with the commit that erased it.
 
-    What was written here may stand in a world of its own there, since the two were joined.
+    What was written here may stand in a world of its own there, since the two were joined, or in a rest of one.
     """
-    groups = {world.frame.lineage: world for world in contents.worlds}
-    for lineage in (*groups, *(each.lineage for each in contents.outside)):
-        node = ctx.tables.node_of(lineage)
-        erasure = None if node is None else erasure_of(ctx.tables, node)
-        if node is None or erasure is None:
-            continue
-        rows = (row for _, row in ctx.tables.version_rows(node) if row.seq <= erasure.seq)
-        gone = {row.body for row in rows if ctx.draft.log.blob(row.seq, row.position) is None}
-        for told in (lineage, *(bundle_contents.rest_of(lineage, body) for body in gone)):
-            versions = groups[told].versions if told in groups else ()
-            if any(each.body in gone and contents.blobs.get(each.body) is not None for each in versions):
-                yield told, erasure.seq
+    begins = {world.frame.lineage: world.versions[0].body for world in contents.worlds}
+    told: dict[bytes, list[bytes]] = {}
+    for world in contents.worlds:
+        node = ctx.tables.node_of(world.frame.lineage)
+        if node is None or erasure_of(ctx.tables, node) is not None:  # What holds here may be there.
+            for each in world.versions:
+                if contents.blobs.get(each.body) is not None:
+                    told.setdefault(each.body, []).append(world.frame.lineage)
+    for key, stored in ctx.tables.erasures.scan(b"") if told else ():
+        node, erasure = int.from_bytes(key, "big"), ErasureRow._make(ERASURE.unpack(stored))
+        erased = ctx.tables.node(node).lineage
+        rows = (row for _, row in ctx.tables.version_rows(node) if row.seq <= erasure.seq and row.body in told)
+        for body in {row.body for row in rows if ctx.draft.log.blob(row.seq, row.position) is None}:
+            for lineage in told[body]:
+                of = (erased, *(each.lineage for each in contents.outside), *begins)
+                if lineage == erased or any(bundle_contents.rest_of(o, begins[lineage]) == lineage for o in of):
+                    yield lineage, erasure.seq
 
 
 def _with_erased_literals(ctx: Context, contents: bundle_contents.Contents) -> Iterator[bytes]:

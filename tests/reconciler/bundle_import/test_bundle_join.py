@@ -112,6 +112,31 @@ def test_what_both_went_on_with_after_a_join_goes_apart_again(copies: Copies) ->
     copies.joined()
 
 
+def test_a_rest_of_a_rest_that_was_erased_there_does_not_come_back(copies: Copies) -> None:
+    for store, place in (("one", "Porto"), ("two", "Ghent")):
+        with copies.memory(store) as ana:
+            ana.correct(copies.lives, f"Ana lives in {place}")
+    copies.joined()
+    for store, new in (("one", "Lagos"), ("two", "Faro")):
+        with copies.memory(store) as ana:
+            (ref,) = [each.ref for each in ana.db.view().find(world=copies.user) if "Porto" in each.content]
+            ana.correct(ref, f"Ana lives in {new}")
+    copies.joined()
+    with copies.opened("two") as db:
+        (faro,) = [each.ref for each in db.view().find(world=copies.user) if "Faro" in each.content]
+        assert db.erase(faro, reason="request 7")
+    for _ in range(5):
+        receipt = copies.carried("one", "two", join=True)
+        if receipt:
+            break
+        assert isinstance(receipt.outcome, Refused) and receipt.outcome.code == "erasure_not_obeyed"
+        with copies.opened("one") as db:
+            for named in re.findall(r"\b([0-9a-f]{12}) by commit", receipt.outcome.reason):
+                db.erase(named, reason="request 7")
+    assert receipt and traces(copies.folder / "two", {"Ana lives in Faro"}) == []
+    assert traces(copies.folder / "one", {"Ana lives in Faro"}) == []
+
+
 def test_what_both_say_in_the_same_words_holds_once(copies: Copies) -> None:
     for store, own in (("one", "Ana bought a bike"), ("two", "Ana works at Bosch")):
         with copies.memory(store) as ana:
