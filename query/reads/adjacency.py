@@ -1,6 +1,8 @@
 """The members of a world and the edges of worlds, at a moment or over a span of valid time."""
 
 from collections.abc import Iterable, Iterator
+from heapq import merge
+from itertools import chain, islice, product
 from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import errors, ids, limits, times
@@ -11,6 +13,8 @@ from worlddb.query.reads.window import Window
 from worlddb.query.records import records
 from worlddb.query.snapshot import edge_rules, valid_period, visible
 
+_FEW: Final = 128
+"""Edges of a world that are read at once; of one with more, only those that are asked for."""
 PAGE: Final = 512
 """How many edges one transaction reads before it is given back."""
 
@@ -168,16 +172,47 @@ def edges_of(
 
     An inverse names the relation read the other way, and a symmetric one has no direction.
     """
-    moment = snapshot.place.moment
+    moment, nodes = snapshot.place.moment, list(nodes)
     tables = snapshot.tables
-    found: dict[int, tuple[EdgePlace, EdgeRow]] = {}
-    for node in nodes:
-        for place, row in edges_at(snapshot, spec, node, wanted.type, wanted.direction):
-            if place.edge <= after or not edge_known(row, moment.seq):
-                continue
-            if wanted.include_superseded or valid_period.edge_in(tables, place, row, moment, wanted.period):
-                found[place.edge] = place, row
-    return (build.edge(snapshot, *found[number], moment) for number in sorted(found))
+    asked = (edges_at(snapshot, spec, node, wanted.type, wanted.direction) for node in nodes)
+    some = list(islice(chain.from_iterable(asked), _FEW + 1))
+    if len(some) > _FEW:
+        every = _in_order(snapshot, spec, nodes, wanted, max(after, 0))
+    else:
+        every = iter(sorted({place.edge: (place, row) for place, row in some}.values(), key=_number))
+    for place, row in every:
+        if place.edge <= after or not edge_known(row, moment.seq):
+            continue
+        if wanted.include_superseded or valid_period.edge_in(tables, place, row, moment, wanted.period):
+            yield build.edge(snapshot, place, row, moment)
+
+
+def _in_order(
+    snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, nodes: Iterable[int], wanted: EdgeFilter, after: int
+) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+    """What :func:`edges_at` has of some nodes behind an edge, each once in log order, read as far as it is asked."""
+    tables, seq = snapshot.tables, snapshot.place.moment.seq
+    direction, codes = wanted.direction, tables.type_codes()
+    if wanted.type is not None:
+        name, direction = spec.directed(wanted.type, wanted.direction)
+        code = tables.type_code(name)
+        codes = [] if code is None else [code]
+    turned = {tables.type_code(name) for name in spec.symmetric_types} if wanted.type is None else set[int | None]()
+    found = list[Iterator[tuple[EdgePlace, EdgeRow]]]()
+    for node, code in product(nodes, codes):
+        if direction != "in" or code in turned:
+            found.append(tables.outgoing(node, code, after, known_by=seq))
+        if direction != "out" or code in turned:
+            found.append(tables.incoming(node, code, after, known_after=seq, known_by=seq))
+    last = after
+    for place, row in merge(*found, key=_number):
+        if place.edge > last:
+            last = place.edge
+            yield place, row
+
+
+def _number(edge: tuple[EdgePlace, EdgeRow]) -> int:
+    return edge[0].edge
 
 
 def edges_at(

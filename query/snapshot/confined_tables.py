@@ -118,6 +118,9 @@ class ConfinedTables:
     def type_code(self, name: str) -> int | None:
         return self._tables.type_code(name)
 
+    def type_codes(self) -> list[int]:
+        return self._tables.type_codes()
+
     def type_name(self, code: int) -> str:
         return self._tables.type_name(code)
 
@@ -157,9 +160,15 @@ class ConfinedTables:
         return ((place, row) for place, row in found if self._shows(place, row))
 
     def incoming(
-        self, node: int, code: int | None = None, *, known_after: int = 0, known_by: int = schema.LIVE
+        self,
+        node: int,
+        code: int | None = None,
+        after: int = 0,
+        *,
+        known_after: int = 0,
+        known_by: int = schema.LIVE,
     ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
-        found = self._tables.incoming(self._inside(node), code, known_after=known_after, known_by=known_by)
+        found = self._tables.incoming(self._inside(node), code, after, known_after=known_after, known_by=known_by)
         return ((place, row) for place, row in found if self._shows(place, row))
 
     def latest_incoming(

@@ -80,6 +80,8 @@ class TableReads(Protocol):
 
     def edge(self, place: schema.EdgePlace) -> schema.EdgeRow: ...
 
+    def type_codes(self) -> list[int]: ...
+
     def outgoing(
         self, node: int, code: int | None = None, after: int = 0, *, known_by: int = schema.LIVE
     ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]: ...
@@ -93,7 +95,13 @@ class TableReads(Protocol):
     ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]: ...
 
     def incoming(
-        self, node: int, code: int | None = None, *, known_after: int = 0, known_by: int = schema.LIVE
+        self,
+        node: int,
+        code: int | None = None,
+        after: int = 0,
+        *,
+        known_after: int = 0,
+        known_by: int = schema.LIVE,
     ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]: ...
 
     def latest_incoming(

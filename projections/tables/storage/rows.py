@@ -477,14 +477,21 @@ class Tables(transaction.WholeTables):
         return sources
 
     def incoming(
-        self, node: int, code: int | None = None, *, known_after: int = 0, known_by: int = schema.LIVE
+        self,
+        node: int,
+        code: int | None = None,
+        after: int = 0,
+        *,
+        known_after: int = 0,
+        known_by: int = schema.LIVE,
     ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
         """Yield the edges to a node written up to commit ``known_by``.
 
-        By type and then in log order, but for those unlinked up to commit ``known_after``.
+        By type and then in log order, but for those unlinked up to commit ``known_after``; ``after`` an edge number
+        with one type.
         """
         if code is not None:
-            return self._incoming_of(self._group(self.back, node, code), known_after, known_by)
+            return self._incoming_of(self._group(self.back, node, code, after), known_after, known_by)
 
         def decode(pair: write_buffer.Pair) -> tuple[schema.EdgePlace, schema.EdgeRow] | None:
             key, value = pair
@@ -594,6 +601,13 @@ class Tables(transaction.WholeTables):
             return table.scan_groups(schema.U64.pack(node), self._prefixes(node))
         prefix = schema.EDGE_PREFIX.pack(node, code)
         return table.scan_fresh(prefix) if fresh else table.scan(prefix, prefix + schema.U64.pack(after + 1))
+
+    def type_codes(self) -> list[int]:
+        """The code of every edge type, registered ones too."""
+        return [
+            *schema.EDGE_TYPE_CODES.values(),
+            *(int.from_bytes(code, "big") for _, code in self.edge_types.scan(b"")),
+        ]
 
     def _prefixes(self, node: int) -> Iterator[bytes]:
         """The groups of a node in ``out`` or ``back``, type by type."""

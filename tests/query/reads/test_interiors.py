@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from itertools import product
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +16,7 @@ from hypothesis import strategies as st
 import worlddb
 from tests.support.examples import examples
 from worlddb import Database, View
-from worlddb.query.reads import build
+from worlddb.query.reads import adjacency, build
 from worlddb.query.recall import candidates
 from worlddb.query.snapshot import snapshot as containment
 from worlddb.query.snapshot.snapshot import Inhabitants, Stretch, members_below
@@ -264,3 +267,41 @@ def test_pages_from_inside_list_a_world_once_for_one_moment_and_anew_for_any_oth
         inside.append(db.create("World", "new", world=box).ref)
         assert listed(db.view(), top, box) == (inside, 1)
         assert listed(first, top, box) == (inside[:-1], 0)
+
+
+def test_edges_of_a_world_with_many_are_those_that_are_read_at_once_page_by_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng, clock = Random(5), worlddb.ManualClock(1_700_000_000_000_000)
+    with worlddb.open(tmp_path / "store", embedder=None, clock=clock) as db:
+        db.define_relation("beside", symmetric=True)
+        db.define_relation("owns", inverse="owned_by")
+        top = db.create("World", "top").ref
+        refs = [db.create("Note", f"note {at}", world=top).ref for at in range(5)]
+        refs.append(db.create("Note", "outside").ref)
+        made = []
+        for _ in range(70):
+            kind = rng.choice(("refers_to", "derived_from", "causes", "beside", "owns"))
+            source, target = rng.sample(refs[:5], 2) if kind != "refers_to" else (rng.choice(refs[:5]), refs[5])
+            window = rng.choice(({}, {"valid_from": "2030-01-01"}, {"valid_to": "2031-01-01"}))
+            with suppress(worlddb.RefusedError):
+                receipt = db.link(source, kind, target, **window)
+                made += [receipt.ref] if receipt else []
+            clock.advance(1_000)
+        for ref in rng.sample(made, 8):
+            db.unlink(ref)
+        earlier, told = db.view(seq=db.head().seq - 12), 0
+        for view in (db.view(), earlier, db.view(world=top), db.view(valid="2030-06-01")):
+            for ref, kind, direction, superseded in product(
+                (top, *refs[:2]), (None, "beside", "owned_by", "refers_to"), ("out", "in", "both"), (False, True)
+            ):
+                how: Any = {"type": kind, "direction": direction, "include_superseded": superseded}
+                monkeypatch.setattr(adjacency, "_FEW", 10_000)
+                whole = [edge.ref for edge in view.edges(ref, **how)]
+                monkeypatch.setattr(adjacency, "_FEW", 0)
+                found: list[str] = []
+                while len(page := view.edges(ref, **how, limit=3, after=found[-1] if found else None)) == 3:
+                    found += [edge.ref for edge in page]
+                told += len(whole)
+                assert found + [edge.ref for edge in page] == whole == [edge.ref for edge in view.edges(ref, **how)]
+        assert told > 500
