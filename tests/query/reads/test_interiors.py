@@ -283,7 +283,7 @@ def test_edges_of_a_world_with_many_are_those_that_are_read_at_once_page_by_page
         for _ in range(70):
             kind = rng.choice(("refers_to", "derived_from", "causes", "beside", "owns"))
             source, target = rng.sample(refs[:5], 2) if kind != "refers_to" else (rng.choice(refs[:5]), refs[5])
-            window = rng.choice(({}, {"valid_from": "2030-01-01"}, {"valid_to": "2031-01-01"}))
+            window: Any = rng.choice(({}, {"valid_from": "2030-01-01"}, {"valid_to": "2031-01-01"}))
             with suppress(worlddb.RefusedError):
                 receipt = db.link(source, kind, target, **window)
                 made += [receipt.ref] if receipt else []
