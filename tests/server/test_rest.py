@@ -688,3 +688,25 @@ def test_a_world_and_its_first_write_are_one_commit_and_one_key(tmp_path: Path) 
         ana.send("POST", "/v1/worlds/one 0/memories", text="Ivo is 40.", about=["Ivo"])
         named = [each["name"] for each in ana.get("/v1/worlds/one 0/members")["worlds"]]
         assert sorted(named) == ["", "", "Ivo"]
+
+
+def test_what_is_said_to_the_whole_store_ends_and_names_nothing_of_a_user(tmp_path: Path) -> None:
+    """A memory at the root replaced, contradicted and repeated what lay in the worlds of users."""
+    with running(tmp_path) as served:
+        ana = served.caller("ana")
+        said: dict[str, Any] = {"text": "Theo lives in Lisbon.", "about": ["Theo"], "name": "home"}
+        dora = ana.send("POST", "/v1/worlds/dora/memories", **said)["receipt"]["refs"][0]
+        root = ana.get("/v1/worlds/root")["ref"]
+        at = f"/v1/worlds/{root}/memories"
+        for body in ({"replaces": ["home"]}, {"contradicts": ["home"]}):
+            refused = ana("POST", at, json={"text": "Theo lives nowhere."} | body)
+            assert refused.status_code == 404, refused.text
+        told = ana.send("POST", at, text="Theo lives in Porto.", about=["Theo"], on_near="supersede_same_subject")
+        assert told["near"] == []
+        assert not ana.send("POST", at, **said)["restated"]
+        found = served.db.view().get(dora)
+        assert found is not None and not found.conflicts and not found.restated
+        (entry,) = ana.get("/v1/worlds", name="Theo", type="Entity", limit=9)["worlds"][1:]
+        assert ana.send("POST", at, text="Theo swims.", about=["theo"])["receipt"]["refs"]
+        about = [edge.target for edge in served.db.view().edges(entry["ref"], type="refers_to", direction="in")]
+        assert len(about) == 3, "what is said at the root is about one entry there, in whichever letters"

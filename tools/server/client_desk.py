@@ -172,9 +172,13 @@ class Desk:
             )
         return found
 
+    def is_whole(self, ref: str) -> bool:
+        """Return whether a world is the whole store."""
+        return ref == self.session.top and self.grant.world is None
+
     def _is_root(self, ref: str, name: str) -> bool:
         """Return whether a name is that of the whole store, which somebody may have too."""
-        return ref == self.session.top and self.grant.world is None and not _is_reference(name)
+        return self.is_whole(ref) and not _is_reference(name)
 
     def subjects(self, view: View, names: Any, home: str | None = None) -> tuple[list[str], list[str]]:
         """Return the full references of whom or what a statement is about, and the names that nothing has yet.
@@ -197,8 +201,13 @@ class Desk:
         return list(dict.fromkeys(refs)), list(new.values())
 
     def _inside(self, view: View, name: str, home: str | None, type: str | None = None) -> str | None:
-        """Return the one world in another one that has a name, in whichever letters or those of the name."""
+        """Return the one world in another one that has a name, in whichever letters or those of the name.
+
+        Of the whole store it is one that lies in it directly: what is in a world of it is that one's.
+        """
         found = [] if home is None or _is_reference(name) else view.find(name=name, type=type, world=home)
+        if home is not None and self.is_whole(home):
+            found = [each for each in found if home in view.containers(each.ref)]
         exactly = [each for each in found if _is_called(each, name)]
         return (exactly or found)[0].ref if len(exactly or found) == 1 else None
 

@@ -105,7 +105,8 @@ class _Memory:
             return []
         how: dict[str, Any] = {"world": self.home, "since": self.since, "until": self.body.valid_to}
         how["include_expired"] = is_past(self.body.expires_at, self.now)
-        return view.near(self.body.text, about=[*self.about, *self.new] or None, **how)
+        look_near = view._near_of_nobody if self.desk.is_whole(self.home) else view.near
+        return look_near(self.body.text, about=[*self.about, *self.new] or None, **how)
 
     def links(self, near: Iterable[Near]) -> list[Link]:
         """Return the edges to what is near that were asked for."""
