@@ -712,7 +712,8 @@ class Database(WriteCalls):
         Names that it has lead to the entities of the name (``refers_to``), statements that cannot be true beside it are
         found by words (``contradicts``), one that says the same is proposed to be it (``same_as``), and so is found
         what answers ``questions``: those that a function makes of the world, by default its own sentences. Only a hit
-        that is known to answer with ``min_confidence`` counts. What was taken back once is not found again.
+        that is known to answer with ``min_confidence`` counts. What was taken back once is not found again. All of it is
+        looked for ``within`` a world, by default that of the user whose memory it is.
 
         Raises:
             UnknownReference: there is no such world.
@@ -723,8 +724,11 @@ class Database(WriteCalls):
         limits.checked_number(limit, "limit", 1, edge_discovery.MOST_EDGES)
         limits.checked_callable(questions, "questions")
         seen = self.view()
-        view = self.view(world=None if within is None else seen._reference_to_write(within))
-        world = view.get(view._reference_to_write(ref) if link else ref)
+        inside = None if within is None else seen._reference_to_write(within)
+        look = self.view(world=inside)
+        named = look._reference_to_write(ref) if link else look.reference_of(ref)
+        view = self.view(world=look._somebodys_world(named) if inside is None else inside)
+        world = view.get(named)
         if world is None or world.erased:
             raise errors.InputError("The memory holds nothing now", "Name one that holds")
         found = edge_discovery.discovered(view, world, questions=questions, limit=limit, min_confidence=min_confidence)
@@ -732,7 +736,8 @@ class Database(WriteCalls):
             return found
         with self.batch(seen=seen) as tx:
             for each in found:
-                key = f"discovered/{each.type}/{each.target}"
+                # What is one is proposed once, and takes no key.
+                key = None if each.type == "same_as" else f"discovered/{each.type}/{each.target}"
                 tx.link(world.ref, each.type, each.target, key=key, properties={"discovered": each.reason}, why=why)
         return [replace(each, edge=edge) for each, edge in zip(found, tx.receipt.refs, strict=True)]
 

@@ -441,8 +441,9 @@ def node_to_write(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *,
     holder = somebodys(snapshot, node)
     if holder is None:
         return node
+    told = _name_ever(snapshot, holder) or f"the world {ids.short(snapshot.tables.node(holder).lineage)}"
     raise errors.UnknownReference(
-        f"The only world called {given[:80]!r} is {ids.short(lineage)}, in {holder[:80]!r}, and a name reaches into no"
+        f"The only world called {given[:80]!r} is {ids.short(lineage)}, in {told[:80]!r}, and a name reaches into no"
         " world of a user",
         f"If that one is meant, give its reference, {lineage}, or write as that user; else make another one first",
         ref=given[:80],
@@ -454,8 +455,8 @@ _SOMEBODYS: Final = frozenset(("scope", "user", "world"))
 """The types, whatever their case, of worlds that hold what is one user's, agent's, app's, or client's."""
 
 
-def somebodys(snapshot: VisibleSnapshot, node: int) -> str | None:
-    """The name of a world around a node that holds what is somebody's; ``None`` if there is none."""
+def somebodys(snapshot: VisibleSnapshot, node: int) -> int | None:
+    """The world around a node, the nearest first, that holds what is somebody's; ``None`` if there is none."""
     seen, pending = {snapshot.place.top}, [node]
     while pending:
         here = pending.pop()
@@ -464,10 +465,16 @@ def somebodys(snapshot: VisibleSnapshot, node: int) -> str | None:
             newest = asof.newest_version(snapshot.tables, each, snapshot.place.moment.seq)
             body = None if newest is None else snapshot.body(newest.row)
             if body is not None and body.type.casefold() in _SOMEBODYS:
-                return body.name or f"a {body.type}"
+                return each
             seen.add(each)
             pending.append(each)
     return None
+
+
+def _name_ever(snapshot: VisibleSnapshot, node: int) -> str:
+    newest = asof.newest_version(snapshot.tables, node, snapshot.place.moment.seq)
+    body = None if newest is None else snapshot.body(newest.row)
+    return "" if body is None else body.name
 
 
 def called_of_their_own(

@@ -153,7 +153,7 @@ def near(
         for node, seen in shown.items():
             span = since, times.FOREVER if until is None else until
             one = _compared(snapshot, gate.inside, subject, framed, node, seen, span, cosines, targets.get(node))
-            if one is not None and not (nobodys and world_lookup.somebodys(snapshot, node)):
+            if one is not None and not (nobodys and world_lookup.somebodys(snapshot, node) is not None):
                 one = msgspec.structs.replace(one, is_of_one=False) if is_plan else one
                 found.append((-one.likeness, node, one))
         return [one for _, _, one in sorted(found, key=lambda each: each[:2])][:limit]

@@ -604,6 +604,12 @@ class View:
             node = world_lookup.node_to_write(snapshot, self.spec, ref, unify=self.unify)
             return snapshot.tables.node(node).lineage.hex()
 
+    def _somebodys_world(self, ref: Any) -> str | None:
+        """The world of a user, or another scope, that a world lies in; ``None`` if it lies in none."""
+        with self._snapshot() as snapshot:
+            holder = world_lookup.somebodys(snapshot, self._named(snapshot, ref))
+            return None if holder is None else snapshot.tables.node(holder).lineage.hex()
+
     def _begun_with(self, digits: str) -> str:
         """The full reference of the world whose reference begins so; a name is none."""
         with self._snapshot() as snapshot:

@@ -166,3 +166,26 @@ def test_an_extractor_reads_a_document_and_the_same_again_writes_nothing(db: Dat
     assert db.verify(deep=True).ok
     with pytest.raises(worlddb.InputError):
         db.extract(note, lambda turns: "nothing")  # type: ignore[arg-type]
+
+
+def test_edges_are_discovered_in_the_world_of_the_user_alone(tmp_path: Path) -> None:
+    """A memory of one user was joined to what another one had said: by names, as contradicting it, and as the same."""
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        users = {name: worlddb.memory(db, user=name) for name in ("ana", "bob")}
+        for name, town in (("ana", "Lisbon"), ("bob", "Porto")):
+            users[name].add(f"Ana lives in {town}.", about="Ana")
+            users[name].add("Home is by the river.", about="Home")
+        mine = users["ana"].add("Home is by the river. Ana lives in Faro.", name="note").id
+        nobodys = db.create("Fact", content="Ana lives in Beja.", name="beja").ref
+        inside = {world.ref for world in db.view(world="user:ana").find()}
+        found = db.discover_edges(mine, min_confidence=0.0, link=True)
+        assert found and {each.target for each in found} <= inside
+        assert not db.discover_edges(nobodys, min_confidence=0.0, link=True)
+        again = users["ana"].db.create(
+            "Fact", content="Home is by the river.", name="", world="user:ana", resolve=False
+        )
+        same = db.discover_edges(again, link=True)
+        assert "same_as" in {each.type for each in same}, "it was an error, for the key that such an edge cannot have"
+        assert {each.target for each in same} <= inside
+        with pytest.raises(worlddb.InputError):
+            db.discover_edges("Home", link=True)

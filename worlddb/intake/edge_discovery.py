@@ -58,7 +58,8 @@ def discovered(
     joined.update(end for each in view.states(world.ref) for end in (each.source, each.target))
 
     def add(type: str, target: str, name: str, reason: str, confidence: float) -> None:
-        if target not in joined:
+        # What is nobody's is joined to nothing that is in a user's world.
+        if target not in joined and (view.world is not None or view._somebodys_world(target) is None):
             found.setdefault(
                 target,
                 DiscoveredEdge(type=type, target=target, name=name, reason=reason, confidence=round(confidence, 3)),
@@ -75,7 +76,7 @@ def discovered(
     for question in asked:
         for hit in view.recall(question, k=limit).hits:
             sure = hit.confidence
-            if hit.type != "Entity" and sure is not None and sure >= min_confidence:
+            if hit.type not in ("Entity", "Scope") and sure is not None and sure >= min_confidence:
                 add("refers_to", hit.ref, hit.name, f"it answers {question[:80]!r}", sure)
     return sorted(found.values(), key=lambda each: -each.confidence)[:limit]
 
