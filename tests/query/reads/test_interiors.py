@@ -292,16 +292,16 @@ def test_edges_of_a_world_with_many_are_those_that_are_read_at_once_page_by_page
             db.unlink(ref)
         earlier, told = db.view(seq=db.head().seq - 12), 0
         for view in (db.view(), earlier, db.view(world=top), db.view(valid="2030-06-01")):
-            for ref, kind, direction, superseded in product(
+            for world, asked, direction, superseded in product(
                 (top, *refs[:2]), (None, "beside", "owned_by", "refers_to"), ("out", "in", "both"), (False, True)
             ):
-                how: Any = {"type": kind, "direction": direction, "include_superseded": superseded}
+                how: Any = {"type": asked, "direction": direction, "include_superseded": superseded}
                 monkeypatch.setattr(adjacency, "_FEW", 10_000)
-                whole = [edge.ref for edge in view.edges(ref, **how)]
+                whole = [edge.ref for edge in view.edges(world, **how)]
                 monkeypatch.setattr(adjacency, "_FEW", 0)
                 found: list[str] = []
-                while len(page := view.edges(ref, **how, limit=3, after=found[-1] if found else None)) == 3:
+                while len(page := view.edges(world, **how, limit=3, after=found[-1] if found else None)) == 3:
                     found += [edge.ref for edge in page]
                 told += len(whole)
-                assert found + [edge.ref for edge in page] == whole == [edge.ref for edge in view.edges(ref, **how)]
+                assert found + [edge.ref for edge in page] == whole == [edge.ref for edge in view.edges(world, **how)]
         assert told > 500
