@@ -254,7 +254,16 @@ def _triple(quad: pyoxigraph.Quad, kind: RdfFormat) -> pyoxigraph.Triple:
         raise errors.InputError(
             f"{kind.name} has no graphs, and a statement lies in {quad.graph_name}", "Choose trig, nquads or jsonld"
         )
+    if kind.name == "rdfxml" and (lost := NOT_IN_XML.search(getattr(quad.object, "value", ""))) is not None:
+        raise errors.InputError(
+            f"{kind.name} cannot write this: XML has no U+{ord(lost[0]):04X}, which a text of {quad.subject} has",
+            "Choose turtle, ntriples or jsonld",
+        )
     return quad.triple
+
+
+NOT_IN_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+"""Characters that no document of XML 1.0 may have, escaped or not."""
 
 
 def _engine() -> Any:

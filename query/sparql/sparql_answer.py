@@ -9,7 +9,7 @@ import msgspec
 
 from worlddb.log.model import errors
 from worlddb.log.statements import terms
-from worlddb.query.sparql.rdf_formats import format_of
+from worlddb.query.sparql.rdf_formats import NOT_IN_XML, format_of
 
 RESULT_TYPES: Final = {
     "json": "application/sparql-results+json",
@@ -92,9 +92,15 @@ def formats_of(format: str | None) -> tuple[str, str]:
 
 
 def answer_of(head: dict[str, Any], body: bytes, unavailable: dict[str, str], note: str = "") -> SparqlAnswer:
-    """The answer that a worker gave."""
+    """The answer that a worker gave.
+
+    Raises:
+        InputError: it is XML, and a text in it has what no XML can.
+    """
     kind = head["format"]
     media_type = format_of(kind).media_type if head["form"] == "graph" else RESULT_TYPES[kind]
+    if media_type.endswith("xml") and (lost := NOT_IN_XML.search(body.decode())) is not None:
+        raise errors.InputError(f"XML has no U+{ord(lost[0]):04X}, which a text of the answer has", "Ask for json")
     variables = tuple(head.get("variables", ()))
     return SparqlAnswer(
         form=head["form"],

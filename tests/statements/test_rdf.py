@@ -232,3 +232,23 @@ def test_reifiers_say_of_each_statement_when_it_holds_who_stated_it_and_how_sure
         assert (rows[0]["who"].value, rows[0]["from"].value) == ("ann", '{"confidence":0.7,"file":"menu"}')
         with pytest.raises(worlddb.InputError, match="cannot write"):
             view.write_rdf(world, "jsonld", reifiers=True)
+
+
+@pytest.mark.parametrize("format", ["turtle", "trig", "ntriples", "nquads", "jsonld", "rdfxml"])
+def test_a_character_that_a_format_has_not_is_refused_and_comes_back_from_all_others(
+    tmp_path: Path, format: str
+) -> None:
+    """RDF/XML was written with a NUL in it, which no other reader of XML takes."""
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        one, other = db.create("Note", "one").ref, db.create("Note", "other").ref
+        db.state(one, [("<urn:a>", "<urn:b>", '"a\\u0000b\\u0001"')])
+        if format == "rdfxml":
+            with pytest.raises(worlddb.InputError, match=r"XML has no U\+0000, which a text of <urn:a> has"):
+                db.view().write_rdf(one, format)
+            for query in ("SELECT ?o { ?s ?p ?o }", "CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }"):
+                assert b"u0000" in db.view().sparql(query, world=one).body
+                with pytest.raises(worlddb.InputError, match=r"XML has no U\+0000"):
+                    db.view().sparql(query, world=one, format="xml")
+            return
+        db.read_rdf(other, io.BytesIO(db.view().write_rdf(one, format)), format)
+        assert [each.object.value for each in db.view().statements(other)] == ["a\0b\x01"]
