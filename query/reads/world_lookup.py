@@ -410,8 +410,7 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
         return node
     found = _called(snapshot, spec, given, unify)
     if len(found) > 1:
-        others = _called(snapshot, spec, given, unify, lambda node: somebodys(snapshot, node) is None)
-        found = others if others and others[0].closed == found[0].closed else found
+        found = _of_nobody(snapshot, spec, given, unify, found)
     if len(found) > 1:
         raise _ambiguous(given, found)
     if found:
@@ -423,6 +422,21 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
     raise errors.UnknownReference(
         f"No world has the reference or the name {given[:80]!r}", "Look for it with recall or find", ref=given[:80]
     )
+
+
+_MOST_NAMESAKES: Final = 256
+"""How many worlds of a name are looked at in order to tell which are in no user's world."""
+
+
+def _of_nobody(
+    snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, unify: bool, found: list[records.World]
+) -> list[records.World]:
+    """Of several worlds of a name those that are in no user's world, if there are such; all, if there are very many."""
+    named = snapshot.tables.named(name_digest(name))
+    if sum(1 for _ in islice(named, _MOST_NAMESAKES + 1)) > _MOST_NAMESAKES:
+        return found
+    others = _called(snapshot, spec, name, unify, lambda node: somebodys(snapshot, node) is None)
+    return others if others and others[0].closed == found[0].closed else found
 
 
 def node_to_write(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, unify: bool = False) -> int:
