@@ -309,7 +309,9 @@ def _recalls(view: worlddb.View, text: str) -> Iterator[tuple[str, Callable[[], 
 
 def _said(read: Callable[[], Any]) -> str:
     try:
-        return repr(read())
+        found = read()
+        # What is read as it is asked for is shown by its address, which says nothing of it.
+        return type(found).__name__ if isinstance(found, Iterator) else repr(found)
     except worlddb.WorldDBError as error:
         return _worded(error)
 
