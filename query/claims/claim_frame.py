@@ -624,6 +624,32 @@ def names_another(earlier: str, later: str) -> bool:
     return bool(one) and bool(other) and not names_agree(one, other)
 
 
+def asked_of(question: str) -> tuple[frozenset[str], frozenset[str]] | None:
+    """The words of a question, and the stems of those that say something; ``None`` if it has none, or of "Ana's"."""
+    tokens = _TOKEN.findall(_plain(folded(question)))
+    telling = [] if any(word[0] in "'’" for word in tokens) else _telling(question, tokens)
+    return (frozenset(tokens), stems(telling)) if telling else None
+
+
+def may_be_owned(text: str) -> bool:
+    """False if a statement begins with nothing that belongs to somebody, which is quick to say."""
+    begin = text[:_LEADING]
+    return "'" in begin or "’" in begin or begin.casefold().startswith(("my ", "our "))
+
+
+def says_nothing(question: str) -> bool:
+    """True if a question has no words but names, and those that say little."""
+    return not _telling(question, _TOKEN.findall(_plain(folded(question))))
+
+
+def _telling(question: str, tokens: list[str]) -> list[str]:
+    little = analysis.STOP_WORDS | _LIGHT_WORDS | _AUX | _TIMES | _CHANGE | _MODALS
+    titled = {word.casefold() for word in _TITLED.findall(folded(question))[1:] if word[0].isupper()}
+    little |= titled
+    said = (word for word in tokens if word not in little and word[0] not in "'’" and not word[0].isdecimal())
+    return [_SAME_WORD.get(word, word) for word in said]
+
+
 def of_one_family(one: str, other: str) -> bool:
     """True if two statements begin with names of which each has a word of its own beside a common one: Ana Berger."""
     first, second = leading_subject(one), leading_subject(other)
@@ -1116,6 +1142,8 @@ def _after_subject(
     head: list[str] = []
     while place < len(tokens) and tokens[place] not in _AUX and tokens[place] not in _PREPOSITIONS and len(head) < 3:
         if head and tokens[place].endswith(("s", "ed", "went-up")) and not tokens[place].endswith("ss"):
+            break
+        if head and tokens[place] in _PAST:
             break
         head.append(tokens[place])
         place += 1

@@ -172,6 +172,8 @@ def _keeping() -> frozenset[str]:
 def _of_other_sorts(earlier: Frame, later: Frame) -> bool:
     """True if they say of one thing what it may be at once: its colour and its place, or two of its qualities."""
     one, other = earlier.sort, later.sort
+    if _changed_numbers(earlier, later):
+        return False
     before, after = earlier.content | earlier.light, later.content | later.light
     own, new = before - after, after - before
     if one == other:
@@ -272,11 +274,17 @@ def _holds_beside(earlier: Frame, later: Frame) -> bool:
     is_other = bool(earlier.content - later.content) and bool(later.content - earlier.content)
     if earlier.times and later.times and earlier.times.isdisjoint(later.times) and is_other:
         return True
-    if _of_other_days(earlier, later) and (is_other or _undated(earlier) != _undated(later)):
+    of_other = is_other or _undated(earlier) != _undated(later)
+    if _of_other_days(earlier, later) and of_other and not _is_when_of_one(earlier, later):
         return True
     if earlier.wish and later.wish and is_other and "wish for answers" not in earlier.attributes & later.attributes:
         return True
     return _names_no_value(earlier, later) or _says_more_of_home(earlier, later)
+
+
+def _is_when_of_one(earlier: Frame, later: Frame) -> bool:
+    """True if both say only when one and the same thing is: "my flight to Rome is on 3 March at nine"."""
+    return earlier.sort == later.sort == "time" and bool(earlier.thing.noun) and earlier.thing == later.thing
 
 
 def _denies_another(earlier: Frame, later: Frame) -> bool:

@@ -285,8 +285,12 @@ PLANNED: Final = late(
     r"\b(?:plan(?:s|ned|ning)?|upcoming|scheduled|booked|due|coming|(?:want|need|hope)s?\s+to)\b", re.I
 )
 """Words of what is still to be."""
-IS_DONE: Final = late(r"\b(?:is|are|am|be|being)\s+(?:\w+\s+)?\w{2,}ed\b|(?<=[^\W_])['’](?:s|re|m)\s+\w{2,}ed\b", re.I)
+IS_DONE: Final = late(
+    r"\b(?:is|are|am|be|being)\s+(?:[\w'’-]+\s+){0,4}?\w{2,}ed\b|(?<=[^\W_])['’](?:s|re|m)\s+\w{2,}ed\b", re.I
+)
 """What is being done, or how something is: "is named", which tells of no past."""
+ASKS_WHEN: Final = late(r"\A\W*(?:and\s+|so\s+)?when(?:['’](?:s|re)|\s+(?:is|are|does|do|am))\b", re.I)
+"""A question of when something is may be of what is to come."""
 IS_NOW: Final = late(
     r"\A\W*(?:who|what|which|where|when|how)\b|\b(?:is|are|am|do|does|can|must|should|may|might)(?:n['’]t)?\b"
     r"|['’](?:re|m)\b|\b(?:who|what|where|when|how)['’]s\b",

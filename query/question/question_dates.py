@@ -855,6 +855,8 @@ def tense_of(text: str) -> english.Tense:
         return "present" if english.IS_PERFECT.search(text) is not None else "ahead"
     if english.HAPPENED.search(english.IS_DONE.sub(" ", text)) is not None:
         return "past"
+    if english.ASKS_WHEN.search(text) is not None:
+        return "ahead"
     return "present" if english.IS_NOW.search(text) is not None else ""
 
 

@@ -13,12 +13,13 @@ import msgspec
 
 from worlddb.log.model import times
 from worlddb.projections.tables.reads.asof import OpenSpace
+from worlddb.query.claims import claim_frame
 from worlddb.query.lanes import text_lane, vector_lane
 from worlddb.query.question.question import ENTITY, MAX_K, TEXT, VECTOR, Request, without_names
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import answer, candidates, ranking, scoring
 from worlddb.query.recall.filters import Filter
-from worlddb.query.recall.retrieve import Found, begin, held_then, past_times, retrieve, searched_world
+from worlddb.query.recall.retrieve import LOOKED_AT, Found, begin, held_then, past_times, retrieve, searched_world
 from worlddb.query.records import records
 from worlddb.query.snapshot import valid_period, visible
 from worlddb.query.snapshot.snapshot import members_below
@@ -90,6 +91,8 @@ def with_what_comes(window: Window, request: Request, found: records.Recall) -> 
     period = valid_period.Period(coming, throughout=False)
     # Who is in a world by the end of that time may not be yet.
     by_end = window.at_valid(coming.end - 1)
+    # The same first hits are looked at whatever is wanted.
+    request, wanted = request._replace(k=max(request.k, LOOKED_AT)), request.k
     by_then = recall(by_end, request._replace(choice=valid_period.Choice(period=period))).hits
     begins = [hit.valid.start for hit in by_then if hit.valid.start > now]
     begins += [version.valid.start for hit in by_then for version in hit.others if version.valid.start > now]
@@ -97,12 +100,15 @@ def with_what_comes(window: Window, request: Request, found: records.Recall) -> 
     held = {hit.version for hit in then.hits}
     # What is over again by the last of it answers as well as it did.
     over = [hit for hit in by_then if hit.valid.start > now and hit.version not in held]
-    first = sorted([*then.hits, *over], key=lambda hit: -round(hit.score, 6)) if over else then.hits
+    first = sorted([*then.hits, *over], key=lambda hit: -round(hit.score, 6)) if over else [*then.hits]
+    if request.question.times and claim_frame.says_nothing(request.question.without_times):
+        # Of what somebody has on a day, that day's appointments come first.
+        first.sort(key=lambda hit: hit.valid.start < coming.start or hit.valid.end > coming.end)
     held |= {hit.version for hit in over}
     now_said = [hit for hit in found.hits if hit.version not in held]
     before = {hit.ref: hit for hit in now_said}
     follow = [each for hit in first for each in (hit, before.pop(hit.ref, None)) if each is not None]
-    hits = tuple([*follow, *(hit for hit in now_said if hit.ref in before)][: request.k])
+    hits = tuple([*follow, *(hit for hit in now_said if hit.ref in before)][:wanted])
     new = [hit for hit in first if hit.valid.start > now]
     if not new:
         return found

@@ -7,7 +7,7 @@ turns are near may be a better answer than one in which one turn is a little nea
 the soft maximum of its hits' scores: the best of them where one stands out, and more where others come close.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations, islice
 from math import exp, log
@@ -44,6 +44,8 @@ MADE: Final = "made"
 """As much of a statement that was made of a better hit, a turn of a talk, and says as much of what is asked."""
 PRECEDED: Final = "preceded"
 """As much of what held until something began that the question names, and comes before that."""
+OWN: Final = "own"
+"""As much of what tells of whom the question names, where a better hit tells of what is theirs."""
 THEN: Final = "then"
 """As much of what held at a time in the question, in the place of what is shown of now."""
 EXACT: Final = "number"
@@ -125,15 +127,19 @@ class _Statement(NamedTuple):
 
 
 def later_first(
-    snapshot: visible.VisibleSnapshot, ranked: Sequence[ranking.Ranked], *, until: int, by_trust: bool = False
+    snapshot: visible.VisibleSnapshot,
+    ranked: Sequence[ranking.Ranked],
+    said: dict[int, _Statement],
+    *,
+    until: int,
+    by_trust: bool = False,
 ) -> tuple[list[ranking.Ranked], tuple[Rivals, ...]]:
-    """The hits, of two among the first that compete the later before the earlier, and which these are.
+    """The hits, of two statements among the first that compete the later before the earlier, and which these are.
 
     Turns of a conversation are what somebody said then, and are left where they are. What says that it begins after
     ``until`` competes with nothing that is so before, which comes first. ``by_trust``: what is trusted less is not put
     before what it would replace.
     """
-    said = {hit.passed.node: one for hit in ranked[:LOOKED_AT] if (one := _stated(snapshot, hit)) is not None}
     pairs = list(_competing(snapshot, said, until)) if len(said) > 1 else []
     if not pairs:
         return list(ranked), ()
@@ -195,6 +201,37 @@ def _made_first(snapshot: visible.VisibleSnapshot, ranked: list[ranking.Ranked],
     moved = {hit.passed.node for hits in lifted.values() for hit in hits}
     left = (hit for hit in ranked if hit.passed.node not in moved)
     return [each for hit in left for each in (*lifted.get(hit.passed.node, ()), hit)]
+
+
+def _own_first(ranked: list[ranking.Ranked], stated: Mapping[int, _Statement], question: str) -> list[ranking.Ranked]:
+    """The hits, and before the first that tells of what is somebody's, which was not asked for, what tells of them.
+
+    Of "where does Ana live?" that is "Ana lives in Porto" before "Ana's sister lives in Faro". It has all the words of
+    the question that say something, and begins with whom the question names.
+    """
+    if len(stated) <= 1 or not any(claim_frame.may_be_owned(one.text) for one in stated.values()):
+        return ranked
+    if (asked := claim_frame.asked_of(question)) is None:
+        return ranked
+    words, telling = asked
+    frames = ((node, claim_frame.frame(one.text)) for node, one in stated.items())
+    said = {node: frame for node, frame in frames if frame is not None and not frame.subject.isdisjoint(words)}
+    theirs = {node for node, one in said.items() if one.owned and claim_frame.stems(one.owned).isdisjoint(telling)}
+    first = next((place for place, hit in enumerate(ranked[:LOOKED_AT]) if hit.passed.node in theirs), None)
+    if first is None:
+        return ranked
+    best = ranked[first].score
+    own = {
+        node
+        for node, one in said.items()
+        if not one.owned and telling - claim_frame.stems(one.subject) <= one.content | one.light
+    }
+    lifted = [hit for hit in ranked[first:] if hit.passed.node in own]
+    return [
+        *ranked[:first],
+        *(hit._replace(score=best, parts={**hit.parts, OWN: best - hit.score}) for hit in lifted),
+        *(hit for hit in ranked[first:] if hit.passed.node not in own),
+    ]
 
 
 def _exact_first(
@@ -599,6 +636,17 @@ def _find_groups(
         asked, before = min(most, _MORE * max(asked, ranking.DEPTH // 2)), len(found.ranked)
 
 
+def _by_statements(
+    snapshot: visible.VisibleSnapshot, ranked: list[ranking.Ranked], request: Request
+) -> tuple[list[ranking.Ranked], tuple[Rivals, ...]]:
+    """The hits in the order that follows from what those among the first state, and which of them compete."""
+    said = {hit.passed.node: one for hit in ranked[:LOOKED_AT] if (one := _stated(snapshot, hit)) is not None}
+    own = _own_first(ranked, said, request.question.text)
+    until = asked_until(request, snapshot.place.moment.valid)
+    kept, rivals = later_first(snapshot, own, said, until=until, by_trust=request.trust_weight > 0)
+    return _made_first(snapshot, kept, request.question.text), rivals
+
+
 def _find(
     window: Window, snapshot: visible.VisibleSnapshot, request: Request, about: candidates.Named, lanes: ranking.Lanes
 ) -> Found:
@@ -636,14 +684,7 @@ def _find(
     ranked = newest_first(snapshot, window.spec, gate, found.ranked, request.k, found.find)
     # To put some before others changes which there are where some are left out.
     compares = compares and (request.in_order or len(ranked) > request.k)
-    ranked, rivals = (
-        later_first(
-            snapshot, ranked, until=asked_until(request, snapshot.place.moment.valid), by_trust=request.trust_weight > 0
-        )
-        if compares
-        else (ranked, ())
-    )
-    ranked = _made_first(snapshot, ranked, request.question.text) if compares else ranked
+    ranked, rivals = _by_statements(snapshot, ranked, request) if compares else (ranked, ())
     ranked = _exact_first(snapshot, ranked, numbers) if numbers else ranked
     if request.choice.earlier and request.question.asks_for_change:
         ranked = with_superseded(snapshot, gate_of(valid_period.Choice(include_superseded=True)), ranked, asked.k)

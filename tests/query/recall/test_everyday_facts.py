@@ -633,6 +633,52 @@ def test_an_amount_how_often_and_who_it_is_of_are_told_apart(
     assert told == relation
 
 
+@pytest.mark.parametrize(
+    ("theirs", "own", "question"),
+    [
+        (
+            "Mira's sister Elodie lives in Nantes.",
+            "Mira lives in Lyon, in a flat on Rue Garibaldi.",
+            "Where does Mira live?",
+        ),
+        ("Tom's brother bought a car.", "Tom bought a lamp for the hall of the house in Hull.", "What has Tom bought?"),
+        ("My sister plays chess.", "I play the cello in an orchestra near the old harbour.", "What do I play?"),
+    ],
+)
+def test_what_tells_of_somebody_comes_before_what_tells_of_theirs(
+    mem: worlddb.Memory, clock: ManualClock, theirs: str, own: str, question: str
+) -> None:
+    """The shorter text came first."""
+    mem.add(own)
+    clock.advance(DAY)
+    mem.add(theirs)
+    first, second = mem.recall(question).hits[:2]
+    assert (first.content, second.content) == (own, theirs) and first.score >= second.score
+    assert mem.recall(f"{theirs[:-1]}?").hits[0].content == theirs
+
+
+def test_of_what_somebody_has_on_a_day_its_appointments_come_first(mem: worlddb.Memory, clock: ManualClock) -> None:
+    for text in ("Ana has a dog.", "Ana has two cats.", "Ana has her hair done often.", "What Ana has she keeps."):
+        mem.add(text, about="Ana")
+    begins, ends = ((clock.value + days * DAY) // DAY * DAY for days in (2, 3))
+    mem.add("Ana sees the dentist.", about="Ana", since=begins + DAY // 2, until=ends - DAY // 4)
+    for question in ("What does Ana have the day after tomorrow?", "What is on the day after tomorrow?"):
+        assert mem.recall(question).hits[0].content == "Ana sees the dentist."
+    assert all("dentist" not in hit.content for hit in mem.recall("What does Ana have tomorrow?"))
+    assert "dentist" in mem.recall("When is Ana at the dentist?").hits[0].content
+
+
+def test_when_one_thing_is_may_change_in_day_and_hour(mem: worlddb.Memory, clock: ManualClock) -> None:
+    for earlier, later in (
+        ("Ana's flight to Rome is on 3 December at 9:40.", "Ana's flight to Rome is on 4 December at 11:15."),
+        ("Ana's rent is 980 euros.", "Ana's rent will be 1,020 euros."),
+    ):
+        mem.add(earlier, about="Ana")
+        clock.advance(DAY)
+        assert mem.add(later, about="Ana").near[0].relation == "replacement"
+    assert mem.recall("When is Ana's flight to Rome?").hits[0].content.endswith("11:15.")
+
+
 def test_of_one_family_each_is_somebody(mem: worlddb.Memory) -> None:
     mem.add("Anna Keller lives in Bern.", about="Anna Keller")
     assert mem.add("Anna Berger lives in Basel.", about="Anna Keller").near == ()
