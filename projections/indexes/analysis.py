@@ -288,6 +288,12 @@ def type_stems(type: str) -> tuple[str, ...]:
     return tuple(stem_analyzer(needs_all_stemmers(spaced)).analyze(spaced))
 
 
+_CODE: Final = re.compile(r"(?<![^\W_])([^\W\d_]{1,8}[-_/]|[A-Z]{1,8} )(\d{1,6})(?!\d)")
+"""A code that may be written as one word elsewhere: HER-4."""
+_NUMBER_OF_CODE: Final = re.compile(r"(?<![^\W_])[^\W\d_]{1,8}(\d{1,6})(?![^\W_])")
+"""The number in one that is one word: HER4."""
+
+
 def query_terms(text: str) -> tuple[Term, ...]:
     """The search terms of a query in plain words; empty if nothing in it can be searched."""
     found = analyze(text[:MAX_QUERY_CHARACTERS])
@@ -303,6 +309,9 @@ def query_terms(text: str) -> tuple[Term, ...]:
     terms = [Term(PLAIN, word, PLAIN_BOOST) for word in stems]
     for stem in dict.fromkeys(stems.values()):
         terms += (Term(STEM, stem, 1.0), Term(NAME, stem, NAME_BOOST), Term(TYPE, stem, TYPE_BOOST))
+    codes = [f"{word[:-1]}{number}".lower() for word, number in _CODE.findall(text[:MAX_QUERY_CHARACTERS])]
+    codes += _NUMBER_OF_CODE.findall(text[:MAX_QUERY_CHARACTERS])
+    terms += [Term(STEM, code, 1.0, instead=True) for code in dict.fromkeys(codes) if code not in stems]
     if dropped is STOP_WORDS:
         others = (other for stem in {*stems.values()} for other in _other_forms().get(stem, ()))
         terms += (Term(STEM, other, 1.0, instead=True) for other in sorted({*others} - {*stems.values()}))

@@ -661,7 +661,10 @@ def _find(
         return candidates.Gate(snapshot, inside, choice, request.least_trust, fitting, memories=True)
 
     gate = gate_of(request.choice)
-    compares = shows_now = request.group is None and request.choice == valid_period.Choice()
+    shows_now = request.group is None and request.choice == valid_period.Choice()
+    # "Does she still drive it?" asks of now, and what was before is shown beside that.
+    asks_still = request.choice == valid_period.Choice(earlier=True) and " still " in request.question.text.casefold()
+    compares = shows_now or (request.group is None and asks_still)
     # The same first hits are looked at whatever is wanted: the answer to fewer is the beginning of that to more.
     is_before = request.group is None and request.choice.earlier and not request.choice.include_superseded
     until = request.question.asks_before if is_before else ""

@@ -262,12 +262,14 @@ _NUMBERED: Final = late(
     r"(\d+(?:\.\d+)*)(?![\w%:/-]|[.,]\d)(?:\s+([^\W\d_]+))?",
     re.I,
 )
+_CODED: Final = late(r"(?<![^\W_])([^\W\d_]{1,8})[-_/]?(\d+(?:[-_/]\d+)*)(?![^\W_])")
+_BETWEEN: Final = late(r"[-_/]")
 _NUMBER: Final = "number"
 
 
 def numbered(text: str) -> dict[str, set[str]]:
     """The numbers that a text has, by the word before each: of "meeting number 60", "HER-17" and "Python 3.9" that is
-    "meeting", "her" and "python".
+    "meeting", "her" and "python". A code is one however it is written: HER17, HER_17, BX-200/7 and BX200-7.
 
     What is counted ("took 60 minutes") has its number for no name.
     """
@@ -277,10 +279,12 @@ def numbered(text: str) -> dict[str, set[str]]:
         counts = len(following) > 3 and following.endswith("s") and following not in STOP_WORDS
         if counts and not (dash or sign or called or "." in number):
             continue
-        if (named := word.lower()) not in STOP_WORDS or dash:
+        if (named := word.lower()) not in STOP_WORDS or dash or (word.isupper() and len(word) > 1):
             found.setdefault(named, set()).add(number)
         if sign or called or named == _NUMBER:
             found.setdefault(_NUMBER, set()).add(number)
+    for word, number in _CODED.findall(text[:MAX_CHARACTERS]):
+        found.setdefault(word.lower(), set()).add(_BETWEEN.sub("-", number))
     return found
 
 

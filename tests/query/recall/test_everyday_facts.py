@@ -676,7 +676,33 @@ def test_when_one_thing_is_may_change_in_day_and_hour(mem: worlddb.Memory, clock
         mem.add(earlier, about="Ana")
         clock.advance(DAY)
         assert mem.add(later, about="Ana").near[0].relation == "replacement"
+    mem.add("Ana drives a grey Clio.", about="Ana")
+    clock.advance(DAY)
+    mem.add("Ana sold her Clio.", about="Ana")
+    assert mem.recall("Does Ana still drive the Clio?").hits[0].content == "Ana sold her Clio."
     assert mem.recall("When is Ana's flight to Rome?").hits[0].content.endswith("11:15.")
+
+
+@pytest.mark.parametrize("written", ["HER-4", "HER4", "HER_4", "HER 4", "#HER-4", "(HER/4)"])
+def test_a_code_is_found_however_it_is_written(mem: worlddb.Memory, written: str) -> None:
+    """Where it was one word in the text and two in the question, or the other way round, others came first."""
+    for other in (
+        "HER-14 is about the export.",
+        "HER5 is about the invoice.",
+        "We met her 4 times.",
+        "HER-40 is closed.",
+    ):
+        mem.add(other)
+    mem.add(f"Late mails are told of in {written}.")
+    for question in ("What is HER-4 about?", "what is HER4 about?", "HER 4"):
+        assert written in mem.recall(question).hits[0].content
+
+
+def test_a_part_number_is_told_from_the_next(mem: worlddb.Memory) -> None:
+    mem.add("Part BX-200/7 is on order, and is to come with the next delivery.")
+    mem.add("Part BX-200/8 is in stock.")
+    assert "BX-200/7" in mem.recall("Is part BX-200/7 in stock?").hits[0].content
+    assert "BX-200/7" in mem.recall("Is part BX200-7 in stock?").hits[0].content
 
 
 def test_of_one_family_each_is_somebody(mem: worlddb.Memory) -> None:
