@@ -72,19 +72,25 @@ def recall(window: Window, request: Request) -> records.Recall:
     Raises:
         InputError: ``k``, ``group`` or ``neighbours`` is out of bounds, or there is no such lane or fusion.
     """
+    return _recall(window, request)[0]
+
+
+def _recall(window: Window, request: Request) -> tuple[records.Recall, bool]:
+    """The answer, and whether something that is not shown may be shown at another time."""
     answered = _asked(window, request, _answer)
-    return answer.nothing_asked(window.place.moment.seq) if answered is None else answered
+    return (answer.nothing_asked(window.place.moment.seq), False) if answered is None else answered
 
 
-def with_what_comes(window: Window, request: Request, found: records.Recall) -> records.Recall:
-    """An answer in which what holds at a time to come that the question names stands first, before what holds now.
+def with_what_comes(window: Window, request: Request) -> records.Recall:
+    """The answer in which what holds at a time to come that the question names stands first, before what holds now.
 
     A question of what is ahead that names no time is of any to come. The answer is as it was where nothing begins by
     then that answers, or where others than the present are asked for. Of a world that says something else by then
     both are shown.
     """
+    found, may_come = _recall(window, request)
     now = window.place.moment.valid
-    coming = _to_come(request, found, now)
+    coming = _to_come(request, found, now) if may_come else None
     is_plain = request.group is None and request.covers is None and request.choice == valid_period.Choice()
     if coming is None or not is_plain:
         return found
@@ -192,8 +198,8 @@ def _asked(
 
 def _answer(
     window: Window, request: Request, looked_up: _LookedUp, text: text_lane.PresentTextLane | None
-) -> records.Recall:
-    """The answer by the present indexes, of which ``text`` is one, or by scratch ones."""
+) -> tuple[records.Recall, bool]:
+    """The answer by the present indexes, of which ``text`` is one, or by scratch ones; and what :func:`_recall` adds."""
     seq, exact = window.place.moment.seq, text is None
     subject = _subject(window, request, looked_up)
     query = subject.query
@@ -251,7 +257,8 @@ def _answer(
         ),
     )
     told = tuple(filter(None, (in_short, answer.IN_FORKS if found.passed_forks else "")))
-    return msgspec.structs.replace(recalled, note=answer.joined((*told, recalled.note))) if told else recalled
+    recalled = msgspec.structs.replace(recalled, note=answer.joined((*told, recalled.note))) if told else recalled
+    return recalled, found.left_out
 
 
 def _retrieved(

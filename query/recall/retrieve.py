@@ -572,7 +572,8 @@ class Found(NamedTuple):
     """The hits, the lanes that they come from, and the groups of them, if groups are asked for.
 
     ``find`` looks up a candidate that was not good enough. ``rivals`` compete, the later one among the hits.
-    ``passed_forks``: something was left out since it lies in a fork.
+    ``passed_forks``: something was left out since it lies in a fork. ``left_out``: something may be shown at another
+    time that is not shown at this one.
     """
 
     ranked: list[ranking.Ranked]
@@ -581,6 +582,7 @@ class Found(NamedTuple):
     find: Callable[[int], ranking.Ranked | None] = _none
     rivals: tuple[Rivals, ...] = ()
     passed_forks: bool = False
+    left_out: bool = True
 
     def shown(self) -> Iterator[ranking.Ranked]:
         """The hits in the order in which they are shown."""
@@ -700,7 +702,8 @@ def _find(
     ranked = ranked if request.group is not None or request.covers is not None else ranked[: request.k]
     nodes = {hit.passed.node for hit in ranked} if rivals else ()
     rivals = tuple(each for each in rivals if each.later in nodes)
-    return found._replace(ranked=ranked, rivals=rivals, passed_forks=gate.passed_forks)
+    left_out = lanes.over is not None or gate.left_out_any
+    return found._replace(ranked=ranked, rivals=rivals, passed_forks=gate.passed_forks, left_out=left_out)
 
 
 def _ended_since(

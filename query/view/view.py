@@ -1568,7 +1568,7 @@ def _recalled(
     if with_receipt:
         found = _receipted(include_superseded, limited, window, request)
     else:
-        found = with_what_comes(window, request, recall(window, request))
+        found = with_what_comes(window, request)
     window.reader.told_of_hits(found)
     return found
 
