@@ -770,8 +770,7 @@ class Memory:
         if said is not None and (said.type, said.name) == (type, name):
             others = [each for each in near if each.ref != said.ref]
             asked = [(each.edge_type(on_near, len(about)), each.ref, f"by on_near: {each.reason}") for each in others]
-            # What joins two of the user's worlds is seen from outside of both.
-            whole = self.db.view(seq=look.seq, valid=seeing[said.ref].valid)
+            whole = self.db.view(seq=look.seq, valid=seeing[said.ref].valid)  # For what joins two worlds of theirs.
             links = to_link(whole, said.ref, (link for link in asked if link[0]))
             done = self._said_again(look, keyed, said, links, (begins, until), self._source(source), why, marks)
             return msgspec.structs.replace(done, near=tuple(others))
@@ -806,8 +805,7 @@ class Memory:
             self._go_on(tx.receipt, key, refs, begins, views if tx.receipt.seq == look.seq + 1 else ())
         done = self._done(tx.receipt, refs, begun)
         new = told_of_later((each for each in near if each.ref not in told), on_near, taker, len(about))
-        new += () if since is not None or until is not None else told_beginning(text, look.valid, "")[1]
-        new += told_of_new(begins, tx.receipt.ingest_time, marks["expires_at"], pinned=marks["pinned"])
+        new += told_of_new(begins, tx.receipt.ingest_time, marks["expires_at"], pinned=marks["pinned"], text=text)
         return msgspec.structs.replace(done, near=tuple(near), notes=(*done.notes, *new))
 
     def _looked_under(self, idempotency_key: str | None) -> tuple[View, dict[str, Any]]:

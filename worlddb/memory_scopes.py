@@ -508,9 +508,15 @@ TAKEN: Final = "on_near: "
 """How the reason of an edge begins by which what began later takes the place of a new statement."""
 
 
-def told_of_new(begins: int | None, now: int, expires_at: TimeLike | None, *, pinned: bool = False) -> list[str]:
-    """Return notes on a statement that was written, if it is not found yet, or hidden already."""
-    return to_come([begins], now) + ([] if pinned else hidden_already(expires_at, now))
+def told_of_new(
+    begins: int | None, now: int, expires_at: TimeLike | None, *, pinned: bool = False, text: str = ""
+) -> list[str]:
+    """Return notes on a statement that was written, if it is not found yet, is hidden already, or begins later.
+
+    The last is told of a ``text`` by its words, where no time was given.
+    """
+    named = told_beginning(text, now, "")[1] if begins is None and text else ()
+    return [*named, *to_come([begins], now), *([] if pinned else hidden_already(expires_at, now))]
 
 
 class End(NamedTuple):

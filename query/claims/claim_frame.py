@@ -631,12 +631,6 @@ def asked_of(question: str) -> tuple[frozenset[str], frozenset[str]] | None:
     return (frozenset(tokens), stems(telling)) if telling else None
 
 
-def may_be_owned(text: str) -> bool:
-    """False if a statement begins with nothing that belongs to somebody, which is quick to say."""
-    begin = text[:_LEADING]
-    return "'" in begin or "’" in begin or begin.casefold().startswith(("my ", "our "))
-
-
 def says_nothing(question: str) -> bool:
     """True if a question has no words but names, and those that say little."""
     return not _telling(question, _TOKEN.findall(_plain(folded(question))))
@@ -650,6 +644,7 @@ def _telling(question: str, tokens: list[str]) -> list[str]:
     return [_SAME_WORD.get(word, word) for word in said]
 
 
+@lru_cache(maxsize=_KEPT)
 def of_one_family(one: str, other: str) -> bool:
     """True if two statements begin with names of which each has a word of its own beside a common one: Ana Berger."""
     first, second = leading_subject(one), leading_subject(other)
@@ -1120,6 +1115,7 @@ def forget() -> None:
     """Forget all texts, as an erasure asks for."""
     leading_subject.cache_clear()
     names_agree.cache_clear()
+    of_one_family.cache_clear()
     frame.cache_clear()
     _stem.cache_clear()
 

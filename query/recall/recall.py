@@ -199,7 +199,7 @@ def _asked(
 def _answer(
     window: Window, request: Request, looked_up: _LookedUp, text: text_lane.PresentTextLane | None
 ) -> tuple[records.Recall, bool]:
-    """The answer by the present indexes, of which ``text`` is one, or by scratch ones; and what :func:`_recall` adds."""
+    """The answer by the present indexes, of which ``text`` is one, or by scratch ones, with what ``_recall`` adds."""
     seq, exact = window.place.moment.seq, text is None
     subject = _subject(window, request, looked_up)
     query = subject.query

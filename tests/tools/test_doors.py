@@ -359,3 +359,12 @@ def test_a_memory_that_names_another_users_is_told_to(house: House) -> None:
     bobs = worlddb.memory(house.db, user="bob").add("The code is 1234.").id
     told = call(Session(house.db, user="ana"), "memory_write", text="The code is 4321.", contradicts=[bobs])
     assert f"{bobs} is in user:bob, not in user:ana" in told["notes"]
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_text_that_says_when_it_begins_is_told_of(house: House, door: str) -> None:
+    told = house.say(door, f"From May 2126 on Ana lives in Porto ({door}).", None)
+    assert any("begins at 2126-05-01T00:00:00Z" in note for note in told.notes)
+    assert (
+        house.say(door, f"Ana lives in Porto from May 2126 on ({door}).", "2126-05-01").notes[-1].startswith("It holds")
+    )
