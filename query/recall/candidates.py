@@ -613,6 +613,9 @@ def naming(snapshot: visible.VisibleSnapshot, names: Sequence[str], hits: Iterab
 
 LENT: Final = (0.7, 0.65)
 """What share of its evidence a turn lends the one after it, and the one after that."""
+LENT_TO_ANSWER: Final = 0.9
+"""The same of a turn that ends by asking, in a talk between people: the one after it answers. Chosen on one half of the
+development questions and judged on the other; see docs/retrieval.md."""
 LENT_IN_TALK: Final = 0.4
 """What share of its evidence the best turn of a session lends all turns of it, itself too, in a talk between people."""
 LEADERS: Final = 16
@@ -640,6 +643,27 @@ def followers(
             if seen is not None and seen.row.type == _TURN:
                 found.setdefault(node, {})[turn] = share
     return found
+
+
+def lent_to_answers(
+    snapshot: visible.VisibleSnapshot,
+    pool: Mapping[int, Passed],
+    following: Mapping[int, Mapping[int, float]],
+    talks: Mapping[int, Sequence[int]],
+) -> dict[int, dict[int, float]]:
+    """What :func:`followers` are lent, and more for the answer to a turn of the same talk, as :func:`in_talks` has it.
+
+    What a machine is asked it answers at length, and in the words of the question.
+    """
+    within = ((node, leader) for node in following.keys() & talks.keys() for leader in talks[node])
+    asked = [(node, leader) for node, leader in within if following[node].get(leader) == LENT[0]]
+    bodies = {leader: snapshot.body(pool[leader].seen.row) for _, leader in asked}
+    asking = {leader for leader, body in bodies.items() if body is not None and body.content.rstrip().endswith("?")}
+    shares = {node: dict(leaders) for node, leaders in following.items()}
+    for node, leader in asked:
+        if leader in asking:
+            shares[node][leader] = LENT_TO_ANSWER
+    return shares
 
 
 def in_talks(gate: Gate, pool: Mapping[int, Passed], leaders: Iterable[int]) -> dict[int, list[int]]:

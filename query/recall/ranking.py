@@ -239,7 +239,8 @@ def fused(
         if seen is not None:
             pool[node] = candidates.Passed(node, seen, 0.0)
     lends = leaders and request.group is None
-    links = _Links(following, joined, candidates.in_talks(gate, pool, leaders) if lends else {})
+    talks = candidates.in_talks(gate, pool, leaders) if lends else {}
+    links = _Links(candidates.lent_to_answers(snapshot, pool, following, talks), joined, talks)
     weighing = lanes._replace(vector=vector)
     evidence = _evidence(snapshot, weighing, request, proposed, pool, named, links, gate)
     evidence, kept = _guided(snapshot, request.question, pool, evidence, guiding)

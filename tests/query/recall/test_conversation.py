@@ -43,13 +43,28 @@ def test_a_reply_is_found_by_what_it_replies_to(db: Database) -> None:
     db.ingest([Turn(speaker="Ana", text=f"Something else, number {n}") for n in range(40)], session="other")
     db.embed()
     hits = db.view().recall("the vase from the flea market", k=3).hits
-    assert [words_of(hit) for hit in hits[:2]] == [SHOP[0].text, SHOP[1].text]
-    question, reply = hits[0], hits[1]
+    reply, question = hits[:2]
+    assert (words_of(question), words_of(reply)) == (SHOP[0].text, SHOP[1].text), "what answers tells more"
     assert "before" not in question.scores
     own = {part: score for part, score in reply.scores.items() if part in ("text", "vector")}
     lender = sum(score for part, score in question.scores.items() if part in ("text", "vector"))
-    assert reply.scores["before"] == pytest.approx(0.7 * lender - sum(own.values()), abs=1e-5)
+    assert reply.scores["before"] == pytest.approx(0.9 * lender - sum(own.values()), abs=1e-5)
     assert "after a turn that fits" in reply.reason
+
+
+@pytest.mark.parametrize(
+    ("asker", "asked", "share"),
+    [("Ana", "Which vase did you buy?", 0.9), ("Ana", "I saw your vase.", 0.7), ("user", "Which vase is it?", 0.7)],
+)
+def test_the_turn_after_one_that_asks_is_lent_more_where_people_talk(
+    db: Database, asker: str, asked: str, share: float
+) -> None:
+    talk = [Turn(speaker=asker, text=asked), Turn(speaker="Ben", text="Blue, after all"), Turn(speaker="Ana", text="A")]
+    db.ingest(talk, session="talk")
+    db.embed()
+    hits = {words_of(hit): hit.scores for hit in db.view().recall("the vase", k=3).hits}
+    lender, own = (sum(hits[turn.text].get(part, 0.0) for part in ("text", "vector")) for turn in talk[:2])
+    assert hits[talk[1].text]["before"] == pytest.approx(share * lender - own, abs=1e-5)
 
 
 def test_turns_lend_nothing_to_another_session_nor_to_what_is_no_turn(db: Database) -> None:
