@@ -760,9 +760,9 @@ class Memory:
             begun = "" if views else self._nothing_yet()
             mentioned = self._scopes.called(look, key, [" ".join(one.split()) for one in about]).values()
         named = [self._own_name(each) for each in about] or None
-        how: dict[str, Any] = {"include_expired": is_past(marks["expires_at"], look.valid)}
-        look_near = View._near_of_nobody if self._label is None else View.near
-        nearby = functools.partial(look_near, text=text, about=named, since=begins, until=until, **how)
+        window: dict[str, Any] = {"since": begins, "until": until}
+        look_near = functools.partial(View._near_of_nobody if self._label is None else View.near, text=text, **window)
+        nearby = functools.partial(look_near, about=named, include_expired=is_past(marks["expires_at"], look.valid))
         near, seeing = self._near(views, nearby, begins, until)
         told = {ref for refs in ends.values() for ref in refs}
         repeated = None if told else next((each.ref for each in near if each.is_repeated), None)
@@ -775,10 +775,9 @@ class Memory:
             done = self._said_again(look, keyed, said, links, (begins, until), self._source(source), why, marks)
             return msgspec.structs.replace(done, near=tuple(others))
         near += self._held_then(views, nearby, begins, on_near, near)
-        for found in near:
-            kind = found.edge_type(on_near, len(about))
-            if kind and found.ref not in told:
-                ends.setdefault(kind, []).append(found.ref)
+        for kind, ref in ((each.edge_type(on_near, len(about)), each.ref) for each in near if each.ref not in told):
+            if kind:
+                ends.setdefault(kind, []).append(ref)
         taker = place_taker((each for each in near if each.ref not in told), on_near, len(about), until)
         with self.db.batch(**keyed, rests_on=brought([key])) as tx:
             home = None if self._label is None else self._scopes.write_scope(tx, cast(ScopeKey, key))

@@ -712,7 +712,7 @@ class Database(WriteCalls):
         Names that it has lead to the entities of the name (``refers_to``), statements that cannot be true beside it are
         found by words (``contradicts``), one that says the same is proposed to be it (``same_as``), and so is found
         what answers ``questions``: those that a function makes of the world, by default its own sentences. Only a hit
-        that is known to answer with ``min_confidence`` counts. What was taken back once is not found again. All of it is
+        that is known to answer with ``min_confidence`` counts. What was taken back once is not found again. It is all
         looked for ``within`` a world, by default that of the user whose memory it is.
 
         Raises:

@@ -235,8 +235,7 @@ def _remembered(
         near += [(each, each.edge_type(on_near, len(names))) for each in before if each.ref not in told]
     others = [each for each, _ in near]
     taker = place_taker(others, on_near, len(names), until)
-    if replaced is not None:
-        ends["supersedes"] = [replaced]
+    ends |= {} if replaced is None else {"supersedes": [replaced]}
     links = [(kind, ref, why) for kind, refs in ends.items() for ref in refs]
     links += [(edge_type, other.ref, f"by on_near: {other.reason}") for other, edge_type in near if edge_type]
     told_too: dict[str, Any] = {"source": source, "why": why, "resolve": "all" if name else False}
