@@ -303,8 +303,8 @@ def numbered_as(wanted: Mapping[str, set[str]], text: str) -> int:
     return -1 if places else 0
 
 
-_UP_TO_A_NUMBER: Final = late(r"(?:[-\s.#№]|number|no|nr)*\d")
-"""Whatever :data:`_NUMBERED` finds behind a word in small letters, and more."""
+_UP_TO_A_NUMBER: Final = late(r"(?:[-_/\s.#№]|number|no|nr)*\d")
+"""Whatever :data:`_NUMBERED` and :data:`_CODED` find behind a word in small letters, and more."""
 
 
 def _has_a_number(words: Iterable[str], said: str) -> bool:
