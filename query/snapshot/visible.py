@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from worlddb.log.model import blobs, codec
+from worlddb.log.model import blobs, codec, times
 from worlddb.log.model import events as ev
 from worlddb.log.model.events import NONE, AnyEvent
 from worlddb.projections.indexes import fields, kept_worlds, vector_rows, world_index, world_texts
@@ -313,9 +313,13 @@ class VisibleSnapshot:
 
     @property
     def ended(self) -> Ended:
-        """What is known of worlds that had ended by the moment: from other reads of it too, where all is seen."""
-        if self._interiors is not None:
-            return self._interiors.ended(self.place.moment)
+        """What is known of worlds that had ended by the moment: from other reads of it too, where all is seen.
+
+        Not so of a present that notes how long an answer stays: no other read is of the same.
+        """
+        moment = self.place.moment
+        if self._interiors is not None and type(moment.valid) is not times.PresentTime:
+            return self._interiors.ended(moment)
         found: Ended = self.kept.setdefault(Ended, Ended({}, {}))
         return found
 
