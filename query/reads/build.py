@@ -7,6 +7,7 @@ erasure, and so that a view confined to a world learns nothing of others.
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from msgspec import structs
@@ -17,6 +18,7 @@ from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage.proposal_rows import Staged
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import (
+    EDGE_TYPE_CODES,
     ROOT_NODE,
     STATUS_NAMES,
     AliasRow,
@@ -62,7 +64,16 @@ class _ConflictCodes(NamedTuple):
     codes: list[tuple[str, int]]
 
 
+@lru_cache(maxsize=64)
+def _built_in_codes(names: frozenset[str]) -> list[tuple[str, int]] | None:
+    """The edge types of these names, each with its number, if all are built in: then no store has another."""
+    found = [(name, EDGE_TYPE_CODES.get(name)) for name in sorted(names)]
+    return [(name, code) for name, code in found if code is not None] if all(code for _, code in found) else None
+
+
 def _conflict_codes(snapshot: visible.VisibleSnapshot, spec: Spec) -> list[tuple[str, int]]:
+    if (built_in := _built_in_codes(spec.conflict_types)) is not None:
+        return built_in
     kept: _ConflictCodes | None = snapshot.kept.get(_ConflictCodes)
     if kept is None or kept.spec is not spec:
         known = ((name, snapshot.tables.type_code(name)) for name in sorted(spec.conflict_types))
@@ -558,10 +569,11 @@ def staged_until(
 
 def in_ended(snapshot: visible.VisibleSnapshot, node: int) -> str:
     """The nearest world around one that has ended, if all that contain it have or lie in such; else empty."""
-    if snapshot.is_in_standing(node):
+    ended = snapshot.ended
+    if node not in ended.around and snapshot.is_in_standing(node):
         return ""
-    found = _ended_around(snapshot, node, snapshot.ended)
-    return "" if found is None else snapshot.tables.node(found).lineage.hex()
+    found = _ended_around(snapshot, node, ended)
+    return "" if found is None else snapshot.ref(found)
 
 
 def _ended_around(snapshot: visible.VisibleSnapshot, start: int, ended: Ended) -> int | None:
@@ -569,6 +581,9 @@ def _ended_around(snapshot: visible.VisibleSnapshot, start: int, ended: Ended) -
     known = ended.around
     if start in known:
         return known[start]
+    if (told := _told_around(snapshot.placings(start), ended)) is not None:
+        known[start] = told
+        return told
     # Others read what is known at the same time: what is not sure yet is not among it.
     here: dict[int, int | None] = {}
     found: dict[int, int | None] = {start: None}
@@ -597,6 +612,17 @@ def _ended_around(snapshot: visible.VisibleSnapshot, start: int, ended: Ended) -
             found[node] = nearest
     known.update(here)
     return here[start]
+
+
+def _told_around(places: Iterable[EdgePlace], ended: Ended) -> int | None:
+    """The nearest ended world around what lies in these, if it is known of each that it has ended or lies in such."""
+    nearest: int | None = None
+    for source, *_ in places:
+        found = source if ended.over.get(source) else ended.around.get(source)
+        if found is None or source not in ended.over:
+            return None
+        nearest = found if nearest is None else nearest
+    return nearest
 
 
 def _is_over(snapshot: visible.VisibleSnapshot, node: int, known: dict[int, bool]) -> bool:

@@ -600,8 +600,7 @@ class VisibleSnapshot:
             return code in (schema.CONTAINS_CODE, _DERIVED_FROM)
         known = self._edged.get((node, code))
         if known is None:
-            tables = self._snapshot.tables
-            known = self._edged[node, code] = tables.has_outgoing(node, code) or tables.has_incoming(node, code)
+            known = self._edged[node, code] = self._snapshot.tables.has_edges(node, code)
         return known
 
     def is_alone(self, node: int) -> bool:

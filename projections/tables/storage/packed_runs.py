@@ -523,9 +523,8 @@ class PackedTable(write_buffer.Table):
         """Nothing: runs are found by whole groups."""
         return None
 
-    def only(self, prefix: bytes, group: bytes, cursor: lmdb.Cursor) -> bool:
-        """Never: as above."""
-        return False
+    def only(self, prefix: bytes, group: bytes, cursor: lmdb.Cursor) -> None:
+        """Nothing: as above."""
 
     def groups_each(self, prefixes: Iterable[bytes]) -> None:
         """Never: as above."""

@@ -623,6 +623,13 @@ class Tables(transaction.WholeTables):
                 return True
         return self._back.has_group(schema.EDGE_PREFIX.pack(node, code), fresh=node >= self.first_new_node)
 
+    def has_edges(self, node: int, code: int) -> bool:
+        """True if a node was ever an end of an edge of a type."""
+        if self.deferred is not None:
+            return self.has_outgoing(node, code) or self.has_incoming(node, code)
+        prefix, fresh = schema.EDGE_PREFIX.pack(node, code), node >= self.first_new_node
+        return self._out.has_group(prefix, fresh=fresh) or self._back.has_group(prefix, fresh=fresh)
+
     def has_outgoing(self, node: int, code: int) -> bool:
         """True if a node was ever the source of an edge of a type."""
         if self.deferred is not None:
@@ -670,8 +677,8 @@ class Tables(transaction.WholeTables):
         within, cursor = schema.U64.pack(node), self.glance
         if self.deferred is not None:
             return None
-        is_derived = self._out.few(within, 0, cursor) is None
-        if is_derived and not self._out.only(within, schema.EDGE_PREFIX.pack(node, _DERIVED_FROM), cursor):
+        is_derived = self._out.only(within, schema.EDGE_PREFIX.pack(node, _DERIVED_FROM), cursor)
+        if is_derived is None:
             return None
         pairs, by = self._back.few(within, _FEW_EDGES, cursor), schema.EDGE_PREFIX.pack(node, schema.CONTAINS_CODE)
         if pairs is None:

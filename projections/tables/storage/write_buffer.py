@@ -236,18 +236,21 @@ class Table:
             there = cursor.next()
         return pairs
 
-    def only(self, prefix: bytes, group: bytes, cursor: lmdb.Cursor) -> bool:
-        """True if there are stored pairs under a prefix, all of them of one group: False says nothing.
+    def only(self, prefix: bytes, group: bytes, cursor: lmdb.Cursor) -> bool | None:
+        """True if there are stored pairs under a prefix, all of them of one group, False if there are none.
 
-        ``cursor`` is one that may be moved.
+        ``None`` says nothing. ``cursor`` is one that may be moved.
         """
         if self._pending or self._columns:
+            return None
+        within = self._first + prefix
+        if not (cursor.set_range(within) and (key := cursor.key()).startswith(within)):  # type: ignore[union-attr]
             return False
-        within, beyond = self._first + prefix, successor(group)
-        of_group = cursor.set_range(within) and bytes(cursor.key()).startswith(self._first + group)
-        if not of_group or beyond is None:
-            return False
-        return not (cursor.set_range(self._first + beyond) and bytes(cursor.key()).startswith(within))
+        beyond = successor(group)
+        if beyond is None or not key.startswith(self._first + group):  # type: ignore[union-attr]
+            return None
+        is_more = cursor.set_range(self._first + beyond) and cursor.key().startswith(within)  # type: ignore[union-attr]
+        return None if is_more else True
 
     def groups_each(self, prefixes: Iterable[bytes]) -> dict[bytes, list[bytes]] | None:
         """What the keys of each group go on with that has any stored pair under a prefix; ``None`` says nothing.
@@ -353,8 +356,10 @@ class Table:
         return not fresh and self._has_stored(prefix)
 
     def _has_stored(self, prefix: bytes) -> bool:
-        ahead = self._ahead.get(prefix)
-        return self._seek(prefix) is not None if ahead is None else bool(ahead)
+        if self._ahead and (ahead := self._ahead.get(prefix)) is not None:
+            return bool(ahead)
+        within, cursor = self._first + prefix, self._cursor or self._own_cursor()
+        return cursor.set_range(within) and cursor.key().startswith(within)  # type: ignore[union-attr]
 
     def last(self, prefix: bytes, upto: bytes) -> Pair | None:
         """The pair with the greatest key at or below ``upto``."""
