@@ -447,14 +447,25 @@ def is_past(at: TimeLike | None, now: int) -> bool:
 def said_in_window(
     db: Database, view: View, begins: int | None, until: TimeLike | None, look: Callable[[View], list[Near]]
 ) -> tuple[list[Near], View]:
-    """Return what a statement of a window that is over repeats, with the view of then; ``look`` finds it in a view."""
-    if begins is None or until is None or parse_time(until, "until") > view.valid:
+    """Return what a statement with an end repeats of what held when it begins, with the view of then.
+
+    ``look`` finds it in a view. What somebody has ended since is near, and is not repeated: it cannot be said again.
+    """
+    if begins is None or until is None or begins >= view.valid:
         return [], view
     try:
         then = db.view(seq=view.seq, valid=begins, world=view.world)
-        return [each for each in look(then) if each.is_repeated], then
+        found = [each for each in look(then) if each.is_repeated]
     except UnknownReference:  # The world was not there by then.
         return [], view
+    now = db.view(seq=view.seq, valid=view.valid)
+    over = {each.ref for each in found if (held := now.get(each.ref, include_superseded=True)) and _is_ended(held)}
+    return [msgspec.structs.replace(each, is_repeated=each.ref not in over) for each in found], then
+
+
+def _is_ended(world: World) -> bool:
+    """True if somebody has ended a memory, so that it says nothing that could be said again."""
+    return world.ended and world.closed
 
 
 def held_when_begun(

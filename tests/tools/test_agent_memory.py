@@ -1240,6 +1240,29 @@ def test_an_answer_says_what_on_near_ended_and_what_not(mem: worlddb.Memory) -> 
         assert (mem.db.view().get(old) is None) is ended
 
 
+def test_what_somebody_ended_may_be_said_of_its_time_again(mem: worlddb.Memory) -> None:
+    """It was refused, for it says nothing now that could be said again, with the advice to add it anew."""
+    then = {"since": "2020-03-01", "until": "2020-06-01"}
+    forgotten = mem.add("Ana flies.", since="2020-03-01", about="Ana")
+    mem.forget(forgotten)
+    again = mem.add("Ana flies.", **then, about="Ana")
+    assert again.id != forgotten.id and again.repeated == 0
+    assert [(each.ref, each.relation) for each in again.near] == [(forgotten.id, "same")]
+    told = remember(mem.db, "It rains.", since="2020-03-01")
+    mem.db.retire(told["id"])
+    assert not remember(mem.db, "It rains.", **then)["restated"]
+
+
+def test_another_end_that_is_to_come_is_one_of_what_is_over(mem: worlddb.Memory) -> None:
+    """It was a second memory, beside the one that it corrected."""
+    over = mem.add("Ana flies.", since="2020-03-01", until="2020-06-01", about="Ana")
+    again = mem.add("Ana flies.", since="2020-03-01", until="2990-01-01", about="Ana")
+    assert (again.id, again.repeated) == (over.id, 1)
+    assert "holds until 2990-01-01T00:00:00Z now" in again.notes[-1]
+    for moment in ("2020-04-01", "2024-01-01"):
+        assert texts(mem.as_of(moment).recall("flies")) == ["Ana flies."]
+
+
 def test_what_is_said_again_of_an_earlier_start_is_the_same_memory_that_held_by_then(mem: worlddb.Memory) -> None:
     """Both held and were listed, and neither said of the other."""
     first = mem.add("Ana is in Rome.", about="Ana", since="2020-03-01")
