@@ -782,6 +782,7 @@ class Database(WriteCalls):
         progress: Progress | None = None,
         seen: View | None = None,
         rests_on: Sequence[Any] = (),
+        unchanged: Sequence[Any] = (),
     ) -> Batch:
         """Write many commands as one commit: ``with db.batch() as tx: ...``.
 
@@ -797,7 +798,8 @@ class Database(WriteCalls):
         ``seen`` is the view by which the batch was made up. It is refused if other writes changed what it rests on
         since then: what it says again or joins, or what is listed in ``rests_on``, says something else or lies
         elsewhere by now (``changed_meanwhile``), or what it writes without a key was written into the same world, or
-        came there in a bundle (``said_meanwhile``). Look again then.
+        came there in a bundle (``said_meanwhile``), or if anything was changed in a world listed in ``unchanged``, whose
+        hash is another one then (``changed_meanwhile``). Look again then.
         """
         limits.checked_callable(progress, "progress")
         look = None
@@ -807,9 +809,12 @@ class Database(WriteCalls):
             if not isinstance(seen, View):
                 raise errors.InputError(f"seen is {type(seen).__name__}, not a view", "Give db.view() of the look")
             refs = [self._located(ref) for ref in limits.checked_list(rests_on, "rests_on")]
+            whole = [self._located(ref) for ref in limits.checked_list(unchanged, "unchanged")]
             look = inputs.Look(seen.seq, seen.valid, tuple(ref for ref in refs if ref is not None))
-        elif rests_on != ():
-            raise errors.InputError("rests_on was given without a view", "Give seen=view, the one that showed it")
+            look = look._replace(unchanged=tuple(ref for ref in whole if ref is not None))
+        elif rests_on != () or unchanged != ():
+            name = "rests_on" if rests_on != () else "unchanged"
+            raise errors.InputError(f"{name} was given without a view", "Give seen=view, the one that showed it")
         do, draw = partial(self._execute, progress=progress), partial(self._drawing, idempotency_key)
         view = partial(self._present_of, idempotency_key)
         return Batch(do, self._ontology, idempotency_key, view, seen, look, to_draw=draw)

@@ -552,6 +552,8 @@ class Meanwhile:
             self._refuse("changed_meanwhile", "Something was written")
         if not all(self._is_as_it_was(ref, is_placed=True) for ref in look.rests_on):
             self._refuse("changed_meanwhile", "What it rests on, or where that lies, was changed by another write")
+        if not all(map(self._has_its_hash, look.unchanged)):
+            self._refuse("changed_meanwhile", "A world that is to be unchanged, or what it contains, was changed")
         if any(map(self._is_erased, look.texts)):
             self._refuse("changed_meanwhile", "A text that it was made of was erased")
         if any(map(self._is_kept, look.free)):
@@ -595,6 +597,12 @@ class Meanwhile:
                     return False
                 above += [source for source, _ in placed if source not in above and source != ROOT_NODE]
         return not is_placed or self._hidden(node, head) == self._hidden(node, seq)
+
+    def _has_its_hash(self, ref: cmd.Ref) -> bool:
+        """Whether a world, with all that it contains, is what it was at the look."""
+        tables, node = self._ctx.tables, context.node_ref(self._ctx, ref)
+        now, then = (tables.hash_row(node, seq) for seq in (self._head, self._look.seq))
+        return now is not None and then is not None and now[1][: ids.HASH_BYTES] == then[1][: ids.HASH_BYTES]
 
     def _is_erased(self, ref: cmd.Ref) -> bool:
         """Whether texts of a world were erased since the look."""

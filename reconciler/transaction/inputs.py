@@ -47,6 +47,8 @@ class Look(NamedTuple):
     """Nobody may have written anything."""
     texts: tuple[Ref, ...] = ()
     """Worlds of whose texts something was made: none of these may have been erased."""
+    unchanged: tuple[Ref, ...] = ()
+    """Worlds that are to have the hash that they had: nobody may have changed anything in them."""
 
 
 BlobPlace = tuple[int, int]

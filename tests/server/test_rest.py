@@ -6,7 +6,8 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -710,3 +711,35 @@ def test_what_is_said_to_the_whole_store_ends_and_names_nothing_of_a_user(tmp_pa
         assert ana.send("POST", at, text="Theo swims.", about=["theo"])["receipt"]["refs"]
         about = [edge.target for edge in served.db.view().edges(entry["ref"], type="refers_to", direction="in")]
         assert len(about) == 3, "what is said at the root is about one entry there, in whichever letters"
+
+
+def test_of_writes_that_rest_on_one_tag_one_is_done(ana: Caller) -> None:
+    """All were that came between the look at the tag and the lock, and memories, aliases and erasures heeded none."""
+    ana.send("POST", "/v1/worlds/dock/memories", text="There are 20 berths.")
+    writes: dict[str, Callable[[int], dict[str, Any]]] = {
+        "members": lambda n: {"json": {"name": f"berth {n}"}},
+        "memories": lambda n: {"json": {"text": f"Ship {n} lies there."}},
+        "statements": lambda n: {"json": {"statements": [["<urn:d>", "<urn:n>", f'"{n}"']]}},
+    }
+    with ThreadPoolExecutor(4) as threads:
+        for route, how in writes.items():
+            for turn in range(0, 12, 4):
+                tag = {"If-Match": ana("GET", "/v1/worlds/dock").headers["etag"]}
+
+                def send(n: int, path: str = f"/v1/worlds/dock/{route}", how: Any = how, tag: Any = tag) -> int:
+                    return ana("POST", path, headers=tag, **how(n)).status_code
+
+                assert sorted(threads.map(send, range(turn, turn + 4))) == [201, 412, 412, 412], route
+    stale = {"If-Match": f'"{"0" * 64}"'}
+    said = {"memories": {"text": "There are 20 berths."}, "aliases": {"aliases": ["pier"]}, "erase": {"reason": "old"}}
+    for route, body in said.items():
+        late = ana("POST", f"/v1/worlds/dock/{route}", json=body, headers=stale)
+        assert (late.status_code, late.json()["code"]) == (412, "precondition_failed"), route
+    assert ana("POST", "/v1/worlds/none/memories", json={"text": "x"}, headers=stale).status_code == 404
+    told = ana("POST", "/v1/worlds/dock/memories", json={"text": "It is deep."}, headers={"If-Match": "*"})
+    assert told.status_code == 201, told.text
+    tag = {"If-Match": ana("GET", "/v1/worlds/dock").headers["etag"], "Idempotency-Key": "tide"}
+    with ThreadPoolExecutor(4) as threads:
+        path, how = "/v1/worlds/dock/memories", {"json": {"text": "Low."}, "headers": tag}
+        again = threads.map(lambda _: ana("POST", path, **how), range(4))
+        assert len({each.text for each in again}) == 1, "the same under its key is answered as it was"

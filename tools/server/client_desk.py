@@ -253,7 +253,7 @@ class Desk:
         """Have something written, and return its receipt.
 
         ``call`` gets what takes commands, and perhaps an idempotency key. With ``rests_on`` it is refused if that world
-        is not as the view shows it by then.
+        has not the hash that the view shows by then.
 
         Raises:
             PlanLimit: the plan of the account has no room for it.
@@ -264,7 +264,7 @@ class Desk:
             receipt: Receipt = call(self.db, idempotency_key=told)
         else:
             view, ref = rests_on
-            with self.db.batch(idempotency_key=told, seen=view, rests_on=[ref]) as tx:
+            with self.db.batch(idempotency_key=told, seen=view, rests_on=[ref], unchanged=[ref]) as tx:
                 call(tx)
             receipt = tx.receipt
         receipt.raise_if_refused()

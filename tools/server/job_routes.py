@@ -12,7 +12,7 @@ from worlddb.tools.server import request_types as types
 from worlddb.tools.server.client_desk import Desk
 from worlddb.tools.server.jobs import Job, Step
 from worlddb.tools.server.route import BYTES, Asked, Reply, Route
-from worlddb.tools.server.world_routes import WORLD
+from worlddb.tools.server.world_routes import WORLD, precondition
 
 MAX_FINDINGS: Final = 100
 
@@ -28,7 +28,9 @@ def _begun(desk: Desk, kind: str, work: Callable[[Job, Step], dict[str, Any]]) -
 def erase(desk: Desk, asked: Asked) -> Reply:
     """Remove the texts of a world for good, or (``plan``) say what that would reach."""
     body: types.Erasing = asked.body
-    ref = desk.place(desk.session.view(), asked.path["world"])
+    view = desk.session.view()
+    ref = desk.place(view, asked.path["world"])
+    precondition(desk, asked, view, ref)
     if not (body.plan or body.reason.strip()):
         raise InputError(
             "No reason was given", 'Say in reason why it is erased, or send {"plan": true} to see what goes'

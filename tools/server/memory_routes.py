@@ -71,7 +71,7 @@ def remember(desk: Desk, asked: Asked) -> Reply:
     if is_blank(body.text):
         raise InputError("text is blank", "Give one statement, understandable by itself")
     key = desk.key(asked.idempotency_key)
-    return looked(lambda: _remembered(desk, body, asked.path["world"], key))
+    return looked(lambda: _remembered(desk, asked, body, key))
 
 
 class _Memory:
@@ -90,9 +90,21 @@ class _Memory:
         self.home = home = desk.there(view, name)
         self.about, self.new = desk.subjects(view, body.about, home)
         self.now = view.valid
+        self.unchanged: tuple[str, ...] = ()
         self.since = None if body.valid_from is None else parse_time(body.valid_from, "valid_from")
         named = {"contradicts": body.contradicts, "derived_from": body.derived_from, "supersedes": body.replaces}
         self.ends = {kind: list(dict.fromkeys(desk.refs(view, refs, home))) for kind, refs in named.items()}
+
+    def rest_on(self, asked: Asked, is_new: bool) -> None:
+        """See that the world is what ``If-Match`` says, and let the write be refused if it is not by then.
+
+        Raises:
+            UnknownReference: it is not there, so it has no hash.
+        """
+        if asked.if_match is not None:
+            home = self.desk.place(self.view, self.name) if self.home is None else self.home
+            rests_on = precondition(self.desk, asked, self.view, home)
+            self.unchanged = (home,) if is_new and rests_on is not None else ()
 
     @property
     def named(self) -> set[str]:
@@ -114,12 +126,14 @@ class _Memory:
         return [(kind, each.ref, f"by on_near: {each.reason}") for kind, each in found if kind]
 
 
-def _remembered(desk: Desk, body: types.NewMemory, name: str, key: str | None) -> Reply:
+def _remembered(desk: Desk, asked: Asked, body: types.NewMemory, key: str | None) -> Reply:
+    name = asked.path["world"]
     # Sent again under its key, it is looked at as it was then, and so comes to the same.
     look = looked_at(desk.db, key)
     view = look if desk.home() is None else desk.db.view(seq=look.seq, valid=look.valid, world=desk.home())
     seen = None if key is not None and desk.db.was_written(key) else look
     given = _Memory(desk, view, body, name)
+    given.rest_on(asked, seen is not None)
     then = seen_later(desk.db, view, given.since)
     near = given.near(then)
     again, by_then = said_in_window(desk.db, view, given.since, body.valid_to, given.near)
@@ -158,7 +172,7 @@ def _say_again(
     look: View | None, then: View, said: World, given: _Memory, others: list[Near], key: str | None, end: End | None
 ) -> Receipt:
     body = given.body
-    with given.desk.db.batch(idempotency_key=key, seen=look) as tx:
+    with given.desk.db.batch(idempotency_key=key, seen=look, unchanged=given.unchanged) as tx:
         marks: dict[str, Any] = {"expires_at": body.expires_at, "ttl": body.ttl, "labels": body.labels}
         marks["earlier"] = begun_earlier(looked_at(given.desk.db, key), said, given.since)
         say_again(tx, said, body.source, body.why, **marks, pinned=body.pinned, properties=body.properties, end=end)
@@ -175,7 +189,7 @@ def _write(
     """Write a memory; returns the receipt, and its reference."""
     body, within = given.body, given.desk.home()
     bound: dict[str, Any] = {} if body.key is None or within is None else {"key_within": within}
-    with given.desk.db.batch(idempotency_key=key, seen=look) as tx:
+    with given.desk.db.batch(idempotency_key=key, seen=look, unchanged=given.unchanged) as tx:
         home = given.desk.begin(tx, given.view, given.name) if given.home is None else given.home
         at = given.name if given.home is None else given.home
         entries = [given.desk.entry(tx, at, home, name, body.source) for name in given.new]
@@ -224,7 +238,7 @@ def mark(desk: Desk, asked: Asked) -> Reply:
 
 
 def _resting(rests_on: tuple[View, str] | None) -> dict[str, Any]:
-    return {} if rests_on is None else {"seen": rests_on[0], "rests_on": [rests_on[1]]}
+    return {} if rests_on is None else {"seen": rests_on[0], "rests_on": [rests_on[1]], "unchanged": [rests_on[1]]}
 
 
 def _marked(tx: Any, ref: str, body: types.Marks) -> None:

@@ -17,14 +17,14 @@ _EDGE_BYTES = 32
 
 
 def precondition(desk: Desk, asked: Asked, view: View, ref: str) -> tuple[View, str] | None:
-    """Return what a write rests on, if it says so, and that is still so."""
-    if asked.if_match is None:
+    """Return what a write rests on, if it says so, and that is still so; ``*`` is whatever the world is like."""
+    if asked.if_match is None or asked.if_match.strip() == "*":
         return None
     tag = view.hash(ref)
     given = {each.strip().removeprefix("W/").strip('"').partition(".")[0] for each in asked.if_match.split(",")}
     key = desk.key(asked.idempotency_key)
     # A retry of what was done is answered as it was then, whatever that, or others, made of the world.
-    if "*" not in given and tag not in given and not (key and desk.db.was_written(key)):
+    if tag not in given and not (key and desk.db.was_written(key)):
         raise refusal(412, "The world has another hash by now", "Read it again, and send its new ETag")
     return view, ref
 
@@ -219,12 +219,14 @@ def move_world(desk: Desk, asked: Asked) -> Reply:
 
 def add_aliases(desk: Desk, asked: Asked) -> Reply:
     """Give a world further names."""
-    ref = desk.place(desk.session.view(), asked.path["world"])
+    view = desk.session.view()
+    ref = desk.place(view, asked.path["world"])
 
     def write(target: Any, **key: Any) -> Any:
         return target.alias(ref, *asked.body.aliases, why=asked.body.why, **key)
 
-    return written(desk, desk.written(write, key=asked.idempotency_key))
+    rests_on = precondition(desk, asked, view, ref)
+    return written(desk, desk.written(write, key=asked.idempotency_key, rests_on=rests_on))
 
 
 def list_members(desk: Desk, asked: Asked) -> Reply:

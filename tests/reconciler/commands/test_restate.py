@@ -152,12 +152,12 @@ def test_a_batch_that_was_made_up_by_a_view_is_refused_if_others_changed_what_it
     home, said = db.create("Topic", "home"), db.create("Fact", "", content=SAID)
     other, key = db.create("Fact", "", content="Ana likes tea."), "call-1"
 
-    def outcome(write: Any, *, between: Any = None, rests_on: Any = (), key: str | None = None) -> str:
+    def outcome(write: Any, *, between: Any = None, key: str | None = None, **how: Any) -> str:
         seen = db.view()
         if between is not None:
             between()
         try:
-            with db.batch(seen=seen, rests_on=rests_on, idempotency_key=key) as tx:
+            with db.batch(seen=seen, idempotency_key=key, **how) as tx:
                 write(tx)
         except RefusedError as error:
             return str(error.details["reason"])
@@ -181,6 +181,10 @@ def test_a_batch_that_was_made_up_by_a_view_is_refused_if_others_changed_what_it
     assert outcome(**made, between=lambda: db.create("Fact", "", content=SAID)) == "committed"
     assert outcome(**made, between=lambda: db.create("Fact", "other", content=SAID, world=home)) == "committed"
     assert outcome(**made, between=lambda: db.erase(other, reason="r")) == "changed_meanwhile"
+    apart: Any = {"write": lambda tx: tx.pin(home), "unchanged": [home]}
+    assert outcome(**apart, between=lambda: db.create("Fact", "", content="Elsewhere.")) == "committed"
+    within: Any = {"between": lambda: db.create("Fact", "", content="In there.", world=home)}
+    assert outcome(**apart, **within) == "changed_meanwhile"
     # A call that is made again under its key gets its first receipt, whatever came between.
     assert outcome(made["write"], key=key) == "committed"
     last = db.head().seq
