@@ -798,8 +798,8 @@ class Database(WriteCalls):
         ``seen`` is the view by which the batch was made up. It is refused if other writes changed what it rests on
         since then: what it says again or joins, or what is listed in ``rests_on``, says something else or lies
         elsewhere by now (``changed_meanwhile``), or what it writes without a key was written into the same world, or
-        came there in a bundle (``said_meanwhile``), or if anything was changed in a world listed in ``unchanged``, whose
-        hash is another one then (``changed_meanwhile``). Look again then.
+        came there in a bundle (``said_meanwhile``), or if anything was changed in a world listed in ``unchanged``,
+        whose hash is another one then (``changed_meanwhile``). Look again then.
         """
         limits.checked_callable(progress, "progress")
         look = None
