@@ -753,7 +753,7 @@ class Memory:
     ) -> Added:
         check_statement_type(type)
         _check_on_near(on_near)
-        look, keyed = self._looked_under(idempotency_key)
+        (look, keyed), before = self._looked_under(idempotency_key), self.db.head().seq
         with self.db.reading():
             ends = {kind: [self._memory(ref).ref for ref in _listed(refs)] for kind, refs in joined.items()}
             (views, key), begins = self._standing(look), None if since is None else times.parse_time(since, "since")
@@ -800,7 +800,7 @@ class Memory:
             if taker is not None:
                 tx.link(taker.ref, "supersedes", made, valid_from=taker.valid.start, why=f"{TAKEN}{taker.reason}")
         refs = [tx.receipt.refs[made.position]]
-        if tx.receipt.seq > look.seq:  # Not of a call that was sent again, which is told of what it came to.
+        if tx.receipt.seq > before:  # Not of a call that was sent again, which is told of what it came to.
             self._go_on(tx.receipt, key, refs, begins, views if tx.receipt.seq == look.seq + 1 else ())
         done = self._done(tx.receipt, refs, begun)
         new = told_of_later((each for each in near if each.ref not in told), on_near, taker, len(about))

@@ -1017,6 +1017,19 @@ def test_what_is_gone_does_not_come_back_when_the_messages_have_ids_or_times_by_
     assert mem.add(again).repeated == 7 and "zqnew" in db.view().find(type="Turn")[-1].content
 
 
+@pytest.mark.parametrize("gone", ["retired", "erased"])
+def test_what_is_sent_again_under_its_key_begins_no_world_anew_for_who_has_gone_since(
+    mem: worlddb.Memory, gone: str
+) -> None:
+    """The call that had begun the user's world was taken for one during which another process had ended it."""
+    first = mem.add("Ana has a canoe.", idempotency_key="k")
+    (scope,) = mem.db.view().find(type="Scope")
+    mem.db.retire(scope) if gone == "retired" else mem.forget_user(reason="asked")
+    head = mem.db.head()
+    assert mem.add("Ana has a canoe.", idempotency_key="k").ids == first.ids
+    assert mem.db.head() == head and not mem.recall("canoe").hits
+
+
 def test_a_session_that_left_and_lost_its_name_is_begun_anew(db: worlddb.Database) -> None:
     mem = worlddb.memory(db, user="cleo", session="s")
     mem.add(_said(2))
