@@ -707,7 +707,9 @@ def _find(
     ranked = ranked if request.group is not None or request.covers is not None else ranked[: request.k]
     nodes = {hit.passed.node for hit in ranked} if rivals else ()
     rivals = tuple(each for each in rivals if each.later in nodes)
-    left_out = lanes.over is not None or gate.left_out_any
+    # Those that are listed or looked into are who lies in a world now, or refers to somebody now.
+    is_of_now = not gate.is_open or gate.members is not None
+    left_out = is_of_now or lanes.over is not None or gate.left_out_any
     return found._replace(ranked=ranked, rivals=rivals, passed_forks=gate.passed_forks, left_out=left_out)
 
 

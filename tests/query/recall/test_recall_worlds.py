@@ -154,3 +154,21 @@ def test_a_world_that_is_asked_about_again_and_again_is_listed_for_the_recalls_t
     assert asked[0] == [3]
     assert [limit for some in asked[1:] for limit in some if limit is not None and limit > MEMBERS + 1] != []
     assert asked[-1] == []
+
+
+@pytest.mark.parametrize("most", [1_000, 0])
+def test_what_is_planned_in_a_world_or_about_somebody_is_found_though_they_are_of_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """Who lies in a world is listed, or looked up, as of now, so nothing that comes was found to be left out."""
+    monkeypatch.setattr(candidates, "SMALL_WORLD", most)
+    with worlddb.open(tmp_path / "store") as db:
+        with db.batch() as tx:
+            plans, ana = tx.create("Topic", "Plans"), tx.create("Entity", "Ana", resolve=False)
+            for home, begins in (("Porto", "2020-01-01"), ("Rome", "2090-01-01")):
+                said = tx.create("Fact", "", content=f"Ana lives in {home}.", world=plans, valid_from=begins)
+                tx.link(said, "refers_to", ana, valid_from=begins)
+        inside: list[dict[str, Any]] = [{"world": "Plans"}, {"about": "Ana", "type": "Fact"}]
+        for where in inside:
+            found = db.view().recall("Where will Ana live?", k=2, lanes=["text"], **where)
+            assert [hit.content for hit in found] == ["Ana lives in Rome.", "Ana lives in Porto."], where
