@@ -44,7 +44,6 @@ class BulkDecider:
         self._now = ctx.now
         self._refs = ctx.draft.refs
         self._endpoints = ctx.tables.known_worlds.endpoints
-        self._source_defaults = ctx.tables.known_worlds.source_defaults
         self._rules: dict[str, _Rule] = {}
         self._containment = ctx.scopes.built_in[schema.CONTAINS]
         self._root = ctx.tables.node(schema.ROOT_NODE).lineage
@@ -62,7 +61,7 @@ class BulkDecider:
         named.update([each.target_ref for each in links], [each.world for each in creates])
         if len(named) < FEW_NAMED:
             return
-        unknown = named.difference(self._endpoints) | named.difference(self._source_defaults)
+        unknown = named.difference(self._endpoints)
         lineages = [ref for ref in unknown if type(ref) is bytes and len(ref) == ids.LINEAGE_BYTES]
         self._tables.look_up_ends(lineages)
         looks = {each: self._looks_of(each) for each in {link.type for link in links}}
@@ -114,18 +113,16 @@ class BulkDecider:
         other = self._endpoints.get(end) or self._end(end)  # type: ignore[arg-type]
         if one is None or other is None:
             return False
-        source, lineage, source_version, source_end = one
-        target, target_lineage, target_version, target_end = other
+        source, lineage, source_version, source_end, begins, home, home_lineage = one
+        target, target_lineage, target_version, target_end, target_begins, _, _ = other
         if code == schema.CONTAINS_CODE:
             if command.valid_from is None and (target_version > 1 or self._tables.version(target, 1).closed):
                 begins = handler.default_valid_from(self._ctx, source, target)
             else:
-                begins = self._tables.source_defaults(other).begins
+                begins = target_begins
             home, home_lineage = source, lineage
-        else:
-            begins, home, home_lineage = self._source_defaults.get(lineage) or self._tables.source_defaults(one)
-            if source == schema.ROOT_NODE:
-                begins = self._now
+        elif source == schema.ROOT_NODE:
+            begins = self._now
         if command.valid_from is not None:
             begins = command.valid_from
         until = times.FOREVER if command.valid_to is None else command.valid_to
@@ -205,8 +202,7 @@ class BulkDecider:
         end = hashing.edge_end(lineage, identifier)
         self._contain(world, node, lineage, end, begins)
         # What is known of it is forgotten where its first container comes, so it is put here.
-        self._endpoints[lineage] = transaction.EdgeEndpoint(node, lineage, 1, end)
-        self._source_defaults[lineage] = transaction.SourceDefaults(begins, world.node, world.lineage)
+        self._endpoints[lineage] = transaction.EdgeEndpoint(node, lineage, 1, end, begins, world.node, world.lineage)
         draft.staged = False
         self._refs.append(lineage)
         if command.key is None:
@@ -217,7 +213,7 @@ class BulkDecider:
 
     def _contain(self, world: transaction.EdgeEndpoint, node: int, lineage: bytes, end: bytes, begins: int) -> None:
         """Put a new world into another one."""
-        container, container_lineage, container_version, container_end = world
+        container, container_lineage, container_version, container_end, _, _, _ = world
         draft, version = self._draft, self._containment.version
         nonce = draft.nonce("edge", schema.CONTAINS, container_lineage, lineage, container_lineage)
         edge = hashing.edge_id_of_ends(schema.CONTAINS, container_end, end, container_lineage, begins, b"", nonce)

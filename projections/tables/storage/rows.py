@@ -250,12 +250,18 @@ class Tables(transaction.WholeTables):
         return _first_uses(self.types, digest, nodes, after)
 
     def endpoint(self, lineage: bytes) -> transaction.EdgeEndpoint | None:
-        """This lineage as the end of an edge; ``None`` if there is no such node."""
+        """This lineage as the end of an edge; ``None`` if there is no such node.
+
+        The root world has the beginning of time as the start of edges from it.
+        """
         found = self.known_worlds.endpoints.get(lineage)
         node = None if found is not None else self.node_of(lineage)
         if node is not None:
             row = self.node(node)
-            found = transaction.EdgeEndpoint(node, lineage, row.versions, hashing.edge_end(lineage, row.body))
+            begins = self.version(node, row.versions).valid_from
+            home = next(iter(self.containers(node)), schema.ROOT_NODE)
+            end, at = hashing.edge_end(lineage, row.body), self.node(home).lineage
+            found = transaction.EdgeEndpoint(node, lineage, row.versions, end, begins, home, at)
             self.known_worlds.endpoints[lineage] = found
         return found
 
@@ -273,23 +279,12 @@ class Tables(transaction.WholeTables):
         homes = [next(iter(self.containers(node)), schema.ROOT_NODE) for node in nodes]
         for node, row, version, home, at in zip(nodes, rows, versions, homes, self.nodes_of(homes), strict=True):
             end = hashing.edge_end(row.lineage, row.body)
-            known.endpoints[row.lineage] = transaction.EdgeEndpoint(node, row.lineage, row.versions, end)
-            known.source_defaults[row.lineage] = transaction.SourceDefaults(version.valid_from, home, at.lineage)
+            found = node, row.lineage, row.versions, end, version.valid_from, home, at.lineage
+            known.endpoints[row.lineage] = transaction.EdgeEndpoint(*found)
 
     def _unknown(self, lineages: Iterable[bytes]) -> list[bytes]:
-        ends, defaults = self.known_worlds.endpoints, self.known_worlds.source_defaults
-        return [each for each in dict.fromkeys(lineages) if each not in ends or each not in defaults]
-
-    def source_defaults(self, endpoint: transaction.EdgeEndpoint) -> transaction.SourceDefaults:
-        """The defaults of an edge from this source; the root world's has the beginning of time."""
-        found = self.known_worlds.source_defaults.get(endpoint.lineage)
-        if found is None:
-            begins = self.version(endpoint.node, endpoint.versions).valid_from
-            containers = self.containers(endpoint.node)
-            home = containers[0] if containers else schema.ROOT_NODE
-            found = transaction.SourceDefaults(begins, home, self.node(home).lineage)
-            self.known_worlds.source_defaults[endpoint.lineage] = found
-        return found
+        ends = self.known_worlds.endpoints
+        return [each for each in dict.fromkeys(lineages) if each not in ends]
 
     # -- edges
 
@@ -370,7 +365,7 @@ class Tables(transaction.WholeTables):
         if source not in containers:
             containers.append(source)
         if len(containers) == 1:
-            self.known_worlds.moved(self.node(target).lineage, target)
+            self.known_worlds.forget(self.node(target).lineage, target)
 
     def outgoing(
         self, node: int, code: int | None = None, after: int = 0, *, known_by: int = schema.LIVE

@@ -32,23 +32,15 @@ MAX_TRIE_NODES: Final = 4_096
 
 
 class EdgeEndpoint(NamedTuple):
-    """One end of an edge.
+    """One end of an edge, with what the edge inherits if it is its source: a start and a home.
 
-    ``end`` is the lineage and its newest body as the edge's hash has them.
+    ``end`` is the lineage and its newest body as the edge's hash has them, ``home`` the first world that contains it.
     """
 
     node: int
     lineage: bytes
     versions: int
     end: bytes
-
-
-class SourceDefaults(NamedTuple):
-    """Defaults that an edge inherits from its source.
-
-    These are its start, and the first world that contains it.
-    """
-
     begins: int
     home: int
     home_lineage: bytes
@@ -81,7 +73,6 @@ class KnownWorlds:
         "joins",
         "most_rows",
         "noted",
-        "source_defaults",
         "trie_nodes",
     )
 
@@ -89,9 +80,8 @@ class KnownWorlds:
         self.chain = b""
         """The hash of the commit after which all of it is true."""
         self.endpoints: dict[bytes, EdgeEndpoint] = {}
-        self.source_defaults: dict[bytes, SourceDefaults] = {}
         self.columns: WorldColumns | None = None
-        """What was once among these two and is still true."""
+        """What was once among these and is still true."""
         self.hashes: dict[int, bytes] = {}
         """The stored hashes of worlds that a commit changed and that hold others, as those that change again do."""
         self.containers: dict[int, list[int]] = {}
@@ -108,22 +98,15 @@ class KnownWorlds:
         """What is noted in tries, as the tables are after that commit."""
 
     def forget(self, lineage: bytes, node: int) -> None:
-        """Drop a world of which something has changed."""
+        """Drop a world of which something has changed, or that another world contains first."""
         self.endpoints.pop(lineage, None)
-        self.source_defaults.pop(lineage, None)
-        if self.columns is not None:
-            self.columns.forget(node)
-
-    def moved(self, lineage: bytes, node: int) -> None:
-        """Drop where a world lies: another world contains it first."""
-        self.source_defaults.pop(lineage, None)
         if self.columns is not None:
             self.columns.forget(node)
 
     def recall(self, lineages: Sequence[bytes]) -> None:
         """Take up again what was known of some worlds."""
         if self.columns is not None and lineages:
-            self.columns.give_back(lineages, self.endpoints, self.source_defaults)
+            self.columns.give_back(lineages, self.endpoints)
 
     def retimed(self, node: int) -> None:
         """Note that a world got a version, or that one of its versions lost a time."""
@@ -150,17 +133,12 @@ class KnownWorlds:
         self.joins.clear()
 
     def trim(self) -> None:
-        """Let the oldest entries go if there are too many, and the smallest sets of joined worlds.
-
-        A world leaves with both that is known of it, or it would come into the columns never.
-        """
-        oldest = list(islice(self.endpoints, max(0, len(self.endpoints) - MAX_KNOWN)))
-        ends, defaults = map(self.endpoints.pop, oldest), [self.source_defaults.pop(each, None) for each in oldest]
-        leaving = [(end, found) for end, found in zip(ends, defaults, strict=True) if found is not None]
+        """Let the oldest entries go if there are too many, and the smallest sets of joined worlds."""
+        leaving = [*map(self.endpoints.pop, [*islice(self.endpoints, max(0, len(self.endpoints) - MAX_KNOWN))])]
         if leaving:
             self.columns = self.columns or WorldColumns()
             self.columns.keep(leaving)
-        for held in (self.source_defaults, self.hashes, self.containers):
+        for held in (self.hashes, self.containers):
             self._trim(held, MAX_KNOWN)
         if len(self.joined) + len(self.joins) <= MAX_KNOWN:
             return
@@ -207,23 +185,23 @@ class WorldColumns:
         if node < self.MOST:
             self._holds[node] = False
 
-    def keep(self, known: Sequence[tuple[EdgeEndpoint, SourceDefaults]]) -> None:
+    def keep(self, known: Sequence[EdgeEndpoint]) -> None:
         """Take in what is true of some worlds."""
         import numpy as np  # As above.
 
         # Most were given back from here, and nothing has changed of them.
-        held = self._holds[np.minimum([end.node for end, _ in known], self.MOST - 1)].tolist()
-        others = [pair for pair, is_held in zip(known, held, strict=True) if not is_held]
-        known = [pair for pair in others if max(pair[0].node, pair[1].home) < self.MOST]
+        held = self._holds[np.minimum([end.node for end in known], self.MOST - 1)].tolist()
+        others = [end for end, is_held in zip(known, held, strict=True) if not is_held]
+        known = [end for end in others if max(end.node, end.home) < self.MOST]
         if not known:
             return
-        nodes = np.array([end.node for end, _ in known], dtype=np.int64)
-        homes = np.array([defaults.home for _, defaults in known], dtype=np.int64)
-        at_home = np.frombuffer(b"".join(defaults.home_lineage for _, defaults in known), dtype=np.uint8)
+        nodes = np.array([end.node for end in known], dtype=np.int64)
+        homes = np.array([end.home for end in known], dtype=np.int64)
+        at_home = np.frombuffer(b"".join([end.home_lineage for end in known]), dtype=np.uint8)
         self._ends[homes, self._LINEAGE] = at_home.reshape(len(known), -1)
-        self._ends[nodes] = np.frombuffer(b"".join(end.end for end, _ in known), dtype=np.uint8).reshape(len(known), -1)
-        self._versions[nodes] = [end.versions for end, _ in known]
-        self._begins[nodes] = [defaults.begins for _, defaults in known]
+        self._ends[nodes] = np.frombuffer(b"".join([end.end for end in known]), dtype=np.uint8).reshape(len(known), -1)
+        self._versions[nodes] = [end.versions for end in known]
+        self._begins[nodes] = [end.begins for end in known]
         self._homes[nodes] = homes
         self._holds[nodes] = True
         both = np.unique(np.concatenate((nodes, homes)))
@@ -236,9 +214,7 @@ class WorldColumns:
             left = self._slots[at] != new + 1
             new, at = new[left], (at[left] + 1) % len(self._slots)
 
-    def give_back(
-        self, lineages: Sequence[bytes], endpoints: dict[bytes, EdgeEndpoint], defaults: dict[bytes, SourceDefaults]
-    ) -> None:
+    def give_back(self, lineages: Sequence[bytes], endpoints: dict[bytes, EdgeEndpoint]) -> None:
         """Put what is known of some worlds where it is looked for."""
         import numpy as np  # As above.
 
@@ -259,10 +235,9 @@ class WorldColumns:
         whole = [ends[at : at + size] for at in range(0, len(ends), size)]
         its = [end[self._LINEAGE] for end in whole]
         theirs = [at_home[at : at + width] for at in range(0, len(at_home), width or 1)]
-        found = zip(nodes.tolist(), its, self._versions[nodes].tolist(), whole, strict=True)
+        numbers, begins = self._versions[nodes].tolist(), self._begins[nodes].tolist()
+        found = zip(nodes.tolist(), its, numbers, whole, begins, homes.tolist(), theirs, strict=True)
         endpoints.update(zip(its, map(_endpoint, found), strict=True))
-        begun = zip(self._begins[nodes].tolist(), homes.tolist(), theirs, strict=True)
-        defaults.update(zip(its, map(_defaults, begun), strict=True))
 
     def _first_slots(self, lineages: NDArray[np.uint8]) -> NDArray[np.int64]:
         import numpy as np  # As above.
@@ -272,7 +247,6 @@ class WorldColumns:
 
 
 _endpoint: Final[Callable[[tuple[Any, ...]], EdgeEndpoint]] = partial(tuple.__new__, EdgeEndpoint)
-_defaults: Final[Callable[[tuple[Any, ...]], SourceDefaults]] = partial(tuple.__new__, SourceDefaults)
 
 
 class CommitCache:

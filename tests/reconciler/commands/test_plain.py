@@ -21,13 +21,7 @@ from worlddb import Database, Receipt
 from worlddb.projections import runner
 from worlddb.projections.tables.storage import rows, transaction
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
-from worlddb.projections.tables.storage.transaction import (
-    MAX_KNOWN,
-    CommitCache,
-    EdgeEndpoint,
-    KnownWorlds,
-    SourceDefaults,
-)
+from worlddb.projections.tables.storage.transaction import MAX_KNOWN, CommitCache, EdgeEndpoint, KnownWorlds
 from worlddb.reconciler import pipeline
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.decisions import bulk
@@ -222,7 +216,7 @@ def test_a_memory_keeps_what_is_true_after_one_commit_and_not_too_much_of_it() -
     memory, known = CommitCache(), KnownWorlds()
     for number in range(MAX_KNOWN + 3):
         lineage = number.to_bytes(16, "big")
-        known.endpoints[lineage] = EdgeEndpoint(number, lineage, 1, b"")
+        known.endpoints[lineage] = EdgeEndpoint(number, lineage, 1, bytes(4) + lineage + bytes(36), 0, number, lineage)
     memory.put(known, b"chain")
     kept = memory.take(b"chain")
     assert len(kept.endpoints) == MAX_KNOWN and (2).to_bytes(16, "big") not in kept.endpoints
@@ -235,9 +229,10 @@ def test_what_is_known_of_many_worlds_is_kept_in_columns_until_it_changes() -> N
     known, count = KnownWorlds(), MAX_KNOWN + 300
     ends = [bytes([0, 0, 0, 16]) + number.to_bytes(2, "big") * 8 + bytes(36) for number in range(count)]
     for number, end in enumerate(ends):
-        known.endpoints[end[4:20]] = EdgeEndpoint(number, end[4:20], number % 5 + 1, end)
-        known.source_defaults[end[4:20]] = SourceDefaults(-number, number // 9, ends[number // 9][4:20])
-    before = dict(known.endpoints), dict(known.source_defaults)
+        home = number // 9
+        found = number, end[4:20], number % 5 + 1, end, -number, home, ends[home][4:20]
+        known.endpoints[end[4:20]] = EdgeEndpoint(*found)
+    before = dict(known.endpoints)
     known.trim()
     gone = [end[4:20] for end in ends if end[4:20] not in known.endpoints]
     assert len(gone) == 300
@@ -246,8 +241,7 @@ def test_what_is_known_of_many_worlds_is_kept_in_columns_until_it_changes() -> N
     assert len(known.endpoints) == MAX_KNOWN, "who asks for nothing, since all is known, is given nothing"
     known.recall([*gone, b"nobody has this."])
     assert [each for each in gone if each not in known.endpoints] == [gone[7]]
-    assert all(before[0][each] == end for each, end in known.endpoints.items())
-    assert all(before[1][each] == defaults for each, defaults in known.source_defaults.items())
+    assert all(before[each] == end for each, end in known.endpoints.items())
 
 
 @pytest.mark.parametrize("most", [1 << 20, 64])
@@ -258,7 +252,7 @@ def test_a_load_looks_few_worlds_up_again(tmp_path: Any, monkeypatch: pytest.Mon
     def counting(known: KnownWorlds, lineages: list[bytes]) -> None:
         recall(known, lineages)
         asked["asked"] += len(lineages)
-        asked["unknown"] += sum(each not in known.endpoints or each not in known.source_defaults for each in lineages)
+        asked["unknown"] += sum(each not in known.endpoints for each in lineages)
 
     monkeypatch.setattr(KnownWorlds, "recall", counting)
     monkeypatch.setattr(transaction, "MAX_KNOWN", 100)
