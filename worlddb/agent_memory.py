@@ -43,6 +43,7 @@ from worlddb.memory_scopes import (
     contradicted,
     erase_found,
     folded,
+    has_instant,
     held_when_begun,
     hidden_already,
     hidden_still,
@@ -447,7 +448,8 @@ class Memory:
                 ends = min(later, default=last.valid.end)
         told = {"content": text, "valid_from": since, "valid_to": ends, "replace_later": replace_later, "why": why}
         receipt = looked(lambda: self._revised_where_it_lies(found.ref, since, {**told, "source": self._source({})}))
-        done = self._told_to_come(self._done(receipt, [found.ref]), since)
+        done = self._done(receipt, [found.ref])
+        done = self._told_to_come(done, since) if has_instant(begins, until) else done
         notes = (
             *done.notes,
             *named,
@@ -804,7 +806,8 @@ class Memory:
             self._go_on(tx.receipt, key, refs, begins, views if tx.receipt.seq == look.seq + 1 else ())
         done = self._done(tx.receipt, refs, begun)
         new = told_of_later((each for each in near if each.ref not in told), on_near, taker, len(about))
-        new += told_of_new(begins, tx.receipt.ingest_time, marks["expires_at"], pinned=marks["pinned"], text=text)
+        how: dict[str, Any] = {"until": until, "pinned": marks["pinned"], "text": text}
+        new += told_of_new(begins, tx.receipt.ingest_time, marks["expires_at"], **how)
         return msgspec.structs.replace(done, near=tuple(near), notes=(*done.notes, *new))
 
     def _looked_under(self, idempotency_key: str | None) -> tuple[View, dict[str, Any]]:
@@ -1077,7 +1080,7 @@ class Memory:
         proposals = [ref for ref in receipt.proposals if not views or any(_is_shown(view, ref) for view in views)]
         told = receipt.notes
         if views and self._label is not None:
-            inside = (notes_inside(told, view, functools.partial(_is_seen, view)) for view in views)
+            inside = (notes_inside(told, view, functools.partial(_is_seen, self.db, view)) for view in views)
             told = tuple(dict.fromkeys(note for notes in inside for note in notes))
         notes = [*filter(None, [begun]), *(_in_own_words(str(note)) for note in told)]
         return Added(ids=tuple(refs), seq=receipt.seq, proposals=tuple(proposals), notes=tuple(notes))
@@ -1316,11 +1319,12 @@ def _is_shown(view: View, proposal: str) -> bool:
     return True
 
 
-def _is_seen(view: View, ref: str) -> bool:
-    try:
-        return bool(view.reference_of(ref))
-    except errors.InputError:
-        return False
+def _is_seen(db: Database, view: View, ref: str) -> bool:
+    """True if a user's world has a memory, or will have: what is still to come is not in it yet."""
+    for look in (view, seen_later(db, view, FAR)):
+        with suppress(errors.InputError):
+            return bool(look.reference_of(ref))
+    return False
 
 
 def _told_later(listed: Iterable[records.World], about: Mapping[str, Iterable[str]]) -> dict[str, str]:

@@ -520,14 +520,26 @@ TAKEN: Final = "on_near: "
 
 
 def told_of_new(
-    begins: int | None, now: int, expires_at: TimeLike | None, *, pinned: bool = False, text: str = ""
+    begins: int | None,
+    now: int,
+    expires_at: TimeLike | None,
+    *,
+    until: TimeLike | None = None,
+    pinned: bool = False,
+    text: str = "",
 ) -> list[str]:
     """Return notes on a statement that was written, if it is not found yet, is hidden already, or begins later.
 
     The last is told of a ``text`` by its words, where no time was given.
     """
     named = told_beginning(text, now, "")[1] if begins is None and text else ()
-    return [*named, *to_come([begins], now), *([] if pinned else hidden_already(expires_at, now))]
+    later = to_come([begins], now) if has_instant(begins, until) else []
+    return [*named, *later, *([] if pinned else hidden_already(expires_at, now))]
+
+
+def has_instant(begins: int | None, until: TimeLike | None) -> bool:
+    """Return whether there is a time at which something of a window holds; the receipt tells where there is none."""
+    return begins is None or until is None or begins < parse_time(until, "until")
 
 
 class End(NamedTuple):

@@ -1276,6 +1276,18 @@ def test_another_end_that_is_to_come_is_one_of_what_is_over(mem: worlddb.Memory)
         assert texts(mem.as_of(moment).recall("flies")) == ["Ana flies."]
 
 
+def test_what_is_to_come_has_the_notes_of_what_is_now(mem: worlddb.Memory) -> None:
+    """They were left out where the user's world has not yet what they tell of."""
+    empty = mem.add("Ana is in Rome.", since="2990-01-01", until="2990-01-01")
+    assert ["valid at no time" in note for note in empty.notes] == [False, True]
+    plan = mem.add("Ana flies.", since="2990-01-01")
+    assert "It holds from 2990-01-01" in plan.notes[0]
+    (note,) = mem.correct(plan, "Ana sails.", since="2990-02-01", until="2990-02-01").notes
+    assert "valid at no time" in note
+    concluded = mem.add("Ana packs.", since="2990-01-02", derived_from=plan)
+    assert any(concluded.id[:12] in note for note in mem.forget(plan, since="2990-01-01").notes)
+
+
 def test_what_is_said_again_of_an_earlier_start_is_the_same_memory_that_held_by_then(mem: worlddb.Memory) -> None:
     """Both held and were listed, and neither said of the other."""
     first = mem.add("Ana is in Rome.", about="Ana", since="2020-03-01")

@@ -174,7 +174,7 @@ def _looked_and_written(
         )
     else:
         begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
-        marked: dict[str, Any] = {"expires_at": given.expires_at, "pinned": given.pinned}
+        marked: dict[str, Any] = {"expires_at": given.expires_at, "pinned": given.pinned, "until": given.valid_to}
         done.notes.extend(later + memory_scopes.told_of_new(begins, receipt.ingest_time, **marked, text=given.text))
         begun = [label for label, scopes in zip(labels, known, strict=True) if not scopes]
         done.notes.extend(filter(None, (session.told_new(view, label) for label in begun)))

@@ -157,7 +157,8 @@ def _remembered(desk: Desk, asked: Asked, body: types.NewMemory, key: str | None
     told = desk.receipt(receipt) | {"refs": [ref]}
     notes = desk.namesakes(view, name) if given.home is None else []
     notes += told_of_later(beside, body.on_near, taker, len(body.about))
-    notes += told_of_new(given.since, receipt.ingest_time, body.expires_at, pinned=body.pinned, text=body.text)
+    new: dict[str, Any] = {"until": body.valid_to, "pinned": body.pinned, "text": body.text}
+    notes += told_of_new(given.since, receipt.ingest_time, body.expires_at, **new)
     shown = {"receipt": told, "near": desk.shown(near), "restated": False, "notes": notes}
     return Reply(shown, 201 if receipt.events else 200)
 
