@@ -806,8 +806,7 @@ class Memory:
             self._go_on(tx.receipt, key, refs, begins, views if tx.receipt.seq == look.seq + 1 else ())
         done = self._done(tx.receipt, refs, begun)
         new = told_of_later((each for each in near if each.ref not in told), on_near, taker, len(about))
-        how: dict[str, Any] = {"until": until, "pinned": marks["pinned"], "text": text}
-        new += told_of_new(begins, tx.receipt.ingest_time, marks["expires_at"], **how)
+        new += told_of_new(begins, tx.receipt.ingest_time, until=until, text=text, **marks)
         return msgspec.structs.replace(done, near=tuple(near), notes=(*done.notes, *new))
 
     def _looked_under(self, idempotency_key: str | None) -> tuple[View, dict[str, Any]]:

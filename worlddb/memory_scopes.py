@@ -527,8 +527,11 @@ def told_of_new(
     until: TimeLike | None = None,
     pinned: bool = False,
     text: str = "",
+    **marks: Any,
 ) -> list[str]:
     """Return notes on a statement that was written, if it is not found yet, is hidden already, or begins later.
+
+    Other ``marks`` that it has tell nothing.
 
     The last is told of a ``text`` by its words, where no time was given.
     """

@@ -251,9 +251,7 @@ def _remembered(
     near_it = [answer_notes.told_near(other, edge_type) for other, edge_type in near]
     proposals = [each for each in tx.receipt.proposals if home is None or _is_shown(db, each, home)]
     notes = told_of_later(others, on_near, taker, len(names))
-    is_pinned = marks.get("pinned", False)
-    how: dict[str, Any] = {"until": until, "pinned": is_pinned, "text": text}
-    notes += told_of_new(begins, tx.receipt.ingest_time, expires_at, **how) + marked
+    notes += told_of_new(begins, tx.receipt.ingest_time, until=until, text=text, **marks) + marked
     done = {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals, "near": near_it, "restated": False}
     return {**done, "notes": notes} if notes else done
 
