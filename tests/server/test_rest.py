@@ -743,3 +743,23 @@ def test_of_writes_that_rest_on_one_tag_one_is_done(ana: Caller) -> None:
         path, how = "/v1/worlds/dock/memories", {"json": {"text": "Low."}, "headers": tag}
         again = threads.map(lambda _: ana("POST", path, **how), range(4))
         assert len({each.text for each in again}) == 1, "the same under its key is answered as it was"
+
+
+def test_a_retry_is_answered_where_the_write_took_the_name_or_the_edge(ana: Caller) -> None:
+    """It was told that no such world, or edge, is there, as if nothing had been done."""
+    for name in ("mill", "barn", "farm"):
+        ana.send("POST", "/v1/worlds", name=name)
+    edge = ana.send("POST", "/v1/edges", source="mill", type="refers_to", target="farm")["refs"][0]
+    writes: list[tuple[str, str, Any]] = [
+        ("PATCH", "/v1/worlds/mill", {"name": "old mill"}),
+        ("POST", "/v1/worlds/barn/move", {"to": "farm"}),
+        ("DELETE", f"/v1/edges/{edge}", None),
+    ]
+    for number, (method, path, body) in enumerate(writes):
+        how = {"json": body, "headers": {"Idempotency-Key": f"write {number}"}}
+        first, again = (ana(method, path, **how) for _ in range(2))
+        assert first.status_code == again.status_code == 200, again.text
+        assert first.json() == again.json() and ana(method, path, json=body).status_code == 404
+    page = ana.get("/openapi.json")["paths"]
+    keyed = {path: "Idempotency-Key" in str(page[path]["post"]["parameters"]) for path in ("/v1/keys", "/v1/edges")}
+    assert keyed == {"/v1/keys": False, "/v1/edges": True}

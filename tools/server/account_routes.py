@@ -101,7 +101,7 @@ def usage_route(gate: Gate) -> Route:
     return Route("GET", "/v1/usage", "usage", usage, summary, wire.UsageFigures, types.UsageAsked)
 
 
-_ADMIN: Final[Any] = {"right": "admin", "whole": True}
+_ADMIN: Final[Any] = {"right": "admin", "whole": True, "keyed": False}
 
 ROUTES = (
     Route("GET", "/v1/accounts", "list_accounts", list_accounts, "List accounts.", wire.Accounts, **_ADMIN),

@@ -88,5 +88,6 @@ ROUTES = (
         right="write",
         feature="forks",
         needs_body=False,
+        keyed=False,
     ),
 )

@@ -185,7 +185,8 @@ def _parameters(route: Route) -> Iterator[dict[str, Any]]:
         said = {} if "description" in told else {"description": _MEANINGS[name]}
         yield {"name": name, "in": "query", "required": is_required, **said, **how}
     if route.may_write or (route.method != "GET" and route.right in ("write", "admin")):
-        yield _KEY
+        if route.keyed:
+            yield _KEY
         if route.path.startswith("/v1/worlds/") or route.may_write:
             yield _IF_MATCH
     elif route.stream:

@@ -229,7 +229,7 @@ def mark(desk: Desk, asked: Asked) -> Reply:
         raise InputError("No mark was given", f"Give some of: {names}")
     if body.version is not None and body.tag is None:
         raise InputError("version is of a tag, and none was given", "Give tag, too")
-    view = desk.session.view()
+    view = desk.seen_by(desk.key(asked.idempotency_key))
     ref = desk.place(view, asked.path["world"])
     rests_on = precondition(desk, asked, view, ref)
     with desk.db.batch(idempotency_key=desk.key(asked.idempotency_key), **_resting(rests_on)) as tx:

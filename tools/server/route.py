@@ -55,6 +55,7 @@ class Route(NamedTuple):
     quick the last time is answered so the next time. ``stream``: the answer goes on for as long as it
     is read. ``body`` is bytes for what is taken as it comes; ``takes`` are types of bodies that are taken so, too.
     ``feature`` is what a plan must have. ``may_write``: what it is sent says whether it writes.
+    ``keyed``: a write under the same Idempotency-Key is answered as the first one was.
     """
 
     method: str
@@ -76,6 +77,7 @@ class Route(NamedTuple):
     takes: tuple[str, ...] = ()
     feature: str = ""
     may_write: bool = False
+    keyed: bool = True
 
 
 class _Node:

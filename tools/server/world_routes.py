@@ -152,7 +152,7 @@ def claim_world(desk: Desk, asked: Asked) -> Reply:
 def revise_world(desk: Desk, asked: Asked) -> Reply:
     """Give a world a new version."""
     body: types.Revision = asked.body
-    view = desk.session.view()
+    view = desk.seen_by(desk.key(asked.idempotency_key))
     ref = desk.place(view, asked.path["world"])
 
     def write(target: Any, **key: Any) -> Any:
@@ -177,7 +177,7 @@ def revise_world(desk: Desk, asked: Asked) -> Reply:
 def retire_world(desk: Desk, asked: Asked) -> Reply:
     """Say that a world holds no more. Nothing is deleted."""
     query: types.Ending = asked.query
-    view = desk.session.view()
+    view = desk.seen_by(desk.key(asked.idempotency_key))
     ref = desk.place(view, asked.path["world"])
 
     def write(target: Any, **key: Any) -> Any:
@@ -191,7 +191,7 @@ def retire_world(desk: Desk, asked: Asked) -> Reply:
 def reassert_world(desk: Desk, asked: Asked) -> Reply:
     """Resume a world that had ended."""
     body: types.Resumption = asked.body
-    view = desk.session.view()
+    view = desk.seen_by(desk.key(asked.idempotency_key))
     ref = desk.place(view, asked.path["world"])
 
     def write(target: Any, **key: Any) -> Any:
@@ -205,7 +205,7 @@ def reassert_world(desk: Desk, asked: Asked) -> Reply:
 def move_world(desk: Desk, asked: Asked) -> Reply:
     """Move a world into another one."""
     body: types.Removal = asked.body
-    view = desk.session.view()
+    view = desk.seen_by(desk.key(asked.idempotency_key))
     ref, to = desk.place(view, asked.path["world"]), desk.ref(view, body.to)
     out_of = None if body.out_of is None else desk.ref(view, body.out_of)
     rests_on = precondition(desk, asked, view, ref)
@@ -219,7 +219,7 @@ def move_world(desk: Desk, asked: Asked) -> Reply:
 
 def add_aliases(desk: Desk, asked: Asked) -> Reply:
     """Give a world further names."""
-    view = desk.session.view()
+    view = desk.seen_by(desk.key(asked.idempotency_key))
     ref = desk.place(view, asked.path["world"])
 
     def write(target: Any, **key: Any) -> Any:
@@ -241,7 +241,7 @@ def add_member(desk: Desk, asked: Asked) -> Reply:
     if body.ref is None:
         receipt = desk.written_in(asked.path["world"], _making(desk, body), **how)
         return written(desk, receipt, 201 if receipt.events else 200, location=True)
-    ref = desk.ref(desk.session.view(), body.ref)
+    ref = desk.ref(desk.seen_by(desk.key(asked.idempotency_key)), body.ref)
     window = {"valid_from": body.valid_from, "valid_to": body.valid_to}
 
     def write(home: Any, target: Any, **key: Any) -> Any:
@@ -266,7 +266,7 @@ def list_edges(desk: Desk, asked: Asked) -> Reply:
 def link(desk: Desk, asked: Asked) -> Reply:
     """Write an edge. An identity is staged, not written."""
     body: types.NewEdge = asked.body
-    view = desk.session.view()
+    view = desk.seen_by(desk.key(asked.idempotency_key))
     source, target = desk.refs(view, (body.source, body.target))
     key_within: dict[str, Any] = {} if body.key is None or desk.home() is None else {"key_within": desk.home()}
 
@@ -287,7 +287,7 @@ def get_edge(desk: Desk, asked: Asked) -> Reply:
 def unlink(desk: Desk, asked: Asked) -> Reply:
     """Retract an edge, or with a window let it be in force no more in that: views of earlier commits still see it."""
     query: types.EdgeEnding = asked.query
-    ref = desk.session.view().edge(asked.path["edge"]).ref
+    ref = desk.seen_by(desk.key(asked.idempotency_key)).edge(asked.path["edge"]).ref
 
     def write(target: Any, **key: Any) -> Any:
         if query.valid_from is None and query.valid_to is None:
