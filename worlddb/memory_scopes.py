@@ -455,17 +455,13 @@ def said_in_window(
         return [], view
     try:
         then = db.view(seq=view.seq, valid=begins, world=view.world)
-        found = [each for each in look(then) if each.is_repeated]
+        found, end, whole = look(then), parse_time(until, "until"), db.view(seq=view.seq, valid=view.valid)
+        # What somebody ended does not come back: that it held for longer is a statement of its own.
+        return [
+            each for each in found if each.is_repeated and (end <= each.valid.end or not _was_ended(whole, each.ref))
+        ], then
     except UnknownReference:  # The world was not there by then.
         return [], view
-    now = db.view(seq=view.seq, valid=view.valid)
-    over = {each.ref for each in found if (held := now.get(each.ref, include_superseded=True)) and _is_ended(held)}
-    return [msgspec.structs.replace(each, is_repeated=each.ref not in over) for each in found], then
-
-
-def _is_ended(world: World) -> bool:
-    """True if somebody has ended a memory, so that it says nothing that could be said again."""
-    return world.ended and world.closed
 
 
 def held_when_begun(
@@ -546,20 +542,29 @@ def has_instant(begins: int | None, until: TimeLike | None) -> bool:
 
 
 class End(NamedTuple):
-    """Until when a memory was told to hold, and until when it is now."""
+    """Until when a memory was told to hold, and until when it is now; ``was_ended`` as :func:`_was_ended` has it."""
 
     before: int
     after: int
+    was_ended: bool = False
 
 
 def other_end(view: View, said: World, since: int | None, until: TimeLike | None) -> End | None:
-    """Return the other end that a statement gives that is said again; ``None`` if it gives none, or the same.
+    """Return the other end that a statement gives that is said again; ``None`` if it gives none, or the same one.
 
     What is said without an end leaves the end as it is. The view is that of the whole store which the write looks at.
     """
     after = FOREVER if until is None else parse_time(until, "until")
-    end = _end_of(view, said)
-    return None if until is None or after == end or after <= (since or said.valid.start) else End(end, after)
+    end, was_ended = _end_of(view, said), _was_ended(view, said.ref)
+    if until is None or after <= (since or said.valid.start) or (after == end and not was_ended):
+        return None
+    return End(end, after, was_ended)
+
+
+def _was_ended(view: View, ref: str) -> bool:
+    """Return whether a memory holds no more because somebody ended it: it can get no further source."""
+    now = view.get(ref, include_superseded=True, include_expired=True)
+    return now is not None and now.ended and now.valid.end <= view.valid
 
 
 def _end_of(view: View, said: World) -> int:
@@ -589,11 +594,16 @@ def told_again(
     """
     now = receipt.ingest_time
     changed = [*changed_by_saying(db, receipt, said.ref), *left_out(said, begins)]
-    if end is not None:
+    if end is not None and end.after == end.before:
+        changed.append(f"{said.ref} was ended at {format_time(end.after)}, as this says: nothing was written")
+    elif end is not None:
         was = "had no end" if end.before == FOREVER else f"was to hold until {format_time(end.before)}"
         changed.append(f"{said.ref} holds until {format_time(end.after)} now, and {was}")
     elif until is None and (ends := _end_of(db.view(seq=receipt.seq), said)) < FOREVER:
         changed.append(f"{said.ref} holds until {format_time(ends)}, as was said before: correct it if it holds on")
+    elif until is not None and (left := parse_time(until, "until")) <= said.valid.start:
+        since = format_time(said.valid.start)
+        changed.append(f"The end {format_time(left)} was left out: {said.ref} holds from {since} on")
     return changed + told_of_new(said.valid.start, now, expires_at, pinned=pinned)
 
 
@@ -651,7 +661,7 @@ def say_again(
     """Record in a batch that a memory was said again, and mark it as is said of it now.
 
     If it was to hold from ``earlier`` on (:func:`begun_earlier`), that is a late statement of the same memory. Another
-    ``end`` (:func:`other_end`) takes the place of the one that it had.
+    ``end`` (:func:`other_end`) takes the place of the one that it had; what was ended gets no further source.
 
     It is hidden when it is now said to be, and not at all if nothing is said of that. Properties take the place of
     those of the same names, by a version that begins where the one before did and keeps its sources.
@@ -671,7 +681,8 @@ def say_again(
             if each.source not in told:
                 told.append(each.source)
                 tx.restate(said.ref, source=each.source, why=each.why)
-    tx.restate(said.ref, source=source, why=why)
+    if end is None or not end.was_ended:
+        tx.restate(said.ref, source=source, why=why)
     if expires_at is not None or ttl is not None:
         tx.expire(said.ref, expires_at=expires_at, ttl=ttl)
     elif said.expires_at is not None:
@@ -682,7 +693,7 @@ def say_again(
         tx.pin(said.ref)
     if end is not None and end.after < end.before:
         tx.retire(said.ref, valid_from=end.after, why=why)
-    elif end is not None:
+    elif end is not None and end.after > end.before:
         tx.reassert(said.ref, content=said.content, valid_from=end.before, valid_to=end.after, why=why)
 
 

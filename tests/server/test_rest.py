@@ -740,8 +740,8 @@ def test_of_writes_that_rest_on_one_tag_one_is_done(ana: Caller) -> None:
     assert told.status_code == 201, told.text
     tag = {"If-Match": ana("GET", "/v1/worlds/dock").headers["etag"], "Idempotency-Key": "tide"}
     with ThreadPoolExecutor(4) as threads:
-        path, how = "/v1/worlds/dock/memories", {"json": {"text": "Low."}, "headers": tag}
-        again = threads.map(lambda _: ana("POST", path, **how), range(4))
+        path, low = "/v1/worlds/dock/memories", {"text": "Low."}
+        again = threads.map(lambda _: ana("POST", path, json=low, headers=tag), range(4))
         assert len({each.text for each in again}) == 1, "the same under its key is answered as it was"
 
 

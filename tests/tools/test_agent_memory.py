@@ -1215,6 +1215,8 @@ def test_another_end_corrects_the_end_of_what_is_said_again_and_is_told(mem: wor
         assert texts(mem.as_of(day_before).recall("sale")) == ["The sale is on."]
         assert not mem.as_of(end).recall("sale") and texts(mem.recall("sale")) == ["The sale is on."]
     assert mem.add("The sale is on.", since="2127-03-01", until="2127-04-01").id != sale.id  # Another window.
+    early = mem.add("The sale is on.", until="2020-01-01")
+    assert early.id == sale.id and "The end 2020-01-01T00:00:00Z was left out" in early.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -1255,15 +1257,14 @@ def test_an_answer_says_what_on_near_ended_and_what_not(mem: worlddb.Memory) -> 
 
 def test_what_somebody_ended_may_be_said_of_its_time_again(mem: worlddb.Memory) -> None:
     """It was refused, for it says nothing now that could be said again, with the advice to add it anew."""
-    then = {"since": "2020-03-01", "until": "2020-06-01"}
+    then: Any = {"since": "2020-03-01", "until": "2020-06-01"}
     forgotten = mem.add("Ana flies.", since="2020-03-01", about="Ana")
     mem.forget(forgotten)
     again = mem.add("Ana flies.", **then, about="Ana")
-    assert again.id != forgotten.id and again.repeated == 0
-    assert [(each.ref, each.relation) for each in again.near] == [(forgotten.id, "same")]
+    assert again.id == forgotten.id and "holds until 2020-06-01T00:00:00Z now" in again.notes[0]
     told = remember(mem.db, "It rains.", since="2020-03-01")
     mem.db.retire(told["id"])
-    assert not remember(mem.db, "It rains.", **then)["restated"]
+    assert remember(mem.db, "It rains.", **then)["restated"]
 
 
 def test_another_end_that_is_to_come_is_one_of_what_is_over(mem: worlddb.Memory) -> None:

@@ -368,3 +368,19 @@ def test_a_text_that_says_when_it_begins_is_told_of(house: House, door: str) -> 
     assert (
         house.say(door, f"Ana lives in Porto from May 2126 on ({door}).", "2126-05-01").notes[-1].startswith("It holds")
     )
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_what_was_ended_is_said_again_of_a_time_that_is_over(house: House, door: str) -> None:
+    """It was refused with the advice to add it, which its sender did."""
+    bees = f"Ana keeps bees ({door})."
+    first = house.say(door, bees, "2020-01-01", None)
+    said = [
+        ("2022-01-01", "holds until 2022-01-01T00:00:00Z now, and had no end"),
+        ("2022-01-01", "was ended at 2022-01-01T00:00:00Z, as this says: nothing was written"),
+        ("2021-06-01", "holds until 2021-06-01T00:00:00Z now, and was to hold until 2022-01-01T00:00:00Z"),
+    ]
+    for end, note in said:
+        told = house.say(door, bees, "2020-01-01", end)
+        assert told[:2] == (first.id, True) and any(note in each for each in told.notes), told
+    assert house.say(door, bees, "2020-01-01", "2023-01-01").id != first.id, "what was ended does not come back"

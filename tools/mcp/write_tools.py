@@ -305,7 +305,8 @@ def _told_again(
     besides = ["it is linked to what is near"] if links else []
     besides += ["more was written of it"] if changed else []
     told = " and ".join(besides) or "nothing else was written"
-    done.notes.append(f"{ref} says so already: it has one more source now, and {told}")
+    source = "" if end is not None and end.was_ended else "it has one more source now, and "
+    done.notes.append(f"{ref} says so already: {source}{told}")
     begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
     with suppress(UnknownReference):
         said = session.get(view, ref)
