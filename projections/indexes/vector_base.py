@@ -114,7 +114,7 @@ class Searched:
 
         # FAISS itself would wake all of its threads for each row that it gives.
         parts = [
-            vector_rows.cosines(self.rows[places[first : first + vector_rows.CHUNK]].astype(np.float32), query)
+            vector_rows.cosines(vector_rows.widened(self.rows[places[first : first + vector_rows.CHUNK]]), query)
             for first in range(0, len(places), vector_rows.CHUNK)
         ]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)

