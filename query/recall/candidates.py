@@ -555,13 +555,32 @@ MAX_TASTES: Final = 128
 """Of so many texts that have words of the question and of a taste it is looked at whether somebody says one."""
 
 
+class _Tasteless:
+    """Versions that say of nobody what they like, by world and number: what a version says stays."""
+
+    def __init__(self, _place: object) -> None:
+        self.known: set[tuple[int, int]] = set()
+
+    def write(self) -> None:
+        """Write nothing to the disk."""
+
+
 def tastes(gate: Gate, search: Fetch) -> tuple[int, ...]:
     """The worlds that say what somebody likes or has chosen; ``search`` finds texts with such words."""
+    kept = gate.snapshot.kept_between(_Tasteless)
+    known = set[tuple[int, int]]() if kept is None else kept.known
+    if len(known) > MAX_MEMBERS:
+        known.clear()
+    some = islice(gate.passing(search, MAX_TASTES, MAX_TASTES), MAX_TASTES)
+    new = [passed for passed in some if (passed.node, passed.seen.number) not in known]
     found = []
-    for passed in islice(gate.passing(search, MAX_TASTES, MAX_TASTES), MAX_TASTES):
-        body = gate.snapshot.body(passed.seen.row)
-        if body is not None and prefers(body.content[:MAX_CHARACTERS]):
+    for passed, body in zip(new, gate.snapshot.bodies([passed.seen.row for passed in new]), strict=True):
+        if body is None:
+            continue
+        if prefers(body.content[:MAX_CHARACTERS]):
             found.append(passed.node)
+        else:
+            known.add((passed.node, passed.seen.number))
     return tuple(found)
 
 

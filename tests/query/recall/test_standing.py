@@ -12,7 +12,7 @@ from worlddb import Database, Turn
 from worlddb.projections.indexes.analysis import governed, standing
 from worlddb.query.question.question import Question, answer_form
 from worlddb.query.recall.ranking import PLACES_OF_RULES, PLACES_OF_TASTES
-from worlddb.query.recall.scoring import GOVERNS_WEIGHT, KEPT, TASTE_WEIGHT
+from worlddb.query.recall.scoring import GOVERNS_WEIGHT, KEPT, TASTE_WEIGHT, prefers
 
 RULE = "Always name the version when I ask about libraries."
 
@@ -116,6 +116,30 @@ def test_a_place_is_kept_for_what_somebody_likes_where_advice_is_asked_for(db: D
     assert hits[liked].score == hits[liked + 1].score
     asked = view.recall("Which weekend trip by train did you suggest?", k=10).hits
     assert all(KEPT not in hit.scores for hit in asked)
+
+
+def test_what_says_of_nobody_what_they_like_is_read_once_and_anew_where_it_is_revised(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question, read = "Can you suggest a weekend trip by train?", list[str]()
+    said(db, *(f"Can you suggest a weekend trip by train to town number {number}?" for number in range(20)))
+    note = db.create("Note", "train", content="The weekend trip by train goes near a lake").ref
+
+    def counted(text: str) -> bool:
+        read.append(text)
+        return prefers(text)
+
+    monkeypatch.setattr("worlddb.query.recall.candidates.prefers", counted)
+
+    def liked() -> list[str]:
+        read.clear()
+        return [hit.content for hit in db.view().recall(question) if "taste" in hit.scores]
+
+    assert not liked() and len(read) == 21
+    assert not liked() and not read
+    taste = "I prefer a weekend trip by train that goes near a lake"
+    db.revise(note, content=taste)
+    assert liked() == [taste] == read
 
 
 @pytest.mark.parametrize(
