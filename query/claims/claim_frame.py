@@ -111,7 +111,11 @@ _LIGHT: Final = (
     " serve year years month months week weeks day days time times hour hours minute minutes who whom whose"
     " there here both all some any each every other another more most decided"
 )
-_NEGATIVE: Final = _words("not no never nobody none nothing neither nor cannot without hardly")
+_NEGATIVE: Final = _words(
+    "not no never nobody none nothing neither nor cannot without hardly"
+    # A denial in German, Spanish, French or Portuguese is not the same as what it denies.
+    " nicht kein keine keinen keinem keiner keines nie niemals nunca jamás pas jamais não"
+)
 _ENDING: Final = _words("stopped stop quit ceased gave-up no-longer any-more anymore broke-off lost removed cancelled")
 """Words that say that something is so no more."""
 _ALMOST: Final = _words("almost nearly")
@@ -294,6 +298,7 @@ _PHRASES: Final = {
     "part time": "part-time",
     "in addition": "in-addition",
     "no longer": "no-longer",
+    "nicht mehr": "nicht",
     "switched off": "disabled",
     "switched on": "enabled",
     "turned off": "disabled",
@@ -1235,6 +1240,13 @@ def is_past(word: str) -> bool:
     return word in _PAST or (word.endswith("ed") and len(word) > 4)
 
 
+def _is_article(tokens: list[str]) -> bool:
+    """True if the word "die" is only the article of German, which in English stands behind "to", "will" or "not"."""
+    before = {tokens[place - 1] for place, word in enumerate(tokens) if word == "die" and place}
+    verbs = _MODALS | _AUX | _NEGATIVE | {"to"}
+    return before.isdisjoint(verbs) and {"died", "dies", "death"}.isdisjoint(tokens)
+
+
 def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool) -> frozenset[str]:
     known = _attribute_words()
     if rest[:1] and rest[0] in _MODALS:
@@ -1254,6 +1266,8 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool) ->
         found.add("schedule" if any(_HOUR.fullmatch(word) for word in rest[2:3]) else "place")
     if rest and rest[0] in _COPULA and len(rest) > 1 and rest[1] in ("on", "in", "at") and _TIMES & set(rest):
         found.add("schedule")
+    if "die" in tokens and _is_article(tokens):
+        found.discard("death")
     if "best" in tokens:
         # Of friends there are many, and one is the best.
         found.discard("acquaintance")

@@ -45,6 +45,34 @@ def relation(earlier: str, later: str) -> str:
 
 
 @pytest.mark.parametrize(
+    ("said", "denied"),
+    [
+        ("Ana arbeitet bei Siemens.", "Ana arbeitet nicht mehr bei Siemens."),
+        ("Ana trinkt Kaffee.", "Ana trinkt keinen Kaffee."),
+        ("Ana bebe café.", "Ana nunca bebe café."),
+        ("Ana mange de la viande.", "Ana ne mange pas de viande."),
+    ],
+)
+def test_a_denial_in_another_language_is_not_the_same_in_other_words(said: str, denied: str) -> None:
+    """ "Nicht mehr bei Siemens" said the same as "bei Siemens", and more."""
+    assert relation(said, denied) == "contradiction"
+
+
+def test_the_article_of_german_tells_of_no_death() -> None:
+    """Two rents were two deaths, and so was the colour of the kitchen."""
+    flat = frozenset({"flat"})
+    rent, more, kitchen = (
+        claim_frame.frame(text, flat)
+        for text in ("Die Miete beträgt 900 Euro.", "Die Miete beträgt 950 Euro.", "Die Küche ist blau.")
+    )
+    assert rent is not None and more is not None and kitchen is not None
+    compared = claim_relation.relate(rent, more)
+    assert compared is not None and compared.relation == "replacement"
+    assert claim_relation.relate(rent, kitchen) is None
+    assert relation("Ana did not die in 2001.", "Ana died in 2001.") == "contradiction"
+
+
+@pytest.mark.parametrize(
     ("earlier", "later", "expected"),
     [
         ("Ana owns a house in Faro.", "Ana owns a house in Lagos.", "compatible"),
