@@ -1582,7 +1582,8 @@ class Database(WriteCalls):
         """Bring the indexes up to date now; false if another process is doing it.
 
         Reads do not need it. The text index ends at its last boundary; the few texts behind it are searched in memory.
-        Up to 32,768 texts are put together in one segment, which is searched in half the time of five.
+        Up to 32,768 texts, in an index of up to 32 MiB, are put together in one segment, which is searched in half the
+        time of five.
         """
         return self._reader.catch_up()
 

@@ -21,7 +21,15 @@ from worlddb.log.model.events import Created, Embedded, Event, Filled, Forked, I
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes import analysis, tail, text_snapshot, witness
 from worlddb.projections.indexes.fields import Counts, Marker, TextDocument, TextHit, ceiling
-from worlddb.projections.indexes.text_index import PASSED, TextIndex, damaged_files, locked, reset, segments_of
+from worlddb.projections.indexes.text_index import (
+    PASSED,
+    TextIndex,
+    bytes_of,
+    damaged_files,
+    locked,
+    reset,
+    segments_of,
+)
 from worlddb.projections.indexes.vector_rows import VectorRow
 from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage.rows import Tables
@@ -36,6 +44,9 @@ GATHERED_AT_MOST: Final = 32_768
 """An index of so many texts is written anew as one segment when half as many as its largest segment has lie in others.
 Each segment is searched by itself: five of them take twice as long as one. Tantivy merges them by eights. To write
 20,000 anew takes the processor 1.7 s, so each text is written three times at most, all in all."""
+GATHERED_BYTES: Final = 32 << 20
+"""And of so many bytes: to write one of them takes up to 12 of memory, and what does not fit into the writer's comes to
+be several segments again, which each call would write anew."""
 STEP_PATIENCE_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 0.02
 PATIENT_LOOKS: Final = 50
@@ -218,7 +229,9 @@ class TextFollower:
         """Have few texts lie in one segment, where they lie in several, unless another process is writing the index."""
         with self._guard, suppress(text_snapshot.IndexUnwritable):
             sizes = segments_of(self._folder)
-            if sum(sizes) > GATHERED_AT_MOST or 2 * (sum(sizes) - max(sizes, default=0)) < max(sizes, default=1):
+            if sum(sizes) > GATHERED_AT_MOST or bytes_of(self._folder) > GATHERED_BYTES:
+                return
+            if 2 * (sum(sizes) - max(sizes, default=0)) < max(sizes, default=1):
                 return
             with locked(self._folder, 0.0):
                 index = self._opened()

@@ -107,6 +107,13 @@ def segments_of(folder: Path) -> list[int]:
     return []
 
 
+def bytes_of(folder: Path) -> int:
+    """How many bytes the files of an index take, with what a merge has left behind; 0 where that cannot be read."""
+    with suppress(OSError):
+        return sum(each.stat().st_size for each in os.scandir(folder))
+    return 0
+
+
 def reset(folder: Path) -> None:
     """Forget the folder's contents. Whoever has it open goes on until the next refresh."""
     if folder.is_file():
@@ -208,6 +215,7 @@ def _is_whole(file: Path) -> bool:
 
 
 FOLDER_HEAP_BYTES: Final = 100_000_000
+GATHERING_HEAP_BYTES: Final = 400_000_000
 MEMORY_HEAP_BYTES: Final = 1_000_000_000
 """When a writer begins another segment: a bound, not an allocation, so wide that an exact index has one segment."""
 CHUNK_DOCUMENTS: Final = 1000
@@ -342,7 +350,7 @@ class TextIndex:
         """
         assert self._folder is not None, "an index in memory has one segment"
         index, held = open_to_write(self._folder, self._distrusted), set[tuple[int, int]]()
-        with writing(index, FOLDER_HEAP_BYTES) as writer:
+        with writing(index, GATHERING_HEAP_BYTES) as writer:
             with text_snapshot.told_as(text_snapshot.IndexUnwritable):
                 writer.delete_all_documents()
             last: fields.TextDocument | None = None

@@ -565,6 +565,8 @@ def test_nothing_is_gathered_from_what_somebody_else_wrote_or_of_too_many(
         assert TextFollower(folder, STORE, log.feed, log.chain).catch_up(log.head)
     TextFollower(folder, b"store-2", log.feed, log.chain).gather()
     assert segments_of(folder) == [10, 10]
-    monkeypatch.setattr(catchup, "GATHERED_AT_MOST", 19)
-    TextFollower(folder, STORE, log.feed, log.chain).gather()
-    assert segments_of(folder) == [10, 10]
+    for most in ({"GATHERED_AT_MOST": 19}, {"GATHERED_BYTES": 1_000}):
+        with monkeypatch.context() as patch:
+            patch.setattr(catchup, *next(iter(most.items())))
+            TextFollower(folder, STORE, log.feed, log.chain).gather()
+        assert segments_of(folder) == [10, 10], most
