@@ -356,10 +356,10 @@ class _Reasons:
         """What a version was made of itself, and why that holds no more if it does not; without the way to it."""
         if made.bases is None:
             found = []
-            for base, seen, told in _bases_told(self._snapshot, made.node, made.row):
+            for base, seen, then, told in _bases_told(self._snapshot, made.node, made.row):
                 below = self.known(base, seen.row)
                 below.above.append(made)
-                found.append((below, _why_stale(self._snapshot, made.node, base, seen, told)))
+                found.append((below, _why_stale(self._snapshot, made.node, base, seen, then, told)))
             made.bases = found
         return made.bases
 
@@ -399,31 +399,28 @@ def _reasons_in(snapshot: VisibleSnapshot) -> _Reasons:
 
 def _bases_told(
     snapshot: VisibleSnapshot, node: int, row: VersionRow
-) -> Iterator[tuple[int, asof.SeenVersion, asof.Moment]]:
-    """What a version was made of, in the version that held when this was said, and the moment that it was said of.
+) -> Iterator[tuple[int, asof.SeenVersion, asof.SeenVersion | None, asof.Moment]]:
+    """What a version was made of, in the version that it was, in that which held when this was said, and the moment
+    that it was said of.
 
     A version that was written after its edges was written in the knowledge of what held by then.
     """
     tables, moment = snapshot.tables, snapshot.place.moment
     # That it was derived from an earlier version of its own makes nothing stale: the later one holds.
-    edges = [
-        edge
-        for _, edge in tables.outgoing(node, _DERIVED_FROM, known_by=moment.seq)
-        if asof.edge_known(edge, moment.seq) and edge.target != node
-    ]
+    edges = [edge for edge in snapshot.derivations(node) if asof.edge_known(edge, moment.seq) and edge.target != node]
     if row.type == SUMMARY_TYPE:
         inside = tables.outgoing(node, CONTAINS_CODE, known_by=moment.seq)
         edges += [edge for place, edge in inside if asof.edge_known(edge, moment.seq)]
     for edge in edges:
         told = asof.Moment(max(edge.seq, row.seq), max(edge.valid_from, row.valid_from))
-        made_of = asof.version_at(tables, edge.target, told)
+        then = made_of = asof.version_at(tables, edge.target, told)
         if made_of is None and (begins := _begins_later(tables, edge.target, told)) is not None:
             told = asof.Moment(told.seq, begins)
-            made_of = asof.version_at(tables, edge.target, told)
+            then = made_of = asof.version_at(tables, edge.target, told)
         if made_of is None or edge.seq >= row.seq:
             made_of = asof.version_known(tables, edge.target, edge.target_version, moment.seq) or made_of
         if made_of is not None:
-            yield edge.target, made_of, told
+            yield edge.target, made_of, then, told
 
 
 def _begins_later(tables: TableReads, node: int, told: asof.Moment) -> int | None:
@@ -434,7 +431,12 @@ def _begins_later(tables: TableReads, node: int, told: asof.Moment) -> int | Non
 
 
 def _why_stale(
-    snapshot: VisibleSnapshot, maker: int, node: int, made_of: asof.SeenVersion, told: asof.Moment
+    snapshot: VisibleSnapshot,
+    maker: int,
+    node: int,
+    made_of: asof.SeenVersion,
+    then: asof.SeenVersion | None,
+    told: asof.Moment,
 ) -> records.Stale | None:
     """Why what ``maker`` was made of may hold no more; ``None`` if nothing says so, or ``maker`` took its place."""
     tables, moment = snapshot.tables, snapshot.place.moment
@@ -446,7 +448,6 @@ def _why_stale(
         # The erasing commit of another history is none of this log's.
         at = erased.ingested_at
         return _stale(snapshot, node, made_of.row, "erased", at, erased.seq, ingested_at=at)
-    then = asof.version_at(tables, node, told)
     if moment.valid < told.valid or then is None:
         return None
     now = asof.version_at(tables, node, moment)
@@ -556,7 +557,7 @@ def _bases_in(snapshot: VisibleSnapshot) -> _Bases:
 def _made_of(snapshot: VisibleSnapshot, node: int, seq: int, kind: bytes) -> Iterator[tuple[int, VersionRow]]:
     """What the version of a commit was made of, in the versions that it was made of; ``kind`` is its type."""
     tables, moment = snapshot.tables, snapshot.place.moment
-    for _, edge in tables.outgoing(node, _DERIVED_FROM, known_by=moment.seq):
+    for edge in snapshot.derivations(node):
         if asof.edge_known(edge, moment.seq):
             base = tables.version(edge.target, edge.target_version)
             # Of two versions of one world only the later one was made of the other.

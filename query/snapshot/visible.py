@@ -55,6 +55,8 @@ _LISTED_FOR_A_PAGE: Final = 4_096
 """Members of a world that are listed for a page of them; of more, the nodes of the store are passed in order."""
 _PASSED_FOR_A_PAGE: Final = 65_536
 """Nodes that are passed so before all members are listed, since few of the others are among them."""
+_MOST_DERIVED: Final = 2_048
+"""Of how many worlds one read keeps what they were derived from."""
 MOST_BODIES: Final = 64
 """How many bodies are kept for as long as one read takes."""
 
@@ -108,7 +110,7 @@ class VisibleSnapshot:
     """The tables and texts that one read of a view may see; texts are found by visible rows."""
 
     __slots__ = (
-        *("_also_at", "_bodies", "_derived", "_edged", "_headers", "_here", "_interiors", "_listings"),
+        *("_also_at", "_bodies", "_derivations", "_edged", "_headers", "_here", "_interiors", "_listings"),
         *("_any_hidden", "_any_mark", "_lone", "_placings", "_refs", "_says_again", "_says_trust", "_snapshot"),
         *("kept", "left_out", "place", "shows", "tables"),
     )
@@ -145,8 +147,7 @@ class VisibleSnapshot:
         self._bodies: dict[bytes, blobs.Body | None] = {}
         self._headers: dict[int, codec.Header] = {}
         self._says_trust: bool | None = None
-        self._derived: tuple[int, bool] = (-1, False)
-        """The world that was asked about last, and whether it was ever said to be derived from another."""
+        self._derivations: dict[int, Sequence[schema.EdgeRow]] = {}
         self._lone: tuple[int, Lone | None] = (-1, None)
         """The world that was asked about last, and by what it is contained, if it has hardly any other edges."""
         self._says_again: bool | None = None
@@ -590,9 +591,20 @@ class VisibleSnapshot:
 
     def is_derived(self, node: int) -> bool:
         """True if a world was once said to be ``derived_from`` another."""
-        if self._derived[0] != node:
-            self._derived = node, self._has_bases(node)
-        return self._derived[1]
+        return bool(self.derivations(node))
+
+    def derivations(self, node: int) -> Sequence[schema.EdgeRow]:
+        """The edges that said by the moment's commit that a world was ``derived_from`` others, in log order."""
+        found = self._derivations.get(node)
+        if found is None:
+            found = ()
+            if self._ever_derived(node):
+                edges = self.tables.outgoing(node, _DERIVED_FROM, known_by=self.place.moment.seq)
+                found = [row for _, row in edges]
+            if len(self._derivations) >= _MOST_DERIVED:
+                self._derivations.clear()
+            self._derivations[node] = found
+        return found
 
     def may_have_edges(self, node: int, code: int) -> bool:
         """False if a world never had an edge of a type: most have none, and this is quick to say, above all again."""
@@ -626,11 +638,6 @@ class VisibleSnapshot:
         alone = self._lone[1] if self._lone[0] == node else None
         known = self._known(node) if alone is None else alone
         return self._snapshot.tables.has_outgoing(node, _DERIVED_FROM) if known is None else known.is_derived
-
-    def _has_bases(self, node: int) -> bool:
-        if not self._ever_derived(node):
-            return False
-        return next(iter(self.tables.outgoing(node, _DERIVED_FROM, known_by=self.place.moment.seq)), None) is not None
 
     @property
     def says_trust(self) -> bool:
