@@ -460,19 +460,22 @@ def _evidence(
         strange = sorted((node for node in pool if node not in at_home), key=lambda node: (-alone[node], node))
         at_home |= candidates.naming(snapshot, named.names, [pool[node] for node in strange[:MAX_STRANGE]])
     talk = candidates.talked(alone, links.talks, pool.keys() - at_home if at_home else set())
+    # Nearly all of them were said before a question that names no time.
+    told = pool if times else [node for node, passed in pool.items() if passed.seen.validity.start >= until]
+    when = {node: _when(times, until, pool[node].seen) for node in told}
     return {
         node: scoring.Evidence(
             texts.get(node, 0.0),
             cosines.get(node, middling),
             entities.get(node, 0.0),
-            _when(times, until, passed.seen),
+            when.get(node, 0.0),
             before.get(node, 0.0),
             edge.get(node, 0.0),
             float(node in at_home),
             0.0,
             talk.get(node, 0.0),
         )
-        for node, passed in pool.items()
+        for node in pool
     }
 
 
