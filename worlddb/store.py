@@ -56,6 +56,7 @@ DEFAULT_TIMEOUT_SECONDS: Final = 10.0
 """How long a write waits for another process's."""
 MAX_THREADS: Final = 4
 """How many searches of one handle are begun at a time beside what asks for them."""
+give_back_large_blocks: Final = environment.give_back_large_blocks
 FEED_COMMITS: Final = 256
 FEED_ROWS: Final = 2_048
 FIRST_ROWS: Final = 64

@@ -19,7 +19,8 @@ into a fresh file, sorted and appended.
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -28,6 +29,24 @@ import lmdb
 from worlddb.log.model.errors import DamagedStore, ForkedProcess, StoreClosed, UnavailableError
 from worlddb.log.store import durable, lock, log, shared_environment
 from worlddb.log.store.pages import PageFinding, damaged_pages, set_transaction, some_damaged_pages
+
+_MMAP_THRESHOLD: Final = -3
+"""The number of that setting in glibc's ``malloc.h``."""
+_LARGE_BYTES: Final = 256 * 1024
+
+
+@cache
+def give_back_large_blocks() -> None:
+    """Have the allocator map each large block by itself, so that its memory goes back when it is freed.
+
+    Of itself glibc takes larger and larger ones from its heap, the more it has seen, where small ones that live long
+    keep the room of those that are gone: a server grew by a tenth over hours, and a load by a fifth. Other allocators
+    have no such setting.
+    """
+    import ctypes  # Most processes hold little and do without: it takes milliseconds to load.
+
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE_BYTES)
 
 
 def write_copy(source: lmdb.Transaction, folder: Path, without: bytes, map_bytes: int) -> Path:

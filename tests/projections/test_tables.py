@@ -24,6 +24,7 @@ from tests.support.model.ontology import Tagged
 from tests.support.model.stores import new_store, worlds
 from worlddb import Thresholds
 from worlddb.log.model.times import ALWAYS, FOREVER
+from worlddb.log.store.environment import give_back_large_blocks
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalised, type_digest
 from worlddb.projections.tables.storage import packed_runs, schema, transaction, write_buffer
 from worlddb.projections.tables.storage.rows import Tables
@@ -595,6 +596,24 @@ def test_a_large_commit_packs_a_table_from_half_as_many_rows_on(monkeypatch):
             assert dict(Tables(txn).edges.scan(b"")) == rows
             assert all(Tables(txn).edges.get(key) == value for key, value in rows.items())
             assert Tables(txn).edges.get(b"\x07" * 31) is None and Tables(txn).edges.get(b"\x40" * 32) is None
+
+
+def test_a_commit_of_much_has_the_allocator_give_large_blocks_back_and_another_does_not(tmp_path, monkeypatch):
+    asked: list[tuple[int, int]] = []
+
+    class Allocator:
+        def __init__(self, name):
+            assert name is None
+
+        def mallopt(self, setting, value):
+            asked.append((setting, value))
+
+    monkeypatch.setattr("ctypes.CDLL", Allocator)
+    monkeypatch.setattr(transaction, "MUCH", 60)
+    give_back_large_blocks.cache_clear()
+    for nodes, expected in ((20, []), (70, [(-3, 256 * 1024)])):
+        load(tmp_path / str(nodes), 5, nodes, 0, nodes)[0].close()
+        assert asked == expected
 
 
 def test_rows_are_counted_again_where_there_may_be_too_many_and_not_before(tmp_path, monkeypatch):

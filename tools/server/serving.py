@@ -4,7 +4,6 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from ctypes import CDLL
 from threading import Thread
 from time import monotonic
 from typing import Final
@@ -12,6 +11,7 @@ from typing import Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from worlddb import Database, WorldDBError
+from worlddb.store import give_back_large_blocks
 from worlddb.tools.mcp import http_guards, http_server, listening
 from worlddb.tools.mcp.tenants import Offer, Tenants
 from worlddb.tools.server import (
@@ -104,21 +104,6 @@ def guarded(rest: ASGIApp, at: listening.Address, access: http_server.AccessRule
     return http_guards.HostCheck(http_guards.SingleHeaders(timed, refuse), hosts, origins, refuse)
 
 
-_MMAP_THRESHOLD: Final = -3
-"""The number of that setting in glibc's ``malloc.h``."""
-_LARGE_BYTES: Final = 256 * 1024
-
-
-def _give_back_large_blocks() -> None:
-    """Have the allocator map each large block by itself, so that its memory goes back when it is freed.
-
-    Of itself glibc takes larger and larger ones from its heap, the more it has seen, where small ones that live long
-    keep the room of those that are gone: a server grew by a tenth over hours. Other allocators have no such setting.
-    """
-    with suppress(AttributeError, OSError, TypeError):
-        CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE_BYTES)
-
-
 def _rehearsed(db: Database, rest: Rest) -> None:
     """Ask the store something, so that no client waits until what reads need is loaded."""
     rest.rehearse()
@@ -133,7 +118,7 @@ def serve(db: Database, listener: socket.socket, access: http_server.AccessRules
 
     What reads need is loaded before that.
     """
-    _give_back_large_blocks()
+    give_back_large_blocks()
     log = request_log.log_to(sys.stderr)
     sys.setswitchinterval(SWITCH_SECONDS)
     rest = Rest(Served(db, access.gate, ROUTES), log)

@@ -19,6 +19,7 @@ import msgspec
 from worlddb.log.model import trie
 from worlddb.log.model.errors import DamagedStore, NewerFormat, OlderTables
 from worlddb.log.model.times import Interval
+from worlddb.log.store import environment
 from worlddb.projections.tables.storage import packed_runs, schema, write_buffer
 
 if TYPE_CHECKING:
@@ -708,6 +709,8 @@ class TableTrie(trie.Trie):
 _APPLIED: Final = b"applied"
 _APPLIED_KEY: Final = bytes([schema.FIRST_TABLE_BYTE]) + _APPLIED
 COUNTED_EVERY: Final = 1 << 14
+MUCH: Final = 1 << 10
+"""A commit of so many worlds and edges holds megabytes, so that they are to go back when it is done."""
 MOST_ROWS_OF_ONE: Final = 2
 """A world or an edge has no more rows in most tables; so nothing is counted where that many are too few to pack."""
 SUPPOSED: Final = b"supposed"
@@ -1055,6 +1058,8 @@ class WholeTables:
         if before <= 1:
             # Before, there was no more than a new store has: what comes now is all that there is to count.
             most.update((name, self._opened[name].waiting if name in self._opened else 0) for name in schema.PACKED)
+        if _given_out(now)[1] - known >= MUCH:
+            environment.give_back_large_blocks()
         # A count of rows takes time: it is made once for so many worlds and edges, and not of all tables at once.
         step, numbered = COUNTED_EVERY // len(schema.PACKED), _given_out(now)[1]
         came, goes = known // step, numbered // step
