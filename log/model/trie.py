@@ -19,7 +19,7 @@ import struct
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Final, Protocol
 
 from blake3 import blake3
@@ -29,6 +29,8 @@ from worlddb.log.model.hashing import TRIE_BRANCH, TRIE_BUCKET, digest
 
 BUCKET_ENTRIES: Final = 128
 FANOUT: Final = 16
+MOST_WRITTEN: Final = 4_096
+"""How many nodes that were written last are kept, of at most six kilobytes."""
 
 _BUCKET: Final = b"\x00"
 _BRANCH: Final = b"\x01"
@@ -156,9 +158,12 @@ class Trie:
         return growth, self._hash_of_written(node)
 
     def _hash_of_written(self, node: bytes) -> bytes:
-        found = node_hash(node)
-        if self._written is not None:
-            self._written[found] = node
+        found, written = node_hash(node), self._written
+        if written is not None:
+            written[found] = node
+            if len(written) > MOST_WRITTEN:
+                for oldest in list(islice(written, 1 + MOST_WRITTEN // 8)):
+                    del written[oldest]
         return found
 
     def _update_bucket(self, path: bytes, node: bytes, changes: list[Change]) -> tuple[int, bytes]:

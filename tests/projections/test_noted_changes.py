@@ -188,6 +188,27 @@ def test_a_small_commit_takes_its_bucket_out_of_the_notes_and_each_large_one_wri
         assert max(map(len, parts)) < len(buckets) / 2
 
 
+@pytest.mark.usefixtures("much_noted")
+def test_no_bucket_is_held_that_will_be_noted_and_all_are_written_if_they_become_few(monkeypatch) -> None:
+    monkeypatch.setattr(transaction, "MANY_BUCKETS", 8)
+    every = range(30)
+    with environment() as env:
+        put(env, every, 1)
+        with env.begin(write=True) as txn:
+            tables = Tables(txn)
+            table, members = table_of(tables), tries_in(tables)[schema.TRIE_MEMBERS]
+            keys = [hashlib.sha256(bytes([key])).digest()[:16] for key in every]
+            members.update({key: bytes(32) for key in keys})
+            changed = dict(table._changes)
+            assert len(changed) >= 8 and not any(table._pending[key] for key in changed)
+            assert dict(members.entries()) == {key: bytes(32) for key in keys}
+            members.update(dict.fromkeys(sorted(keys)[6:], None))
+            assert 0 < len(table._changes) < 8
+            tables.tries.flush()
+            assert not noted_in(txn)
+            assert dict(members.entries()) == {key: bytes(32) for key in sorted(keys)[:6]}
+
+
 def tries_of(db: Any) -> dict[bytes, bytes]:
     with db._env.read() as txn:
         return dict(Tables(txn).tries.scan(b""))

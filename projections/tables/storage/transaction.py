@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 MAX_KNOWN: Final = 50_000
 """How many worlds a writer knows from one batch to the next: about half a kilobyte each."""
-MAX_TRIE_NODES: Final = 4_096
-"""And how many nodes of tries, of at most six kilobytes."""
 
 
 class EdgeEndpoint(NamedTuple):
@@ -126,7 +124,6 @@ class KnownWorlds:
         for held in (self.hashes, self.containers):
             if len(held) > 2 * MAX_KNOWN:
                 self._trim(held, MAX_KNOWN)
-        self._trim(self.trie_nodes, MAX_TRIE_NODES)
 
     def forget_joined(self) -> None:
         """Drop what is known of worlds that ``supersedes`` joins."""
@@ -321,6 +318,8 @@ Noted = tuple[bytes, bytes]
 
 Neither: the bucket was written, and what was noted before is in it."""
 _WRITTEN: Final[Noted] = (b"", b"")
+_CHANGED: Final = b""
+"""In memory in the place of a bucket that will not be written, of which there is what has changed. No node is empty."""
 _NOTES: Final = msgspec.msgpack.Decoder(dict[bytes, Noted])
 _ENCODER: Final = msgspec.msgpack.Encoder()
 
@@ -386,6 +385,8 @@ class TrieTable(write_buffer.Table):
     notes the changes alone, in pages sorted by bucket, and a look puts them into the bucket. Each such commit writes a
     part of the buckets that are noted, in turn, and of a larger part it makes one note of several, so that a look meets
     few. A small commit writes its buckets, and takes them out of the notes.
+
+    From the time on that there are so many that they will be noted, it holds none of the buckets, which are megabytes.
     """
 
     __slots__ = ("_all", "_changes", "_looks", "_numbers", "_pages")
@@ -393,7 +394,7 @@ class TrieTable(write_buffer.Table):
     def __init__(self, txn: lmdb.Transaction, first_byte: bytes, prefix_bytes: int = 0) -> None:
         super().__init__(txn, first_byte, prefix_bytes)
         self._changes: dict[bytes, dict[bytes, bytes | None]] = {}
-        """What has changed since the last flush in buckets that are stored, and in memory as a whole."""
+        """What has changed since the last flush in buckets that are stored."""
         self._forget_notes()
 
     def _forget_notes(self) -> None:
@@ -417,18 +418,24 @@ class TrieTable(write_buffer.Table):
         return noted
 
     def get(self, key: bytes) -> bytes | None:
-        if key in self._pending:
-            return self._pending[key]
+        if key in self._pending and (found := self._pending[key]) != _CHANGED:
+            return found
         stored: bytes | None = self._txn.get(self._first + key)  # type: ignore[assignment]
-        if stored is None or not (noted := self._noted(key) if self._all is None else self._all.of(key)):
-            return stored
-        return _with_changes(key, stored, noted)
+        if stored is None:
+            return None
+        noted = self._noted(key) if self._all is None else self._all.of(key)
+        if key in self._changes:
+            noted = [*(noted or ()), _note_of(self._changes[key])]
+        return _with_changes(key, stored, noted) if noted else stored
 
     def scan(self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False) -> Iterator[write_buffer.Pair]:
         noted = self._all_noted()
         for key, value in super().scan(prefix, start, reverse=reverse):
-            notes = None if key in self._pending else noted.of(key)
-            yield key, value if notes is None else _with_changes(key, value, notes)
+            if key in self._pending:
+                yield key, value if value != _CHANGED else self.get(key)  # type: ignore[misc]
+            else:
+                notes = noted.of(key)
+                yield key, value if notes is None else _with_changes(key, value, notes)
 
     def put(self, key: bytes, value: bytes | None) -> None:
         super().put(key, value)
@@ -436,16 +443,21 @@ class TrieTable(write_buffer.Table):
 
     def put_changed(self, key: bytes, bucket: bytes, changes: Sequence[trie.Change]) -> None:
         """Store a bucket that was one before, given what has changed in it."""
-        if key in self._changes:
-            self._changes[key].update(changes)
+        noted = self._changes
+        if key in noted:
+            noted[key].update(changes)
         elif key not in self._pending:
-            self._changes[key] = dict(changes)
-        self._pending[key] = bucket
+            noted[key] = dict(changes)
+            if len(noted) == MANY_BUCKETS:
+                self._pending.update(dict.fromkeys(noted, _CHANGED))
+        self._pending[key] = _CHANGED if len(noted) >= MANY_BUCKETS and key in noted else bucket
 
     def flush(self) -> None:
         if len(self._changes) >= MANY_BUCKETS:
             self._note()
         elif self._pending:
+            # Of those that were many others have been made anew since.
+            self._pending.update({key: self.get(key) for key in self._changes if self._pending[key] == _CHANGED})
             for number in self._listed():
                 self._take_out(number)
             self._forget_notes()
@@ -557,6 +569,8 @@ class TrieTable(write_buffer.Table):
                 fresh.setdefault(_stretch_of(key), {})[key] = _note_of(changes)
             elif noted.of(key):
                 fresh.setdefault(_stretch_of(key), {})[key] = _WRITTEN
+        for key in self._changes:
+            del self._pending[key]
         for stretch, notes in fresh.items():
             noted.add(stretch, notes)
         merged: dict[int, dict[bytes, Noted]] = {}
@@ -575,9 +589,6 @@ class TrieTable(write_buffer.Table):
             if several:
                 merged[stretch] = {key: _whole(note) for key, note in several.items()}
                 noted.notes[stretch] = several
-        for key in chain.from_iterable(fresh.values()):
-            if key in self._changes:
-                del self._pending[key]
         self._put_notes(noted, _MERGED, merged)
         late = {stretch: notes for stretch, notes in fresh.items() if (stretch - turn) % MERGES}
         self._put_notes(noted, TRIE_CHANGES + schema.U32.pack(turn), late)
