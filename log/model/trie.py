@@ -29,7 +29,7 @@ from worlddb.log.model.hashing import TRIE_BRANCH, TRIE_BUCKET, digest
 
 BUCKET_ENTRIES: Final = 128
 FANOUT: Final = 16
-MOST_WRITTEN: Final = 4_096
+MOST_WRITTEN: Final = 12_288
 """How many nodes that were written last are kept, of at most six kilobytes."""
 
 _BUCKET: Final = b"\x00"
