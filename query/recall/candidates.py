@@ -619,14 +619,14 @@ def _lies_in(snapshot: visible.VisibleSnapshot, homes: Set[int], node: int, stra
     return False
 
 
-def naming(snapshot: visible.VisibleSnapshot, names: Sequence[str], hits: Iterable[Passed]) -> set[int]:
-    """The nodes of those hits that have one of the names in their texts."""
+def naming(snapshot: visible.VisibleSnapshot, names: Sequence[str], hits: Iterable[Passed]) -> dict[int, bool]:
+    """The nodes of those hits that have one of the names in their texts, and whether a text begins with it."""
     sought = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)", re.I)
-    found = set()
+    found = dict[int, bool]()
     for hit in hits:
         body = snapshot.body(hit.seen.row)
         if body is not None and (sought.search(body.content) or sought.search(body.name)):
-            found.add(hit.node)
+            found[hit.node] = sought.match(body.content) is not None
     return found
 
 

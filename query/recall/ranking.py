@@ -458,7 +458,7 @@ def _evidence(
         # What refers to whom the question names, or has the name, is no stranger to them, wherever it lies.
         at_home |= entities.keys()
         strange = sorted((node for node in pool if node not in at_home), key=lambda node: (-alone[node], node))
-        at_home |= candidates.naming(snapshot, named.names, [pool[node] for node in strange[:MAX_STRANGE]])
+        at_home |= candidates.naming(snapshot, named.names, [pool[node] for node in strange[:MAX_STRANGE]]).keys()
     talk = candidates.talked(alone, links.talks, pool.keys() - at_home if at_home else set())
     # Nearly all of them were said before a question that names no time.
     told = pool if times else [node for node, passed in pool.items() if passed.seen.validity.start >= until]
@@ -489,19 +489,24 @@ def _about_others(
     named: candidates.Named,
     alone: Mapping[int, float],
 ) -> dict[int, float]:
-    """What counts against statements about others alone, where a question names somebody.
+    """What counts against statements about others alone, where a question names somebody, and for those that begin with
+    the name and refer to nobody of that name: as if they did.
 
     A turn of a talk is left as it is: who is spoken of in it is often said in another one.
     """
     anybody = (named.entities - named.partly) | named.sides
-    said = [node for node, passed in pool.items() if passed.seen.row.type != _TURN] if anybody else ()
+    said = [node for node, passed in pool.items() if passed.seen.row.type != _TURN] if anybody and named.names else ()
     about: dict[int, set[int]] = {}
     for node, entity in candidates.references(snapshot, said, None) if said else ():
         about.setdefault(node, set()).add(entity)
-    others = [node for node, entities in about.items() if not entities & named.entities]
-    others.sort(key=lambda node: (-alone[node], node))
-    known = candidates.naming(snapshot, named.names, [pool[node] for node in others[:MAX_STRANGE]]) if others else ()
-    return {node: ABOUT_OTHERS for node in others if node not in known}
+    strange = [node for node in said if not about.get(node, set()) & named.entities]
+    strange.sort(key=lambda node: (-alone[node], node))
+    others, looked_at = [node for node in strange if node in about], [pool[node] for node in strange[:MAX_STRANGE]]
+    looked_at += [pool[node] for node in others[:MAX_STRANGE] if pool[node] not in looked_at]
+    known = candidates.naming(snapshot, named.names, looked_at) if strange else {}
+    theirs = 1.0 if named.sides else 0.5
+    against = {node: ABOUT_OTHERS for node in others if node not in known}
+    return against | {node: theirs for node, begins in known.items() if begins}
 
 
 UNSAID: Final = -1.0

@@ -203,20 +203,24 @@ def _made_first(snapshot: visible.VisibleSnapshot, ranked: list[ranking.Ranked],
     return [each for hit in left for each in (*lifted.get(hit.passed.node, ()), hit)]
 
 
-def _own_first(ranked: list[ranking.Ranked], stated: Mapping[int, _Statement], question: str) -> list[ranking.Ranked]:
+def _own_first(
+    snapshot: visible.VisibleSnapshot, ranked: list[ranking.Ranked], stated: Mapping[int, _Statement], question: str
+) -> list[ranking.Ranked]:
     """The hits, and before the first that tells of what is somebody's, which was not asked for, what tells of them.
 
     Of "where does Ana live?" that is "Ana lives in Porto" before "Ana's sister lives in Faro". It has all the words of
     the question that say something, and begins with whom the question names.
     """
-    if len(stated) <= 1 or not any(_may_be_owned(one.text) for one in stated.values()):
+    turns = _turns_of_what_is_mine(snapshot, ranked) if stated else {}
+    if not turns and (len(stated) <= 1 or not any(_may_be_owned(one.text) for one in stated.values())):
         return ranked
     if (asked := claim_frame.asked_of(question)) is None:
         return ranked
     words, telling = asked
     frames = ((node, claim_frame.frame(one.text)) for node, one in stated.items())
     said = {node: frame for node, frame in frames if frame is not None and not frame.subject.isdisjoint(words)}
-    theirs = {node for node, one in said.items() if one.owned and claim_frame.stems(one.owned).isdisjoint(telling)}
+    told = said | {node: one for node, (speaker, one) in turns.items() if not speaker.isdisjoint(words)}
+    theirs = {node for node, one in told.items() if one.owned and claim_frame.stems(one.owned).isdisjoint(telling)}
     first = next((place for place, hit in enumerate(ranked[:LOOKED_AT]) if hit.passed.node in theirs), None)
     if first is None:
         return ranked
@@ -232,6 +236,21 @@ def _own_first(ranked: list[ranking.Ranked], stated: Mapping[int, _Statement], q
         *(hit._replace(score=best, parts={**hit.parts, OWN: best - hit.score}) for hit in lifted),
         *(hit for hit in ranked[first:] if hit.passed.node not in own),
     ]
+
+
+def _turns_of_what_is_mine(
+    snapshot: visible.VisibleSnapshot, ranked: list[ranking.Ranked]
+) -> dict[int, tuple[frozenset[str], claim_frame.Frame]]:
+    """Those of the first turns that begin with what is the speaker's ("ben: My sister …"): who says what."""
+    found = dict[int, tuple[frozenset[str], claim_frame.Frame]]()
+    for hit in ranked[:LOOKED_AT]:
+        if hit.passed.seen.row.type != _TURN or (body := snapshot.body(hit.passed.seen.row)) is None:
+            continue
+        speaker, _, said = body.content.partition(": ")
+        if said[:4].casefold().startswith(("my ", "our ")):
+            frame = claim_frame.frame(said[:MAX_CHARACTERS])
+            found |= {} if frame is None else {hit.passed.node: (claim_frame.words_of(speaker), frame)}
+    return found
 
 
 def _may_be_owned(text: str) -> bool:
@@ -648,7 +667,7 @@ def _by_statements(
 ) -> tuple[list[ranking.Ranked], tuple[Rivals, ...]]:
     """The hits in the order that follows from what those among the first state, and which of them compete."""
     said = {hit.passed.node: one for hit in ranked[:LOOKED_AT] if (one := _stated(snapshot, hit)) is not None}
-    own = _own_first(ranked, said, request.question.text)
+    own = _own_first(snapshot, ranked, said, request.question.text)
     until = asked_until(request, snapshot.place.moment.valid)
     kept, rivals = later_first(snapshot, own, said, until=until, by_trust=request.trust_weight > 0)
     return _made_first(snapshot, kept, request.question.text), rivals

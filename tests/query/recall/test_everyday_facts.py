@@ -683,6 +683,19 @@ def test_when_one_thing_is_may_change_in_day_and_hour(mem: worlddb.Memory, clock
     assert mem.recall("When is Ana's flight to Rome?").hits[0].content.endswith("11:15.")
 
 
+@pytest.mark.parametrize("about", [(), "Ben", "Ben Berger"])
+def test_a_statement_that_begins_with_a_name_is_of_whom_it_names(
+    mem: worlddb.Memory, about: str | tuple[str, ...]
+) -> None:
+    """What Ben had said of his sister came first, and his appointment, unless the statement referred to "Ben"."""
+    ben = worlddb.memory(mem.db, user="ben", session="s1")
+    ben.add(
+        [{"role": "user", "content": text} for text in ("My sister Ana moved to Faro.", "I see the dentist at two.")]
+    )
+    ben.add("Ben lives in Sintra.", about=about, since="2024-01-01")
+    assert ben.recall("Where does Ben live?").hits[0].content == "Ben lives in Sintra."
+
+
 @pytest.mark.parametrize("written", ["HER-4", "HER4", "HER_4", "HER 4", "#HER-4", "(HER/4)"])
 def test_a_code_is_found_however_it_is_written(mem: worlddb.Memory, written: str) -> None:
     """Where it was one word in the text and two in the question, or the other way round, others came first."""
