@@ -555,7 +555,7 @@ def _remedy(error: WorldDBError) -> str:
     """Return a remedy that a model can follow: it has these three functions and no library."""
     if isinstance(error, UnknownReference):
         return "Ids are in the answers of recall"
-    return mcp_wording.GIVE_TIMES if isinstance(error, InvalidTime) else error.remedy
+    return mcp_wording.time_remedy(error) if isinstance(error, InvalidTime) else error.remedy
 
 
 def _checked(tool: Tool, arguments: str | bytes | dict[str, Any]) -> Any:

@@ -115,13 +115,18 @@ def in_tools(message: str) -> str:
     return _NOBODY.sub("No memory has the id", _CONTENT.sub("text ", message))
 
 
+def time_remedy(error: InvalidTime) -> str:
+    """Return how to give a time, or how long something is to last."""
+    return "Give seconds, more than 0 and at most a thousand years" if error.message.startswith("ttl ") else GIVE_TIMES
+
+
 def explain_error(error: WorldDBError) -> str:
     """Translate an error of the engine for a model."""
     remedy = _REMEDIES.get(error.remedy, error.remedy).removesuffix(_BY_NAME)
     if isinstance(error, RefusedError):
         remedy = _REFUSED.get(str(error.details.get("reason")), remedy)
     elif isinstance(error, InvalidTime):
-        remedy = GIVE_TIMES
+        remedy = time_remedy(error)
     elif (remedy and isinstance(error, StoreError)) or isinstance(error, UnavailableError):
         remedy = f"For whoever runs this memory: {remedy}"
     message = _KNOWN_BY.sub("known ", _SINCE.sub("valid_from ", in_tools(error.message)))

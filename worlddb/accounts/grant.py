@@ -92,7 +92,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
 def _reached(kind: str, limit: str, message: str, **details: Any) -> errors.PlanLimit:
     remedies = {
         "right": "Use a key with that right",
-        "worlds": "Write to worlds that are there, or choose another plan",
+        "worlds": "Revise what is there, since a memory and an entry are worlds too, or choose another plan",
         "bytes_per_request": "Send less at once, or choose another plan",
         "recall_k": "Ask for fewer hits, or choose another plan",
     }
