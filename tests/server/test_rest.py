@@ -763,3 +763,18 @@ def test_a_retry_is_answered_where_the_write_took_the_name_or_the_edge(ana: Call
     page = ana.get("/openapi.json")["paths"]
     keyed = {path: "Idempotency-Key" in str(page[path]["post"]["parameters"]) for path in ("/v1/keys", "/v1/edges")}
     assert keyed == {"/v1/keys": False, "/v1/edges": True}
+
+
+def test_what_a_memory_names_is_looked_up_once_and_bounded(ana: Caller) -> None:
+    """20,000 times one name took 22 s, before anything was refused or written."""
+    ref = ana.send("POST", "/v1/worlds", name="pond", content="deep")["refs"][0]
+    path = "/v1/worlds/garden/memories"
+    began = time.process_time()
+    told = ana.send("POST", path, text="The pond is wide.", derived_from=["pond"] * 1_000, about=["Zed"] * 64)
+    assert time.process_time() - began < 0.5
+    made = told["receipt"]["refs"][0]
+    edges = ana.get(f"/v1/worlds/{made}/edges", type="derived_from")["edges"]
+    assert [each["target"] for each in edges] == [ref]
+    for field, most in (("derived_from", 1_000), ("contradicts", 1_000), ("replaces", 1_000), ("about", 64)):
+        refused = ana("POST", path, json={"text": "x", field: [ref] * (most + 1)})
+        assert refused.status_code == 422 and f"$.{field}" in refused.json()["detail"]

@@ -88,12 +88,13 @@ class _Memory:
     def __init__(self, desk: Desk, view: View, body: types.NewMemory, name: str) -> None:
         self.desk, self.view, self.body, self.name = desk, view, body, name
         self.home = home = desk.there(view, name)
-        self.about, self.new = desk.subjects(view, body.about, home)
+        self.about, self.new = desk.subjects(view, dict.fromkeys(body.about), home)
         self.now = view.valid
         self.unchanged: tuple[str, ...] = ()
         self.since = None if body.valid_from is None else parse_time(body.valid_from, "valid_from")
         named = {"contradicts": body.contradicts, "derived_from": body.derived_from, "supersedes": body.replaces}
-        self.ends = {kind: list(dict.fromkeys(desk.refs(view, refs, home))) for kind, refs in named.items()}
+        once = {kind: desk.refs(view, dict.fromkeys(refs), home) for kind, refs in named.items()}
+        self.ends = {kind: list(dict.fromkeys(refs)) for kind, refs in once.items()}
 
     def rest_on(self, asked: Asked, is_new: bool) -> None:
         """See that the world is what ``If-Match`` says, and let the write be refused if it is not by then.

@@ -14,6 +14,8 @@ MAX_QUERY_SECONDS: Final = 30
 Text = Annotated[str, Meta(max_length=200_000)]
 Short = Annotated[str, Meta(max_length=2_000)]
 Ref = Annotated[str, Meta(min_length=1, max_length=2_000, description="A whole reference, or a name letter by letter.")]
+Refs = Annotated[tuple[Ref, ...], Meta(max_length=1_000)]
+Subjects = Annotated[tuple[Short, ...], Meta(max_length=64)]
 _ISO: Final = "ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z."
 When = Annotated[str, Meta(min_length=1, max_length=64, description=_ISO)]
 Known = Annotated[When, Meta(description=f"What was known at this time; by default all that is. {_ISO}")]
@@ -236,10 +238,10 @@ class NewMemory(Body, frozen=True, kw_only=True):
     text: Annotated[str, Meta(min_length=1, max_length=200_000)]
     type: Short = "Fact"
     name: Short = ""
-    about: tuple[Short, ...] = ()
-    contradicts: tuple[Ref, ...] = ()
-    derived_from: tuple[Ref, ...] = ()
-    replaces: tuple[Ref, ...] = ()
+    about: Subjects = ()
+    contradicts: Refs = ()
+    derived_from: Refs = ()
+    replaces: Refs = ()
     on_near: Literal["note", "propose", "supersede_same_subject"] = "note"
     valid_from: When | None = None
     valid_to: When | None = None
