@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pyoxigraph
 import pytest
@@ -252,3 +253,15 @@ def test_a_character_that_a_format_has_not_is_refused_and_comes_back_from_all_ot
             return
         db.read_rdf(other, io.BytesIO(db.view().write_rdf(one, format)), format)
         assert [each.object for each in db.view().statements(other)] == [Literal("a\0b\x01")]
+
+
+def test_a_carriage_return_comes_back_from_any_reader_of_xml(tmp_path: Path) -> None:
+    """It was written as it is, of which XML makes a line feed."""
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        one = db.create("Note", "one").ref
+        db.state(one, [("<urn:a>", "<urn:b/c>", '"a\\r\\nb\\rc"')])
+        answers = [db.view().write_rdf(one, "rdfxml")]
+        for query in ("CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }", "SELECT ?o { ?s ?p ?o }"):
+            answers.append(db.view().sparql(query, world=one, format="xml").body)
+        for answer in answers:
+            assert "a\r\nb\rc" in ElementTree.fromstring(answer).itertext()
