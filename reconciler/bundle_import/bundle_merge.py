@@ -214,6 +214,10 @@ class BundleMerge:
         self._gone_apart: set[bytes] = set()
         self._bodies = {world.frame.lineage: world.versions[0].body for world in contents.worlds}
         """What each world of the bundle begins with."""
+        self._made: dict[int, list[bytes]] = {}
+        """The worlds of the bundle by when they were created, as a rest is when its world is."""
+        for world in contents.worlds:
+            self._made.setdefault(world.frame.t_create, []).append(world.frame.lineage)
 
     def tells(self, lineage: bytes) -> bool:
         """True if the bundle says of a world when it holds, and that is how it is here."""
@@ -262,7 +266,7 @@ class BundleMerge:
             is_apart = len(here) > common or self._was_emptied(world, node, common)
             if not is_apart:
                 continue
-            first = self._first(lineage, here[0][0])
+            first = self._first(lineage, here[0][0], self._made[world.frame.t_create])
             ours = bundle_contents.rest_of(first, here[common][0]) if len(here) > common else b""
             theirs = bundle_contents.rest_of(first, there[common][0]) if len(there) > common else b""
             ours = ours if ours in self._bodies else b""
@@ -270,12 +274,17 @@ class BundleMerge:
                 found[lineage] = bundle_contents.Apart(common, theirs, ours)
         return found
 
-    def _first(self, lineage: bytes, body: bytes) -> bytes:
-        """The world that one went apart from at first, by what that begins with: all rests have their ids by that."""
-        for other, begins in self._bodies.items():
-            if other != lineage and bundle_contents.rest_of(other, body) == lineage:
-                return self._first(other, begins)
-        return lineage
+    def _first(self, lineage: bytes, body: bytes, made: Sequence[bytes]) -> bytes:
+        """The world that one went apart from at first, by what that begins with: all rests have their ids by that.
+
+        ``made`` are the worlds that were created when it was.
+        """
+        while True:
+            others = (other for other in made if other != lineage)
+            before = next((other for other in others if bundle_contents.rest_of(other, body) == lineage), None)
+            if before is None:
+                return lineage
+            lineage, body = before, self._bodies[before]
 
     def _was_emptied(self, world: BundledWorld, node: int, common: int) -> bool:
         """True if it was said here that nothing holds where newer versions of the bundle do."""
