@@ -110,7 +110,7 @@ def apart(found: Stores, tool: str, theirs: Sequence[dict[str, Any]], nobody: Se
         try:
             await found.server.call_tool(tool, arguments)
         except ToolError as error:
-            assert "No world has the reference" in str(error), error
+            assert str(error).startswith("unknown_reference: "), error
         return time.perf_counter() - begun
 
     async def work() -> None:
