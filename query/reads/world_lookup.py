@@ -450,7 +450,10 @@ def node_to_write(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *,
     """
     node, given = named_node(snapshot, spec, ref, unify=unify), ids.as_ref(ref)
     lineage = snapshot.tables.node(node).lineage.hex()
-    if not isinstance(given, str) or ids.is_kref(given) or lineage.startswith(given.strip().lower()):
+    if not isinstance(given, str) or ids.is_kref(given):
+        return node
+    # A name of one letter may begin the reference by chance.
+    if ids.is_reference(given) and lineage.startswith(given.strip().lower()):
         return node
     holder = somebodys(snapshot, node)
     if holder is None:

@@ -190,3 +190,13 @@ def test_no_door_to_edges_and_rules_takes_a_nul(db: worlddb.Database) -> None:
         with pytest.raises(worlddb.InvalidText, match=where):
             write()
     assert db.head().seq == seq
+
+
+def test_a_name_that_begins_a_reference_by_chance_reaches_into_no_users_world_either(db: worlddb.Database) -> None:
+    """A name of one letter did, for one world in sixteen."""
+    theirs = db.create("Entity", "x", world=db.create("Scope", "user:ana").ref).ref
+    for digits in range(1, 4):
+        db.revise(theirs, name=theirs[:digits])
+        with pytest.raises(worlddb.UnknownReference, match="reaches into no world of a user"):
+            db.revise(theirs[:digits], content="mine")
+    assert db.revise(theirs[:4], content="theirs").ref == theirs
