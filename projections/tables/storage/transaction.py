@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 import lmdb
 import msgspec
 
-from worlddb.log.model import trie
+from worlddb.log.model import hashing, ids, trie
 from worlddb.log.model.errors import DamagedStore, NewerFormat, OlderTables
 from worlddb.log.model.times import Interval
 from worlddb.log.store import environment
@@ -157,21 +157,23 @@ class KnownWorlds:
 
 
 class WorldColumns:
-    """What new edges need to know of many worlds, by their numbers: 73 bytes each, where objects would take 500."""
+    """What new edges need to know of many worlds, by their numbers: 61 bytes each, where objects would take 500."""
 
     MOST: Final = 1 << 20
     """Worlds with higher numbers are looked up in the tables."""
-    _END_BYTES: Final = 56
-    _LINEAGE: Final = slice(4, 20)
-    """Where the lineage lies in an end as it is hashed."""
+    _LINEAGE: Final = slice(4, 4 + ids.LINEAGE_BYTES)
+    """Where an end as it is hashed has the lineage, and the hash of the newest body: the rest is in all the same."""
+    _BODY: Final = slice(_LINEAGE.stop + 4, _LINEAGE.stop + 4 + ids.HASH_BYTES)
+    _NO_END: Final = hashing.edge_end(bytes(ids.LINEAGE_BYTES), bytes(ids.HASH_BYTES))
 
     def __init__(self) -> None:
         import numpy as np  # Only a writer who has written much comes here. What is not used of it takes no memory.
 
-        self._ends = np.zeros((self.MOST, self._END_BYTES), dtype=np.uint8)
+        self._lineages = np.zeros((self.MOST, ids.LINEAGE_BYTES), dtype=np.uint8)
+        self._bodies = np.zeros((self.MOST, ids.HASH_BYTES), dtype=np.uint8)
         self._versions = np.zeros(self.MOST, dtype=np.uint32)
         self._begins = np.zeros(self.MOST, dtype=np.int64)
-        self._homes = np.zeros(self.MOST, dtype=np.int64)
+        self._homes = np.zeros(self.MOST, dtype=np.uint32)
         self._holds = np.zeros(self.MOST, dtype=np.bool_)
         self._named = np.zeros(self.MOST, dtype=np.bool_)
         """Whether a world is among ``_slots``: its lineage stays what it is."""
@@ -196,8 +198,9 @@ class WorldColumns:
         nodes = np.array([end.node for end in known], dtype=np.int64)
         homes = np.array([end.home for end in known], dtype=np.int64)
         at_home = np.frombuffer(b"".join([end.home_lineage for end in known]), dtype=np.uint8)
-        self._ends[homes, self._LINEAGE] = at_home.reshape(len(known), -1)
-        self._ends[nodes] = np.frombuffer(b"".join([end.end for end in known]), dtype=np.uint8).reshape(len(known), -1)
+        self._lineages[homes] = at_home.reshape(len(known), -1)
+        ends = np.frombuffer(b"".join([end.end for end in known]), dtype=np.uint8).reshape(len(known), -1)
+        self._lineages[nodes], self._bodies[nodes] = ends[:, self._LINEAGE], ends[:, self._BODY]
         self._versions[nodes] = [end.versions for end in known]
         self._begins[nodes] = [end.begins for end in known]
         self._homes[nodes] = homes
@@ -205,7 +208,7 @@ class WorldColumns:
         both = np.unique(np.concatenate((nodes, homes)))
         new = both[~self._named[both]]
         self._named[new] = True
-        at = self._first_slots(self._ends[new, self._LINEAGE])
+        at = self._first_slots(self._lineages[new])
         while len(new):
             free = self._slots[at] == 0
             self._slots[at[free]] = new[free] + 1
@@ -221,18 +224,20 @@ class WorldColumns:
         left = np.arange(len(lineages))
         while len(left):
             there = self._slots[at].astype(np.int64) - 1
-            same = (self._ends[there, self._LINEAGE] == wanted[left]).all(axis=1) & (there >= 0)
+            same = (self._lineages[there] == wanted[left]).all(axis=1) & (there >= 0)
             nodes[left[same]] = there[same]
             go_on = ~same & (there >= 0)
             left, at = left[go_on], (at[go_on] + 1) % len(self._slots)
         homes = self._homes[nodes]
         told = (nodes >= 0) & self._holds[nodes]
         nodes, homes = nodes[told], homes[told]
-        ends, at_home = self._ends[nodes].tobytes(), self._ends[homes, self._LINEAGE].tobytes()
-        size, width = self._END_BYTES, len(at_home) // max(1, len(homes))
+        size, width = len(self._NO_END), ids.LINEAGE_BYTES
+        each_end = np.tile(np.frombuffer(self._NO_END, dtype=np.uint8), (len(nodes), 1))
+        each_end[:, self._LINEAGE], each_end[:, self._BODY] = self._lineages[nodes], self._bodies[nodes]
+        ends, at_home = each_end.tobytes(), self._lineages[homes].tobytes()
         whole = [ends[at : at + size] for at in range(0, len(ends), size)]
         its = [end[self._LINEAGE] for end in whole]
-        theirs = [at_home[at : at + width] for at in range(0, len(at_home), width or 1)]
+        theirs = [at_home[at : at + width] for at in range(0, len(at_home), width)]
         numbers, begins = self._versions[nodes].tolist(), self._begins[nodes].tolist()
         found = zip(nodes.tolist(), its, numbers, whole, begins, homes.tolist(), theirs, strict=True)
         endpoints.update(zip(its, map(_endpoint, found), strict=True))

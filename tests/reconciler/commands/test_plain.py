@@ -18,6 +18,7 @@ from bench._workload import Loader, Mix, open_seeded
 from tests.support.examples import examples
 from tests.support.model.stores import day, new_store
 from worlddb import Database, Receipt
+from worlddb.log.model import hashing
 from worlddb.projections import runner
 from worlddb.projections.tables.storage import rows, transaction
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
@@ -227,7 +228,8 @@ def test_a_memory_keeps_what_is_true_after_one_commit_and_not_too_much_of_it() -
 
 def test_what_is_known_of_many_worlds_is_kept_in_columns_until_it_changes() -> None:
     known, count = KnownWorlds(), MAX_KNOWN + 300
-    ends = [bytes([0, 0, 0, 16]) + number.to_bytes(2, "big") * 8 + bytes(36) for number in range(count)]
+    numbers = [number.to_bytes(2, "big") for number in range(count)]
+    ends = [hashing.edge_end(number * 8, number[::-1] * 16) for number in numbers]
     for number, end in enumerate(ends):
         home = number // 9
         found = number, end[4:20], number % 5 + 1, end, -number, home, ends[home][4:20]
