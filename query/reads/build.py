@@ -43,6 +43,26 @@ def conflicts_of(
     """
     if snapshot.is_alone(node):
         return []
+    kept: _Conflicts = snapshot.kept.setdefault(_Conflicts, _Conflicts())
+    asked = node, moment, period
+    if asked not in kept:
+        if len(kept) >= _MOST_CONFLICTS:
+            kept.clear()
+        kept[asked] = _conflicts_found(snapshot, node, moment, spec, period)
+    return kept[asked]
+
+
+class _Conflicts(dict[tuple[int, asof.Moment, valid_period.Period | None], list[tuple[EdgePlace, EdgeRow]]]):
+    """The conflicts of worlds, kept for one read: a recall asks of each hit twice."""
+
+
+_MOST_CONFLICTS: Final = 2_048
+"""Of how many worlds one read keeps them."""
+
+
+def _conflicts_found(
+    snapshot: visible.VisibleSnapshot, node: int, moment: asof.Moment, spec: Spec, period: valid_period.Period | None
+) -> list[tuple[EdgePlace, EdgeRow]]:
     tables = snapshot.tables
     found: dict[int, tuple[EdgePlace, EdgeRow]] = {}
     for type_name, code in _conflict_codes(snapshot, spec):
