@@ -531,7 +531,12 @@ _AMOUNT: Final = late(
     r"\b(?:(?P<parts>(?:an?|three) quarters? of an|half an?)|(?P<one>an?)"
     rf"|(?P<count>{_COUNT})(?P<half> and a half)?)[ -]{_MEASURED}(?P<more> and a half\b)?"
 )
-_QUANTIFYING: Final = late(rf"\d ?[ap]m\b|\bdozen|\btimes?\b|\bonce\b|\btwice\b|\bhalf\b|\bquarter|\b{_MEASURED}")
+_QUANTIFYING: Final = late(
+    rf"\d ?[ap]m\b|\bdozen|\btimes?\b|\bonce\b|\btwice\b|\bhalf\b|\byear\b|\bquarter|\b{_MEASURED}"
+)
+_YEARLY: Final = late(
+    r"\b(?P<count>\d+(?:\.\d+)?) (?P<money>euros?|eur|dollars?|usd|pounds?|gbp|francs?|chf) (?:a|per|each|every) year\b"
+)
 _PARTS_OF_ONE: Final = {"h": 0.5, "a": 0.25, "t": 0.75}
 
 
@@ -571,11 +576,20 @@ def _amount(match: re.Match[str]) -> str:
 
 
 def _quantified(plain: str) -> str:
-    """A text with amounts and how often in one unit each: half an hour is 30 minutes, once a week 52 times a year."""
+    """A text with amounts and how often in one unit each: half an hour is 30 minutes, once a week 52 times a year.
+
+    What is paid is by the month.
+    """
     if _QUANTIFYING.search(plain) is None:
         return plain
+    plain = _YEARLY.sub(_by_the_month, plain)
     plain = _DOZENS.sub(_dozens, _CLOCK_WORDS.sub(_clock, _HALF_DAY.sub(_of_the_day, plain)))
     return _AMOUNT.sub(_amount, _OFTEN.sub(_often, plain).replace("twice", "2 times"))
+
+
+def _by_the_month(match: re.Match[str]) -> str:
+    """What is paid in a year by the month: 14,400 euros a year are 1,200 a month."""
+    return f"{_shown(float(match['count']) / _A_YEAR['month'])} {match['money']} a month"
 
 
 def _of_the_day(match: re.Match[str]) -> str:

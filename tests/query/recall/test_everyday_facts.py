@@ -545,6 +545,8 @@ def test_what_was_made_of_a_turn_comes_before_it_if_it_says_as_much_of_what_is_a
         ("Ivo", "Ivo has twelve bee hives.", "Ivo has a dozen bee hives.", "same"),
         ("Lena", "Lena's rent is 850 euros.", "Lena's rent is 910 euros.", "replacement"),
         ("Lena", "Lena's commute takes 30 minutes.", "Lena's commute takes half an hour.", "same"),
+        ("Lena", "Lena's rent is 1,200 euros a month.", "Lena's rent is 14,400 euros a year.", "same"),
+        ("Lena", "Lena earns 30,000 euros a year.", "Lena earns 31,000 euros per year.", "replacement"),
         ("Omar", "Omar lives in Ghent.", "Omar moved to Antwerp.", "replacement"),
         ("Omar", "Omar moved to Ghent.", "Omar moved in with Tom.", ""),
         ("Omar", "Omar keeps his bike in the cellar.", "Omar keeps his bike in the garage now.", "replacement"),
