@@ -242,6 +242,7 @@ _OWN_WORDS: Final = (
     (re.compile(r"link supersedes or contradicts"), "call correct, forget or contradict"),
     (re.compile(r"\bvalid_from\b"), "since"),
     (re.compile(r"\bvalid_to\b"), "until"),
+    (re.compile(r"""'\["memory","written",\[[^\]]*\],"(.*?)"?\]?' at (\d+)"""), r"'\1' in commit \2"),
     (
         re.compile(r"\breview it with proposals, accept or reject"),
         "db.proposals() lists it, db.accept or db.reject decides",

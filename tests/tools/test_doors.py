@@ -340,6 +340,8 @@ def test_a_write_that_is_sent_again_under_its_key_is_one_by_every_door(house: Ho
             write(text + " It is red.", "k"), write.__name__
     with worlddb.memory(house.db, user="bob") as bob:
         assert not bob.add("Bob has a canoe.", idempotency_key="k").repeated, "a key is one of a user's"
+        with pytest.raises(worlddb.IdempotencyConflict, match="the idempotency key 'k' in commit"):
+            bob.add("Bob has a kayak.", idempotency_key="k")
     with pytest.raises(worlddb.InputError, match="with messages"):
         mem.add([{"role": "user", "content": "hi"}], idempotency_key="m")
 
