@@ -102,6 +102,8 @@ def at_once(folder: Path, number: int, ref: str, barrier: Any, told: Any) -> Non
                 done.append((added.seq, added.repeated, added.notes))
             except worlddb.RefusedError as error:
                 done.append(error.details["reason"])
+            except worlddb.InputError as error:  # The end came before the correction had looked.
+                done.append(error.message)
         told.put((number, done))
 
 
