@@ -34,6 +34,8 @@ _MONTHS: Final = "january february march april may june july august september oc
 _CALENDAR: Final = frozenset(f"{_MONTHS} monday tuesday wednesday thursday friday saturday sunday".split())
 _CLOSE: Final = 0.5
 _TOUCHING: Final = 0.25
+_MANY_WORDS: Final = 9
+"""From so many words that say something on, in two statements together, they may tell of several things."""
 _LIGHT_WEIGHT: Final = 0.35
 """What a word that says little counts, beside one that does."""
 _LASTING: Final = frozenset({"schedule", "state", "diet", "wish for answers", "job"})
@@ -48,6 +50,8 @@ _STATES: Final = frozenset({"", "work", "becam", "remain", "serv"})
 
 _PRESENT: Final = frozenset({"", "again", "now", "nowadays", "currently", "today", "since", "these days"})
 """Words of change that may be said of what is as it was."""
+_IN_PASSING: Final = _PRESENT | {"back", "down", "given", "sold", "started", "turned"}
+"""Words of change that long sentences have about anything: "a while back", "sit down", "given that"."""
 _OF_NO_VALUE: Final = frozenset({"unsure", "may", "while", "used"})
 """Moods in which nothing is said that takes the place of something; who may or could do a thing may have leave to."""
 _LEAST_COMMON: Final = 5
@@ -833,6 +837,14 @@ def _is_eaten(earlier: Frame, later: Frame) -> bool:
     return eats and not (later.change or earlier.only or later.only or earlier.times or later.times)
 
 
+def _is_in_passing(earlier: Frame, later: Frame, overlap: float) -> bool:
+    """True if a word of change may be about anything else that a long sentence says, since hardly a word is in both.
+
+    "Now", "since" and "back" are in sentences about anything; who says "switched" speaks of what was before.
+    """
+    return later.change in _IN_PASSING and overlap < _TOUCHING and len(earlier.content | later.content) >= _MANY_WORDS
+
+
 @cache
 def _made() -> frozenset[str]:
     """What something is, and of what somebody does several: a program is written in Go, and she writes songs."""
@@ -893,7 +905,7 @@ def _by_words(earlier: Frame, later: Frame, overlap: float, both: frozenset[str]
         if objects and overlap >= _CLOSE:
             return _told(0.5 + 0.4 * overlap, later, "the same told otherwise", "contradiction")
         return _told(0.4 + 0.4 * overlap, later, "both may have been", "compatible") if objects else None
-    if later.change and (objects or overlap >= _TOUCHING):
+    if later.change and (objects or overlap >= _TOUCHING) and not _is_in_passing(earlier, later, overlap):
         return _told(0.5 + 0.4 * overlap, later, "words in common, otherwise than before", "replacement")
     if earlier.numbered and earlier.numbered == later.numbered and verbs_agree and differ and objects_before:
         return _told(0.6 + 0.4 * overlap, later, "the same one by number, otherwise", "replacement")

@@ -216,6 +216,42 @@ def test_what_makes_no_sense_is_refused(db: Database, arguments: dict[str, objec
         db.near("Ana lives in Porto.", **arguments)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("earlier", "later", "expected"),
+    [
+        (
+            "I am trying a lavender shampoo from the market beside the station.",
+            "I am glad of my loofah, which has been lying beside the shower for six months now.",
+            "",
+        ),
+        (
+            "I am looking for tips on wiring the cockpit of my bomber model.",
+            "I am getting back into model building and have finished a simple fighter with my brother.",
+            "",
+        ),
+        (
+            "I am looking for tips on rust effects for my current project, a Mustang GT350R model.",
+            "I have just wrapped up a model and switched to a Ford F-150 pickup truck.",
+            "replacement",
+        ),
+        (
+            "I drive a red Fiat that I bought from a cousin who emigrated to Canada.",
+            "I drive an electric Kia now, which my employer leases for everybody in sales.",
+            "replacement",
+        ),
+        (
+            "My gym is the one in Harbour Road, open until ten, with a pool and a sauna.",
+            "My gym is now Fit & Well opposite the station, which has better weights and a climbing wall.",
+            "replacement",
+        ),
+    ],
+)
+def test_a_word_of_change_in_passing_replaces_nothing_that_shares_hardly_a_word(
+    earlier: str, later: str, expected: str
+) -> None:
+    assert relation(earlier, later) == expected
+
+
 def test_the_later_of_two_statements_that_compete_comes_first_and_the_answer_says_so(db: Database) -> None:
     lisbon = say(db, "Ana lives in Lisbon.", since="2024-01-01")
     porto = say(db, "Ana has settled in Porto, where she lives now.", since="2025-01-01")
