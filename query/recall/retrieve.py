@@ -259,10 +259,14 @@ def _may_be_owned(text: str) -> bool:
 
 
 def _exact_first(
-    snapshot: visible.VisibleSnapshot, ranked: Sequence[ranking.Ranked], wanted: dict[str, set[str]]
+    snapshot: visible.VisibleSnapshot,
+    ranked: Sequence[ranking.Ranked],
+    wanted: dict[str, set[str]],
+    rivals: Sequence[Rivals],
 ) -> list[ranking.Ranked]:
     """The hits, and before the first that has another number in the place of one that the question names, those of the
-    following that have that one."""
+    following that have that one; what a later one competes with stays behind that."""
+    replaced = {pair.earlier for pair in rivals}
 
     def fits(hit: ranking.Ranked) -> int:
         body = snapshot.body(hit.passed.seen.row)
@@ -273,7 +277,8 @@ def _exact_first(
         return list(ranked)
     first = fitting.index(-1)
     best = ranked[first].score
-    lifted = [hit for hit, fit in zip(ranked[first:], fitting[first:], strict=False) if fit == 1]
+    behind = zip(ranked[first:], fitting[first:], strict=False)
+    lifted = [hit for hit, fit in behind if fit == 1 and hit.passed.node not in replaced]
     moved = {hit.passed.node for hit in lifted}
     return [
         *ranked[:first],
@@ -714,7 +719,7 @@ def _find(
     # To put some before others changes which there are where some are left out.
     compares = compares and (request.in_order or len(ranked) > request.k)
     ranked, rivals = _by_statements(snapshot, ranked, request) if compares else (ranked, ())
-    ranked = _exact_first(snapshot, ranked, numbers) if numbers else ranked
+    ranked = _exact_first(snapshot, ranked, numbers, rivals) if numbers else ranked
     if request.choice.earlier and request.question.asks_for_change:
         ranked = with_superseded(snapshot, gate_of(valid_period.Choice(include_superseded=True)), ranked, asked.k)
         if until:

@@ -399,6 +399,16 @@ def test_of_texts_that_differ_by_a_number_the_one_with_that_of_the_question_come
     assert all("has the number that the question names" in hit.reason for hit in lifted)
 
 
+def test_the_number_of_what_a_later_statement_competes_with_does_not_put_it_first(tmp_path: Path) -> None:
+    """The answer said that the later comes first, and it stood second."""
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        old = db.create("Fact", "", content="The server runs Debian 11.", valid_from="2024-01-01").ref
+        new = db.create("Fact", "", content="The server was upgraded to Debian 12.", valid_from="2025-01-01").ref
+        found = db.view().recall("The server runs Debian 11.")
+    assert refs(found) == [new, old]
+    assert [(each.ref, each.earlier) for each in found.competing] == [(new, old)]
+
+
 @pytest.mark.parametrize(
     ("question", "text", "fits"),
     [
