@@ -412,7 +412,9 @@ class Memory:
         replace_later: bool = False,
         why: str = "",
     ) -> Added:
-        """Say what a memory says instead, from ``since`` (default: now) to ``until``; before, it says what it said.
+        """Say what a memory says instead, from ``since`` to ``until``; before, it says what it said.
+
+        ``since`` is now by default, and of what is all to come when that begins.
 
         A text that says itself when that is to begin ("from March on") begins then, if no time is given, and a note
         says so.
@@ -434,6 +436,7 @@ class Memory:
         if since is None and until is None and begin_named(found.content, found.valid.start) is None:
             since, named = told_beginning(text, now, "until then it says what it said; give since if that is not meant")
             named = named or told_as_plan(found, text, now)
+        since = since if since is not None else self._begins_later(found, now)
         begins, ends = now if since is None else times.parse_time(since, "since"), until
         if found.valid.end < times.FOREVER:
             said = [each for each in self.history(found.ref) if each.spans or each.valid.start < each.valid.end]
@@ -459,6 +462,13 @@ class Memory:
         )
         notes += tuple(told_meanwhile(self.db, seen, receipt, found.ref))
         return msgspec.structs.replace(done, notes=notes)
+
+    def _begins_later(self, found: records.World, now: int) -> int | None:
+        """Return when a memory begins that is all to come: what corrects a plan is the plan from then on."""
+        if found.valid.start <= now or found.valid.start >= found.valid.end:
+            return None
+        begins = min(each.valid.start for each in self.history(found.ref) if each.valid.start < each.valid.end)
+        return begins if begins > now else None
 
     def _goes_on(self, ref: str, text: str, begins: int, until: times.TimeLike | None, receipt: Receipt) -> list[str]:
         """Return a note if a memory that was corrected for some time says something else then, or will later."""

@@ -1277,6 +1277,18 @@ def test_another_end_that_is_to_come_is_one_of_what_is_over(mem: worlddb.Memory)
         assert texts(mem.as_of(moment).recall("flies")) == ["Ana flies."]
 
 
+@pytest.mark.parametrize("until", [None, "2990-06-01"])
+def test_a_plan_that_is_corrected_is_the_other_plan_from_its_own_beginning_on(
+    mem: worlddb.Memory, until: str | None
+) -> None:
+    """It said so from now on until it began, when nothing finds it, and then what it had said before."""
+    plan = mem.add("Ana flies to Rome.", since="2990-05-03", until=until)
+    assert "It holds from 2990-05-03" in mem.correct(plan, "Ana flies to Oslo.").notes[-1]
+    assert texts(mem.recall("flies")) == []
+    assert texts(mem.as_of("2990-05-04").recall("flies")) == ["Ana flies to Oslo."]
+    assert texts(mem.as_of("2990-07-01").recall("flies")) == ([] if until else ["Ana flies to Oslo."])
+
+
 def test_what_is_to_come_has_the_notes_of_what_is_now(mem: worlddb.Memory) -> None:
     """They were left out where the user's world has not yet what they tell of."""
     empty = mem.add("Ana is in Rome.", since="2990-01-01", until="2990-01-01")
