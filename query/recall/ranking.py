@@ -490,7 +490,7 @@ def _about_others(
     alone: Mapping[int, float],
 ) -> dict[int, float]:
     """What counts against statements about others alone, where a question names somebody, and for those that begin with
-    the name and refer to nobody of that name: as if they did.
+    the name and refer to nobody: as if they referred to whoever has it.
 
     A turn of a talk is left as it is: who is spoken of in it is often said in another one.
     """
@@ -506,7 +506,7 @@ def _about_others(
     known = candidates.naming(snapshot, named.names, looked_at) if strange else {}
     theirs = 1.0 if named.sides else 0.5
     against = {node: ABOUT_OTHERS for node in others if node not in known}
-    return against | {node: theirs for node, begins in known.items() if begins}
+    return against | {node: theirs for node, begins in known.items() if begins and node not in about}
 
 
 UNSAID: Final = -1.0
