@@ -493,12 +493,13 @@ class Database(WriteCalls):
             return snapshot.log.header(moment[0] + 1).author == author
 
     def _present_of(self, idempotency_key: str | None) -> View:
+        view = self.view()  # First: what is written under the key in between is none that it shows.
         if idempotency_key is not None:
             from worlddb.statements import retries
 
             if (moment := retries.moment_of(self._reader, idempotency_key)) is not None:
                 return self.view(seq=moment[0], valid=moment[1])
-        return self.view()
+        return view
 
     def _drawing(self, idempotency_key: str | None) -> Callable[[], bytes]:
         if idempotency_key is None:

@@ -15,6 +15,7 @@ from tests.support import rest
 from tests.support.running import Here
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import Database, ManualClock, memory_scopes
+from worlddb.statements import retries
 from worlddb.tools.agents import remember
 from worlddb.tools.mcp import tool_arguments, write_tools
 from worlddb.tools.mcp.session import Call, Session
@@ -386,3 +387,19 @@ def test_what_was_ended_is_said_again_of_a_time_that_is_over(house: House, door:
         told = house.say(door, bees, "2020-01-01", end)
         assert told[:2] == (first.id, True) and any(note in each for each in told.notes), told
     assert house.say(door, bees, "2020-01-01", "2023-01-01").id != first.id, "what was ended does not come back"
+
+
+def test_what_another_call_writes_under_a_key_meanwhile_is_not_looked_at(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call that found its key unused, and looked just after the other had written, took what that wrote for known."""
+    db, real = house.db, retries.moment_of
+    before = db.head().seq
+
+    def meanwhile(reader: Any, key: str) -> Any:
+        found = real(reader, key)
+        db.create("Fact", "", content="The tide is low.", idempotency_key=key)
+        return found
+
+    monkeypatch.setattr(retries, "moment_of", meanwhile)
+    assert memory_scopes.looked_at(db, "tide").seq == before < db.head().seq
