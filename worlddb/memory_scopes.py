@@ -449,14 +449,13 @@ def said_in_window(
 ) -> tuple[list[Near], View]:
     """Return what a statement with an end repeats of what held when it begins, with the view of then.
 
-    ``look`` finds it in a view. What somebody has ended since is near, and is not repeated: it cannot be said again.
+    ``look`` finds it in a view. What somebody has ended since is repeated up to its end alone: it does not come back.
     """
     if begins is None or until is None or begins >= view.valid:
         return [], view
     try:
         then = db.view(seq=view.seq, valid=begins, world=view.world)
         found, end, whole = look(then), parse_time(until, "until"), db.view(seq=view.seq, valid=view.valid)
-        # What somebody ended does not come back: that it held for longer is a statement of its own.
         return [
             each for each in found if each.is_repeated and (end <= each.valid.end or not _was_ended(whole, each.ref))
         ], then

@@ -162,7 +162,7 @@ class Scope:
 
     def _leads_up(self, start: int) -> bool:
         """Walk up until something is known to be inside; every node is passed once."""
-        inside, passed = self._inside, {start}
+        inside = self._inside
         # Most lie in one world each; the walk takes as long as that of a confined view from somewhere outside.
         node, only = start, [start]
         while len(around := containers_at(self._tables, node, self._moment)) == 1:
@@ -175,6 +175,7 @@ class Scope:
         if not around:
             inside.update(dict.fromkeys(only, False))
             return False
+        passed = {start}
         path, above = [start], [containers_at(self._tables, start, self._moment)]
         while path:
             if not above[-1]:

@@ -367,7 +367,7 @@ def _near(
     later = seen_later(db, view, since)
     before, then = said_in_window(db, view, since, until, look)
     found = [*before, *(each for each in look(later) if each not in before)]
-    return found, then if any(each.is_repeated for each in before) else later
+    return found, then if before else later
 
 
 def recall(

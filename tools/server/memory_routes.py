@@ -138,8 +138,7 @@ def _remembered(desk: Desk, asked: Asked, body: types.NewMemory, key: str | None
     then = seen_later(desk.db, view, given.since)
     near = given.near(then)
     again, by_then = said_in_window(desk.db, view, given.since, body.valid_to, given.near)
-    near = [*again, *(each for each in near if each not in again)]
-    then = by_then if any(each.is_repeated for each in again) else then
+    then, near = (by_then, [*again, *(each for each in near if each not in again)]) if again else (then, near)
     said = None if given.named else next(filter(None, (_said(then, each, body) for each in near)), None)
     if said is not None:
         with suppress(IdempotencyConflict):  # The call that wrote it, sent again under its key.
