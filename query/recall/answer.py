@@ -1,7 +1,7 @@
 """The answer of a recall: hits and groups as records, notes for a reader, and confidence.
 
 Recall always gives the nearest there is, however far away that may be, so an answer says if it rests on nothing. The
-figures are those of ``docs/retrieval.md``. Nothing here changes what is found, or in which order.
+figures are in ``docs/confidence.md``. Nothing here changes what is found, or in which order.
 """
 
 import unicodedata
