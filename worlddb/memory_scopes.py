@@ -449,7 +449,7 @@ def said_in_window(
 ) -> tuple[list[Near], View]:
     """Return what a statement with an end repeats of what held when it begins, with the view of then.
 
-    ``look`` finds it in a view. What somebody has ended since is repeated up to its end alone: it does not come back.
+    ``look`` finds it in a view. What something took the place of is repeated up to its end alone: beyond, that holds.
     """
     if begins is None or until is None or begins >= view.valid:
         return [], view
@@ -457,7 +457,7 @@ def said_in_window(
         then = db.view(seq=view.seq, valid=begins, world=view.world)
         found, end, whole = look(then), parse_time(until, "until"), db.view(seq=view.seq, valid=view.valid)
         return [
-            each for each in found if each.is_repeated and (end <= each.valid.end or not _was_ended(whole, each.ref))
+            each for each in found if each.is_repeated and (end <= each.valid.end or not _was_replaced(whole, each.ref))
         ], then
     except UnknownReference:  # The world was not there by then.
         return [], view
@@ -564,6 +564,11 @@ def _was_ended(view: View, ref: str) -> bool:
     """Return whether a memory holds no more because somebody ended it: it can get no further source."""
     now = view.get(ref, include_superseded=True, include_expired=True)
     return now is not None and now.ended and now.valid.end <= view.valid
+
+
+def _was_replaced(view: View, ref: str) -> bool:
+    """Return whether a memory holds no more because another one took its place."""
+    return _was_ended(view, ref) and any(view.edges(ref, type="supersedes", direction="in"))
 
 
 def _end_of(view: View, said: World) -> int:

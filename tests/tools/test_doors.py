@@ -375,18 +375,25 @@ def test_a_text_that_says_when_it_begins_is_told_of(house: House, door: str) -> 
 
 @pytest.mark.parametrize("door", DOORS)
 def test_what_was_ended_is_said_again_of_a_time_that_is_over(house: House, door: str) -> None:
-    """It was refused with the advice to add it, which its sender did."""
+    """It was refused with the advice to add it, which its sender did; said for longer it was a second memory."""
     bees = f"Ana keeps bees ({door})."
     first = house.say(door, bees, "2020-01-01", None)
     said = [
         ("2022-01-01", "holds until 2022-01-01T00:00:00Z now, and had no end"),
         ("2022-01-01", "was ended at 2022-01-01T00:00:00Z, as this says: nothing was written"),
         ("2021-06-01", "holds until 2021-06-01T00:00:00Z now, and was to hold until 2022-01-01T00:00:00Z"),
+        ("2023-01-01", "holds until 2023-01-01T00:00:00Z now, and was to hold until 2021-06-01T00:00:00Z"),
     ]
     for end, note in said:
         told = house.say(door, bees, "2020-01-01", end)
         assert told[:2] == (first.id, True) and any(note in each for each in told.notes), told
-    assert house.say(door, bees, "2020-01-01", "2023-01-01").id != first.id, "what was ended does not come back"
+    told = house.db.view(valid=worlddb.parse_time("2022-06-01")).get(first.id)
+    assert told is not None and told.content == bees
+    replaced, goats = house.say(door, f"Tom keeps bees ({door}).", "2020-01-01", None), f"Tom keeps goats ({door})."
+    by = house.say(door, goats, "2022-01-01", None)
+    house.db.link(by.id, "supersedes", replaced.id, valid_from="2022-01-01")
+    again = house.say(door, f"Tom keeps bees ({door}).", "2020-01-01", "2023-01-01")
+    assert again.id != replaced.id, "what was replaced does not come back, or the other would hold later"
 
 
 def test_what_another_call_writes_under_a_key_meanwhile_is_not_looked_at(
