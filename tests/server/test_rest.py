@@ -385,6 +385,31 @@ def test_a_page_stays_at_its_moment_and_a_cursor_at_its_list(served: Running, an
             assert (told.status_code, "another list" in told.text) == (422, True)
 
 
+def test_a_cursor_is_refused_with_other_parameters_than_its_first_page_had(ana: Caller) -> None:
+    """It began behind where it had come to, and what came before in the other list was left out without a word."""
+    for tray in ("left", "right"):
+        for name in "abc":
+            ana.send("POST", f"/v1/worlds/{tray}/members", name=f"{tray} {name}", type="Cup")
+    asked: dict[str, Any] = {"limit": 1, "type": "Cup", "include_expired": "true"}
+    cursor = ana.get("/v1/worlds/left/members", **asked)["next_cursor"]
+    assert len(ana.get("/v1/worlds/left/members", **asked | {"limit": 9}, cursor=cursor)["worlds"]) == 2
+    for path, given in (
+        ("/v1/worlds/right/members", asked),
+        ("/v1/worlds", asked),
+        ("/v1/worlds/left/members", {"type": "Pot"}),
+        ("/v1/worlds/left/members", {}),
+        ("/v1/worlds/left/members", asked | {"include_superseded": "true"}),
+        ("/v1/conflicts", {}),
+        ("/v1/proposals", {}),
+        ("/v1/log", {}),
+    ):
+        told = ana("GET", path, params={**given, "cursor": cursor})
+        assert (told.status_code, told.json()["code"]) == (422, "input"), (path, given)
+        assert cursor[:40] in told.json()["detail"] and "next_cursor" in told.json()["remedy"]
+    told = ana("GET", "/v1/events", params={"after": cursor})
+    assert (told.status_code, "No event has the id" in told.text) == (422, True)
+
+
 def test_the_first_requests_of_a_key_share_what_they_work_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of the first got a queue of its own, and all of these queues waited for one lock."""
     made = []

@@ -26,7 +26,16 @@ from worlddb import (
 )
 from worlddb.memory_scopes import contradicted, statements_of
 from worlddb.tools.mcp import answer_notes, tool_arguments, tool_results
-from worlddb.tools.mcp.session import PAIR_BYTES, PLACE_BYTES, WORLD_BYTES, Call, ResumedView, Session, in_passes
+from worlddb.tools.mcp.session import (
+    PAIR_BYTES,
+    PLACE_BYTES,
+    WORLD_BYTES,
+    AskedList,
+    Call,
+    ResumedView,
+    Session,
+    in_passes,
+)
 
 _PROPOSAL_BYTES: Final = 32
 MAX_STEPS: Final = 50
@@ -37,7 +46,7 @@ MAX_FINDINGS: Final = 10
 
 def listing(session: Session, given: tool_arguments.Listing, call: Call) -> tool_results.Memories:
     """``memory_list``."""
-    resumed = session.resume(given.cursor, behind=PLACE_BYTES)
+    resumed = session.resume(given.cursor, AskedList("memory_list", given), behind=PLACE_BYTES)
     view = resumed.view
     scopes = session.scope_refs(view, given, include_retired=given.include_retired)
     behind = session.memories_behind(view, scopes, resumed.behind, include_retired=given.include_retired)
@@ -63,7 +72,7 @@ def read(session: Session, given: tool_arguments.Read, call: Call) -> tool_resul
 
 def list_scopes(session: Session, given: tool_arguments.ListScopes, call: Call) -> tool_results.Scopes:
     """``memory_list_scopes``."""
-    resumed = session.resume(given.cursor, behind=WORLD_BYTES)
+    resumed = session.resume(given.cursor, AskedList("memory_list_scopes", given), behind=WORLD_BYTES)
     behind = resumed.behind.hex() or None
     found = session.all_scopes(resumed.view, include_retired=given.include_retired, after=behind)
     wanted = (world for world in found if given.kind in (None, world.name.partition(":")[0]))
@@ -110,7 +119,7 @@ def versions(session: Session, view: View, start: str) -> tool_results.Versions:
 
 def proposals(session: Session, given: tool_arguments.Proposals, call: Call) -> tool_results.Pairs:
     """``memory_proposals``."""
-    resumed = session.resume(given.cursor, behind=_PROPOSAL_BYTES)
+    resumed = session.resume(given.cursor, AskedList("memory_proposals", given), behind=_PROPOSAL_BYTES)
     status = None if given.status == "all" else given.status
     found = resumed.view.proposals(status=status, limit=given.limit + 1, after=resumed.behind.hex() or None)
     page, cursor = resumed.page_after(found, given.limit, lambda each: bytes.fromhex(each.ref))
@@ -119,7 +128,7 @@ def proposals(session: Session, given: tool_arguments.Proposals, call: Call) -> 
 
 def conflicts(session: Session, given: tool_arguments.Conflicts, call: Call) -> tool_results.Contradictions:
     """``memory_conflicts``."""
-    resumed = session.resume(given.cursor, behind=PAIR_BYTES)
+    resumed = session.resume(given.cursor, AskedList("memory_conflicts", given), behind=PAIR_BYTES)
     view = resumed.view
     if given.id is None:
         found = session.pairs_behind(view, session.scope_refs(view, given), resumed.behind)
@@ -349,7 +358,7 @@ SESSION_KIND: Final = "run"
 
 def recall(session: Session, given: tool_arguments.Recall, call: Call) -> tool_results.Recalled:
     """``memory_recall``."""
-    resumed = session.resume(given.cursor)
+    resumed = session.resume(given.cursor, AskedList("memory_recall", given))
     if given.group is None:
         return _recalled(session, resumed, given, given.query, given.neighbours)
     return _by_session(session, resumed, given, given.group)
@@ -361,7 +370,7 @@ def as_of(session: Session, given: tool_arguments.AsOf, call: Call) -> tool_resu
         raise InputError("No moment was named", "Give valid, known, or both")
     if (given.query is None) == (given.id is None):
         raise InputError("Give either a query or an id", "A query recalls, an id looks one memory up")
-    resumed = session.resume(given.cursor, valid=given.valid, known=given.known)
+    resumed = session.resume(given.cursor, AskedList("memory_as_of", given), valid=given.valid, known=given.known)
     if given.query is not None:
         return _recalled(session, resumed, given, given.query)
     assert given.id is not None

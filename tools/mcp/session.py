@@ -8,9 +8,11 @@ import re
 import struct
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from hashlib import blake2b
 from itertools import chain, islice
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
+import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
@@ -88,7 +90,10 @@ _ALIKE: Final = 0.66
 MAX_EVENTS: Final = 2**32 - 1
 """Behind how many events of a log, or of a commit, a cursor leads."""
 _PLACE: Final = struct.Struct(">QqI")
+_LIST_BYTES: Final = 4
 _BEHIND: Final = struct.Struct("34s")
+_OF_A_PAGE: Final = frozenset(("limit", "cursor", "ingested", "seq", "valid", "known"))
+"""What may differ between pages of a list: how long they are. Their moment is that of the first."""
 
 
 _WHOLE_ID: Final = re.compile(r"[0-9a-fA-F]{32}|[0-9a-fA-F]{64}")
@@ -99,12 +104,55 @@ class Place(NamedTuple):
     """The start of a page, and the moment that all pages of the answer share.
 
     ``behind`` is the last item of the page before, where lists have one to go on from; else ``offset`` counts them.
+    ``of`` is the list, as :meth:`AskedList.digest` has it; the stream of events has none.
     """
 
     seq: int
     valid: int
     offset: int
     behind: bytes = b""
+    of: bytes = b""
+
+
+class AskedList(NamedTuple):
+    """A list that has pages, and the parameters with which one is asked for."""
+
+    name: str
+    given: msgspec.Struct
+
+    def digest(self) -> bytes:
+        """Return what a cursor has of it: of the name, and of the parameters that are the same for all pages."""
+        told = msgspec.json.encode(self._filters(), order="deterministic", enc_hook=repr)
+        return _short_digest(self.name.encode()) + _short_digest(told)
+
+    def see_that_it_is(self, place: Place, cursor: str) -> None:
+        """See that a place is one of this list.
+
+        Raises:
+            InputError: it is one of another list, or of this one as it was asked for with other parameters.
+        """
+        digest = self.digest()
+        if place.of[:_LIST_BYTES] != digest[:_LIST_BYTES]:
+            raise worlddb.InputError(
+                f"The cursor {cursor!r:.60} is that of another list than {self.name:.80}",
+                "Give next_cursor of a page of this one, or none",
+            )
+        if place.of != digest:
+            named = ", ".join(self._filters()) or "none"
+            raise worlddb.InputError(
+                f"The cursor {cursor!r:.60} is of {self.name:.80}, with other parameters than are given here ({named})",
+                "Give the parameters of the page before beside its next_cursor; or leave cursor out, to begin anew",
+            )
+
+    def _filters(self) -> dict[str, Any]:
+        fields = msgspec.structs.fields(self.given)
+        told = {each.encode_name: getattr(self.given, each.name) for each in fields if each.name not in _OF_A_PAGE}
+        unsaid = {each.encode_name: each.default for each in fields if each.default is not msgspec.NODEFAULT}
+        return {name: value for name, value in told.items() if value not in (None, {}, unsaid.get(name))}
+
+
+def _short_digest(text: bytes) -> bytes:
+    return blake2b(text, digest_size=_LIST_BYTES).digest()
 
 
 class Cursors:
@@ -119,7 +167,7 @@ class Cursors:
 
     def text(self, place: Place) -> str:
         """Encode a place; all sealed cursors of one list have the same length."""
-        stored = _PLACE.pack(*place[:3]) + (_BEHIND.pack(place.behind) if place.behind else b"")
+        stored = _PLACE.pack(*place[:3]) + place.of + (_BEHIND.pack(place.behind) if place.behind else b"")
         if self._cipher is not None:
             stored = self._cipher.encrypt(stored, [self._world])
         return base64.urlsafe_b64encode(stored).decode()
@@ -134,9 +182,13 @@ class Cursors:
             stored = base64.urlsafe_b64decode(cursor.encode())
             if self._cipher is not None:
                 stored = self._cipher.decrypt(stored, [self._world])
-            place = Place(*_PLACE.unpack(stored[: _PLACE.size]))
-            if stored[_PLACE.size :]:
-                place = place._replace(behind=_BEHIND.unpack(stored[_PLACE.size :])[0][: place.offset])
+            place, rest = Place(*_PLACE.unpack(stored[: _PLACE.size])), stored[_PLACE.size :]
+            if rest:
+                place = place._replace(of=rest[: 2 * _LIST_BYTES])
+                if len(place.of) < 2 * _LIST_BYTES:
+                    raise ValueError("it is cut off")
+            if rest := rest[2 * _LIST_BYTES :]:
+                place = place._replace(behind=_BEHIND.unpack(rest)[0][: place.offset])
         except (ValueError, InvalidTag, struct.error):
             place = None
         if place is None or not 0 <= place.offset <= most:
@@ -164,6 +216,7 @@ class ResumedView(NamedTuple):
     offset: int
     cursors: Cursors
     behind: bytes = b""
+    of: bytes = b""
 
     def page(self, items: Iterable[Item], limit: int) -> tuple[list[Item], str | None]:
         """Return one page of the items, and the cursor of the next page if there is one."""
@@ -174,14 +227,16 @@ class ResumedView(NamedTuple):
         if len(items) <= limit:
             return items, None
         behind = key(items[limit - 1])
-        return items[:limit], self.cursors.text(Place(self.view.seq, self.view.valid, len(behind), behind))
+        return items[:limit], self._cursor(len(behind), behind)
 
     def page_behind(self, items: Iterable[Item], limit: int, most: int = MAX_EVENTS) -> tuple[list[Item], str | None]:
         """As :meth:`page`, of the items behind the earlier pages, of which there may be ``most``."""
         taken, end = list(islice(items, limit + 1)), self.offset + limit
         more = len(taken) > limit and end <= most
-        cursor = self.cursors.text(Place(self.view.seq, self.view.valid, end)) if more else None
-        return taken[:limit], cursor
+        return taken[:limit], self._cursor(end) if more else None
+
+    def _cursor(self, offset: int, behind: bytes = b"") -> str:
+        return self.cursors.text(Place(self.view.seq, self.view.valid, offset, behind, self.of))
 
 
 class Session(Scopes):
@@ -212,9 +267,9 @@ class Session(Scopes):
         super().__init__(db, world)
         self.user = None if user is None else access_keys.checked_user(user)
         self._account = account
-        self._cursors = Cursors()
+        self.cursors = Cursors()
         if self.world is not None:
-            self._cursors = Cursors(self.world, secret or worlddb.SystemEntropy().bytes(SECRET_BYTES))
+            self.cursors = Cursors(self.world, secret or worlddb.SystemEntropy().bytes(SECRET_BYTES))
 
     def lanes(self, asked: Sequence[str] = worlddb.LANES) -> tuple[str, ...]:
         """Return those lanes of a recall that the plan of the key has.
@@ -287,6 +342,7 @@ class Session(Scopes):
     def resume(
         self,
         cursor: str | None,
+        asked: AskedList,
         *,
         valid: str | None = None,
         known: str | int | None = None,
@@ -298,17 +354,24 @@ class Session(Scopes):
         ``behind`` are the bytes of the item behind which a page of this list begins; none where items are counted.
 
         Raises:
-            InputError: the cursor is none, or that of another list.
+            InputError: the cursor is none, or that of another list, of other parameters or of another moment.
         """
         if cursor is None:
-            return ResumedView(self.view(valid=valid, known=known), 0, self._cursors)
-        place = self._cursors.place(cursor, most)
+            return ResumedView(self.view(valid=valid, known=known), 0, self.cursors, of=asked.digest())
+        place = self.cursors.place(cursor, most)
+        asked.see_that_it_is(place, cursor)
         if len(place.behind) != behind:
             raise worlddb.InputError(
-                "The cursor is that of another list", "Give next_cursor of a page of this one, or none"
+                f"There is no page {cursor!r:.60}", "Give next_cursor of an answer as it is, or none"
             )
         view = self.db.view(seq=place.seq, valid=place.valid, world=self.world)
-        return ResumedView(view, place.offset, self._cursors, place.behind)
+        if valid is not None or known is not None:
+            again = self.view(valid=valid, known=known)
+            if (valid is not None and again.valid != view.valid) or (known is not None and again.seq != view.seq):
+                raise worlddb.InputError(
+                    f"The cursor {cursor!r:.60} is of another moment than valid or known", "Leave both out beside it"
+                )
+        return ResumedView(view, place.offset, self.cursors, place.behind, place.of)
 
     def later(self, view: worlddb.View, valid: int) -> worlddb.View:
         """Return a view with the same knowledge, at a valid time if that is later."""

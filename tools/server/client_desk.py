@@ -25,7 +25,7 @@ from worlddb.memory_scopes import (
     notes_inside,
 )
 from worlddb.tools.mcp.access_keys import Grant
-from worlddb.tools.mcp.session import MAX_EVENTS, ResumedView, Session
+from worlddb.tools.mcp.session import MAX_EVENTS, AskedList, ResumedView, Session
 from worlddb.tools.server import wire_values
 from worlddb.tools.server.jobs import Jobs, Workshop
 from worlddb.tools.server.problems import note_text
@@ -91,16 +91,20 @@ class Desk:
             raise InputError("Both seq and ingested were given", "Give one of them")
         return self.session.view(valid=asked.valid, known=asked.ingested if asked.seq is None else asked.seq)
 
-    def resumed(self, cursor: str | None, asked: Moment, behind: int = 0) -> ResumedView:
+    def resumed(self, name: str, query: Any, behind: int = 0) -> ResumedView:
         """Return the view of a page: that of its cursor, else of the moment that was asked for.
 
-        ``behind`` are the bytes of an item behind which a page of this list begins; none where items are counted.
+        ``name`` says what is listed, and ``query`` has the parameters. ``behind`` are the bytes of an item behind which
+        a page of this list begins; none where items are counted.
         """
-        if cursor is None:
-            return self.session.resume(None)._replace(view=self.view(asked))
-        if (asked.ingested, asked.valid, asked.seq) != (None, None, None):
+        asked = AskedList(name, query)
+        moment = [getattr(query, axis, None) for axis in ("ingested", "valid", "seq")]
+        if query.cursor is None:
+            first = self.session.resume(None, asked)
+            return first if moment == [None] * 3 else first._replace(view=self.view(query))
+        if moment != [None] * 3:
             raise InputError("A cursor has its own moment", "Give the cursor without ingested, valid and seq")
-        return self.session.resume(cursor, most=MAX_EVENTS, behind=behind)
+        return self.session.resume(query.cursor, asked, most=MAX_EVENTS, behind=behind)
 
     def world(self, view: View, name: str) -> World:
         """Return a world by its reference, kref or name, whether it holds now, has ended or is still to come.

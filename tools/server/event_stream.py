@@ -23,12 +23,11 @@ MAX_AT_ONCE: Final = 500
 def follow(desk: Desk, asked: Asked) -> Reply:
     """The events of the log as they are committed."""
     query: types.Follow = asked.query
-    resumed = desk.session.resume(None)
-    start = Place(resumed.view.seq + 1, 0, 0)
+    start = Place(desk.session.view().seq + 1, 0, 0)
     # Who comes back after a cut says it in the header, whatever its address had at first.
     after = asked.last_event_id or query.after
     if after is not None:
-        start = _behind(resumed.cursors, after)
+        start = _behind(desk.session.cursors, after)
     return Reply(_Followed(desk, start).chunks(), media_type=EVENTS)
 
 
@@ -36,6 +35,8 @@ def _behind(cursors: Cursors, after: str) -> Place:
     """Return where a stream goes on behind the event of an id."""
     try:
         place = cursors.place(after, MAX_EVENTS)
+        if place.of:
+            raise InputError("It is the cursor of a list", "Give the id of an event")
     except InputError:
         raise InputError(
             f"No event has the id {after!r:.80}",
@@ -49,7 +50,7 @@ class _Followed:
 
     def __init__(self, desk: Desk, start: Place) -> None:
         self._desk, self._at = desk, start
-        self._cursors = desk.session.resume(None).cursors
+        self._cursors = desk.session.cursors
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield events as they come, and an empty chunk for each look that found none."""

@@ -53,7 +53,7 @@ def _shown(desk: Desk, found: Statement | ErasedStatement) -> dict[str, Any]:
 def list_statements(desk: Desk, asked: Asked) -> Reply:
     """The statements of a world that match a pattern."""
     query: types.FindStatements = asked.query
-    resumed = desk.resumed(query.cursor, query, _ROW.size)
+    resumed = desk.resumed(f"the list of statements of {asked.path['world']!r}", query, _ROW.size)
     view = resumed.view
     ref = desk.ref(view, asked.path["world"])
     if asked.accepts != JSON:

@@ -7,7 +7,6 @@ from typing import Any, Final
 import worlddb
 from worlddb import Receipt, View
 from worlddb.client import wire_records as wire
-from worlddb.tools.mcp.session import MAX_EVENTS
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server import wire_values
 from worlddb.tools.server.client_desk import Desk
@@ -26,7 +25,7 @@ def health(desk: Desk, asked: Asked) -> Reply:
 def list_proposals(desk: Desk, asked: Asked) -> Reply:
     """Staged identities, in the order in which they were staged."""
     query: types.ListProposals = asked.query
-    resumed = desk.session.resume(query.cursor, behind=_PROPOSAL_BYTES)
+    resumed = desk.resumed("the list of proposals", query, _PROPOSAL_BYTES)
     status = None if query.status == "all" else query.status
     found = resumed.view.proposals(status=status, limit=query.limit + 1, after=resumed.behind.hex() or None)
     page, cursor = resumed.page_after(found, query.limit, lambda each: bytes.fromhex(each.ref))
@@ -56,7 +55,7 @@ def _decided(name: str) -> Callable[[Desk, Asked], Reply]:
 def list_conflicts(desk: Desk, asked: Asked) -> Reply:
     """The pairs of worlds that contradict each other while both hold."""
     query: types.ListConflicts = asked.query
-    resumed = desk.resumed(query.cursor, query, 2 * _WORLD_BYTES)
+    resumed = desk.resumed("the list of conflicts", query, 2 * _WORLD_BYTES)
     view: View = resumed.view
     within = None if query.world is None else desk.ref(view, query.world)
     behind = resumed.behind[:_WORLD_BYTES].hex(), resumed.behind[_WORLD_BYTES:].hex()
@@ -86,7 +85,7 @@ def log(desk: Desk, asked: Asked) -> Reply:
     query: types.ReadLog = asked.query
     if not desk.commits and (query.first, query.last) != (1, None):
         raise worlddb.InputError("Commits have no numbers here", "Leave out first and last")
-    resumed = desk.session.resume(query.cursor, most=MAX_EVENTS)
+    resumed = desk.resumed("the log", query)
     ref = None if query.ref is None else desk.ref(resumed.view, query.ref)
     found = resumed.view.log(query.first, query.last, ref=ref, skip=resumed.offset)
     page, cursor = resumed.page_behind(found, query.limit)

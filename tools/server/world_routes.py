@@ -54,7 +54,8 @@ def _span(query: types.InSpan | types.AtSpan) -> dict[str, Any]:
 
 def _listed(desk: Desk, asked: Asked, within: str | None) -> Reply:
     query: types.FindWorlds = asked.query
-    resumed = desk.resumed(query.cursor, query, _WORLD_BYTES)
+    listed = "the list of worlds" if within is None else f"the list of what {within!r} contains"
+    resumed = desk.resumed(listed, query, _WORLD_BYTES)
     view = resumed.view
     ref = None if within is None else desk.ref(view, within)
     find = partial(
@@ -253,7 +254,7 @@ def add_member(desk: Desk, asked: Asked) -> Reply:
 def list_edges(desk: Desk, asked: Asked) -> Reply:
     """The edges of a world, in log order."""
     query: types.ListEdges = asked.query
-    resumed = desk.resumed(query.cursor, query, _EDGE_BYTES)
+    resumed = desk.resumed(f"the list of edges of {asked.path['world']!r}", query, _EDGE_BYTES)
     view = resumed.view
     ref = desk.ref(view, asked.path["world"])
     how: Any = {"type": query.type, "direction": query.direction, "include_superseded": query.include_superseded}

@@ -250,6 +250,19 @@ def test_a_list_of_several_scopes_has_each_memory_once_whatever_its_pages(db: wo
     scopes = call(desk, "memory_list_scopes", limit=1)
     with pytest.raises(InputError, match="another list"):
         call(desk, "memory_list", cursor=scopes["next_cursor"])
+    listed = call(desk, "memory_list", user_id="ada", limit=1)["next_cursor"]
+    recalled = call(desk, "memory_recall", query="note", limit=1)["next_cursor"]
+    now = {"query": "note", "valid": "2090-01-01", "limit": 1}
+    before = call(desk, "memory_as_of", **now)["next_cursor"]
+    for tool, other in (
+        ("memory_list", {"run_id": "7", "cursor": listed}),
+        ("memory_list", {"user_id": "ada", "include_retired": True, "cursor": listed}),
+        ("memory_recall", {"query": "another", "cursor": recalled}),
+        ("memory_as_of", now | {"valid": "2080-01-01", "cursor": before}),
+    ):
+        with pytest.raises(InputError, match="other parameters|another moment"):
+            call(desk, tool, **other)
+    assert call(desk, "memory_as_of", **now, cursor=before)["memories"]
     rest = call(desk, "memory_list_scopes", limit=5, cursor=scopes["next_cursor"])
     assert [each["scope_id"] for each in scopes["scopes"] + rest["scopes"]] == ["7", "ada"]
 
