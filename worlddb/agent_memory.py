@@ -145,7 +145,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     ``people`` counts by name the statements that refer to each person or thing. ``messages`` and ``sessions`` are
     numbers of what was said, which is not listed. ``left`` counts statements beyond the limit. What is ``pinned`` is
     listed first, all of it, and not by type again. ``later`` has by its reference each that a later one listed competes
-    with, and the reference of that. ``note`` says that nothing was ever written for a user.
+    with, and the reference of that. ``note`` says that nothing was ever written for a user, or that the user's
+    world ended.
     """
 
     user: str
@@ -1096,11 +1097,18 @@ class Memory:
         return Added(ids=tuple(refs), seq=receipt.seq, proposals=tuple(proposals), notes=tuple(notes))
 
     def _begun(self) -> str:
-        """Return a note if these are the first memories of a user, whose name may be misspelt."""
+        """Return a note if these are the first memories of a user, whose name may be misspelt, or whose world ended."""
         return "" if self._views() else self._nothing_yet()
 
     def _nothing_yet(self) -> str:
         # Who else there is, nobody may learn here.
+        with suppress(errors.UnknownReference):  # Nothing had been committed by then.
+            ended = None if self._label is None else self._scopes.ended(self._whole_view(), self._label)
+            if ended is not None:
+                return (
+                    f"The world of {one_line(str(self._label))} ended at {times.format_time(ended.valid.end)}:"
+                    f" as of before it is read, reassert of {ended.ref} resumes it, and what is added begins anew"
+                )
         return f"Nothing was written for {one_line(str(self._label))} before (capitals count)"
 
     def _check_present(self) -> None:

@@ -219,6 +219,11 @@ class Scopes:
             return inside
         return inside if served.closed and not include_retired else [served, *inside]
 
+    def ended(self, view: View, label: Label) -> World | None:
+        """Return the scope of a label that ended last, if there was one and none holds any more."""
+        known = [] if self.scopes(view, label) else self.scopes(view, label, include_retired=True)
+        return max((each for each in known if each.closed), key=lambda each: each.valid.end, default=None)
+
     def ever(self, view: View, label: Label) -> list[str]:
         """Return the scopes of a label, also those that lie in this world at another time alone, and their forks."""
         found = view.find(name=str(label), type=SCOPE, include_superseded=True)

@@ -40,7 +40,7 @@ class House:
 
     def __init__(self, running: rest.Running, run: Here) -> None:
         self.db: Database = running.db
-        self.run, self._rest = run, running.caller("program")
+        self.run, self.caller = run, running.caller("program")
         self._mem = worlddb.memory(self.db, user="ana")
         self._session = Session(self.db)
         self.home = self.db.create("Scope", "mine", valid_from="0001-01-01").ref
@@ -65,7 +65,7 @@ class House:
             notes = [note for note in told["notes"] if "says so already" not in note]
             return Told(told["id"], len(notes) < len(told["notes"]), notes)
         span = {"valid_from": since} | ({} if until is None else {"valid_to": until})
-        told = self._rest.send("POST", f"/v1/worlds/{self.home}/memories", text=text, about=[self.ana], **span)
+        told = self.caller.send("POST", f"/v1/worlds/{self.home}/memories", text=text, about=[self.ana], **span)
         return Told(told["receipt"]["refs"][0], told["restated"], told["notes"])
 
     def replace(self, door: str, text: str, since: str | None) -> Told:
@@ -306,7 +306,7 @@ def test_a_key_of_an_earlier_release_is_still_that_of_its_write(house: House, mo
 def test_a_write_that_is_sent_again_under_its_key_is_one_by_every_door(house: House, since: str | None) -> None:
     """What is new, what is said again, and what is said again of an earlier time; ``memory`` had no keys at all."""
     texts = [f"Ana has a canoe ({door})." for door in ("library", "mcp", "rest", "engine")]
-    mem, program, desk = house._mem, house._rest, Session(house.db)
+    mem, program, desk = house._mem, house.caller, Session(house.db)
     at = f"/v1/worlds/{house.home}/memories"
 
     def by_library(text: str, key: str) -> Any:
@@ -354,7 +354,7 @@ def test_what_a_door_knows_of_whom_a_memory_is_about_is_no_note_on_the_memory(ho
     assert told["notes"] == []
     at = f"/v1/worlds/{house.home}/memories"
     for text, source in (("The boat is red.", {"mail": 1}), ("The boat is new.", {"mail": 2})):
-        answer = house._rest.send("POST", at, text=text, about=["Boat"], source=source)
+        answer = house.caller.send("POST", at, text=text, about=["Boat"], source=source)
         assert answer["receipt"]["notes"] == [], text
 
 
@@ -410,3 +410,38 @@ def test_what_another_call_writes_under_a_key_meanwhile_is_not_looked_at(
 
     monkeypatch.setattr(retries, "moment_of", meanwhile)
     assert memory_scopes.looked_at(db, "tide").seq == before < db.head().seq
+
+
+def test_a_user_whose_world_has_ended_is_told_so_by_every_door(house: House) -> None:
+    """It was said that nothing had ever been written, and the next memory by REST went into what had ended."""
+    ids = [house.say(door, f"Tea is served by {door}.", None).id for door in ("library", "mcp")]
+    mem, session, caller = worlddb.memory(house.db, user="ana"), Session(house.db), house.caller
+    (home,) = house.db.view().worlds_of_user("ana")
+    house.db.retire(home.ref)
+    ended = house.db.view().get(home.ref, include_superseded=True)
+    assert ended is not None
+    at = worlddb.format_time(ended.valid.end)
+
+    def told() -> list[str]:
+        recalled = call(session, "memory_recall", query="tea", user_id="ana")["notes"]
+        listed = call(session, "memory_list", user_id="ana")["notes"]
+        context = house.run.json("context", "tea", "--user", "ana")["note"]
+        return [mem.recall("tea").note, mem.profile().note, recalled[0], listed[0], context]
+
+    for note in told():
+        assert f"ended at {at}" in note and home.ref[:12] in note and "reassert" in note
+    assert f"ended at {at}" in house.run("recall", "tea", "--user", "ana").err
+    with pytest.raises(worlddb.UnknownReference) as unknown:
+        mem.correct(ids[0], "Coffee is.")
+    assert f"ended at {at}" in unknown.value.remedy
+    assert {hit.ref for hit in mem.as_of(ended.valid.end - 1).recall("tea")} == set(ids)
+    added = caller.send("POST", "/v1/worlds/user:ana/memories", text="Cocoa is served by rest.")
+    assert added["notes"][0].startswith(f"'user:ana' ended at {at}")
+    assert [hit.content for hit in mem.recall("served")] == ["Cocoa is served by rest."]
+    (second,) = (world for world in house.db.view().worlds_of_user("ana") if not world.closed)
+    house.db.retire(second.ref)
+    assert caller.send("POST", "/v1/worlds/user:ana/members", name="mug")["outcome"] == "committed"
+    house.db.reassert(home.ref)
+    assert {hit.ref for hit in mem.recall("tea")} == set(ids)
+    within = f"/v1/worlds/{second.ref}/memories"
+    assert "this lies in it" in caller.send("POST", within, text="It rains.")["notes"][0]

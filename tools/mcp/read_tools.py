@@ -51,7 +51,8 @@ def listing(session: Session, given: tool_arguments.Listing, call: Call) -> tool
     scopes = session.scope_refs(view, given, include_retired=given.include_retired)
     behind = session.memories_behind(view, scopes, resumed.behind, include_retired=given.include_retired)
     page, cursor = resumed.page_after(list(islice(behind, given.limit + 1)), given.limit, lambda each: each[0])
-    unknown = [label for label in session.labels(given) if not session.scopes(view, label, include_retired=True)]
+    retired = given.include_retired
+    unknown = [label for label in session.labels(given) if not session.scopes(view, label, include_retired=retired)]
     return tool_results.Memories(
         memories=[tool_results.memory(world) for _, world in page],
         notes=[session.told_unknown(view, label) for label in unknown],

@@ -626,7 +626,14 @@ class Session(Scopes):
         return found
 
     def told_unknown(self, view: worlddb.View, label: Label) -> str:
-        """Say that a scope is not there, and which one may be meant, of those that this session sees."""
+        """Say that a scope has ended, or is not there and which may be meant, of those that this session sees."""
+        ended = self.ended(view, label)
+        if ended is not None:
+            return (
+                f"{mcp_wording.named(str(label))} ended at {tool_results.time(ended.valid.end)}. memory_as_of with valid"
+                " before that reads it, memory_list with include_retired lists it, what is written to it begins anew;"
+                f" to resume it is for the operator: worlddb reassert {ended.ref}"
+            )
         near, known = self._alike(view, label)
         meant = f"Did you mean {' or '.join(near)}? " if near else ""
         others = [each for each in known if each not in near]

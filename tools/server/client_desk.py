@@ -307,30 +307,49 @@ class Desk:
     def there(self, view: View, name: str) -> str | None:
         """Return the reference of a world that is written to; ``None`` if that makes it.
 
+        A user or agent of MCP whose world has ended has another one from the next write on, as by every other door.
+
         Raises:
             UnknownReference: it is not there, and what names it looks like a reference.
             InputError: it is the name of the root, which a user may have too.
         """
         try:
-            return self.place(view, name)
+            ref = self.place(view, name)
         except UnknownReference:
             if _is_reference(name):
                 raise
-        return None
+            return None
+        except AmbiguousReference:
+            if not self._has_ended(view, name):
+                raise
+            return None
+        is_scope = not _is_reference(name) and ref != self.session.top and _label_of(name) is not None
+        return None if is_scope and self._has_ended(view, name) else ref
+
+    def _has_ended(self, view: View, name: str) -> bool:
+        """Return whether a name is that of a user or agent of MCP whose worlds have all ended."""
+        label = _label_of(name)
+        return label is not None and Scopes(self.db, self.home()).ended(view, label) is not None
 
     def begin(self, tx: Any, view: View, name: str) -> Any:
         """Make a world at the first write to it, in the commit of that; of a user or agent of MCP as that does."""
-        kind, colon, who = name.partition(":")
-        if colon and kind in KINDS:
-            check_scope_name(who, f"The {kind}")
+        label = _label_of(name)
+        if label is not None:
+            check_scope_name(label.id, f"The {label.kind}")
             scopes = Scopes(self.db, self.home())
-            return scopes.write_scope(tx, scopes.key(view, Label(kind, who)))
+            return scopes.write_scope(tx, scopes.key(view, label))
         key, home = _key_of(name), self.home()
         within: dict[str, Any] = {} if home is None else {"key_within": home, "world": home}
         return tx.create(CLAIMED_TYPE, name, key=key, anew=True, **within)
 
-    def namesakes(self, view: View, name: str) -> list[str]:
-        """Return the note that a name which no world of its own right has is that of others inside of such."""
+    def told_of(self, view: View, name: str, home: str | None) -> list[str]:
+        """Return notes on the world ``home`` that is written to by its name; ``None`` is one that the write makes."""
+        if home is None and (label := _label_of(name)) is not None:
+            before = Scopes(self.db, self.home()).ended(view, label)
+            return [] if before is None else [f"{_told_ended(before)}: this is in another one"]
+        if home is not None:
+            found = self.session.get(view, home)
+            return [f"{_told_ended(found)}: this lies in it, and is told to (in_ended)"] if found.closed else []
         return [_NAMESAKES] if any(_is_called(each, name) for each in view.find(name=name, limit=_SOME)) else []
 
     def claimed(self, name: str) -> str:
@@ -438,6 +457,17 @@ class Desk:
                 for loss in lost
             ],
         }
+
+
+def _label_of(name: str) -> Label | None:
+    """Return the label of the user, agent, app or run of MCP whose world a name is; ``None`` of another name."""
+    kind, colon, who = name.partition(":")
+    return Label(kind, who) if colon and kind in KINDS else None
+
+
+def _told_ended(world: World) -> str:
+    at, path = worlddb.format_time(world.valid.end), f"/v1/worlds/{world.ref}"
+    return f"{world.name!r:.80} ended at {at} (POST {path}/reassert resumes it, valid= before that reads it)"
 
 
 def _key_of(name: str) -> str:

@@ -155,7 +155,7 @@ def _remembered(desk: Desk, asked: Asked, body: types.NewMemory, key: str | None
     taker = place_taker(beside, body.on_near, len(body.about), body.valid_to)
     receipt, ref = _write(seen, given, given.links(beside), taker, key)
     told = desk.receipt(receipt) | {"refs": [ref]}
-    notes = desk.namesakes(view, name) if given.home is None else []
+    notes = desk.told_of(view, name, given.home)
     notes += told_of_later(beside, body.on_near, taker, len(body.about))
     new: dict[str, Any] = {"until": body.valid_to, "pinned": body.pinned, "text": body.text}
     notes += told_of_new(given.since, receipt.ingest_time, body.expires_at, **new)

@@ -193,9 +193,14 @@ def worlds_of_user(view: worlddb.View, name: str) -> list[str]:
         UnknownReference: there is no such user.
         InputError: what is theirs has ended.
     """
-    found = [world.ref for world in view.worlds_of_user(name) if not world.closed]
+    known = view.worlds_of_user(name)
+    found = [world.ref for world in known if not world.closed]
     if not found:
-        raise worlddb.InputError(f"What is of the user {name!r:.80} has ended", "Name their world with --confine")
+        ended = max(known, key=lambda world: world.valid.end)
+        raise worlddb.InputError(
+            f"The world of the user {name!r:.80} ended at {worlddb.format_time(ended.valid.end)}",
+            f"Ask with --valid and a time before, or resume it: worlddb reassert {wire.short(ended.ref)}",
+        )
     return found
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import worlddb
-from worlddb.memory_scopes import composed
+from worlddb.memory_scopes import Label, Scopes, composed
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 from worlddb.tools.cli.write.write_commands import add_common, add_deadline, deadline_of
 
@@ -119,9 +119,17 @@ def _memory(db: worlddb.Database, args: Namespace) -> worlddb.Memory:
 
 
 def _note(db: worlddb.Database, args: Namespace) -> str:
-    """Return a note if nothing was ever written for a user, whose name may be misspelt."""
-    known = () if args.user is None else db.view().find(name=f"user:{args.user}", type="Scope", include_superseded=True)
-    if args.user is None or any(composed(world.name) == composed(f"user:{args.user}") for world in known):
+    """Return a note if nothing was ever written for a user, whose name may be misspelt, or if the user's world ended."""
+    if args.user is None:
+        return ""
+    label, scopes = Label("user", composed(args.user)), Scopes(db)
+    ended = scopes.ended(db.view(valid=args.valid, **stores.when(args.ingested)), label)
+    if ended is not None:
+        return (
+            f"the world of the user {args.user!r} ended at {wire.time(ended.valid.end)}: --valid with a time before reads"
+            f" it, `worlddb reassert {wire.short(ended.ref)}` resumes it"
+        )
+    if scopes.scopes(db.view(), label, include_retired=True):
         return ""
     return f"nothing was written for the user {args.user!r} before (capitals count)"
 
