@@ -315,6 +315,10 @@ _PHRASES: Final = {
     "broke up the": "parted the",
     "thinking of": "considering",
     "thinking about": "considering",
+    "called off": "cancelled",
+    "canceled": "cancelled",
+    "takes care of": "looks after",
+    "take care of": "look after",
     "took over": "took-over",
     "gave up": "gave-up",
     "given up": "gave-up",
@@ -460,6 +464,10 @@ class Frame(NamedTuple):
     no such."""
     numbered: frozenset[tuple[str, str]] = frozenset()
     """What its verb is done to and has a number behind it: keeps jar 3."""
+    cancelled: frozenset[str] = frozenset()
+    """The stems of what it says was cancelled."""
+    often: float = 0.0
+    """How often in a year it is so; 0 if it does not say how often."""
 
 
 @lru_cache(maxsize=_KEPT)
@@ -527,6 +535,16 @@ _DOZENS: Final = late(rf"\b(?:(?P<half>half a)|an?|(?P<count>{_COUNT})) dozen\b"
 _OFTEN: Final = late(
     rf"\b(?:(?P<word>once|twice)|(?P<count>{_COUNT}) times) (?:an?|per|each|every) (?P<unit>{'|'.join(_A_YEAR)})\b"
 )
+_REGULARLY: Final = late(
+    r"\b(?:(?:every|each) (?:(?P<gap>other|second|two|third|three|four|six|\d+) )?"
+    r"(?P<unit>(?:mon|tues|wednes|thurs|fri|satur|sun)?day|morning|afternoon|evening|night|weekend|week|month|year"
+    r"|summer|winter)s?"
+    r"|(?P<adverb>daily|nightly|weekly|fortnightly|monthly|yearly|annually))\b"
+)
+"""How often something is so where no word counts it."""
+_GAPS: Final = {"other": 2, "second": 2, "third": 3}
+_ADVERBS: Final = {"nightly": 365.0, "daily": 365.0, "weekly": 52.0, "fortnightly": 26.0, "monthly": 12.0}
+_IN_A_YEAR: Final = {**_A_YEAR, "summer": 1, "winter": 1} | dict.fromkeys(PARTS_OF_DAY, 365)
 _AMOUNT: Final = late(
     r"\b(?:(?P<parts>(?:an?|three) quarters? of an|half an?)|(?P<one>an?)"
     rf"|(?P<count>{_COUNT})(?P<half> and a half)?)[ -]{_MEASURED}(?P<more> and a half\b)?"
@@ -562,6 +580,19 @@ def _dozens(match: re.Match[str]) -> str:
 def _often(match: re.Match[str]) -> str:
     times = {"once": 1.0, "twice": 2.0}.get(match["word"] or "") or _number(match["count"])
     return f"{_shown(times * _A_YEAR[match['unit']])} {OFTEN}"
+
+
+def _in_a_year(plain: str) -> float:
+    """How often in a year something is so that a statement tells of; 0 if it does not say how often."""
+    if (counted := _OFTEN.search(plain)) is not None:
+        return float(_often(counted).split()[0])
+    if (said := _REGULARLY.search(plain)) is None:
+        return 0.0
+    if said["adverb"]:
+        return _ADVERBS.get(said["adverb"], 1.0)
+    gap = said["gap"] or "1"
+    every = _GAPS.get(gap) or _number(gap)
+    return _IN_A_YEAR.get(said["unit"], _A_YEAR["week"]) / max(every, 1.0)
 
 
 def _amount(match: re.Match[str]) -> str:
@@ -723,7 +754,8 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         return None
     subject = subject or leading_subject(text)
     plain = folded(text)
-    unfolded = _quantified(_plain(plain))
+    simple = _plain(plain)
+    unfolded = _quantified(simple)
     tokens = _TOKEN.findall(unfolded)
     if not tokens or not subject:
         return None
@@ -738,13 +770,9 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     denied += sum(word in _OPPOSITE for word in bare)
     bare = [_OPPOSITE.get(word, word) for word in bare]
     said = [word for word in bare if word not in analysis.STOP_WORDS and word not in _NEGATIVE]
-    heavy = [
-        word
-        for word in said
-        if word not in _LIGHT_WORDS and word not in _TIMES and word not in _CHANGE and not word[0].isdecimal()
-        and word not in _NUMBER_WORDS and word not in _ONLY
-    ]  # fmt: skip
+    heavy = [word for word in said if word not in _OF_NO_CONTENT and not word[0].isdecimal()]
     goes_on = _goes_on(tokens)
+    denies = frozenset() if goes_on else _denied(unfolded, naming)
     thing, end = _thing(tokens, frozenset(word.casefold() for word in _TITLED.findall(plain) if word[0].isupper()))
     hours = _hours(_numbers_joined(tokens))
     sort = _sort(_numbers_joined(tokens[end:]), has_hours=bool(hours)) if end else ""
@@ -774,7 +802,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         "unsure" if plain.endswith("?") or _is_for_a_while(unfolded, tokens) else _mood(tokens, naming),
         _recurs(tokens),
         _is_former(rest, passive),
-        frozenset() if goes_on else _denied(unfolded, naming),
+        denies,
         _AT_A_TIME.search(unfolded) is not None,
         frozenset(word.rstrip("s") for word in tokens if word in _KIN),
         next((after for word, after in pairwise(tokens) if word in _LIVING and after in _PREPOSITIONS), ""),
@@ -783,7 +811,17 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         hours,
         frozenset((_one_of(unit), _stem(what)) for unit, what in _measured(tokens)),
         *(_plainly(plain, tokens, naming), _done_to(rest, verb)),
+        denies or stems(heavy) - {_stem("cancelled")} if _is_cancelled(tokens, goes_on) else frozenset(),
+        _in_a_year(simple),
     )
+
+
+_OF_NO_CONTENT: Final = _LIGHT_WORDS | _TIMES | _CHANGE | _ONLY | frozenset(_NUMBER_WORDS)
+
+
+def _is_cancelled(tokens: list[str], goes_on: Set[str]) -> bool:
+    """True if a statement says that something was cancelled, and not that it was not."""
+    return "cancelled" in tokens and not goes_on and _NEGATIVE.isdisjoint(tokens)
 
 
 def _plainly(text: str, tokens: list[str], naming: Set[str]) -> str:
@@ -818,7 +856,7 @@ def _is_aside(tokens: list[str]) -> bool:
 def _tells_value(tokens: list[str], own: Set[str]) -> bool:
     """True if a clause says plainly of its subject how many or how much is so, or what is so at present."""
     is_of_another = own.isdisjoint(tokens[:1]) or (
-        tokens[0] in _DETERMINERS and not (OF_SEVERAL | _PEOPLE).isdisjoint(tokens)
+        tokens[0] in _DETERMINERS and not (OF_SEVERAL | PEOPLE).isdisjoint(tokens)
     )
     if is_of_another or any(word in _STATES_BEFORE or is_past(word) for word in tokens):
         return False
@@ -842,7 +880,7 @@ _POINTING: Final = _words("it that this those these them there then one ones any
 """Words for what another clause tells."""
 _THEIR: Final = _words("her his their its")
 _AT_PRESENT: Final = _words("now nowadays currently these-days")
-_PEOPLE: Final = _words(
+PEOPLE: Final = _words(
     "husband wife partner boyfriend girlfriend mother father mum dad parents boss grandmother grandfather"
 )
 """Those who belong to somebody, and of whom something else is so."""
@@ -854,8 +892,16 @@ def _is_for_a_while(plain: str, tokens: list[str]) -> bool:
 
 
 def _further(tokens: list[str]) -> frozenset[str]:
-    """The words that tell a thing from the one spoken of before; floors and streets are counted without being more."""
-    return frozenset(word for word, after in pairwise([*tokens, ""]) if word in _FURTHER and after not in _COUNTED)
+    """The words that tell a thing from the one spoken of before; floors and streets are counted without being more.
+
+    "Every other week" tells of no further one.
+    """
+    around = zip(["", *tokens], tokens, [*tokens[1:], ""], strict=False)
+    return frozenset(
+        word
+        for before, word, after in around
+        if word in _FURTHER and after not in _COUNTED and before not in ("every", "each")
+    )
 
 
 def _thing(tokens: list[str], titled: Set[str]) -> tuple[Thing, int]:
@@ -1192,30 +1238,43 @@ def _verb(rest: list[str]) -> tuple[str, bool]:
 
 def _done_to(rest: list[str], verb: str) -> frozenset[tuple[str, str]]:
     """What a verb is done to, if a number behind it tells which: "keeps jar 3", and not "weighs 70 kg"."""
-    place = next((at for at, word in enumerate(rest[:6]) if verb and _stem(_SAME_WORD.get(word, word)) == verb), None)
+    after = next((at for at, word in enumerate(rest[:6]) if verb and _stem(_SAME_WORD.get(word, word)) == verb), None)
+    place = next((at + 1 for at, pair in enumerate(pairwise(rest[:6])) if pair in _IN_CARE), after)
     if place is None:
         return frozenset()
     what = [word for word in rest[place + 1 : place + 5] if word not in _DETERMINERS]
     is_thing = (
         len(what) > 1
-        and OFTEN not in what[2:3]
+        and _BEHIND_NAMES.issuperset(what[2:3])
         and what[0].isalpha()
+        and what[0] not in _AUX
         and what[1][0].isdecimal()
         and what[0] not in _OF_ONE_NUMBER
     )
     return frozenset({(_stem(what[0]), what[1])}) if is_thing else frozenset()
 
 
+_IN_CARE: Final = frozenset(
+    tuple(pair.split())
+    for pair in (
+        *("looks after", "look after", "looking after", "watches over", "cares for", "charge of"),
+        *("responsible for", "accountable for"),
+    )
+)
+"""Words behind which stands what somebody looks after."""
 _OF_ONE_NUMBER: Final = (
     OF_ONE_VALUE
     | _PREPOSITIONS
     | _LIGHT_WORDS
     | _words(
-        "level page chapter grade class size step stage phase port channel round week lesson gear rank row lane about"
-        " for over under from until till only just almost nearly exactly approximately around with by to of than up"
+        "level page chapter grade class size step stage phase port channel round week lesson gear rank row lane"
+        " about rent salary wage fee fare bill for over under from until till only just almost nearly exactly"
+        " approximately around with by to of than up"
     )
 )
 """Words before a number that is a value, or how many, and not the name of one of several things."""
+_BEHIND_NAMES: Final = analysis.STOP_WORDS | _PREPOSITIONS | _BEHIND | _TIMES | _CHANGE | {"every"}
+"""What may follow a number that is a name: behind other words it counts them."""
 _WAYS: Final = {"live": _words("with"), "work": _words("with on from"), "move": _words("with")}
 """By the stem of a verb, prepositions behind which something else is told than behind all others."""
 

@@ -84,6 +84,8 @@ def of_one_kind(cosine: float) -> Compared:
 @lru_cache(maxsize=_KEPT)
 def relate(earlier: Frame, later: Frame) -> Compared | None:
     """How a later statement relates to an earlier one about the same subject; ``None`` if they are not near."""
+    if (cancelled := _cancelled(earlier, later)) is not None:
+        return cancelled
     found = _related(earlier, later)
     if found is not None and found.relation in COMPETING and _denies_another(earlier, later):
         return _by_number(earlier, later) or _told(
@@ -110,6 +112,46 @@ def _by_number(earlier: Frame, later: Frame) -> Compared | None:
         return None
     found = relate(earlier, plain)
     return found if found is not None and found.relation in COMPETING else None
+
+
+def _cancelled(earlier: Frame, later: Frame) -> Compared | None:
+    """What a statement is to a plan if it says that this was cancelled, or the flight, trip or visit that it is of.
+
+    What names less than the plan ("cancelled his flight", of one to Oslo) may be of another one, and ends nothing.
+    """
+    is_planned = earlier.mood in ("wish", "will") or earlier.wish or _PLANNED.search(earlier.key) is not None
+    is_planned = is_planned and not earlier.negated
+    if not is_planned or not later.cancelled or later.mood or _of_other_times(earlier, later):
+        return None
+    planned = earlier.content | earlier.light | earlier.head
+    if any(not any(_is_act(each, other) for other in planned) for each in later.cancelled):
+        return None
+    is_named = all(any(_is_act(each, other) for each in later.cancelled) for other in earlier.content)
+    told = _told(0.9 if is_named else 0.6, later, "what was planned was cancelled", "replacement")
+    return told._replace(is_of_one=is_named and earlier.numbers <= later.numbers)
+
+
+_PLANNED: Final = re.compile(
+    r"\b(?:is|are|am|['’]m) (?:flying|travell?ing|going|visiting|moving|marrying|meeting|seeing)\b"
+)
+"""How what is to come is told as what goes on: "is flying to Oslo on Friday"."""
+
+
+def _is_act(noun: str, planned: str) -> bool:
+    """True if a stem is that of a planned act, or of the noun for it: to fly, and a flight."""
+    return _of_one_word(noun, planned) or planned in _acts().get(noun, ())
+
+
+@cache
+def _acts() -> dict[str, frozenset[str]]:
+    going = "travel travels visit visits go goes going fly flies drive drives sail"
+    words = {
+        "flight": "fly flies flying", "trip": going, "journey": going, "tour": going, "holiday": going,
+        "visit": "see sees go goes", "wedding": "marry married marries wed", "appointment": "see sees visit visits",
+        "reservation": "eat eats dine dines stay stays", "booking": "eat eats dine dines stay stays",
+        "move": "relocate live lives",
+    }  # fmt: skip
+    return {stem: frames.stems(acts.split()) for noun, acts in words.items() for stem in frames.stems((noun,))}
 
 
 def _of_another(earlier: Frame, later: Frame) -> bool:
@@ -158,19 +200,31 @@ _WORKS: Final = re.compile(r"\b(?:works|worked|working|work) (in|at|for)\b")
 def _is_another_numbered(earlier: Frame, later: Frame) -> bool:
     """True if each is done to another one of a kind by number, and no word says that it took the place of the other.
 
-    What is the same but for the number may be that of one thing: who takes bus 7 to work may take bus 9. What is kept
-    or owned are two.
+    What is the same but for the number is one at a time behind some verbs: who takes bus 7 to work may take bus 9. What
+    is kept, looked after or audited are two.
     """
     if later.change or not earlier.numbered or not later.numbered or earlier.numbered == later.numbered:
         return False
     is_of_one_kind = {what for what, _ in earlier.numbered} == {what for what, _ in later.numbered}
     told = (earlier.content, earlier.times), (later.content, later.times)
-    return is_of_one_kind and (told[0] != told[1] or earlier.verb in _keeping())
+    is_one_at_a_time = earlier.verb in frames.single_verbs() | _taking()
+    return is_of_one_kind and (told[0] != told[1] or not is_one_at_a_time or earlier.verb in _storing())
 
 
 @cache
-def _keeping() -> frozenset[str]:
-    return frames.stems(("keeps", "stores", "owns", "has", "waters", "feeds", "locks", "cleans", "charges"))
+def _taking() -> frozenset[str]:
+    return frames.stems(_TAKING.split())
+
+
+_TAKING: Final = (
+    "takes uses catches rides boards picks chooses chose wears occupies reaches gets enters joins needs wants follows"
+)
+"""Verbs that are done to one thing of a kind at a time, beside those of ``single_verbs``."""
+
+
+@cache
+def _storing() -> frozenset[str]:
+    return frames.stems(("stores",))
 
 
 def _of_other_sorts(earlier: Frame, later: Frame) -> bool:
@@ -226,7 +280,8 @@ def _measure_other_things(earlier: Frame, later: Frame) -> bool:
     before, after = (frozenset(what for of, what in each.measured if of == unit) for each in (earlier, later))
     if before and after and before.isdisjoint(after):
         return True
-    if earlier.verb != later.verb or not later.verb:
+    is_counted = earlier.verb.isdecimal() and later.verb.isdecimal()
+    if (earlier.verb != later.verb and not is_counted) or not later.verb:
         return False
     named, some = (earlier.names - later.names, later.names - earlier.names), (earlier.some, later.some)
     return all(named) or (all(some) and some[0].isdisjoint(some[1]))
@@ -275,6 +330,8 @@ def _holds_beside(earlier: Frame, later: Frame) -> bool:
         return True
     if later.change:
         return False
+    if earlier.recurs and later.recurs and _of_other_hours(earlier, later):
+        return True
     is_other = bool(earlier.content - later.content) and bool(later.content - earlier.content)
     if earlier.times and later.times and earlier.times.isdisjoint(later.times) and is_other:
         return True
@@ -447,7 +504,7 @@ def _is_of_one(earlier: Frame, later: Frame) -> bool:
     own, other = earlier.content - later.content, later.content - earlier.content
     if earlier.former or not {earlier.mood, later.mood}.isdisjoint(_OF_NO_VALUE) or not _of_one_mood(earlier, later):
         return False
-    if later.recurs and not earlier.recurs:
+    if later.recurs and not earlier.recurs and not earlier.often:
         return False
     common = earlier.attributes & later.attributes
     if _tells_of_another(later, common) or _of_other_hours(earlier, later):
@@ -456,6 +513,8 @@ def _is_of_one(earlier: Frame, later: Frame) -> bool:
         # Who lives on a street lives in a town.
         return False
     if earlier.owned != later.owned or not _of_one_sort(earlier, later):
+        return False
+    if _may_be_two(earlier, later):
         return False
     if earlier.one and earlier.one == later.one:
         return True
@@ -472,6 +531,15 @@ def _is_of_one(earlier: Frame, later: Frame) -> bool:
         return bool(earlier.head & later.head)
     is_one_verb = earlier.verb == later.verb or (earlier.verb.isdecimal() and later.verb.isdecimal())
     return earlier.content == later.content and is_one_verb
+
+
+def _may_be_two(earlier: Frame, later: Frame) -> bool:
+    """True if each tells how something is called of which somebody may have two: her dogs Rex and Bello."""
+    is_called = all(not _CALLED.isdisjoint(one.key.split()) for one in (earlier, later))
+    return is_called and not later.change and not earlier.only and bool(earlier.owned - frames.PEOPLE)
+
+
+_CALLED: Final = frozenset({"called", "named"})
 
 
 def _tells_of_another(later: Frame, common: frozenset[str]) -> bool:
@@ -539,6 +607,8 @@ def _related(earlier: Frame, later: Frame) -> Compared | None:
     if earlier.one and earlier.one == later.one and not is_denied and differ:
         told: Relation = "contradiction" if earlier.past and later.past else "replacement"
         return _told(0.6 + 0.4 * overlap, later, "the same one of its kind, told otherwise", told)
+    if _of_other_frequency(earlier, later) and not is_denied:
+        return _told(0.6 + 0.4 * overlap, later, "the same habit, another frequency", "replacement")
     if units and (both or common or earlier.verb == later.verb or earlier.head):
         return _numbered(earlier, later, overlap, units)
     if earlier.head & later.head and not is_denied and _of_other_kinds(earlier, later):
@@ -735,6 +805,20 @@ def _changed_units(earlier: Frame, later: Frame) -> list[str]:
     return list(dict.fromkeys(changed))
 
 
+def _of_other_frequency(earlier: Frame, later: Frame) -> bool:
+    """True if both say how often one thing is done, and not the same: every day, and once a month."""
+    if not earlier.often or not later.often or earlier.often == later.often:
+        return False
+    one, other = _objects(earlier), _objects(later)
+    is_one_habit = earlier.verb == later.verb and earlier.head == later.head and (one <= other or other <= one)
+    is_one_habit = is_one_habit and earlier.numbered == later.numbered
+    return is_one_habit and bool(earlier.verb or earlier.head)
+
+
+def _objects(one: Frame) -> frozenset[str]:
+    return one.content - {one.verb}
+
+
 def _is_hour_alone(value: str, before: set[str], later: Frame, earlier: Frame) -> bool:
     """True if only one of two statements gives a time of the day: at 15:00, and in room 12."""
     return (value in later.hours) == before.isdisjoint(earlier.hours) and not later.change
@@ -760,6 +844,8 @@ def _numbered(earlier: Frame, later: Frame, overlap: float, unit: str) -> Compar
         if earlier.content - later.content and later.content - earlier.content:
             return _told(0.3 + 0.5 * overlap, later, "another number of another thing", "compatible")
         return _told(0.6 + 0.4 * overlap, later, "another number of what was once", "contradiction")
+    if unit == frames.OFTEN and _objects(earlier) - _objects(later) and _objects(later) - _objects(earlier):
+        return _told(0.3 + 0.4 * overlap, later, "how often something else is so", "compatible")
     is_of_one_thing = earlier.content & later.content or earlier.attributes & later.attributes or earlier.head
     if is_of_one_thing or _is_value_of_one(earlier, later):
         return _told(0.6 + 0.4 * overlap, later, "the same attribute, another number", "replacement")

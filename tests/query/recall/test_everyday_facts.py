@@ -621,6 +621,25 @@ def test_what_was_made_of_a_turn_comes_before_it_if_it_says_as_much_of_what_is_a
         ("Eva", "Eva lives in Riga.", "Eva doesn't like the winters, but she has a warm coat.", ""),
         ("Eva", "Eva drives a Fiat.", "Eva isn't keen on cars, but she drives a Skoda now.", "replacement"),
         ("Eva", "Eva trains twice a week.", "Eva trains with Mia.", ""),
+        ("Ana", "Ana looks after bay 3.", "Ana looks after bay 4.", ""),
+        ("Ana", "Ana takes care of bay 3.", "Ana takes care of bay 4.", ""),
+        ("Ana", "Ana audits branch 7.", "Ana audits branch 9.", ""),
+        ("Ana", "Ana keeps jar 3.", "Ana keeps jar 4.", ""),
+        ("Ana", "Ana keeps 3 hens.", "Ana keeps 4 hens.", "replacement"),
+        ("Ana", "Ana works at desk 3.", "Ana works at desk 4.", "replacement"),
+        ("Ana", "Ana lives at number 3.", "Ana lives at number 5.", "replacement"),
+        ("Ana", "Ana takes line 4 to work.", "Ana takes line 7 to work.", "replacement"),
+        ("Ana", "Ana goes to the gym every day.", "Ana goes to the gym once a month.", "replacement"),
+        ("Ana", "Ana's team meets daily.", "Ana's team meets every second week.", "replacement"),
+        ("Ana", "Ana checks pump 4 every day.", "Ana checks pump 5 once a week.", ""),
+        ("Ana", "Ana feeds the cats twice a day.", "Ana feeds the fish once a day.", ""),
+        ("Ana", "Ana waters the roses daily.", "Ana waters the lawn weekly.", ""),
+        ("Ana", "Ana drinks coffee every morning.", "Ana drinks coffee every evening.", ""),
+        ("Ana", "Ana plans to fly to Oslo.", "Ana cancelled her flight to Oslo.", "replacement"),
+        ("Ana", "Ana is flying to Oslo on Friday.", "Ana called off her trip to Oslo.", "replacement"),
+        ("Ana", "Ana plans to fly to Oslo.", "Ana cancelled her flight to Rome.", ""),
+        ("Ana", "Ana plans to fly to Oslo.", "Ana might have cancelled her flight to Oslo.", ""),
+        ("Ana", "Ana has 17 postcards from Italy.", "Ana has 25 postcards from Spain.", ""),
     ],
 )
 def test_an_amount_how_often_and_who_it_is_of_are_told_apart(
@@ -633,6 +652,28 @@ def test_an_amount_how_often_and_who_it_is_of_are_told_apart(
     found = claim_relation.relate(said, anew)
     told = found.relation if found is not None and found.relation != "compatible" else ""
     assert told == relation
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "is_ended"),
+    [
+        ("Ana's dog is called Rex.", "Ana's dog is called Bello.", False),
+        ("Ana's dog is called Rex.", "Ana's dog is called Bello now.", True),
+        ("Ana's husband is called Tom.", "Ana's husband is called Bert.", True),
+        ("Ana plans to fly.", "Ana cancelled her flight.", True),
+        ("Ana plans to fly to Oslo.", "Ana cancelled her flight.", False),
+        ("Ana swims weekly.", "Ana swims every day.", True),
+    ],
+)
+def test_what_one_may_have_two_of_is_told_and_not_ended(
+    mem: worlddb.Memory, clock: ManualClock, earlier: str, later: str, is_ended: bool
+) -> None:
+    """The first dog was ended by the name of the second, and who cancelled the flight went on to plan it."""
+    first = mem.add(earlier, about="Ana").id
+    clock.advance(DAY)
+    near = mem.add(later, about="Ana", on_near="supersede_same_subject").near
+    assert [each.relation for each in near] == ["replacement"]
+    assert (mem.history(first)[-1].valid.end <= clock.value) == is_ended
 
 
 @pytest.mark.parametrize(
