@@ -466,6 +466,7 @@ def _decide(
             str(task.idempotency_key),
             secret,
             text_guard.as_kept(tables, task.read, commands),
+            looked=task.look is not None,
         )
     draft = _open_draft(writer, log, tables)
     tables.known_worlds = writer.memory.take(draft.head.chain)

@@ -5,7 +5,7 @@ their events without a word of the caller: texts lie in erasable blobs, keys are
 from another request, and a commit is summarised.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import compress
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
@@ -18,6 +18,7 @@ from worlddb.log.model.codec import Note as StoredNote
 from worlddb.log.model.events import NONE, AnyEvent, Closed, Created, EdgeClosed, EdgeLost, Linked, Lost, Revised
 from worlddb.log.model.times import FOREVER
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.apply.apply import erasure_of
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands.outcome import (
@@ -233,13 +234,17 @@ def repeated_receipt(
     key: str,
     secret: bytes,
     as_kept: Callable[[cmd.Command], cmd.Command] | None = None,
+    *,
+    looked: bool = False,
 ) -> Receipt:
     """The receipt of the commit that was made under the key.
 
     It is given only if the commit was made by the same commands (law 10), as far as their texts are still there to be
     compared. For those that are not it has a note: nobody can tell whether they ask for the same, and nothing is
     written. A hash of an erased text is not kept, because whoever has the store could try out guesses on it. What was
-    redacted then was kept otherwise than it was given: ``as_kept`` redacts a command again.
+    redacted then was kept otherwise than it was given: ``as_kept`` redacts a command again. Commands that somebody
+    ``looked`` for come out otherwise once what was found then is erased: such as name that are left out of the
+    comparison.
 
     Raises:
         IdempotencyConflict: it was made by other commands.
@@ -252,17 +257,62 @@ def repeated_receipt(
     if recorded is None:
         return not_compared(receipt, ())
     found = _Repeated(log, tables, seq, events)
-    if len(recorded) != len(commands) or not all(
-        found.is_same(at, entry, command, secret)
-        or (as_kept is not None and found.is_same(at, entry, as_kept(command), secret))
-        for at, (entry, command) in enumerate(zip(recorded, commands, strict=True))
-    ):
-        raise errors.IdempotencyConflict(
-            f"Another command was committed under the idempotency key {key[:80]!r} at {seq}",
-            "Use a new key for a new command",
-            seq=seq,
+
+    def is_same(asked: Sequence[tuple[int, list[Any]]], commands: Sequence[cmd.Command]) -> bool:
+        return len(asked) == len(commands) and all(
+            found.is_same(at, entry, command, secret)
+            or (as_kept is not None and found.is_same(at, entry, as_kept(command), secret))
+            for (at, entry), command in zip(asked, commands, strict=True)
         )
-    return not_compared(receipt, found.uncompared) if found.uncompared else receipt
+
+    asked = list(enumerate(recorded))
+    if is_same(asked, commands):
+        return not_compared(receipt, found.uncompared) if found.uncompared else receipt
+    gone = _gone_since(tables, seq, (_named(entry) for entry in recorded)) if looked else {}
+    if gone:
+        asked = [(at, entry) for at, entry in asked if gone.keys().isdisjoint(_named(entry))]
+        if not asked:  # It only said again what is gone: whatever any of these is about, it was that.
+            of_one = (each for entry in recorded for each in _named(entry)[: _HAS_ONE[entry[0]]] if each in gone)
+            said = next(of_one, next(iter(gone)))
+            receipt = msgspec.structs.replace(receipt, requested=(said.hex(),) * len(commands))
+        if not asked or is_same(asked, [each for each in commands if gone.keys().isdisjoint(_named_by(each))]):
+            return not_compared(receipt, [*gone, *found.uncompared])
+    raise errors.IdempotencyConflict(
+        f"Another command was committed under the idempotency key {key[:80]!r} at {seq}",
+        "Use a new key for a new command",
+        seq=seq,
+    )
+
+
+_ENDS: Final = ("ref", "source_ref", "target_ref")
+"""The fields by which a command names what is there already. Statements are compared text by text."""
+_ENDS_AT: Final = {
+    kind.CODE: [4 + REST_FIELDS[kind].index(name) for name in _ENDS if name in REST_FIELDS[kind]]
+    for kind in cmd.ALL
+    if kind not in (cmd.State, cmd.Unstate)
+}
+"""Where they are in the record of one."""
+_HAS_ONE: Final = {kind.CODE: int("ref" in REST_FIELDS[kind]) for kind in cmd.ALL}
+"""Whether the first of them is what it is about, and no end of an edge."""
+
+
+def _named(entry: Sequence[Any]) -> list[Any]:
+    return [entry[at] for at in _ENDS_AT.get(entry[0], ()) if at < len(entry)]
+
+
+def _named_by(command: cmd.Command) -> list[Any]:
+    return [getattr(command, name, None) for name in _ENDS]
+
+
+def _gone_since(tables: Tables, seq: int, named: Iterable[list[Any]]) -> dict[bytes, None]:
+    """Those of some worlds whose texts were erased after a commit."""
+    gone = dict[bytes, None]()
+    for each in (each for refs in named for each in refs if isinstance(each, bytes)):
+        node = tables.node_of(ids.Lineage(each))
+        row = None if node is None else erasure_of(tables, node)
+        if row is not None and row.seq > seq:
+            gone[each] = None
+    return gone
 
 
 def not_compared(receipt: Receipt, refs: Sequence[bytes]) -> Receipt:

@@ -445,3 +445,50 @@ def test_a_user_whose_world_has_ended_is_told_so_by_every_door(house: House) -> 
     assert {hit.ref for hit in mem.recall("tea")} == set(ids)
     within = f"/v1/worlds/{second.ref}/memories"
     assert "this lies in it" in caller.send("POST", within, text="It rains.")["notes"][0]
+
+
+@pytest.mark.parametrize("how", ["propose", "supersede_same_subject"])
+def test_a_retry_is_the_same_write_though_what_it_was_near_has_been_erased(house: House, how: str) -> None:
+    """It was told to be another command, as the edge to what is gone was not found again."""
+    mem, session, caller = worlddb.memory(house.db, user="ana"), Session(house.db), house.caller
+
+    def by_library(text: str) -> tuple[str, str]:
+        added = mem.add(text, about="Ana", on_near=how, idempotency_key="k")
+        return added.id, " ".join(added.notes)
+
+    def by_mcp(text: str) -> tuple[str, str]:
+        given: dict[str, Any] = {"about": ["Ana"], "user_id": "ana", "on_near": how, "idempotency_key": "k"}
+        told = call(session, "memory_write", text=text, **given)
+        return told["id"], " ".join(told["notes"])
+
+    def by_rest(text: str) -> tuple[str, str]:
+        body = {"text": text, "about": ["Ana"], "on_near": how}
+        told = caller("POST", "/v1/worlds/user:ana/memories", json=body, headers={"Idempotency-Key": "k"}).json()
+        receipt = told.get("receipt", {"refs": [told.get("code")], "notes": []})
+        return receipt["refs"][0], " ".join(note["text"] for note in receipt["notes"])
+
+    for number, say in enumerate((by_library, by_mcp, by_rest)):
+        house.db.erase(mem.add("Ana lives in Lisbon.", about="Ana", idempotency_key=f"a{number}").id, reason="other")
+        lisbon = mem.add("Ana lives in Lisbon.", about="Ana").id
+        porto, _ = say("Ana lives in Porto.")
+        edges = house.db.view().edges(porto, include_superseded=True)
+        assert any(lisbon in (each.source, each.target) for each in edges)
+        house.db.erase(lisbon, reason="R-1")
+        head = house.db.head().seq
+        again, told = say("Ana lives in Porto.")
+        assert again == porto and "nothing was written" in told and house.db.head().seq == head
+        if say is by_rest:
+            assert say("Ana lives in Faro.")[0] == "idempotency_conflict"
+        else:
+            with pytest.raises(worlddb.IdempotencyConflict):
+                say("Ana lives in Faro.")
+        house.db.erase(porto, reason="R-2")
+
+
+def test_a_retry_of_what_was_said_again_tells_that_it_was_erased(house: House) -> None:
+    mem = worlddb.memory(house.db, user="ana")
+    tea = mem.add("Ana drinks tea.", about="Ana").id
+    assert mem.add("Ana drinks tea.", about="Ana", idempotency_key="k").repeated == 1
+    house.db.erase(tea, reason="R-1")
+    again = mem.add("Ana drinks tea.", about="Ana", idempotency_key="k")
+    assert again.ids == (tea,) and "is gone" in again.notes[0]

@@ -98,8 +98,8 @@ _NOTES: Final = {
     "stays_corrected": "{} was corrected since, and stays so",
     "nothing_reopened": "{} stays as it ended; write it again if it holds",
     "not_revived": "{} has ended and was left as it is",
-    "retry_not_compared": "{} was written under this idempotency_key and erased since, so nobody can tell whether"
-    " this is the same: nothing was written. Use a new key if it is not",
+    "retry_not_compared": "{} was written or found under this idempotency_key, and erased since, so nobody can tell"
+    " whether this is the same: nothing was written. Use a new key if it is not",
     "proposal_staged": "{} was proposed: two entries may be one. See memory_proposals; memory_decide decides",
 }
 _MAX_MESSAGE: Final = 500

@@ -132,9 +132,8 @@ def _remembered(desk: Desk, asked: Asked, body: types.NewMemory, key: str | None
     # Sent again under its key, it is looked at as it was then, and so comes to the same.
     look = looked_at(desk.db, key)
     view = look if desk.home() is None else desk.db.view(seq=look.seq, valid=look.valid, world=desk.home())
-    seen = None if key is not None and desk.db.was_written(key) else look
     given = _Memory(desk, view, body, name)
-    given.rest_on(asked, seen is not None)
+    given.rest_on(asked, key is None or not desk.db.was_written(key))
     then = seen_later(desk.db, view, given.since)
     near = given.near(then)
     again, by_then = said_in_window(desk.db, view, given.since, body.valid_to, given.near)
@@ -144,7 +143,7 @@ def _remembered(desk: Desk, asked: Asked, body: types.NewMemory, key: str | None
         with suppress(IdempotencyConflict):  # The call that wrote it, sent again under its key.
             others = [each for each in near if each.ref != said.ref]
             end = other_end(look, said, given.since, body.valid_to)
-            receipt = _say_again(seen, then, said, given, others, key, end)
+            receipt = _say_again(look, then, said, given, others, key, end)
             told = desk.receipt(receipt) | {"refs": [said.ref]}
             how: dict[str, Any] = {"pinned": body.pinned, "until": body.valid_to, "end": end}
             notes = told_again(desk.db, receipt, said, given.since, body.expires_at, **how)
@@ -153,7 +152,7 @@ def _remembered(desk: Desk, asked: Asked, body: types.NewMemory, key: str | None
     if body.on_near == ON_NEAR[-1]:
         beside += held_when_begun(desk.db, view, given.since, near, given.near)
     taker = place_taker(beside, body.on_near, len(body.about), body.valid_to)
-    receipt, ref = _write(seen, given, given.links(beside), taker, key)
+    receipt, ref = _write(look, given, given.links(beside), taker, key)
     told = desk.receipt(receipt) | {"refs": [ref]}
     notes = desk.told_of(view, name, given.home)
     notes += told_of_later(beside, body.on_near, taker, len(body.about))
@@ -170,7 +169,7 @@ def _said(view: View, near: Near, body: types.NewMemory) -> World | None:
 
 
 def _say_again(
-    look: View | None, then: View, said: World, given: _Memory, others: list[Near], key: str | None, end: End | None
+    look: View, then: View, said: World, given: _Memory, others: list[Near], key: str | None, end: End | None
 ) -> Receipt:
     body = given.body
     with given.desk.db.batch(idempotency_key=key, seen=look, unchanged=given.unchanged) as tx:
@@ -185,7 +184,7 @@ def _say_again(
 
 
 def _write(
-    look: View | None, given: _Memory, links: list[Link], taker: Near | None, key: str | None
+    look: View, given: _Memory, links: list[Link], taker: Near | None, key: str | None
 ) -> tuple[Receipt, str]:
     """Write a memory; returns the receipt, and its reference."""
     body, within = given.body, given.desk.home()
