@@ -183,9 +183,7 @@ def _say_again(
     return receipt
 
 
-def _write(
-    look: View, given: _Memory, links: list[Link], taker: Near | None, key: str | None
-) -> tuple[Receipt, str]:
+def _write(look: View, given: _Memory, links: list[Link], taker: Near | None, key: str | None) -> tuple[Receipt, str]:
     """Write a memory; returns the receipt, and its reference."""
     body, within = given.body, given.desk.home()
     bound: dict[str, Any] = {} if body.key is None or within is None else {"key_within": within}
