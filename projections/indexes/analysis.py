@@ -544,6 +544,83 @@ MAX_CHARACTERS: Final = 32_000
 _SPEAKER: Final = re.compile(r"^[^:\n]{1,64}: ")
 """How the content of a turn begins: who says it is no part of what is said."""
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"”)]*\s+|\n+")
+
+
+def _listed(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_TITLES: Final = _listed("dr drs mr mrs ms mx prof rev fr hr gen col capt lt sgt st sen rep gov hon mt ft")
+"""Short forms that end no sentence if a name follows."""
+_COUNTING: Final = _listed(
+    "no nos nr p pp ch fig vol tel art sec para ext apt jan feb mar apr jun jul aug sep sept oct nov dec"
+)
+"""The same, if a number follows."""
+_SHORT: Final = _listed("e.g i.e z.b d.h u.a vs ca approx bzw cf incl viz")
+"""The same, whatever follows."""
+_LAST: Final = _listed("etc usw inc ltd co corp bros jr sr a.m p.m min max est dept")
+"""The same, if no capital letter follows."""
+_SHORTENED: Final = _TITLES | _COUNTING | _SHORT | _LAST
+_HALVES: Final = {"e": "g", "i": "e", "z": "B", "d": "h", "u": "a"}
+"""Letters of which the second stands behind a blank: "z. B."."""
+_OF_LETTERS: Final = _listed("a an is vitamin plan hepatitis grade type option part section room gate class team")
+"""Words behind which a letter is the name of one of a kind: "vitamin C." ends a sentence."""
+_BEFORE_STOP: Final = late(r"(?:(?P<before>[^\W_]+)[^\w.!?]{1,3})?(?P<word>[^\W\d_]+(?:\.\s?[^\W\d_])*)\.$")
+_BEHIND_STOP: Final = late(r"[^\w\n]*(\w+)(\.?)")
+_BEFORE_WORDS: Final = "\"'(\n\t*-/[“‘„«–—"
+_LONGEST_SHORT: Final = 8
+"""No short form has as many characters with the blank before it."""
+_ABBREVIATED_WITHIN: Final = 48
+"""How many characters before a full stop may tell that it belongs to a short form."""
+
+
+def sentences(text: str) -> list[str]:
+    """The parts of a text up to full stops, question and exclamation marks and line ends, as they stand there.
+
+    Behind "Dr.", "e.g.", "No. 5" or "J. Smith", and German "z. B." and "Nr. 5", a sentence goes on.
+    """
+    found, begin = list[str](), 0
+    for end in _SENTENCE_END.finditer(text):
+        if "\n" in end[0] or not _goes_on(text, begin, end):
+            found.append(text[begin : end.start()])
+            begin = end.end()
+    return [*found, text[begin:]]
+
+
+def _goes_on(text: str, begin: int, end: re.Match[str]) -> bool:
+    """True if what seems to end a sentence is the full stop of a short form."""
+    stop = end.start()
+    if text[stop - 1 : stop] != ".":
+        return False
+    tail = text[max(begin, stop - _LONGEST_SHORT) : stop - 1]
+    last = tail[tail.rfind(" ") + 1 :].lstrip(_BEFORE_WORDS)
+    if len(last) > 1 and "." not in last and last.casefold() not in _SHORTENED:
+        return False
+    said = _BEFORE_STOP.search(text, max(begin, stop - _ABBREVIATED_WITHIN), stop)
+    behind = _BEHIND_STOP.match(text, end.end())
+    if said is None or behind is None:
+        return False
+    word, before, following = said["word"].replace(" ", ""), said["before"] or "", behind[1]
+    short, is_letter = word.casefold(), len(following) == 1 and bool(behind[2])
+    is_name = following[0].isupper() and (is_letter or following.casefold() not in STOP_WORDS)
+    if short in _SHORT or (behind[2] and _HALVES.get(word) == following):
+        return True
+    if short in _COUNTING and following[0].isdecimal():
+        return True
+    if short in _TITLES:
+        # "Main St." ends one, and "St. Mary" does not.
+        is_street = short == "st" and before[:1].isupper()
+        return not is_street and (is_name or (following.islower() and following not in STOP_WORDS))
+    if short in _LAST:
+        return following.islower()
+    letters = word.split(".")
+    if not all(len(each) == 1 and each.isupper() for each in letters) or word == "I":
+        return False
+    if len(letters) > 1 and following.islower():
+        return True
+    return before.casefold() not in _OF_LETTERS and is_name
+
+
 _FIRST_PERSON: Final = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
 _WORD: Final = re.compile(r"\w+")
 
@@ -583,7 +660,7 @@ def said(text: str) -> Said:
     """
     found: dict[str, None] = {}
     words = stated = 0
-    for sentence in _SENTENCE_END.split(_SPEAKER.sub("", text[:MAX_CHARACTERS])):
+    for sentence in sentences(_SPEAKER.sub("", text[:MAX_CHARACTERS])):
         told = sentence.strip()
         found_words = _WORD.findall(told)
         length = len(found_words)
@@ -605,8 +682,8 @@ def is_remark(text: str) -> bool:
     """
     if "?" in text:
         return False
-    sentences = _SENTENCE_END.split(_SPEAKER.sub("", text[:MAX_CHARACTERS]))
-    if _ASKING_INSIDE.search(text) or any(_ASKING.match(sentence.strip()) for sentence in sentences):
+    told = sentences(_SPEAKER.sub("", text[:MAX_CHARACTERS]))
+    if _ASKING_INSIDE.search(text) or any(_ASKING.match(sentence.strip()) for sentence in told):
         return False
     return bool(said(text).statements)
 
@@ -653,7 +730,7 @@ def standing(text: str) -> str:
     """
     if _ANSWERING.match(text):
         return ""
-    for sentence in _SENTENCE_END.split(_SPEAKER.sub("", text[:_INSTRUCTED_WITHIN])):
+    for sentence in sentences(_SPEAKER.sub("", text[:_INSTRUCTED_WITHIN])):
         told = sentence.strip()
         if not told.endswith("?") and _STANDING.search(told):
             return told

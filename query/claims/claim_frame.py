@@ -360,7 +360,7 @@ _AT_A_TIME: Final = late(
 _CLAUSE_ENDS: Final = late(
     r"[,;:()]|\b(?:and|but|when|while|because|since|after|before|so|which|who|though|although|until|if)\b"
 )
-_OWN_CLAUSES: Final = late(r"(?i)\s[-–—]+\s|; |[.!] |, (?:so|and|but) (?=(?:i|we|he|she|they|my|our|his|her|their)\b)")
+_OWN_CLAUSES: Final = late(r"(?i)\s[-–—]+\s|; |, (?:so|and|but) (?=(?:i|we|he|she|they|my|our|his|her|their)\b)")
 """What stands between clauses of which each says whom it tells of."""
 _NOT: Final = re.compile(r"n't\b")
 _CLOCK: Final = late(r"(?<![\d:.])(\d{1,2}):(\d\d)(?![\d:])")
@@ -834,7 +834,8 @@ def _plainly(text: str, tokens: list[str], naming: Set[str]) -> str:
     be so of all clauses.
     """
     is_of_value = _has_number(tokens) or not (_AT_PRESENT | _single_words()).isdisjoint(tokens)
-    clauses = [] if _ASIDE.isdisjoint(tokens) or not is_of_value else _OWN_CLAUSES.split(text)
+    told = [] if _ASIDE.isdisjoint(tokens) or not is_of_value else analysis.sentences(text)
+    clauses = [clause for sentence in told for clause in _OWN_CLAUSES.split(sentence)]
     if len(clauses) <= 1:
         return ""
     words = [_TOKEN.findall(_plain(clause)) for clause in clauses]

@@ -387,8 +387,8 @@ def test_what_was_ended_is_said_again_of_a_time_that_is_over(house: House, door:
     for end, note in said:
         told = house.say(door, bees, "2020-01-01", end)
         assert told[:2] == (first.id, True) and any(note in each for each in told.notes), told
-    told = house.db.view(valid=worlddb.parse_time("2022-06-01")).get(first.id)
-    assert told is not None and told.content == bees
+    then = house.db.view(valid=worlddb.parse_time("2022-06-01")).get(first.id)
+    assert then is not None and then.content == bees
     replaced, goats = house.say(door, f"Tom keeps bees ({door}).", "2020-01-01", None), f"Tom keeps goats ({door})."
     by = house.say(door, goats, "2022-01-01", None)
     house.db.link(by.id, "supersedes", replaced.id, valid_from="2022-01-01")

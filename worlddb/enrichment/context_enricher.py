@@ -30,7 +30,6 @@ MOST_TOPICS: Final = 4
 MOST_REPLIED_CHARACTERS: Final = 240
 
 _SPEAKER: Final = re.compile(r"\A([^:\n]{1,64}): ")
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"”)]*\s+|\n+")
 _PERSON: Final = re.compile(r"\b(?:he|she|him|her|his|hers)\b", re.I)
 _THING: Final = re.compile(
     r"\b(?:it|its)\b(?!(?:['’]s|\s+is|\s+was|\s+will\s+be)\s+(?:\w+ly\s+)?"
@@ -77,7 +76,7 @@ class ContextEnricher:
         text = _resolved(text, own, before, used)
         is_reply = len(own.words) <= SHORT_REPLY and not own.text.rstrip().endswith("?")
         if is_reply and before and before[0].speaker != own.speaker:
-            asked = _SENTENCE_END.split(before[0].text.strip())[-1].strip()[-MOST_REPLIED_CHARACTERS:]
+            asked = analysis.sentences(before[0].text.strip())[-1].strip()[-MOST_REPLIED_CHARACTERS:]
             if asked:
                 used.append(before[0].ref)
                 text = f"{asked} {text}"

@@ -5,13 +5,13 @@ only if the caller says so: names that it has, as ``refers_to``; statements that
 ``contradicts``; one that says the same, as a proposal; and what answers a question that follows from it.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
 
 from worlddb.log.model import errors, limits
+from worlddb.projections.indexes import analysis
 from worlddb.query.records import records
 from worlddb.query.view.view import View
 from worlddb.reconciler.ingest.extraction import Turn
@@ -24,7 +24,6 @@ MOST_QUESTIONS: Final = 16
 MOST_EDGES: Final = 50
 LEAST_CONFIDENCE: Final = 0.5
 """How likely a hit must be what answers, where that is known."""
-_SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]*")
 _LEAST_WORDS: Final = 4
 _TYPES: Final = {"same": "same_as", "contradiction": "contradicts", "replacement": "contradicts"}
 
@@ -45,7 +44,7 @@ class DiscoveredEdge(msgspec.Struct, frozen=True, kw_only=True):
 
 def sentences(world: records.World) -> list[str]:
     """The questions of the stand-in: what the memory says, sentence by sentence."""
-    said = [each.strip() for each in _SENTENCE.findall(world.content)]
+    said = [each.strip() for each in analysis.sentences(world.content)]
     return [each for each in said if len(each.split()) >= _LEAST_WORDS][:MOST_QUESTIONS]
 
 

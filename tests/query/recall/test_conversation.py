@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import worlddb
 from worlddb import Database, ManualClock, Turn
-from worlddb.projections.indexes.analysis import MAX_STATEMENTS, said
+from worlddb.projections.indexes.analysis import MAX_STATEMENTS, said, sentences
 from worlddb.projections.indexes.fields import Marker
 from worlddb.projections.indexes.vector_index import VectorFollower, VectorSet
 from worlddb.projections.indexes.vector_rows import STATEMENT_BONUS, VectorRow, cosines, expanded
@@ -154,6 +154,31 @@ def test_how_much_of_a_text_is_statements_is_told_in_words() -> None:
     assert said("user: I moved to Porto last week.").percent == 100
     assert said("I moved to Porto last week. Is it any good in the winter?").percent == 46
     assert said("I live here. So it goes, my friend.").percent == 62, "a sentence of three words is no statement"
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        *("My new dentist is Dr. Meyer from Ghent.", "I met J. Smith, J. S. Bach and Mrs. Roth.", "No, it is No. 5."),
+        *("I like fruit, e.g. pears.", "I live by St. Mary (approx. 2 km).", "It starts at 5 p.m. on Jan. 5."),
+        *("Ich mag z. B. Brot, d. h. viel.", "Das ist Nr. 7 von Hr. Weber.", "I was in the U.S. last year."),
+    ],
+)
+def test_behind_a_short_form_a_sentence_goes_on(one: str) -> None:
+    """What I said of my dentist was cut behind "Dr."."""
+    assert sentences(f"{one} It rains.") == [one, "It rains."]
+    assert said(one).statements in ([one], [])
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        *("No.", "I live on Main St.", "I take vitamin C.", "So do I.", "I have cats etc.", "It starts at 5 p.m."),
+        *("He is a Dr.", "Our plan is B.", "I live in the U.S."),
+    ],
+)
+def test_a_short_form_may_end_a_sentence(one: str) -> None:
+    assert sentences(f"{one} We like it.") == [one, "We like it."]
 
 
 @given(st.text(max_size=300))
