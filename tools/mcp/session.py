@@ -630,9 +630,9 @@ class Session(Scopes):
         ended = self.ended(view, label)
         if ended is not None:
             return (
-                f"{mcp_wording.named(str(label))} ended at {tool_results.time(ended.valid.end)}. memory_as_of with valid"
-                " before that reads it, memory_list with include_retired lists it, what is written to it begins anew;"
-                f" to resume it is for the operator: worlddb reassert {ended.ref}"
+                f"{mcp_wording.named(str(label))} ended at {tool_results.time(ended.valid.end)}."
+                " memory_as_of with valid before that reads it, memory_list with include_retired lists it, what is"
+                f" written to it begins anew; to resume it is for the operator: worlddb reassert {ended.ref}"
             )
         near, known = self._alike(view, label)
         meant = f"Did you mean {' or '.join(near)}? " if near else ""

@@ -260,7 +260,7 @@ def test_a_list_of_several_scopes_has_each_memory_once_whatever_its_pages(db: wo
         ("memory_recall", {"query": "another", "cursor": recalled}),
         ("memory_as_of", now | {"valid": "2080-01-01", "cursor": before}),
     ):
-        with pytest.raises(InputError, match="other parameters|another moment"):
+        with pytest.raises(InputError, match=r"other parameters|another moment"):
             call(desk, tool, **other)
     assert call(desk, "memory_as_of", **now, cursor=before)["memories"]
     rest = call(desk, "memory_list_scopes", limit=5, cursor=scopes["next_cursor"])

@@ -119,15 +119,15 @@ def _memory(db: worlddb.Database, args: Namespace) -> worlddb.Memory:
 
 
 def _note(db: worlddb.Database, args: Namespace) -> str:
-    """Return a note if nothing was ever written for a user, whose name may be misspelt, or if the user's world ended."""
+    """Return a note if the world of a user ended, or if there never was one, as where the name is misspelt."""
     if args.user is None:
         return ""
     label, scopes = Label("user", composed(args.user)), Scopes(db)
     ended = scopes.ended(db.view(valid=args.valid, **stores.when(args.ingested)), label)
     if ended is not None:
         return (
-            f"the world of the user {args.user!r} ended at {wire.time(ended.valid.end)}: --valid with a time before reads"
-            f" it, `worlddb reassert {wire.short(ended.ref)}` resumes it"
+            f"the world of the user {args.user!r} ended at {wire.time(ended.valid.end)}:"
+            f" --valid with a time before reads it, `worlddb reassert {wire.short(ended.ref)}` resumes it"
         )
     if scopes.scopes(db.view(), label, include_retired=True):
         return ""
