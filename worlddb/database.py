@@ -2223,6 +2223,7 @@ class Database(WriteCalls):
         decide: Mapping[str, Choice] | None = None,
         on_conflict: Literal["report", "ours", "theirs"] = "report",
         why: str = "",
+        idempotency_key: str | None = None,
     ) -> Merge:
         """Bring what a fork has come to into the world that it was forked from, as one commit.
 
@@ -2230,23 +2231,39 @@ class Database(WriteCalls):
         applies; what both changed and not alike is a conflict. ``decide`` chooses ``ours`` (it stays) or ``theirs`` (it
         becomes as in the fork) by the conflict's ``id``, ``on_conflict`` for all others; while one is open nothing is
         written. ``plan`` writes nothing at all. A second merge does nothing, a later one brings what is new. A world
-        that only the fork has becomes a world of its own; what was erased on either side stays as it is.
+        that only the fork has becomes a world of its own; what was erased on either side stays as it is. Under an
+        ``idempotency_key`` a merge that wrote something is answered as it was then when it is asked for again.
 
         Raises:
             InputError: it is no fork, or ``decide`` names no conflict, or no choice.
+            IdempotencyConflict: something else was written under the key.
             UnknownReference, AmbiguousReference: of ``fork``.
         """
         from worlddb.forks import merging
 
         chosen = merging.checked_choices(decide, on_conflict)
         limits.checked_flag(plan, "plan")
-        do = None if plan else self._merged
-        given = self._given(self.view(), fork)
+        key = None if plan else idempotency_key
+        is_again = key is not None and self.was_written(key)
+        then = self._present_of(key) if is_again else self.view()
+        given = self._given(then, fork)
         otherwise = None if on_conflict == "report" else on_conflict
-        return merging.merge(self._reader, given, chosen, otherwise, why, do)
 
-    def _merged(self, commands: Sequence[cmd.Command], look: inputs.Look) -> outcome.Receipt:
-        return self._execute(commands, None, look=look, has_texts=False)
+        def do(commands: Sequence[cmd.Command], look: inputs.Look) -> outcome.Receipt:
+            try:
+                return self._execute(commands, key, look=look, has_texts=False)
+            except errors.IdempotencyConflict:
+                from worlddb.statements import retries
+
+                into = then.forked_from(given.hex())
+                sides = [self.view(world=each)._window for each in (given.hex(), *([into.of] if into else []))]
+                told = retries.merged_before_erasures(sides, str(key), given.hex())
+                if told is None:
+                    raise
+                return told
+
+        known_by = then.seq if is_again else None
+        return merging.merge(self._reader, given, chosen, otherwise, why, None if plan else do, known_by)
 
     def import_plan(
         self,

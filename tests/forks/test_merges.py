@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -407,3 +407,32 @@ def test_properties_that_a_merge_brings_state_no_start(db: Database) -> None:
     db.revise(here, content="a, as is learned later", valid_from="2000-01-01")
     assert _seen(db, here).content == "a, as is learned later"
     assert db.merge(fork).changes == ()
+
+
+def test_a_merge_that_is_sent_again_under_its_key_is_answered_as_the_first_time(db: Database) -> None:
+    """It was planned anew, and so came to nothing: to who lost the answer it seemed undone."""
+    world = _world(db, "ab")
+    fork = str(db.fork(world, "trial").ref)
+    db.revise(_refs(db, fork)["a"], content="theirs")
+    db.revise(_refs(db, world)["a"], content="ours")
+    own = db.create("Note", "c", content="new", world=fork, resolve=False).ref
+    open_still = db.merge(fork, idempotency_key="k")
+    assert open_still.undecided and open_still.receipt is None
+    how: dict[str, Any] = {"on_conflict": "theirs", "idempotency_key": "k"}
+    done = db.merge(fork, **how)
+    assert done.receipt is not None and {each.what for each in done.changes} >= {"say", "create"}
+    db.revise(_refs(db, fork)["b"], content="later")
+    db.alias(fork, "another name")
+    head = db.head().seq
+    assert db.merge("trial", **how) == done and db.head().seq == head
+    others: list[dict[str, Any]] = [{"on_conflict": "ours"}, {"on_conflict": "report"}, {**how, "why": "other"}]
+    for other in others:
+        with pytest.raises(worlddb.IdempotencyConflict):
+            db.merge(fork, **{"idempotency_key": "k", **other})
+    db.erase(str(own), reason="R-1")
+    again = db.merge(fork, **how).receipt
+    assert again is not None and (again.seq, again.notes[-1].code) == (done.receipt.seq, "retry_not_compared")
+    assert {each.what for each in db.merge(fork, idempotency_key="k2").changes} == {"say", "alias"}
+    db.create("Note", "d", idempotency_key="made")
+    with pytest.raises(worlddb.IdempotencyConflict):
+        db.merge(fork, idempotency_key="made")

@@ -785,6 +785,13 @@ def test_a_retry_is_answered_where_the_write_took_the_name_or_the_edge(ana: Call
         first, again = (ana(method, path, **how) for _ in range(2))
         assert first.status_code == again.status_code == 200, again.text
         assert first.json() == again.json() and ana(method, path, json=body).status_code == 404
+    ana.send("POST", "/v1/worlds/farm/fork", name="farm, tried")
+    ana.send("POST", "/v1/worlds/farm%2C%20tried/members", name="silo")
+    tag = ana("GET", "/v1/worlds/farm%2C%20tried").headers["etag"]
+    how = {"json": {}, "headers": {"Idempotency-Key": "merge", "If-Match": tag}}
+    merged = ana("POST", "/v1/worlds/farm%2C%20tried/merge", **how)
+    ana.send("POST", "/v1/worlds/farm%2C%20tried/members", name="later")
+    assert merged.json()["changes"] and ana("POST", "/v1/worlds/farm%2C%20tried/merge", **how).json() == merged.json()
     page = ana.get("/openapi.json")["paths"]
     keyed = {path: "Idempotency-Key" in str(page[path]["post"]["parameters"]) for path in ("/v1/keys", "/v1/edges")}
     assert keyed == {"/v1/keys": False, "/v1/edges": True}

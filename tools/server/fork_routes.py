@@ -49,12 +49,13 @@ def _shown(desk: Desk, found: Fork) -> dict[str, Any]:
 def merge(desk: Desk, asked: Asked) -> Reply:
     """Bring what a fork has come to into the world that it was forked from; or say what that would be."""
     body: types.Merging = asked.body
-    view = desk.session.view()
+    key = desk.key(asked.idempotency_key)
+    view = desk.seen_by(key)
     ref = desk.place(view, asked.path["world"])
     precondition(desk, asked, view, ref)
     desk.session.check_merge(ref)
     how: Any = {"decide": body.decide, "on_conflict": body.on_conflict, "why": body.why}
-    found: Merge = desk.db.merge(ref, plan=body.plan, **how)
+    found: Merge = desk.db.merge(ref, plan=body.plan, idempotency_key=key, **how)
     if found.receipt is not None:
         found.receipt.raise_if_refused()
     told: dict[str, Any] = {name: getattr(found, name) for name in ("fork", "into", "erased")}
@@ -88,6 +89,5 @@ ROUTES = (
         right="write",
         feature="forks",
         needs_body=False,
-        keyed=False,
     ),
 )

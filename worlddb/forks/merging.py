@@ -94,15 +94,19 @@ class _Sides(NamedTuple):
 
 
 def planned(
-    reader: Store, fork: bytes, decide: Mapping[str, merge_plan.Choice], otherwise: merge_plan.Choice | None
+    reader: Store,
+    fork: bytes,
+    decide: Mapping[str, merge_plan.Choice],
+    otherwise: merge_plan.Choice | None,
+    known_by: int | None = None,
 ) -> _Sides:
-    """Compare a fork with the world that it was forked from.
+    """Compare a fork with the world that it was forked from, as they are or were as of a commit.
 
     Raises:
         InputError: it is no fork; or a decision is about no conflict.
     """
     with reader.snapshot() as snapshot:
-        tables, seq = snapshot.tables, snapshot.log.head().seq
+        tables, seq = snapshot.tables, snapshot.log.head().seq if known_by is None else known_by
         node = tables.node_of(ids.Lineage(fork))
         row = None if node is None else fork_rows.top_of(tables, node, seq)
         if node is None or row is None:
@@ -166,10 +170,17 @@ def merge(
     otherwise: merge_plan.Choice | None,
     why: str,
     execute_all: Callable[[Sequence[cmd.Command], inputs.Look], Receipt] | None,
+    known_by: int | None = None,
 ) -> Merge:
-    """Plan a merge and, unless ``execute_all`` is ``None``, do it as one commit."""
+    """Plan a merge and, unless ``execute_all`` is ``None``, do it as one commit.
+
+    One that is asked for again is planned as it was then, ``known_by`` the commit before it: so it comes to the same.
+
+    Raises:
+        IdempotencyConflict: what is asked for again was something else.
+    """
     for _ in range(MOST_PLANS):
-        sides = planned(reader, fork, decide, otherwise)
+        sides = planned(reader, fork, decide, otherwise, known_by)
         plan = sides.plan
         told = Merge(
             fork=fork.hex(),
@@ -180,6 +191,12 @@ def merge(
             erased=plan.erased,
         )
         if execute_all is None or plan.undecided or not plan.differs:
+            if known_by is not None:
+                raise errors.IdempotencyConflict(
+                    f"Another command was committed under this idempotency key at {known_by + 1}",
+                    "Use a new key for a new command",
+                    seq=known_by + 1,
+                )
             return told
         commands = merge_commands.commands_of(plan, sides.ours, fork, sides.into, why, reader.root)
         look = inputs.Look(sides.seq, 0, only_these=True, whole=True)

@@ -5,7 +5,7 @@ What a pattern or an update found then it may not find again once a text was era
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 
 from worlddb.log.model import blobs, codec, hashing, ids, times
@@ -71,6 +71,23 @@ def after_erasures(
             return None
         erased = [each for each in _erased_since(seen, seq) if cmd.State in kinds or each.hex() == world]
         return receipts.not_compared(receipts.receipt_of(header, events), erased) if erased else None
+
+
+def merged_before_erasures(windows: Sequence[Window], idempotency_key: str, fork: str) -> outcome.Receipt | None:
+    """The receipt of the merge of a fork that was made under a key, if texts of one of its sides were erased since.
+
+    What is planned without them may be something else. ``windows`` see the sides, and the note names what lost texts.
+    """
+    erased = dict[bytes, None]()
+    for window in windows:
+        with window.snapshot() as seen:
+            log, seq = seen.stored.log, _made_under(seen.stored, idempotency_key)
+            merged = () if seq is None else log.some_events(seq, frozenset({ev.Merged}))
+            if seq is None or not any(isinstance(each, ev.Merged) and each.fork.hex() == fork for each in merged):
+                return None
+            erased |= dict.fromkeys(_erased_since(seen, seq))
+            receipt = receipts.receipt_of(log.header(seq), log.events(seq))
+    return receipts.not_compared(receipt, list(erased)) if erased else None
 
 
 def _erased_since(seen: VisibleSnapshot, seq: int) -> list[bytes]:

@@ -6,6 +6,7 @@ from typing import Any, Final, Literal
 
 from worlddb import InputError, Merge
 from worlddb.tools.cli.base import DONE, NO, Command, Namespace, Output, Page, Parser, arguments, stores, wire
+from worlddb.tools.cli.write.write_commands import add_common
 
 _SHOWN: Final = 240
 """How many characters of each side of a conflict a person sees, and how many at most before the sides differ."""
@@ -17,8 +18,7 @@ def _fork_arguments(parser: Parser) -> None:
     parser.add_argument("--name", metavar="NAME", help="a further name, for the fork")
     parser.add_argument("--at", metavar="TIME", help="as the world was known at this time (default: now)")
     parser.add_argument("--into", metavar="WORLD", help="where the fork is put (default: where the world lies)")
-    parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with it")
-    arguments.add_author(parser)
+    add_common(parser)
 
 
 def _fork(args: Namespace, out: Output) -> int:
@@ -26,7 +26,7 @@ def _fork(args: Namespace, out: Output) -> int:
         view = db.view()
         world = stores.place_of(view, args.world)
         into = None if args.into is None else stores.place_of(view, args.into)
-        receipt = db.fork(world, args.name, at=args.at, into=into, why=args.why)
+        receipt = db.fork(world, args.name, at=args.at, into=into, why=args.why, idempotency_key=args.idempotency_key)
         receipt.raise_if_refused()
         document = wire.receipt(receipt)
         name = stores.name_of(db.view(), str(receipt.ref))
@@ -47,8 +47,7 @@ def _merge_arguments(parser: Parser) -> None:
     chosen.add_argument("--ours", action="store_true", help="leave what both sides changed as it is")
     chosen.add_argument("--theirs", action="store_true", help="let what both sides changed be as in the fork")
     parser.add_argument("--decide", metavar="FILE", help="JSON: conflicts by their ids, each ours or theirs")
-    parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with it")
-    arguments.add_author(parser)
+    add_common(parser)
 
 
 def _merge(args: Namespace, out: Output) -> int:
@@ -56,7 +55,8 @@ def _merge(args: Namespace, out: Output) -> int:
     decide = None if args.decide is None else _decided(args.decide)
     with stores.existing(args, author=args.author) as db:
         fork = stores.to_write(db.view(), args.fork)
-        done: Merge = db.merge(fork, plan=args.plan, decide=decide, on_conflict=otherwise, why=args.why)
+        how: dict[str, Any] = {"why": args.why, "idempotency_key": args.idempotency_key}
+        done: Merge = db.merge(fork, plan=args.plan, decide=decide, on_conflict=otherwise, **how)
         if done.receipt is not None:
             done.receipt.raise_if_refused()
         view = db.view()
