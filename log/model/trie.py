@@ -30,7 +30,9 @@ from worlddb.log.model.hashing import TRIE_BRANCH, TRIE_BUCKET, digest
 BUCKET_ENTRIES: Final = 128
 FANOUT: Final = 16
 MOST_WRITTEN: Final = 12_288
-"""How many nodes that were written last are kept, of at most six kilobytes."""
+"""How many nodes that were written are kept, of at most six kilobytes."""
+_KEPT_OF: Final = 8
+"""Where they are as many, one in so many that were not kept before."""
 
 _BUCKET: Final = b"\x00"
 _BRANCH: Final = b"\x01"
@@ -137,13 +139,13 @@ class Trie:
 
     def _update(self, path: bytes, changes: list[Change], before: bytes | None) -> tuple[int, bytes]:
         """Apply changes below a path: by how many entries the subtree grew, and its new hash."""
-        node = None if before is None or self._written is None else self._written.pop(before, None)
+        kept = node = None if before is None or self._written is None else self._written.pop(before, None)
         if node is None:
             node = self.nodes.get(path)
             if before is not None and before != (EMPTY_ROOT if node is None else node_hash(node)):
                 raise _damaged("has lost a node" if node is None else "has a node that is not what was written")
         if node is None or node[:1] == _BUCKET:
-            return self._update_bucket(path, node or _BUCKET, changes)
+            return self._update_bucket(path, node or _BUCKET, changes, kept is not None)
         branch, growth, shrunk = bytearray(node), 0, False
         known = {} if before is None else children(node)
         for digit, below in _by_digit(changes, len(path)).items():
@@ -155,18 +157,25 @@ class Trie:
         if shrunk and self._count(node) <= BUCKET_ENTRIES:
             return growth, self._collapse(path)
         self.nodes.put(path, node)
-        return growth, self._hash_of_written(node)
+        return growth, self._hash_of_written(node, kept is not None)
 
-    def _hash_of_written(self, node: bytes) -> bytes:
+    def _hash_of_written(self, node: bytes, was_kept: bool = False) -> bytes:
         found, written = node_hash(node), self._written
         if written is not None:
-            written[found] = node
-            if len(written) > MOST_WRITTEN:
-                for oldest in list(islice(written, 1 + MOST_WRITTEN // 8)):
-                    del written[oldest]
+            # A large commit writes more nodes than are kept, and the next one many of them in the same order: each
+            # would be gone just before it is asked for if those that came last were kept. So of new ones few come in
+            # where there are many, by a digit of the hash, and those that are asked for again stay.
+            few = MOST_WRITTEN - MOST_WRITTEN // 8
+            if was_kept or len(written) < few or not found[0] % _KEPT_OF:
+                written[found] = node
+                if len(written) > MOST_WRITTEN:
+                    for oldest in list(islice(written, len(written) - few)):
+                        del written[oldest]
         return found
 
-    def _update_bucket(self, path: bytes, node: bytes, changes: list[Change]) -> tuple[int, bytes]:
+    def _update_bucket(
+        self, path: bytes, node: bytes, changes: list[Change], was_kept: bool = False
+    ) -> tuple[int, bytes]:
         before = self._entries(node)
         entries = self._merged(before, changes)
         growth = len(entries) - len(before)
@@ -177,7 +186,7 @@ class Trie:
             return growth, self._build(path, entries)
         node = _BUCKET + b"".join(entries)
         self._put_changed(path, node, changes)
-        return growth, self._hash_of_written(node)
+        return growth, self._hash_of_written(node, was_kept)
 
     def _put_changed(self, path: bytes, node: bytes, changes: Sequence[Change]) -> None:
         """Store a bucket that was one before, given what has changed in it."""

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from worlddb.log.model import trie as trie_module
 from worlddb.log.model.errors import DamagedStore
 from worlddb.log.model.trie import BUCKET_ENTRIES, EMPTY_ROOT, Trie
 
@@ -29,6 +30,16 @@ class Nodes(dict[bytes, bytes]):
 
     def delete(self, path: bytes) -> None:
         self.pop(path, None)
+
+
+class Counting(Nodes):
+    """Nodes that say how many of them were read."""
+
+    reads = 0
+
+    def get(self, path: bytes) -> bytes | None:  # type: ignore[override]
+        self.reads += 1
+        return super().get(path)
 
 
 def made_at_once(entries: dict[bytes, bytes]) -> tuple[bytes, Nodes]:
@@ -110,6 +121,25 @@ def test_what_was_written_last_is_neither_read_nor_checked_again_and_all_else_is
     assert again == made_at_once(entries | {key: b"on"})[0] and len(written) == len(path) > 1
     with pytest.raises(DamagedStore, match="lost a node"):
         Trie(Nodes(), KEY_BYTES, VALUE_BYTES, {}).update({key: b"on"}, root)
+
+
+def test_of_more_nodes_than_are_kept_those_that_change_again_in_the_same_order_are_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    entries = {number.to_bytes(2, "big") + bytes(2): b"vv" for number in range(0, 1 << 16, 8)}
+    root, nodes = made_at_once(entries)
+    most = len(nodes) // 2
+    monkeypatch.setattr(trie_module, "MOST_WRITTEN", most)
+    written: dict[bytes, bytes] = {}
+    read: list[int] = []
+    for value in (b"v1", b"v2", b"v3"):
+        unread = Counting(nodes)
+        root = Trie(unread, KEY_BYTES, VALUE_BYTES, written).update(dict.fromkeys(entries, value), root)
+        nodes = unread
+        read.append(unread.reads)
+        assert len(written) <= most
+    assert read[0] == len(nodes) and max(read[1:]) < 0.7 * len(nodes)
+    assert root == made_at_once(dict.fromkeys(entries, b"v3"))[0]
 
 
 def test_a_change_in_a_large_set_rewrites_a_path_and_not_the_set() -> None:
