@@ -43,6 +43,8 @@ _DIGITS: Final = tuple(bytes([digit]) for digit in range(FANOUT))
 
 Change = tuple[bytes, bytes | None]
 """A key, and its new value or ``None`` to remove it."""
+Read = tuple[bytes | None, list[bytes] | None]
+"""A stored node, and the entries of a bucket if whoever read it has taken them apart."""
 
 
 class NodeStore(Protocol):
@@ -140,12 +142,15 @@ class Trie:
     def _update(self, path: bytes, changes: list[Change], before: bytes | None) -> tuple[int, bytes]:
         """Apply changes below a path: by how many entries the subtree grew, and its new hash."""
         kept = node = None if before is None or self._written is None else self._written.pop(before, None)
+        entries = None
         if node is None:
-            node = self.nodes.get(path)
+            node, entries = self._read(path)
             if before is not None and before != (EMPTY_ROOT if node is None else node_hash(node)):
                 raise _damaged("has lost a node" if node is None else "has a node that is not what was written")
         if node is None or node[:1] == _BUCKET:
-            return self._update_bucket(path, node or _BUCKET, changes, kept is not None)
+            if entries is None:
+                entries = list(self._entries(node or _BUCKET))
+            return self._update_bucket(path, entries, changes, kept is not None)
         branch, growth, shrunk = bytearray(node), 0, False
         known = {} if before is None else children(node)
         for digit, below in _by_digit(changes, len(path)).items():
@@ -173,12 +178,15 @@ class Trie:
                         del written[oldest]
         return found
 
+    def _read(self, path: bytes) -> Read:
+        return self.nodes.get(path), None
+
     def _update_bucket(
-        self, path: bytes, node: bytes, changes: list[Change], was_kept: bool = False
+        self, path: bytes, entries: list[bytes], changes: list[Change], was_kept: bool
     ) -> tuple[int, bytes]:
-        before = self._entries(node)
-        entries = self._merged(before, changes)
-        growth = len(entries) - len(before)
+        before = len(entries)
+        entries = self._merged(entries, changes)
+        growth = len(entries) - before
         if not entries:
             self.nodes.delete(path)
             return growth, EMPTY_ROOT
@@ -192,8 +200,8 @@ class Trie:
         """Store a bucket that was one before, given what has changed in it."""
         self.nodes.put(path, node)
 
-    def _merged(self, before: Sequence[bytes], changes: Sequence[Change]) -> list[bytes]:
-        """Sorted entries after some changes."""
+    def _merged(self, before: list[bytes], changes: Sequence[Change]) -> list[bytes]:
+        """Sorted entries after some changes, in the same list or in another one."""
         size = self._key_size
         if len(changes) > len(before):
             # Inserting very many one by one would take time in the square of their number.
@@ -204,13 +212,12 @@ class Trie:
                 else:
                     merged[key] = key + value
             return sorted(merged.values())
-        entries = list(before)
         for key, value in changes:
             # As _replace() does it: a large commit comes by here more often than anywhere.
-            at = bisect_left(entries, key)
-            found = at < len(entries) and entries[at].startswith(key)
-            entries[at : at + found] = () if value is None else (key + value,)
-        return entries
+            at = bisect_left(before, key)
+            found = at < len(before) and before[at].startswith(key)
+            before[at : at + found] = () if value is None else (key + value,)
+        return before
 
     def _build(self, path: bytes, entries: list[bytes]) -> bytes:
         """Store the canonical subtree of some sorted entries; its hash."""
@@ -320,12 +327,18 @@ def children(node: bytes) -> dict[int, tuple[int, bytes]]:
     return dict(zip(digits, _CHILD.iter_unpack(node[_HEADER.size :]), strict=True))
 
 
-def with_changes(bucket: bytes, key_bytes: int, value_bytes: int, noted: Sequence[tuple[bytes, bytes]]) -> bytes:
-    """A bucket after changes, each given as the entries that came and the keys that went, one behind the other."""
+def with_changes(
+    bucket: bytes, key_bytes: int, value_bytes: int, noted: Sequence[bytes | tuple[bytes, bytes]]
+) -> tuple[bytes, list[bytes]]:
+    """A bucket after changes, and its entries.
+
+    A change is the entries that came and the keys that went, each one behind the other, or the entries alone.
+    """
     size = key_bytes + value_bytes
     entries = list(_layout(size, len(bucket) // size).unpack_from(bucket, len(_BUCKET)))
     behind = bucket[len(_BUCKET) + len(entries) * size :]
-    for came, gone in noted:
+    for note in noted:
+        came, gone = (note, b"") if isinstance(note, bytes) else note
         for begins in range(0, len(came), size):
             entry = came[begins : begins + size]
             # As _replace() does it: this is where a large commit comes by most often.
@@ -333,7 +346,7 @@ def with_changes(bucket: bytes, key_bytes: int, value_bytes: int, noted: Sequenc
             entries[at : at + (at < len(entries) and entries[at].startswith(key))] = (entry,)
         for at in range(0, len(gone), key_bytes):
             _replace(entries, gone[at : at + key_bytes], ())
-    return bucket[: len(_BUCKET)] + b"".join(entries) + behind
+    return bucket[: len(_BUCKET)] + b"".join(entries) + behind, entries
 
 
 def bucket_entries(node: bytes, key_size: int, value_size: int) -> dict[bytes, bytes]:

@@ -59,6 +59,7 @@ class PendingHashes:
         members: defaultdict[int, dict[bytes, bytes | None]] = defaultdict(dict)
         for world, touched in self._touched_members.items():
             self._collect_touched(world, touched, containers, leaves, members[world])
+        self._tables.nodes_of(sorted(containers))  # They are at hand then: one pass in order is quicker.
         settled: dict[int, bytes] = {}
         ready = deque(sorted(node for node in containers if not waiting[node]))
         while ready:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice, starmap, takewhile
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 import lmdb
 import msgspec
@@ -323,6 +323,8 @@ Noted = tuple[bytes, bytes]
 
 Neither: the bucket was written, and what was noted before is in it."""
 _WRITTEN: Final[Noted] = (b"", b"")
+Note: TypeAlias = bytes | Noted
+"""In memory mostly the entries that came, where no keys went."""
 _CHANGED: Final = b""
 """In memory in the place of a bucket that will not be written, of which there is what has changed. No node is empty."""
 _NOTES: Final = msgspec.msgpack.Decoder(dict[bytes, Noted])
@@ -342,8 +344,8 @@ class AllNoted:
         """The number of the transaction that left it so."""
         self.numbers = [*numbers]
         """What the keys of the pages of each note begin with, the oldest first."""
-        self.notes: dict[int, dict[bytes, bytes | Noted]] = {}
-        """By stretches: what was noted of a bucket since it was written, in one; mostly the entries that came alone.
+        self.notes: dict[int, dict[bytes, Note]] = {}
+        """By stretches: what was noted of a bucket since it was written, in one.
 
         Of bytes in dictionaries the cycle collector knows nothing. Of lists it would go through a hundred thousand.
         """
@@ -352,35 +354,30 @@ class AllNoted:
         self.mixed: set[bytes] = set()
         """The keys of pages that have several stretches, which earlier releases wrote."""
 
-    def of(self, key: bytes) -> list[Noted] | None:
+    def of(self, key: bytes) -> Note | None:
         """What was noted of a bucket since it was written."""
         notes = self.notes.get(_stretch_of(key))
-        found = None if notes is None else notes.get(key)
-        return None if found is None else [_whole(found)]
+        return None if notes is None else notes.get(key)
 
     def read(self, row: bytes, page: Mapping[bytes, Noted]) -> None:
         """Take in a page; those of earlier notes come first."""
-        by_stretch: dict[int, dict[bytes, Noted]] = {}
-        for key, note in page.items():
-            by_stretch.setdefault(_stretch_of(key), {})[key] = note
+        by_stretch: dict[int, dict[bytes, Note]] = {}
+        for key, (came, gone) in page.items():
+            by_stretch.setdefault(_stretch_of(key), {})[key] = (came, gone) if gone or not came else came
         for stretch, notes in by_stretch.items():
             self.rows.setdefault(stretch, []).append(row)
             self.add(stretch, notes)
         if len(by_stretch) > 1:
             self.mixed.add(row)
 
-    def add(self, stretch: int, later: Mapping[bytes, Noted]) -> None:
+    def add(self, stretch: int, later: Mapping[bytes, Note]) -> None:
         """Take in what was noted of buckets later than all else of them."""
         notes = self.notes.setdefault(stretch, {})
         for key, note in later.items():
-            before = None if note == _WRITTEN else notes.get(key, b"")
-            if before is None:
+            if note == _WRITTEN:
                 notes.pop(key, None)
-            elif isinstance(before, bytes) and not note[1]:
-                notes[key] = before + note[0]
             else:
-                came, gone = _as_one(key, [_whole(before), note])
-                notes[key] = (came, gone) if gone else came
+                notes[key] = _behind(key, notes.get(key, b""), note)
 
 
 class TrieTable(write_buffer.Table):
@@ -398,7 +395,7 @@ class TrieTable(write_buffer.Table):
 
     def __init__(self, txn: lmdb.Transaction, first_byte: bytes, prefix_bytes: int = 0) -> None:
         super().__init__(txn, first_byte, prefix_bytes)
-        self._changes: dict[bytes, dict[bytes, bytes | None]] = {}
+        self._changes: dict[bytes, Note] = {}
         """What has changed since the last flush in buckets that are stored."""
         self._forget_notes()
 
@@ -423,15 +420,23 @@ class TrieTable(write_buffer.Table):
         return noted
 
     def get(self, key: bytes) -> bytes | None:
+        return self.read(key)[0]
+
+    def read(self, key: bytes) -> trie.Read:
+        """As :meth:`get`, with the entries of the bucket if they are at hand."""
         if key in self._pending and (found := self._pending[key]) != _CHANGED:
-            return found
+            return found, None
         stored: bytes | None = self._txn.get(self._first + key)  # type: ignore[assignment]
         if stored is None:
-            return None
-        noted = self._noted(key) if self._all is None else self._all.of(key)
+            return None, None
+        if self._all is None:
+            noted = self._noted(key)
+        else:
+            note = self._all.of(key)
+            noted = () if note is None else (note,)
         if key in self._changes:
-            noted = [*(noted or ()), _note_of(self._changes[key])]
-        return _with_changes(key, stored, noted) if noted else stored
+            noted = (*noted, self._changes[key])
+        return _with_changes(key, stored, noted) if noted else (stored, None)
 
     def scan(self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False) -> Iterator[write_buffer.Pair]:
         noted = self._all_noted()
@@ -439,8 +444,8 @@ class TrieTable(write_buffer.Table):
             if key in self._pending:
                 yield key, value if value != _CHANGED else self.get(key)  # type: ignore[misc]
             else:
-                notes = noted.of(key)
-                yield key, value if notes is None else _with_changes(key, value, notes)
+                note = noted.of(key)
+                yield key, value if note is None else _with_changes(key, value, (note,))[0]
 
     def put(self, key: bytes, value: bytes | None) -> None:
         super().put(key, value)
@@ -450,9 +455,9 @@ class TrieTable(write_buffer.Table):
         """Store a bucket that was one before, given what has changed in it."""
         noted = self._changes
         if key in noted:
-            noted[key].update(changes)
+            noted[key] = _behind(key, noted[key], _note_of(changes))
         elif key not in self._pending:
-            noted[key] = dict(changes)
+            noted[key] = _note_of(changes)
             if len(noted) == MANY_BUCKETS:
                 self._pending.update(dict.fromkeys(noted, _CHANGED))
         self._pending[key] = _CHANGED if len(noted) >= MANY_BUCKETS and key in noted else bucket
@@ -511,16 +516,16 @@ class TrieTable(write_buffer.Table):
                 found = cursor.set_range(beyond)
         return self._numbers
 
-    def _noted(self, key: bytes) -> list[Noted] | None:
-        """What was noted of a bucket since it was written."""
-        if self._all is None:
-            numbers = self._listed()
-            self._looks += 1
-            if not numbers or self._looks <= _MANY_LOOKS:
-                changes = (self._page_at(number, key)[1].get(key) for number in reversed(numbers))
-                since = takewhile(any, (change for change in changes if change is not None))
-                return list(since)[::-1]
-        return self._all_noted().of(key)
+    def _noted(self, key: bytes) -> Sequence[Note]:
+        """What was noted of a bucket since it was written, where not all notes were read."""
+        numbers = self._listed()
+        self._looks += 1
+        if not numbers or self._looks <= _MANY_LOOKS:
+            changes = (self._page_at(number, key)[1].get(key) for number in reversed(numbers))
+            since = takewhile(any, (change for change in changes if change is not None))
+            return list(since)[::-1]
+        note = self._all_noted().of(key)
+        return () if note is None else (note,)
 
     def _all_noted(self) -> AllNoted:
         """What was noted of each bucket since it was written."""
@@ -568,17 +573,16 @@ class TrieTable(write_buffer.Table):
         """Note what has changed instead of writing it; write and merge what is noted of the stretches of this turn."""
         noted = self._all_noted()
         turn = 1 + (int.from_bytes(noted.numbers[-1][len(TRIE_CHANGES) :], "big") if noted.numbers else 0)
-        fresh: dict[int, dict[bytes, Noted]] = {}
-        for key in self._pending:
-            if (changes := self._changes.get(key)) is not None:
-                fresh.setdefault(_stretch_of(key), {})[key] = _note_of(changes)
-            elif noted.of(key):
-                fresh.setdefault(_stretch_of(key), {})[key] = _WRITTEN
-        for key in self._changes:
+        fresh: dict[int, dict[bytes, Note]] = {}
+        for key, note in self._changes.items():
+            fresh.setdefault(_stretch_of(key), {})[key] = note
             del self._pending[key]
+        for key in self._pending:
+            if noted.of(key) is not None:
+                fresh.setdefault(_stretch_of(key), {})[key] = _WRITTEN
         for stretch, notes in fresh.items():
             noted.add(stretch, notes)
-        merged: dict[int, dict[bytes, Noted]] = {}
+        merged: dict[int, dict[bytes, Note]] = {}
         for stretch in [each for each in noted.notes.keys() | fresh.keys() if (each - turn) % MERGES == 0]:
             several = noted.notes.pop(stretch, {})
             self._drop(noted, stretch)
@@ -592,21 +596,20 @@ class TrieTable(write_buffer.Table):
             for key in filter(later.__contains__, written):
                 del later[key]
             if several:
-                merged[stretch] = {key: _whole(note) for key, note in several.items()}
-                noted.notes[stretch] = several
+                merged[stretch] = noted.notes[stretch] = several
         self._put_notes(noted, _MERGED, merged)
         late = {stretch: notes for stretch, notes in fresh.items() if (stretch - turn) % MERGES}
         self._put_notes(noted, TRIE_CHANGES + schema.U32.pack(turn), late)
         noted.numbers[:] = sorted({row[:_BUCKET_AT] for rows in noted.rows.values() for row in rows})
         self._numbers, self._pages = noted.numbers, {}
 
-    def _write(self, noted: Mapping[bytes, bytes | Noted]) -> None:
+    def _write(self, noted: Mapping[bytes, Note]) -> None:
         """Write the buckets of which all this is noted, but for those that are written anyway."""
         # The difference of keys would go through all that are pending, for each stretch.
         for key in sorted([key for key in noted if key not in self._pending]):
             stored: bytes | None = self._txn.get(self._first + key)  # type: ignore[assignment]
             if stored is not None:
-                self._txn.put(self._first + key, _with_changes(key, stored, [_whole(noted[key])]))
+                self._txn.put(self._first + key, _with_changes(key, stored, (noted[key],))[0])
 
     def _drop(self, noted: AllNoted, stretch: int) -> None:
         """Drop the pages of a stretch; those of earlier releases have several."""
@@ -618,19 +621,20 @@ class TrieTable(write_buffer.Table):
             else:
                 self._txn.delete(row)
 
-    def _put_notes(self, noted: AllNoted, number: bytes, notes: Mapping[int, Mapping[bytes, Noted]]) -> None:
+    def _put_notes(self, noted: AllNoted, number: bytes, notes: Mapping[int, Mapping[bytes, Note]]) -> None:
         """Put a note, in pages of one stretch each."""
         pages: list[tuple[bytes, dict[bytes, Noted]]] = []
         for stretch, of_it in notes.items():
             room = 0
             for key in sorted(of_it):
                 note = of_it[key]
-                taken = len(key) + len(note[0]) + len(note[1]) + _NOTE_BYTES
+                whole = (note, b"") if isinstance(note, bytes) else note
+                taken = len(key) + len(whole[0]) + len(whole[1]) + _NOTE_BYTES
                 if taken > room:
                     pages.append((number + key, {}))
                     noted.rows.setdefault(stretch, []).append(number + key)
                     room = packed_runs.PAGE_ROOM - _NOTE_BYTES
-                pages[-1][1][key] = note
+                pages[-1][1][key] = whole
                 room -= taken
         pages.sort(key=itemgetter(0))
         with self._txn.cursor() as cursor:
@@ -666,41 +670,42 @@ def _most_noted(stretch: int) -> int:
     return MOST_NOTED * (8 + stretch // MERGES % 9) // 8
 
 
-def _note_of(changes: Mapping[bytes, bytes | None]) -> Noted:
-    if None not in changes.values():
-        return b"".join(chain.from_iterable(changes.items())), b""  # type: ignore[arg-type]
-    gone = b"".join([entry for entry, value in changes.items() if value is None])
-    return b"".join([entry + value for entry, value in changes.items() if value is not None]), gone
+def _note_of(changes: Sequence[trie.Change]) -> Note:
+    """Changes of different keys as they are noted."""
+    try:
+        return b"".join(chain.from_iterable(changes))  # type: ignore[arg-type]
+    except TypeError:
+        gone = b"".join([entry for entry, value in changes if value is None])
+        return b"".join([entry + value for entry, value in changes if value is not None]), gone
 
 
-def _whole(note: bytes | Noted) -> Noted:
-    return (note, b"") if isinstance(note, bytes) else note
-
-
-def _as_one(key: bytes, noted: Sequence[Noted]) -> Noted:
-    """What was noted of a bucket, in one note."""
+def _behind(key: bytes, before: Note, later: Note) -> Note:
+    """What was noted of a bucket and what was noted of it later, in one note."""
+    if isinstance(before, bytes) and isinstance(later, bytes):
+        return before + later
     kind = key[_KIND_AT : _KIND_AT + 1]
     entries, changes = _ENTRIES[kind], dict[bytes, bytes | None]()
-    for came, gone in noted:
+    for note in (before, later):
+        came, gone = (note, b"") if isinstance(note, bytes) else note
         changes.update(entries.iter_unpack(came))
-        if gone:
-            changes.update((entry, None) for (entry,) in _KEYS[kind].iter_unpack(gone))
-    return _note_of(changes)
+        changes.update((entry, None) for (entry,) in _KEYS[kind].iter_unpack(gone))
+    return _note_of(list(changes.items()))
 
 
-def _with_changes(key: bytes, bucket: bytes, noted: Sequence[Noted]) -> bytes:
+def _with_changes(key: bytes, bucket: bytes, noted: Sequence[Note]) -> tuple[bytes, list[bytes]]:
     return trie.with_changes(bucket, *ENTRY_BYTES[key[_KIND_AT : _KIND_AT + 1]], noted)
 
 
 class TrieNodes:
     """One trie's nodes inside the ``tries`` table."""
 
-    __slots__ = ("_table", "prefix", "put_changed")
+    __slots__ = ("_table", "prefix", "put_changed", "read")
 
     def __init__(self, table: TrieTable, prefix: bytes) -> None:
         self._table = table
         self.prefix = prefix
         self.put_changed = table.put_changed
+        self.read = table.read
 
     def get(self, path: bytes) -> bytes | None:
         return self._table.get(self.prefix + path)
@@ -716,6 +721,10 @@ class TableTrie(trie.Trie):
     """A trie in the ``tries`` table."""
 
     nodes: TrieNodes
+
+    def _read(self, path: bytes) -> trie.Read:
+        nodes = self.nodes
+        return nodes.read(nodes.prefix + path)
 
     def _put_changed(self, path: bytes, node: bytes, changes: Sequence[trie.Change]) -> None:
         nodes = self.nodes
