@@ -341,7 +341,9 @@ def _guided(
     guiding: Guiding,
 ) -> tuple[dict[int, scoring.Evidence], Places]:
     """The evidence with what governs the question marked, and the places kept for what says how to answer it."""
-    said = [node for node in (*guiding.rules, *guiding.tastes) if evidence[node].when != UNSAID]
+    # At another time than they were looked for at some may not hold.
+    held = (node for node in (*guiding.rules, *guiding.tastes) if node in evidence)
+    said = [node for node in held if evidence[node].when != UNSAID]
     if not said:
         return evidence, ()
     asked = query_stems(question.text)
