@@ -267,12 +267,7 @@ def _exact_first(
     """The hits, and before the first that has another number in the place of one that the question names, those of the
     following that have that one; what a later one competes with stays behind that."""
     replaced = {pair.earlier for pair in rivals}
-
-    def fits(hit: ranking.Ranked) -> int:
-        body = snapshot.body(hit.passed.seen.row)
-        return 0 if body is None else scoring.numbered_as(wanted, f"{body.name}\n{body.content}")
-
-    fitting = [fits(hit) for hit in ranked[: ranking.DEPTH]]
+    fitting = [_fits(snapshot, hit, wanted) for hit in ranked[: ranking.DEPTH]]
     if -1 not in fitting:
         return list(ranked)
     first = fitting.index(-1)
@@ -285,6 +280,12 @@ def _exact_first(
         *(hit._replace(score=best, parts={**hit.parts, EXACT: best - hit.score}) for hit in lifted),
         *(hit for hit in ranked[first:] if hit.passed.node not in moved),
     ]
+
+
+def _fits(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked, wanted: dict[str, set[str]]) -> int:
+    """How a hit's numbers fit those that a question names; see :func:`worlddb.query.recall.scoring.numbered_as`."""
+    body = snapshot.body(hit.passed.seen.row)
+    return 0 if body is None else scoring.numbered_as(wanted, f"{body.name}\n{body.content}")
 
 
 def _is_trusted_less(snapshot: visible.VisibleSnapshot, pair: Rivals, said: dict[int, _Statement]) -> bool:
@@ -602,7 +603,7 @@ class Found(NamedTuple):
 
     ``find`` looks up a candidate that was not good enough. ``rivals`` compete, the later one among the hits.
     ``passed_forks``: something was left out since it lies in a fork. ``left_out``: something may be shown at another
-    time that is not shown at this one.
+    time that is not shown at this one. ``whole`` gives all hits that are wanted, where these are the first of them.
     """
 
     ranked: list[ranking.Ranked]
@@ -612,6 +613,7 @@ class Found(NamedTuple):
     rivals: tuple[Rivals, ...] = ()
     passed_forks: bool = False
     left_out: bool = True
+    whole: Callable[[], list[ranking.Ranked]] | None = None
 
     def shown(self) -> Iterator[ranking.Ranked]:
         """The hits in the order in which they are shown."""
@@ -705,20 +707,25 @@ def _find(
     asked = request._replace(k=max(request.k, looked_at)) if compares or until or numbers else request
     guiding = _guiding(window, gate, lanes, request)
 
-    def rank(asked: Request, gate: candidates.Gate = gate, lanes: ranking.Lanes = lanes) -> Found:
-        return _ranked(snapshot, gate, asked, about, lanes, guiding)
+    def rank(
+        asked: Request, gate: candidates.Gate = gate, lanes: ranking.Lanes = lanes, first: int | None = None
+    ) -> Found:
+        return _ranked(snapshot, gate, asked, about, lanes, guiding, first)
 
     weighings = _weighings(snapshot, request)
     is_wider = weighings or request.siblings is not None
-    found = rank(request._replace(k=min(MAX_K, _MORE * asked.k), decay=None) if is_wider else asked)
+    # One more than is wanted tells that there are more.
+    first = max(request.k + 1, LOOKED_AT) if numbers and not is_wider else None
+    found = rank(request._replace(k=min(MAX_K, _MORE * asked.k), decay=None) if is_wider else asked, first=first)
     for weighing in weighings:
         found = _weighed(found, weighing)
     if request.siblings is not None and VECTOR in found.lanes:
         found = found._replace(ranked=_without_siblings(snapshot, inside, found.ranked, request.siblings))
-    ranked = newest_first(snapshot, window.spec, gate, found.ranked, request.k, found.find)
-    # To put some before others changes which there are where some are left out.
-    compares = compares and (request.in_order or len(ranked) > request.k)
-    ranked, rivals = _by_statements(snapshot, ranked, request) if compares else (ranked, ())
+    ranked, rivals = _in_order(window.spec, gate, request, found, compares=compares)
+    if found.whole is not None and any(_fits(snapshot, hit, numbers) < 0 for hit in ranked):
+        # Before one that has another number comes what has that one, anywhere among the rest.
+        found = found._replace(ranked=found.whole())
+        ranked, rivals = _in_order(window.spec, gate, request, found, compares=compares)
     ranked = _exact_first(snapshot, ranked, numbers, rivals) if numbers else ranked
     if request.choice.earlier and request.question.asks_for_change:
         ranked = with_superseded(snapshot, gate_of(valid_period.Choice(include_superseded=True)), ranked, asked.k)
@@ -735,6 +742,16 @@ def _find(
     is_of_now = not gate.is_open or gate.members is not None
     left_out = is_of_now or lanes.over is not None or gate.left_out_any
     return found._replace(ranked=ranked, rivals=rivals, passed_forks=gate.passed_forks, left_out=left_out)
+
+
+def _in_order(
+    spec: edge_rules.Spec, gate: candidates.Gate, request: Request, found: Found, *, compares: bool
+) -> tuple[list[ranking.Ranked], tuple[Rivals, ...]]:
+    """The hits in the order that follows from what contradicts and what, if asked for, competes; and what competes."""
+    ranked = newest_first(gate.snapshot, spec, gate, found.ranked, request.k, found.find)
+    # To put some before others changes which there are where some are left out.
+    compares = compares and (request.in_order or len(ranked) > request.k)
+    return _by_statements(gate.snapshot, ranked, request) if compares else (ranked, ())
 
 
 def _ended_since(
@@ -889,10 +906,16 @@ def _ranked(
     about: candidates.Named,
     lanes: ranking.Lanes,
     guiding: ranking.Guiding,
+    first: int | None = None,
 ) -> Found:
-    """The best candidates; what was inferred of one is no other, and stands for it."""
+    """The best candidates; what was inferred of one is no other, and stands for it.
+
+    With ``first`` so many of them may be enough, where nothing was inferred.
+    """
     if request.fields is None:
-        found = _by_lanes(snapshot, gate, request, about, lanes, guiding)
+        if first is not None and next(iter(snapshot.tables.typed(visible.ENRICHMENT_TYPE)), None) is not None:
+            first = None
+        found = _by_lanes(snapshot, gate, request, about, lanes, guiding, first)
         if all(hit.passed.seen.row.type != visible.ENRICHMENT_TYPE for hit in found.ranked):
             return found
     # Loaded where something was inferred; a recall from the shell waits for what it loads.
@@ -915,8 +938,9 @@ def _by_lanes(
     about: candidates.Named,
     lanes: ranking.Lanes,
     guiding: ranking.Guiding,
+    first: int | None = None,
 ) -> Found:
-    """The best candidates as the lanes rank them. A lane alone is ranked by its own scores."""
+    """The best candidates as lanes rank them, or the ``first`` of them. A lane alone is ranked by its own scores."""
     seq, k = snapshot.place.moment.seq, request.k
     of_one = k if request.group is None else ranking.depth_for(k)
     text, vector, entity = lanes[:3]
@@ -934,8 +958,11 @@ def _by_lanes(
         return Found(list(best if whole else islice(best, k)), names, find=best.find)
     if request.group is not None:
         return Found(ranking.rescore_all(snapshot, request.question, best, k), names)
-    found = ranking.rescore(snapshot, request.question, best, k)
-    return Found(found, names, find=partial(ranking.rescore_one, snapshot, request.question, best))
+    rescored = partial(ranking.rescore, snapshot, request.question, best)
+    find = partial(ranking.rescore_one, snapshot, request.question, best)
+    if first is None or first >= k:
+        return Found(rescored(k), names, find=find)
+    return Found(rescored(first), names, find=find, whole=partial(rescored, k))
 
 
 def _as_ranked(lane: str, passing: Iterator[candidates.Passed]) -> list[ranking.Ranked]:

@@ -274,6 +274,8 @@ def numbered(text: str) -> dict[str, set[str]]:
     What is counted ("took 60 minutes") has its number for no name.
     """
     found: dict[str, set[str]] = {}
+    if _DIGIT.search(text) is None:
+        return found  # Most questions.
     for word, dash, sign, called, number, after in _NUMBERED.findall(text[:MAX_CHARACTERS]):
         following = after.lower()
         counts = len(following) > 3 and following.endswith("s") and following not in STOP_WORDS
