@@ -75,6 +75,7 @@ from worlddb.query.claims import claim_relation
 from worlddb.query.coverage import scope_widening
 from worlddb.query.question.question_dates import begin_named
 from worlddb.query.recall import near_claims
+from worlddb.query.recall.retrieve import OVER, THEN
 from worlddb.query.records import records
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Receipt
@@ -1312,7 +1313,7 @@ def prompt_text(
     What a memory said at other times that were asked for is a line of its own. What began at one time stands as it was
     written: ``in_log_order`` puts references in that order.
     """
-    shown: dict[str, tuple[tuple[int, int, int, int], str]] = {}
+    shown: dict[tuple[str, str], tuple[tuple[int, int, int, int], str]] = {}
     known = {hit.ref: hit for hit in found.hits}
     later = {pair.earlier: pair.ref for pair in found.competing if pair.ref in known}
     hits: list[records.World | records.Hit] = [*pinned, *found.hits]
@@ -1321,7 +1322,7 @@ def prompt_text(
         lines: list[tuple[records.World | records.Hit | records.Version, str]] = [(hit, _beside(hit, known, later))]
         lines += ((each, "") for each in (hit.others if isinstance(hit, records.Hit) else ()) if not each.erased)
         for each, beside in lines:
-            said = one_line(each.content or each.name)
+            said = one_line(each.content or each.name), _is_other_time(each)
             line = f"- {_line(each, hit.ref)}{beside}"
             text = "\n".join([*(told for _, told in sorted(shown.values())), line])
             if said not in shown and tokens(text) <= max_tokens:
@@ -1365,9 +1366,29 @@ def _beside(
 
 def _line(found: records.World | records.Hit | records.Version, ref: str) -> str:
     """Return a memory, or a version of it, on one line: since when it holds, the text, and where it comes from."""
-    since = times.format_time(found.valid.start)[:10]
-    until = "" if found.valid.end == times.FOREVER else f" to {times.format_time(found.valid.end)[:10]}"
     named = f"{found.name}: " if found.name and found.content else found.name
     source = ", ".join(str(found.source[name]) for name in ("session", "file", "agent") if found.source.get(name))
     told = [source or found.author, *(["made of what holds no more"] if found.stale else [])]
-    return one_line(f"{since}{until}: {named}{found.content} [{'; '.join(told)}; {ref[:12]}]")
+    told += ["over"] if isinstance(found, records.Hit) and not _OVER.isdisjoint(found.scores) else []
+    return one_line(f"{_held(found.valid)}: {named}{found.content} [{'; '.join(told)}; {ref[:12]}]")
+
+
+_OVER: Final = frozenset({OVER, THEN})
+_DAY: Final = 86_400_000_000
+
+
+def _held(valid: records.Valid) -> str:
+    """Return the days for which something holds, or the hours (UTC) of what is within a day, such as an appointment."""
+    since = times.format_time(valid.start)
+    if valid.end == times.FOREVER:
+        return since[:10]
+    until = times.format_time(valid.end)
+    if valid.end - valid.start >= _DAY:
+        return f"{since[:10]} to {until[:10]}"
+    ends = until[11:16] if since[:10] == until[:10] else f"{until[:10]} {until[11:16]}"
+    return f"{since[:10]} {since[11:16]} to {ends}"
+
+
+def _is_other_time(found: records.World | records.Hit | records.Version) -> str:
+    """Return what tells one time of a text from another: an appointment that comes again is another one."""
+    return "" if found.valid.end == times.FOREVER else _held(found.valid)

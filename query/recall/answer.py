@@ -273,6 +273,7 @@ _REASONS: Final = {
     retrieve.NEWER: "newer than a hit that it contradicts",
     retrieve.SUPERSEDED: "superseded by the hit before it",
     retrieve.THEN: "held at the time that the question names, and holds no more",
+    retrieve.OVER: "of the past, as is asked, and over",
     retrieve.MADE: "made of a turn that fits",
     retrieve.PRECEDED: "held until what the question names began",
     retrieve.EXACT: "has the number that the question names, where the next best has another",
@@ -316,6 +317,7 @@ _THEN_UNSHOWN: Final = (
     "the question names a past time, when not all was as it is now, which is shown: ask as of that time for what held"
     " then"
 )
+_OVER: Final = "the question is of the past, and this is over: {}{}"
 _COMING: Final = "the question names a time to come; what holds then comes first, of which this begins by then: {}{}"
 _OPEN: Final = " until forever"
 _STATISTICS: Final = (
@@ -377,6 +379,12 @@ def _told_then(hits: Sequence[records.Hit]) -> str:
     """The note of what held at the time that a question names, by its text and its dates."""
     held = [hit for hit in hits if retrieve.THEN in hit.scores]
     return _told_with_times(held, _THEN) if held else _THEN_UNSHOWN
+
+
+def _told_over(hits: Sequence[records.Hit]) -> str:
+    """The note of what is over, where a question of the past names no time."""
+    over = [hit for hit in hits if retrieve.OVER in hit.scores]
+    return _told_with_times(over, _OVER) if over else ""
 
 
 def told_of_what_comes(hits: Sequence[records.Hit]) -> str:
@@ -447,6 +455,7 @@ def notes_of(
         _EARLIER_LEFT_OUT.format(question.wish) if is_refused and question.wish else "",
         _PRESENT.format(question.asks_for_present) if question.asks_for_present and not question.wish else "",
         _told_then(hits) if then else "",
+        _told_over(hits),
         _told_of([pair for pair in rivals if pair not in recorded], _COMPETING),
         _told_of(recorded, _CONTRADICTING),
         _STATISTICS if at_present else "",

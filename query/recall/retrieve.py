@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from worlddb.log.model.times import ALWAYS, FOREVER, Interval
 from worlddb.projections.indexes.analysis import STANDING_WORDS, TASTE_WORDS, analyze, query_stems
 from worlddb.projections.tables.names.canonical import type_digest
-from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, newest_version
+from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, has_ended, newest_version
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.claims import claim_frame, claim_relation
 from worlddb.query.claims.claim_frame import MAX_CHARACTERS
-from worlddb.query.lanes.text_lane import TextLane
+from worlddb.query.lanes.text_lane import TextLane, WorldTextLane
 from worlddb.query.question import question_dates
 from worlddb.query.question.question import CONVEX, LANES, MAX_K, TEXT, VECTOR, Request
 from worlddb.query.reads import build, world_lookup
@@ -48,6 +48,8 @@ OWN: Final = "own"
 """As much of what tells of whom the question names, where a better hit tells of what is theirs."""
 THEN: Final = "then"
 """As much of what held at a time in the question, in the place of what is shown of now."""
+OVER: Final = "over"
+"""As much of what came to its own end, where a question of the past names no time."""
 EXACT: Final = "number"
 """As much of what has a number that the question names, where a better hit has another in its place."""
 TRUST: Final = "trust"
@@ -429,6 +431,14 @@ def past_times(request: Request, now: int) -> list[valid_period.Period]:
     return [valid_period.Period(Interval(*span[:2]), throughout=False) for span in named if span[1] <= now]
 
 
+def asks_what_was(request: Request) -> bool:
+    """True if a question is one of the past that names no time, where only the present is shown."""
+    question = request.question
+    if request.choice != valid_period.Choice() or question.asks_of != "past":
+        return False
+    return not (question.times or question.unresolved_times or question.is_remark or question.asks_for_present)
+
+
 def asked_until(request: Request, now: int) -> int:
     """Up to when what is planned answers a question: now, the end of the times to come that it names, or for ever."""
     if request.question.asks_of == "ahead":
@@ -735,6 +745,8 @@ def _find(
         then = [gate_of(valid_period.Choice(period=period)) for period in past]
         ended = _ended_since(gate, then, partial(rank, asked), lanes)
         ranked = then_first(snapshot, then, sorted([*ranked, *ended], key=lambda each: -round(each.score, 6)))
+    elif shows_now and asks_what_was(request):
+        ranked = _with_what_is_over(window, gate, gate_of, ranked, partial(rank, asked), lanes)
     ranked = ranked if request.group is not None or request.covers is not None else ranked[: request.k]
     nodes = {hit.passed.node for hit in ranked} if rivals else ()
     rivals = tuple(each for each in rivals if each.later in nodes)
@@ -773,6 +785,34 @@ def _ended_since(
             if gate.seen(node) is None and seen.row.type != _TURN and not snapshot.hides(node, None):
                 found.setdefault(node, hit._replace(parts={**hit.parts, THEN: 0.0}))
     return [hit for hit in found.values() if snapshot.body(hit.passed.seen.row) is not None]
+
+
+def _with_what_is_over(
+    window: Window,
+    gate: candidates.Gate,
+    gate_of: Callable[[valid_period.Choice], candidates.Gate],
+    ranked: list[ranking.Ranked],
+    rank: Callable[[candidates.Gate, ranking.Lanes], Found],
+    lanes: ranking.Lanes,
+) -> list[ranking.Ranked]:
+    """The hits with what came to its own end, by score; of what scores as much the present first, then the last to end.
+
+    What somebody ended, or something took the place of, may never have been so, and is shown where change is asked for.
+    """
+    snapshot, tables, moment = gate.snapshot, gate.snapshot.tables, gate.snapshot.place.moment
+    up_to_now = valid_period.Choice(period=valid_period.Period(Interval(ALWAYS, moment.valid + 1), throughout=False))
+    if isinstance(lanes.text, WorldTextLane):
+        # Where all that ever held holds now, nothing is ranked again.
+        ever = window.exact_lane(snapshot, up_to_now)
+        if ever.counts(()).documents == lanes.text.counts(()).documents:
+            return ranked
+    over = [
+        hit._replace(parts={name: part for name, part in hit.parts.items() if name != THEN} | {OVER: 0.0})
+        for hit in _ended_since(gate, [gate_of(up_to_now)], rank, lanes)
+        if not has_ended(tables, hit.passed.node, moment.seq)
+    ]
+    over.sort(key=lambda hit: -hit.passed.seen.validity.end)
+    return sorted([*ranked, *over], key=lambda hit: -round(hit.score, 6))
 
 
 def _until_named(

@@ -711,6 +711,32 @@ def test_of_what_somebody_has_on_a_day_its_appointments_come_first(mem: worlddb.
     assert "dentist" in mem.recall("When is Ana at the dentist?").hits[0].content
 
 
+def test_what_is_over_is_found_by_a_question_of_the_past(mem: worlddb.Memory, clock: ManualClock) -> None:
+    """No recall but one that named the time found an appointment that was over."""
+    for text in ("Ana has a dog.", "Ana likes tea.", "Ana lives in Lisbon.", "Ana's car is a Fiat."):
+        mem.add(text, about="Ana")
+    for day in ("2025-04-02", "2025-05-12", "2025-06-20"):
+        mem.add("Ana sees the dentist.", about="Ana", since=f"{day}T09:00Z", until=f"{day}T10:00Z")
+    mem.add("Ana rents a studio in Graz.", about="Ana", since="2023-01-01", until="2024-05-01")
+    gone = mem.add("Ana rents a garage in Graz.", about="Ana", since="2023-01-01").id
+    mem.forget(gone)
+    for question in ("When was Ana at the dentist?", "When did Ana see the dentist?"):
+        found = mem.recall(question)
+        assert [hit.valid.start for hit in found][:2] == [
+            *map(worlddb.parse_time, ("2025-05-12T09:00Z", "2025-04-02T09:00Z"))
+        ]
+        assert "is over: 'Ana sees the dentist.' (from 2025-05-12" in found.note and "over" in found.hits[0].reason
+        told = mem.context(question)
+        assert "- 2025-04-02 09:00 to 10:00: Ana sees the dentist. [local; over; " in told and "2025-06-20" not in told
+    assert mem.recall("Where did Ana rent a studio?").hits[0].content == "Ana rents a studio in Graz."
+    assert all("garage" not in hit.content for hit in mem.recall("Did Ana rent a garage?")), "somebody ended it"
+    upcoming = mem.recall("When does Ana see the dentist?")
+    assert [hit.valid.start for hit in upcoming if "dentist" in hit.content] == [
+        worlddb.parse_time("2025-06-20T09:00Z")
+    ]
+    assert not any("studio" in hit.content for hit in mem.recall("Where does Ana rent a studio?"))
+
+
 def test_when_one_thing_is_may_change_in_day_and_hour(mem: worlddb.Memory, clock: ManualClock) -> None:
     for earlier, later in (
         ("Ana's flight to Rome is on 3 December at 9:40.", "Ana's flight to Rome is on 4 December at 11:15."),
