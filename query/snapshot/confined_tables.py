@@ -207,6 +207,12 @@ class ConfinedTables:
             return node == self._world or self._holds(node)
         return self._scope.sees(node)
 
+    def below(self, world: int) -> set[int]:
+        """All that lies inside a world that is inside. What that contains is inside, so nothing is asked of each."""
+        found = members_below(self._tables, self._inside(world), self._moment) or set()
+        self._known.update(dict.fromkeys(found, True))
+        return found
+
     def _interior(self) -> list[int]:
         """All nodes inside, in ascending order."""
         if self._listed is None and self._list is not None:

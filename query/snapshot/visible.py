@@ -892,7 +892,11 @@ class VisibleSnapshot:
         kept = self._listings if is_page and self.place.is_confined and self._also_at is None else None
         found = None if kept is None else kept.listed_inside(top, world, moment)
         if found is None:
-            found = array("q", sorted(members_below(self.tables, world, moment) or ()))
+            if isinstance(self.tables, ConfinedTables) and self._also_at is None:
+                inside = self.tables.below(world)
+            else:
+                inside = members_below(self.tables, world, moment) or set()
+            found = array("q", sorted(inside))
             if kept is not None:
                 kept.keep_inside(top, world, moment, found)
         return found

@@ -804,7 +804,7 @@ class View:
             return
         first, second = (None, None) if after is None else self._pair(after)
         begun = None if first is None else self.get(first)
-        for one in chain(() if begun is None else (begun,), self._found_behind(world, first)):
+        for one in chain(() if begun is None else (begun,), self._contradicted_behind(world, first)):
             listed = one.conflicts
             if one is begun and second in listed:
                 listed = listed[listed.index(second) + 1 :]
@@ -833,15 +833,23 @@ class View:
                     done.add(pair)
                     yield one, other
 
-    def _found_behind(self, world: Any, after: str | None) -> Iterator[records.World]:
-        """What :meth:`find` gives, behind a world, page by page."""
+    def _contradicted_behind(self, world: Any, after: str | None) -> Iterator[records.World]:
+        """What :meth:`find` gives of what something contradicts, behind a world, page by page."""
         wanted = _FIRST_PAGE
         while True:
-            found = self.find(world=world, limit=wanted, after=after)
+            with self._snapshot() as snapshot:
+                behind = -1 if after is None else self._named(snapshot, after)
+                asked = Wanted(None, None, self._node(snapshot, world), after=behind)
+                among = partial(self._is_contradicted, snapshot)
+                how: dict[str, Any] = {"period": None, "memories": True, "include_superseded": False}
+                found = list(islice(find(snapshot, self.spec, asked, among=among, **how), wanted))
             yield from found
             if len(found) < wanted:
                 return
             after, wanted = found[-1].ref, min(2 * wanted, MOST_OF_A_PAGE)
+
+    def _is_contradicted(self, snapshot: visible.VisibleSnapshot, node: int) -> bool:
+        return bool(build.conflicts_of(snapshot, node, self.moment, self.spec, None))
 
     def _comes_before(self, ref: str, other: str, world: Any) -> bool:
         """Whether :meth:`find` gives a world, inside of ``world`` if one is given, and before another one."""

@@ -17,7 +17,7 @@ from tests.support.isolation.structures import Structure, containers_first
 from worlddb.projections.indexes.composition import attention_pool
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.query.recall.retrieve import NEWER
-from worlddb.query.snapshot import snapshot, visible
+from worlddb.query.snapshot import confined_tables, snapshot, visible
 
 LETTERS = "abdeglnrtu"
 QUERIES = ("red boat", "green", "blue boats are great")
@@ -126,9 +126,10 @@ def test_a_recall_by_meaning_finds_all_that_is_inside_and_nothing_else(tmp_path:
 def test_canary_vectors_from_outside_are_noticed(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     members_below = snapshot.members_below
     monkeypatch.setattr(snapshot.Scope, "sees", lambda inside, node: True)
-    monkeypatch.setattr(
-        visible, "members_below", lambda tables, world, moment: members_below(tables, ROOT_NODE, moment)
-    )
+    for module in (visible, confined_tables):
+        monkeypatch.setattr(
+            module, "members_below", lambda tables, world, moment: members_below(tables, ROOT_NODE, moment)
+        )
     seeds = random.Random(seed)
     with pytest.raises((AssertionError, KeyError, worlddb.WorldDBError)):
         for number in range(STRUCTURES):

@@ -86,3 +86,25 @@ def test_proposals_go_on_behind_any_of_them_and_no_page_reads_the_others(
         assert len(looked) == 1
         with pytest.raises(worlddb.UnknownReference):
             before.proposals(after=db.proposals()[-1])
+
+
+def test_contradictions_read_what_is_contradicted_and_no_other_world(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A first page of 20,000 worlds of which none is contradicted read every one of them: for a second."""
+    with worlddb.open(tmp_path / "store", create=True, embedder=None) as db:
+        home = str(db.create("Topic", "home").ref)
+        made = [str(db.create("Claim", f"c{n}", world=home, resolve=False).ref) for n in range(40)]
+        db.link(made[30], "contradicts", made[10])
+        read = []
+        world = build.world
+
+        def counted(snapshot: Any, node: int, *given: Any, **how: Any) -> Any:
+            read.append(node)
+            return world(snapshot, node, *given, **how)
+
+        monkeypatch.setattr(build, "world", counted)
+        for view in (db.view(), db.view(world=home)):
+            read.clear()
+            assert [(one.name, other.name) for one, other in view.contradictions()] == [("c10", "c30")]
+            assert len(set(read)) == 2
