@@ -59,7 +59,9 @@ class PendingHashes:
         members: defaultdict[int, dict[bytes, bytes | None]] = defaultdict(dict)
         for world, touched in self._touched_members.items():
             self._collect_touched(world, touched, containers, leaves, members[world])
-        self._tables.nodes_of(sorted(containers))  # They are at hand then: one pass in order is quicker.
+        bodies = self._tables.known_worlds.bodies
+        # They are at hand then: one pass in order is quicker.
+        self._tables.nodes_of(sorted(node for node in containers if node not in bodies))
         settled: dict[int, bytes] = {}
         ready = deque(sorted(node for node in containers if not waiting[node]))
         while ready:
@@ -131,7 +133,13 @@ class PendingHashes:
     def _rehash(self, node: int, members: dict[bytes, bytes | None]) -> tuple[bytes, bytes]:
         """The lineage of a node and its new hash as it is stored."""
         tables = self._tables
-        row = tables.node(node)
+        hashed = tables.known_worlds.bodies.get(node)
+        if hashed is None:
+            row = tables.node(node)
+            lineage, body, t_create = row.lineage, row.body, row.t_create
+            tables.known_worlds.bodies[node] = transaction.HASHED.pack(lineage, body, t_create)
+        else:
+            lineage, body, t_create = transaction.HASHED.unpack(hashed)
         members_root = edges_root = trie.EMPTY_ROOT
         if node < tables.first_new_node:
             members_root, edges_root = self._roots(node)
@@ -143,9 +151,9 @@ class PendingHashes:
             edges = edges | self._edges[node]
         if edges:
             edges_root = tables.interior_edges(node).update(edges, edges_root, new)
-        new_hash = hashing.world_hash(row.body, members_root, edges_root, row.t_create)
+        new_hash = hashing.world_hash(body, members_root, edges_root, t_create)
         composite = members_root != trie.EMPTY_ROOT or edges_root != trie.EMPTY_ROOT
-        return row.lineage, new_hash + members_root + edges_root if composite else new_hash
+        return lineage, new_hash + members_root + edges_root if composite else new_hash
 
     def _roots(self, node: int) -> tuple[bytes, bytes]:
         found = self._tables.current_hash(node)

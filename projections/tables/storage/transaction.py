@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 MAX_KNOWN: Final = 50_000
 """How many worlds a writer knows from one batch to the next: about half a kilobyte each."""
+HASHED: Final = struct.Struct(">16s32sq")
+"""Lineage, newest body and time of creation of a world."""
 
 
 class EdgeEndpoint(NamedTuple):
@@ -63,6 +65,7 @@ class KnownWorlds:
     """
 
     __slots__ = (
+        "bodies",
         "chain",
         "columns",
         "containers",
@@ -85,6 +88,8 @@ class KnownWorlds:
         """The stored hashes of worlds that a commit changed and that hold others, as those that change again do."""
         self.containers: dict[int, list[int]] = {}
         """Which worlds contain these same ones."""
+        self.bodies: dict[int, bytes] = {}
+        """What else the hash of each of these is made of, and its lineage, see :data:`HASHED`."""
         self.joined: dict[int, JoinedWorlds] = {}
         """For a world, those that ``supersedes`` joins with it: all of them, but for what ``joins`` adds."""
         self.joins: list[tuple[int, int, Interval]] = []
@@ -99,6 +104,7 @@ class KnownWorlds:
     def forget(self, lineage: bytes, node: int) -> None:
         """Drop a world of which something has changed, or that another world contains first."""
         self.endpoints.pop(lineage, None)
+        self.bodies.pop(node, None)
         if self.columns is not None:
             self.columns.forget(node)
 
@@ -121,7 +127,7 @@ class KnownWorlds:
         """Note the new hashes of worlds that were there before or hold something, and which worlds contain those."""
         self.hashes.update(stored)
         self.containers.update(containers)
-        for held in (self.hashes, self.containers):
+        for held in (self.hashes, self.containers, self.bodies):
             if len(held) > 2 * MAX_KNOWN:
                 self._trim(held, MAX_KNOWN)
 
@@ -136,7 +142,7 @@ class KnownWorlds:
         if leaving:
             self.columns = self.columns or WorldColumns()
             self.columns.keep(leaving)
-        for held in (self.hashes, self.containers):
+        for held in (self.hashes, self.containers, self.bodies):
             self._trim(held, MAX_KNOWN)
         if len(self.joined) + len(self.joins) <= MAX_KNOWN:
             return
