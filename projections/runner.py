@@ -129,16 +129,18 @@ def catch_up(log: LmdbLog, tables: rows.Tables, last: int, progress: Progress | 
     """
     log.check_format()
     events = unflushed = 0
-    first = tables.progress().seq + 1
+    first = begun = tables.progress().seq + 1
     with collector_paused():
         for seq in range(first, last + 1):
             applied = apply_commit(log, tables, seq).event_count
             events, unflushed = events + applied, unflushed + applied
             if unflushed >= FLUSH_EVENTS:
+                tables.coming = (last - seq) / (seq + 1 - begun)
                 tables.flush()
-                unflushed = 0
+                begun, unflushed = seq + 1, 0
             if progress is not None and (seq % 64 == 0 or seq == last):
                 progress(seq, last)
+        tables.coming = 0.0
         tables.flush()
     return events
 

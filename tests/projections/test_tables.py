@@ -25,6 +25,7 @@ from tests.support.model.stores import new_store, worlds
 from worlddb import Thresholds
 from worlddb.log.model.times import ALWAYS, FOREVER
 from worlddb.log.store.environment import give_back_large_blocks
+from worlddb.projections import runner
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalised, type_digest
 from worlddb.projections.tables.storage import packed_runs, schema, transaction, write_buffer
 from worlddb.projections.tables.storage.rows import Tables
@@ -635,6 +636,31 @@ def test_rows_are_counted_again_where_there_may_be_too_many_and_not_before(tmp_p
             with db._env.read() as txn:
                 table = Tables(txn).table(name)
                 assert own_rows(table, packed_runs.MOST_TAKEN) <= packed_runs.MOST_UNPACKED
+
+
+def test_a_rebuild_packs_at_once_what_it_would_take_out_again(tmp_path, monkeypatch):
+    """It wrote the rows of its first flush where small commits put theirs, and took them out of there at its second."""
+    taken_out: list[bytes] = []
+    drained = packed_runs.PackedTable._drained
+
+    def counting(table: packed_runs.PackedTable):
+        for keys, values in drained(table):
+            taken_out.append(table._first)
+            yield keys, values
+
+    monkeypatch.setattr(packed_runs.PackedTable, "_drained", counting)
+    monkeypatch.setattr(runner, "FLUSH_EVENTS", 400)
+    db, _ = load(tmp_path / "store", 5, 60, 480, 30)
+    monkeypatch.setattr(packed_runs, "FEW", 10)
+    monkeypatch.setattr(packed_runs, "MOST_UNPACKED", 600)
+    monkeypatch.setattr(transaction, "COUNTED_EVERY", 10)
+    with db:
+        root = db.head().root
+        db.rebuild("tables")
+        with db._env.read() as txn:
+            runs = Tables(txn).runs()
+        assert len(runs["blocks"]) >= 2 and transaction._ROOMS["blocks"][0] not in taken_out
+        assert db.head().root == root and db.verify(deep=True).ok
 
 
 def test_what_grows_between_others_fills_its_pages():

@@ -885,6 +885,8 @@ class WholeTables:
         self.deferred: RowsDeferred | None = None
         self.known_worlds = KnownWorlds()
         """What new edges need to know of worlds; the writer hands it on."""
+        self.coming = 0.0
+        """How many times as many rows as wait in memory are known to come behind them: a rebuild knows."""
         self._cache = RowCache()
         self._txn = txn
         self._opened: dict[str, write_buffer.Table] = {}
@@ -1120,12 +1122,14 @@ class WholeTables:
     def _is_full(self, name: str, table: write_buffer.Table) -> bool:
         """True if a table has so many rows of its own that they are to be packed, and no more than one commit can take.
 
-        They are counted where they may be too many by what was counted before and has come since.
+        They are counted where they may be too many by what was counted before and has come since. Those that are still
+        to come count too: to take rows out again takes longer than to write them.
         """
         most = self.known_worlds.most_rows
         unpacked = packed_runs.MOST_UNPACKED // 2 if name in schema.ONE_A_WORLD else packed_runs.MOST_UNPACKED
         if table.waiting >= packed_runs.FEW:
             unpacked //= 2
+        unpacked -= int(table.waiting * self.coming)
         if most.get(name, packed_runs.MOST_TAKEN) <= unpacked:
             return False
         own = table.own_rows(packed_runs.MOST_TAKEN)
