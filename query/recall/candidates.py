@@ -253,18 +253,24 @@ class Gate:
 
     def _look_up(self, hits: Iterable[Proposed]) -> None:
         """Look up together what is going to be asked of hits one by one, of those for which that is a single row."""
-        choice = self.choice
-        if self._is_choosy or choice != valid_period.Choice():
+        if self._is_choosy or self.choice != valid_period.Choice():
             return
-        known = self._numbered
+        known, shown = self._numbered, self._seen
+        # Among all worlds whatever is found is inside.
+        is_inside = ROOT_NODE.__ne__ if self._is_anywhere else self._holds
         new = [
-            (node, version)
-            for node, version in ((hit.node, hit.version) for hit in hits)
-            if version < FIRST_LITERAL and (node, version) not in known and self._holds(node)
+            key
+            for key in ((hit.node, hit.version) for hit in hits)
+            if key[1] < FIRST_LITERAL and key not in known and is_inside(key[0])
         ]
         for key, seen in zip(new, versions_held(self._tables, new, self._moment), strict=True):
-            if seen is not None and self._says(seen):
-                self._numbered[key] = self._seen[key[0]] = seen
+            if seen is not None and (seen.row.type != NO_TYPE or self._says(seen)):
+                known[key] = shown[key[0]] = seen
+
+    @property
+    def _is_anywhere(self) -> bool:
+        """True if every world but the root is inside."""
+        return self.inside == ROOT_NODE and (self._members if self._listed_to else self.members) is None
 
     def stating(self, node: int, number: int) -> SeenVersion | None:
         """The version that the view shows of a world that states a literal, given by the number of its document."""
@@ -487,7 +493,7 @@ def references(
     new = [node for node in nodes if node not in kept]
     found = (
         (place.source, row.target)
-        for place, row in tables.between(new, _REFERS_TO, entities, known_by=moment.seq)
+        for place, row in tables.between(sorted(new), _REFERS_TO, entities, known_by=moment.seq)
         if edge_seen(tables, place, row, moment)
     )
     if entities is None:
@@ -667,13 +673,15 @@ def followers(
 def lent_to_answers(
     snapshot: visible.VisibleSnapshot,
     pool: Mapping[int, Passed],
-    following: Mapping[int, Mapping[int, float]],
+    following: dict[int, dict[int, float]],
     talks: Mapping[int, Sequence[int]],
 ) -> dict[int, dict[int, float]]:
     """What :func:`followers` are lent, and more for the answer to a turn of the same talk, as :func:`in_talks` has it.
 
     What a machine is asked it answers at length, and in the words of the question.
     """
+    if not talks:
+        return following
     within = ((node, leader) for node in following.keys() & talks.keys() for leader in talks[node])
     asked = [(node, leader) for node, leader in within if following[node].get(leader) == LENT[0]]
     bodies = {leader: snapshot.body(pool[leader].seen.row) for _, leader in asked}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from itertools import islice
 from math import fsum
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from worlddb.log.model.times import FOREVER
@@ -416,8 +417,9 @@ def _in_order(
         at = {lane: found[node] for lane, found in places.items() if node in found}
         return Ranked(pool[node], scores[node], at, parts(evidence[node]), node in latest)
 
-    order = sorted(scores, key=lambda node: (-round(scores[node], 6), -node if node in latest else node))
-    return Ranking(order, look_up, kept)
+    placed = [(-round(score, 6), -node if node in latest else node, node) for node, score in scores.items()]
+    placed.sort()
+    return Ranking([node for _, _, node in placed], look_up, kept)
 
 
 def by_words(
@@ -466,19 +468,25 @@ def _evidence(
     told = pool if times else [node for node, passed in pool.items() if passed.seen.validity.start >= until]
     when = {node: _when(times, until, pool[node].seen) for node in told}
     return {
-        node: scoring.Evidence(
-            texts.get(node, 0.0),
-            cosines.get(node, middling),
-            entities.get(node, 0.0),
-            when.get(node, 0.0),
-            before.get(node, 0.0),
-            edge.get(node, 0.0),
-            float(node in at_home),
-            0.0,
-            talk.get(node, 0.0),
+        node: _gathered(
+            (
+                texts.get(node, 0.0),
+                cosines.get(node, middling),
+                entities.get(node, 0.0),
+                when.get(node, 0.0),
+                before.get(node, 0.0),
+                edge.get(node, 0.0),
+                float(node in at_home),
+                0.0,
+                talk.get(node, 0.0),
+            )
         )
         for node in pool
     }
+
+
+_gathered: Final = partial(tuple.__new__, scoring.Evidence)
+"""Makes evidence of a tuple without a call in Python, for each of some hundred candidates."""
 
 
 ABOUT_OTHERS: Final = -1.5
@@ -648,16 +656,24 @@ def rescore(snapshot: VisibleSnapshot, question: Question, ranked: Ranking, k: i
     """
     left = iter(ranked)
     most = scoring.most_by_form(question.answer_form)
-    best = _by_score(_rescored(snapshot, question, list(islice(left, k)), scoring.LATER_WEIGHT))
+    placed = [(hit.order, hit) for hit in _rescored(snapshot, question, list(islice(left, k)), scoring.LATER_WEIGHT)]
+    placed.sort(key=_order)
     while following := list(islice(left, max(RESCORED_AT_ONCE, k // RESCORED_AT_ONCE))):
-        least = round(best[-1].score, 6)
+        least = -placed[-1][0][0]
         reaching = [each for each in following if round(each.score + most, 6) >= least]
         if not reaching:
             break
-        best = _by_score([*best, *_rescored(snapshot, question, reaching, scoring.LATER_WEIGHT, least)])[:k]
+        more = _rescored(snapshot, question, reaching, scoring.LATER_WEIGHT, least)
+        placed += [(hit.order, hit) for hit in more]
+        placed.sort(key=_order)
+        del placed[k:]
+    best = [hit for _, hit in placed]
     for place, node in ranked.kept:
         best = _placed(best, place, node, partial(rescore_one, snapshot, question, ranked))[:k]
     return best
+
+
+_order: Final = itemgetter(0)
 
 
 def _placed(best: list[Ranked], place: int, node: int, find: Callable[[int], Ranked | None]) -> list[Ranked]:
@@ -706,7 +722,7 @@ def _rescored(
     at = places(snapshot, said)
     for hit, more in told:
         more |= scoring.by_place(at.get(hit.passed.node, 0), later)
-        yield hit._replace(score=hit.score + sum(more.values()), parts={**hit.parts, **more})
+        yield Ranked(hit.passed, hit.score + sum(more.values()), hit.ranks, {**hit.parts, **more}, hit.is_latest)
 
 
 def _by_score(hits: Iterable[Ranked]) -> list[Ranked]:
