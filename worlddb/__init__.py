@@ -2,9 +2,9 @@
 
 It has an append-only log that everything derives from.
 
-Start with :func:`open`; everything public is importable from here. A name is loaded when it is first asked for, with no
-more than it needs: a program waits for what it uses alone, and the command line can see to an interruption before it
-loads the rest.
+Start with :func:`open`; everything public is importable from here. A name is loaded at its first use, with only what
+it needs. So a program waits only for what it uses, and the command line can handle an interruption before it loads
+the rest.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
 """The front door for an agent: one user's memories by add, recall, context, profile, correct and forget.
 
-It composes calls of the library and has nothing of its own. What it writes for a user lies in that user's world, which
-the MCP server shows under the same ``user_id``. It reads from inside that world, where nobody else's memories turn up.
+It only composes calls of the library. What it writes for a user lies in that user's world, which the MCP server shows
+under the same ``user_id``. It reads from inside that world, so no other user's memories appear.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ _MOST_NAMED: Final = 5
 """Corrected messages that a note names."""
 _NEW_VERSION: Final = "is a new version, and history keeps the old one; call correct if it holds from another time"
 _LEFT_OUT: Final = "was left out, since the message came in a bundle; call correct to let it say that"
-"""What becomes of the text of a message whose id is known with another one."""
+"""Why a message with a known id and another text is left out."""
 _OWN_SESSION: Final = "own"
 """The buffer of a user for whom no session was named."""
 _HOW_MANY: Final = ("limit", "top_k", "n", "max_results")
@@ -106,7 +106,7 @@ _HOW_MANY: Final = ("limit", "top_k", "n", "max_results")
 _CONTEXT: Final = 64
 """Hits from which a context is put together."""
 _BYTES_A_TOKEN: Final = 3
-"""Less than a token has on the average, so that a budget is kept without knowing the model."""
+"""Fewer bytes than an average token has, so a budget is kept without knowing the model."""
 
 
 Measure = Callable[[str], float]
@@ -116,9 +116,9 @@ Measure = Callable[[str], float]
 class Added(msgspec.Struct, frozen=True, kw_only=True):
     """What an ``add`` wrote: ``ids`` of the memories, in the order given, and the commit ``seq``.
 
-    ``repeated`` counts messages that the session held already; if it held all of them, ``ids`` are theirs.
-    ``proposals`` are staged identities that somebody should decide about, ``notes`` say in words what else a caller
-    should know. ``near`` are the memories that a statement may repeat, replace or contradict, the nearest first.
+    ``repeated`` counts messages that the session already had; if it had all of them, ``ids`` are theirs.
+    ``proposals`` are staged identities that await a decision; ``notes`` tell the caller anything else in words.
+    ``near`` are the memories that a statement may repeat, replace or contradict, the nearest first.
     """
 
     ids: tuple[str, ...]
@@ -141,13 +141,13 @@ class Added(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a user and holds: statements by type, the newest first, and whom they are about.
+    """What is known of a user and valid now: statements by type, the newest first, and whom they are about.
 
     ``people`` counts by name the statements that refer to each person or thing. ``messages`` and ``sessions`` are
     numbers of what was said, which is not listed. ``left`` counts statements beyond the limit. What is ``pinned`` is
-    listed first, all of it, and not by type again. ``later`` has by its reference each that a later one listed competes
-    with, and the reference of that. ``note`` says that nothing was ever written for a user, or that the user's
-    world ended.
+    listed first, all of it, and not by type again. ``later`` maps each listed statement that a later one competes
+    with to the reference of the later one. ``note`` says that nothing was ever written for the user, or that the
+    user's world ended.
     """
 
     user: str
@@ -194,7 +194,7 @@ def memory(
 
     Args:
         user: whose memories they are. Each user has a world, and nothing that is read here comes from outside of it.
-            Without one, ``agent`` has a world of its own; without both it is the whole store.
+            Without a user, the ``agent`` has a world of its own; without both, it is the whole store.
         agent: who writes; the author of what is written.
         session: the conversation, under whose name messages are kept together.
         options: those of :func:`worlddb.open`.
@@ -219,7 +219,7 @@ def memory(
 def _twin(
     method: Callable[Concatenate[Any, Given], Answer],
 ) -> Callable[Concatenate[Any, Given], Coroutine[Any, Any, Answer]]:
-    """Return the same call for ``await``: it runs in a thread, so that the loop goes on."""
+    """Return an asynchronous version of a call; it runs in a thread, so the event loop is not blocked."""
 
     @functools.wraps(method)
     async def twin(self: Any, /, *given: Given.args, **named: Given.kwargs) -> Answer:
@@ -260,7 +260,7 @@ def _in_own_words(text: str) -> str:
 
 
 def _told_here(method: Callable[Concatenate[Any, Given], Answer]) -> Callable[Concatenate[Any, Given], Answer]:
-    """Return the same call, whose errors name the arguments and calls that there are here."""
+    """Wrap a call so that its errors name the arguments and calls of this class."""
 
     @functools.wraps(method)
     def told(self: Any, /, *given: Given.args, **named: Given.kwargs) -> Answer:
@@ -275,7 +275,7 @@ def _told_here(method: Callable[Concatenate[Any, Given], Answer]) -> Callable[Co
 
 
 class Memory:
-    """One user's memories in an open store; see :func:`worlddb.memory`. Every call has a twin to await: ``aadd`` …"""
+    """One user's memories in an open store; see :func:`worlddb.memory`. Each call has an async version: ``aadd`` …"""
 
     def __init__(self, db: Database, user: str | None, agent: str | None, session: str | None, *, owns: bool) -> None:
         self.db = db
@@ -303,9 +303,9 @@ class Memory:
 
     @property
     def working(self) -> SessionMemory:
-        """What was said a moment ago in this session, for this user: beside the log, and gone after its time.
+        """Recent messages of this session, for this user, kept beside the log until they expire.
 
-        Without a ``session`` it is the user's own buffer. What guards the user's world guards it.
+        Without a ``session`` it is the user's own buffer. The guards of the user's world apply to it.
         """
         scope = Scope("", "", self.user or "", self.session or _OWN_SESSION)
         return SessionMemory(self.db.working, scope, self._guarding)
@@ -343,19 +343,19 @@ class Memory:
         """Write a statement, or the messages of a conversation, as one commit.
 
         A text is one memory, true from ``since`` (default: now) to ``until``. ``about`` names the persons and things
-        that it is about, each a world of its own. It may contradict, replace or be derived from memories. What it is
-        ``near`` is told; with ``on_near="propose"`` it is also linked by ``contradicts`` to what cannot be true beside
-        it, and with ``supersede_same_subject`` by ``supersedes`` to what it replaces, if both are about one subject.
+        that it is about, each a world of its own. It may contradict, replace or be derived from memories. The result
+        lists what it is ``near``. With ``on_near="propose"`` it is also linked by ``contradicts`` to what cannot be
+        true beside it, and with ``supersede_same_subject`` by ``supersedes`` to what it replaces, if both have the
+        same subject.
 
-        From ``expires_at`` on, or ``ttl`` (seconds, or a ``timedelta``) after now, what was written is hidden: not
-        found any more, and no less true. ``labels`` and ``properties`` are what reads may choose
-        by, and what is ``pinned`` comes first. A statement sent again under its ``idempotency_key`` is
-        written once; messages have ids or times for that, and another user's keys are others.
+        From ``expires_at`` on, or ``ttl`` (seconds, or a ``timedelta``) after now, the memory is hidden: no longer
+        found, but still valid. Reads may filter by ``labels`` and ``properties``, and ``pinned`` memories come first.
+        A statement sent again under its ``idempotency_key`` is written once; messages are recognised by their ids or
+        times. Keys are scoped to the user.
 
-        Messages (``{"role": …, "content": …}``, or as LangChain and ShareGPT have them) are kept under the ``session``.
-        One with an id, or with a time, that is there already is not written again, nor is the beginning of a list that
-        begins with all that the session holds. Instructions to the model, what it only thought, and messages without a
-        text are left out.
+        Messages (``{"role": …, "content": …}``, or as LangChain and ShareGPT have them) are kept under the
+        ``session``. A message with a known id or time is not written again, nor is the beginning of a list that
+        repeats the whole session. Instructions to the model, its reasoning, and messages without a text are left out.
 
         Raises:
             InputError: an argument is wrong; nothing was written.
@@ -390,14 +390,14 @@ class Memory:
     def _told_to_come(
         self, added: Added, since: times.TimeLike | None, messages: Sequence[chat_messages.ChatMessage] = ()
     ) -> Added:
-        """Return what was written with a note if it, or some of the messages, holds from a later time on."""
+        """Add a note to the result if the memory, or some of the messages, begins in the future."""
         begins = None if since is None else times.parse_time(since, "since")
         said = [begins if each.at is None else times.parse_time(each.at) for each in messages if _is_kept(each)]
         notes = to_come(said if messages else [begins], self.db.view().valid)
         return msgspec.structs.replace(added, notes=(*added.notes, *notes)) if notes else added
 
     def _told_hidden(self, added: Added, expires_at: times.TimeLike | None, pinned: bool) -> Added:
-        """Return what was added with a note if its deadline has passed."""
+        """Add a note to the result if its deadline has passed."""
         if expires_at is None or pinned:
             return added
         notes = hidden_already(expires_at, self.db.view().valid)
@@ -414,17 +414,15 @@ class Memory:
         replace_later: bool = False,
         why: str = "",
     ) -> Added:
-        """Say what a memory says instead, from ``since`` to ``until``; before, it says what it said.
+        """Change what a memory says, from ``since`` to ``until``; before that it stays as it was.
 
-        ``since`` is now by default, and of what is all to come when that begins.
+        By default ``since`` is now, or the beginning of a memory that lies in the future.
 
-        A text that says itself when that is to begin ("from March on") begins then, if no time is given, and a note
-        says so.
-        Without ``until`` it ends where the memory does, or something begins that was stated to hold later, but for
-        ``replace_later``.
-        If it never was as it said, give the time at which the memory itself begins. From before that it is found from
-        ``since`` on, wherever it has lain from its beginning on. The id stays, and so does a deadline: a note says so
-        if it has passed. What it says already is not written again, and a note says so.
+        If no time is given and the text names its beginning ("from March on"), it begins then, and a note says so.
+        Without ``until`` it ends where the memory ends or a later statement begins, unless ``replace_later`` is set.
+        If the memory was never true, give the time at which it begins. With an earlier time it is found from
+        ``since`` on, in the worlds in which it has lain since its beginning. The id stays, and so does a deadline,
+        with a note if it has passed. An unchanged text is not written again, and a note says so.
         """
         self._check_present()
         given: Any = text
@@ -466,7 +464,7 @@ class Memory:
         return msgspec.structs.replace(done, notes=notes)
 
     def _begins_later(self, found: records.World, now: int) -> int | None:
-        """Return when a memory begins that is all to come: what corrects a plan is the plan from then on."""
+        """Return the beginning of a memory that lies in the future: a correction of a plan holds from there on."""
         if found.valid.start <= now or found.valid.start >= found.valid.end:
             return None
         begins = min(each.valid.start for each in self.history(found.ref) if each.valid.start < each.valid.end)
@@ -503,9 +501,9 @@ class Memory:
 
     @_told_here
     def contradict(self, one: Any, other: Any, *, why: str = "") -> Added:
-        """Record that two memories cannot both be true; both stay, and each is shown with the other.
+        """Record that two memories cannot both be true. Both stay, and each is shown with the other.
 
-        What is recorded already is not written again, and a note says so.
+        A repeated call writes nothing, and a note says so.
         """
         self._check_present()
         both = [self._memory(each) for each in (one, other)]
@@ -521,10 +519,10 @@ class Memory:
     def forget(
         self, id: Any, *, since: times.TimeLike | None = None, until: times.TimeLike | None = None, reason: str = ""
     ) -> Added:
-        """Say that a memory holds no more (default: from now on). It stays in the record of the past.
+        """End the validity of a memory (default: from now on). Views of the past still show it.
 
-        With ``until`` it holds again from there on.
-        What must be gone from the files is erased: ``db.erase``, or :meth:`forget_user` for all of the user's.
+        With ``until`` it holds again from then on. To remove it from the files, use ``db.erase``, or
+        :meth:`forget_user` for all of the user's data.
         """
         self._check_present()
         seen, found = self.db.head().seq, self._memory(id)
@@ -545,7 +543,7 @@ class Memory:
     ) -> Added:
         """Hide a memory from ``expires_at`` on, or ``ttl`` after now; see :meth:`Database.expire`.
 
-        A person or thing is none: what is said of it is hidden one by one.
+        Entries of persons and things cannot be hidden; hide what is said of them.
         """
         self._check_present()
         self._memory(id)
@@ -558,7 +556,7 @@ class Memory:
         return self._mark(id, lambda ref: self.db.unexpire(ref, why=why))
 
     def label(self, id: Any, *labels: str, why: str = "") -> Added:
-        """Put labels on a memory, by which ``recall`` may choose."""
+        """Add labels to a memory, by which ``recall`` can filter."""
         return self._mark(id, lambda ref: self.db.label(ref, *labels, why=why))
 
     def unlabel(self, id: Any, *labels: str, why: str = "") -> Added:
@@ -566,11 +564,11 @@ class Memory:
         return self._mark(id, lambda ref: self.db.unlabel(ref, *labels, why=why))
 
     def tag(self, id: Any, tag: str, *, version: int | None = None, why: str = "") -> Added:
-        """Let a tag stand for a version of a memory, by default the one that holds now; see :meth:`Database.tag`."""
+        """Set a tag on a version of a memory, by default the one that holds now; see :meth:`Database.tag`."""
         return self._mark(id, lambda ref: self.db.tag(ref, tag, version=version, why=why))
 
     def untag(self, id: Any, tag: str, *, why: str = "") -> Added:
-        """Let a tag of a memory stand for nothing any more."""
+        """Remove a tag of a memory."""
         return self._mark(id, lambda ref: self.db.untag(ref, tag, why=why))
 
     def pin(self, id: Any, *, why: str = "") -> Added:
@@ -588,9 +586,9 @@ class Memory:
         return self._done(mark(ref), [ref])
 
     def forget_user(self, *, reason: str, everywhere: bool = False) -> Receipt:
-        """Erase all that is the user's from every file, for good; see :meth:`Database.forget_user`.
+        """Erase all of the user's data from every file, for good; see :meth:`Database.forget_user`.
 
-        That is what was written for this user here or by the MCP server: a world of type ``User`` is another's.
+        That is what this front door or the MCP server wrote for the user, and no world of type ``User``.
 
         Raises:
             InputError: this memory is of no user, or nothing of them is there.
@@ -615,7 +613,7 @@ class Memory:
 
     @_told_here
     def as_of(self, valid: times.TimeLike | None = None, *, known: times.TimeLike | int | None = None) -> Memory:
-        """Return the same memory to read at a time: what was true then, and with ``known`` what was known by then.
+        """Return the same memory as of a valid time, and with ``known`` as of what was known then.
 
         ``known`` is a time or the number of a commit.
         """
@@ -630,8 +628,7 @@ class Memory:
         """Find the ``k`` memories that answer a question best, best first; see :meth:`View.recall` for ``asked``.
 
         ``about``, ``speaker``, ``type``, ``label``, ``tag``, ``source``, ``properties``, ``since`` and ``until`` are
-        among these: what fits them is found.
-        Names of people and things, of sessions and scopes are no answers by themselves and are left out.
+        among these filters. Mere names of people, things, sessions and scopes are left out.
         """
         known = View.recall.__kwdefaults__ or {}
         unknown = [name for name in asked if name not in known]
@@ -659,9 +656,9 @@ class Memory:
     def context(self, question: str, *, max_tokens: int = 800, count: Count | None = None, **asked: Any) -> str:
         """Return what is known for a question as a text for a prompt: dated, sourced, and no longer than a budget.
 
-        What is pinned comes first, whatever is asked. Then the best memories that fit, each text once, in the order in
-        which they began to hold, with what contradicts them and what was said later of the same. ``count`` counts the
-        tokens of a text; without it three bytes are taken for one, which is more than any common model makes of it.
+        Pinned memories come first, whatever is asked. Then come the best memories that fit the budget, each text
+        once, in the order of their beginnings, with contradictions and later statements about the same. ``count``
+        counts the tokens of a text; the default assumes three bytes a token, which overestimates for common models.
         Empty if nothing was found.
         """
         limits.checked_number(max_tokens, "max_tokens", 1, 10**9)
@@ -671,9 +668,9 @@ class Memory:
         return prompt_text(found, self._pinned(), tokens, max_tokens, self._whole_view()._in_log_order)
 
     def profile(self, *, limit: int = 50) -> Profile:
-        """Return what is known and holds, by type, without a question and without a model.
+        """Return what is known and valid, by type, without a question and without a model.
 
-        What is pinned is listed first, then at most ``limit`` statements of each type, the newest first.
+        Pinned memories come first, then at most ``limit`` statements of each type, the newest first.
         """
         limits.checked_number(limit, "limit", 1, 10_000)
         views = self._views()
@@ -726,7 +723,7 @@ class Memory:
 
     @_told_here
     def history(self, id: Any) -> list[records.Version]:
-        """Return all versions of a memory, oldest first, with who said each, when, and since when it holds."""
+        """Return all versions of a memory, oldest first, with author, time of writing and validity."""
         view, found = self._located(id)
         return view.history(found.ref)
 
@@ -846,7 +843,7 @@ class Memory:
         why: str,
         marks: Mapping[str, Any],
     ) -> Added:
-        """Record that a memory was said again, and link it to what is near as far as it was asked for."""
+        """Record that a memory was stated again, and link it to near ones if asked for."""
         (begins, until), end = window, other_end(look, said, *window)
         with self.db.batch(**keyed) as tx:
             say_again(tx, said, source, why, **marks, earlier=begun_earlier(look, said, begins), end=end)
@@ -944,10 +941,10 @@ class Memory:
     def _held(
         self, session: str, said: Sequence[chat_messages.ChatMessage]
     ) -> tuple[set[int], list[str], list[str], list[str]]:
-        """Return the places of messages that the session holds in the user's worlds, or held once, and the sessions.
+        """Return the places of messages that the session has, or had, in the user's worlds, and the sessions.
 
-        Last come those of its turns that were corrected since they were given, and those that came in a bundle with
-        another text than is given under their id.
+        Also return the turns that were corrected since, and those from a bundle whose text differs from the given one
+        with their id.
         """
         known, homes, corrected, others, views = set[int](), list[str](), list[str](), list[str](), self._views()
         scope = self._scope_key() if views else ()
@@ -966,7 +963,7 @@ class Memory:
         return known, homes, corrected, others
 
     def _turns_of(self, session: str, said: Sequence[chat_messages.ChatMessage]) -> tuple[str, ...]:
-        """Return the ids of messages that are all there already, in their order."""
+        """Return the ids of messages that all exist already, in order."""
         scope, found = self._scope_key(), dict[int, str]()
         keys = [None if own is None else _key("message", scope, session, *own) for own in map(identity, said)]
         for view in self._views():
@@ -1042,7 +1039,7 @@ class Memory:
     def _go_on(
         self, receipt: Any, key: Any, refs: Sequence[str], begins: int | None, known: Sequence[View] = ()
     ) -> None:
-        """Put what was written into the next scope of the user, if another process has ended this one meanwhile.
+        """Write into the user's next scope if another process has meanwhile ended this one.
 
         ``known`` are the user's worlds if nobody else has written since they were looked up.
         """
@@ -1053,7 +1050,7 @@ class Memory:
             self._scopes.begin_anew(key, refs, begins)
 
     def _session_brought(self, look: View, key: ScopeKey | tuple[str, ...], session: str, within: str) -> str | None:
-        """Return the session of a name that came in a bundle with the user's world, and goes on there."""
+        """Return the session of a name that came in a bundle with the user's world, to continue it."""
         if (scope := came_in_bundle(key)) is None:
             return None
         found = repeated_messages.session_in(self.db._inside(look, scope), session, within)
@@ -1069,7 +1066,7 @@ class Memory:
         return self._scopes.write_entry(tx, key, home, name, self._source({}))
 
     def _own_name(self, given: Any) -> Any:
-        """Return a name, or several, with the user's as the user is called here, however it is capitalised."""
+        """Return names in which the user's own name has the spelling used here, however it is capitalised."""
 
         def own(name: Any) -> Any:
             is_own = isinstance(name, str) and self.user is not None and folded(name) == folded(self.user)
@@ -1122,9 +1119,9 @@ class Memory:
         return self.db.view(valid=self._valid, ingested=self._known, world=world)
 
     def _views(self) -> list[View]:
-        """Return the views of the user's worlds: mostly one, none before the first write.
+        """Return the views of the user's worlds: usually one, none before the first write.
 
-        There are more after a bundle with memories of the same user was taken in, or a world that had ended resumed.
+        There are several after a bundle with the same user was imported or an ended world was resumed.
         """
         if self._label is None:
             return [self._whole_view()]
@@ -1180,7 +1177,7 @@ class Memory:
         return self._located(id)[1]
 
     def _memory(self, id: Any) -> records.World:
-        """Return a memory that says something, and is not the entry of a person or thing."""
+        """Return a memory with a text, which is not the entry of a person or thing."""
         view, found = self._located(id)
         if found.type == ENTRY and not found.content and not found.erased:
             told = (edge.source for edge in view.edges(found.ref, type=ABOUT, direction="in"))
@@ -1208,7 +1205,7 @@ def _messages(given: Any) -> list[chat_messages.ChatMessage]:
 
 
 def _is_kept(said: chat_messages.ChatMessage) -> bool:
-    """Return whether a message has a text, and is no instruction to the model."""
+    """Return whether a message has a text and is not an instruction to the model."""
     return bool(said.text) and not said.is_instruction
 
 
@@ -1310,8 +1307,8 @@ def prompt_text(
 ) -> str:
     """Return what a recall found as a text for a prompt; what is pinned comes first. See :meth:`Memory.context`.
 
-    What a memory said at other times that were asked for is a line of its own. What began at one time stands as it was
-    written: ``in_log_order`` puts references in that order.
+    Texts of a memory at other requested times get lines of their own. Memories that began at the same time are in log
+    order, given by ``in_log_order``.
     """
     shown: dict[tuple[str, str], tuple[tuple[int, int, int, int], str]] = {}
     known = {hit.ref: hit for hit in found.hits}
@@ -1339,7 +1336,7 @@ def _is_shown(view: View, proposal: str) -> bool:
 
 
 def _is_seen(db: Database, view: View, ref: str) -> bool:
-    """True if a user's world has a memory, or will have: what is still to come is not in it yet."""
+    """True if a user's world has a memory now or in the future."""
     for look in (view, seen_later(db, view, FAR)):
         with suppress(errors.InputError):
             return bool(look.reference_of(ref))
@@ -1347,7 +1344,7 @@ def _is_seen(db: Database, view: View, ref: str) -> bool:
 
 
 def _told_later(listed: Iterable[records.World], about: Mapping[str, Iterable[str]]) -> dict[str, str]:
-    """Return by reference what a later one of some memories competes with, and the reference of that."""
+    """Map each memory that a later one competes with to the reference of the later one."""
     worlds = sorted(listed, key=lambda world: (-world.valid.start, -world.seq))
     said = [claim_relation.Said(world.content, frozenset(about.get(world.ref, ()))) for world in worlds]
     return {worlds[place].ref: worlds[at].ref for place, at in claim_relation.told_later(said).items()}
@@ -1358,7 +1355,7 @@ def _beside(
     known: Mapping[str, records.World | records.Hit],
     later: Mapping[str, str],
 ) -> str:
-    """Return what is said behind a memory: what contradicts it, and what was said later of the same."""
+    """Return the remarks after a memory: what contradicts it, and what was stated later about the same."""
     against = [known[ref].content for ref in found.conflicts if ref in known]
     told = f" (contradicted by: {'; '.join(map(one_line, against))})" if against else ""
     return told + (f" (a later one says: {one_line(known[later[found.ref]].content)})" if found.ref in later else "")

@@ -1,4 +1,4 @@
-"""The façade: an open store, which hands every call to the room that does it."""
+"""The façade: an open store, which passes each call to the right room."""
 
 from __future__ import annotations
 
@@ -103,9 +103,9 @@ class Verified(NamedTuple):
 
     ``first_bad_seq`` is ``None`` if everything holds, and 0 if the damage is in no commit.
 
-    ``head`` is how the log stands to the head that was given: "holds", "untrusted", "other_store", "shorter",
-    "rewritten" or "unreadable"; empty if none was given. ``supposes`` says what a hypothetical store supposes.
-    ``remarks`` are worth knowing and no damage.
+    ``head`` compares the log with the given head: "holds", "untrusted", "other_store", "shorter", "rewritten" or
+    "unreadable"; empty if none was given. ``supposes`` says what a hypothetical store supposes. ``remarks`` are
+    findings that are no damage.
     """
 
     ok: bool
@@ -120,7 +120,7 @@ class Verified(NamedTuple):
 
 
 class Rebuilt(NamedTuple):
-    """The projections that were rebuilt, the seconds it took, and the root hash that came out."""
+    """The projections that were rebuilt, the seconds that it took, and the resulting root hash."""
 
     rebuilt: tuple[str, ...]
     seconds: float
@@ -130,7 +130,7 @@ class Rebuilt(NamedTuple):
 class Step(NamedTuple):
     """One commit: its receipt, its author, the commands asked for, and the events in order.
 
-    ``commands`` are names, in the order in which they were given; of the commit that made the store there are none.
+    ``commands`` are names, in the order in which they were given; the commit that made the store has none.
     """
 
     receipt: outcome.Receipt
@@ -143,7 +143,7 @@ class Head(NamedTuple):
     """The state of a store: its last commit, the hashes that cover it, and when it was made.
 
     ``tree`` is the root of the Merkle tree over the commits, which proofs lead to. ``supposes`` says what a
-    hypothetical store supposes, and is empty of every other.
+    hypothetical store supposes, and is empty for every other.
     """
 
     seq: int
@@ -249,7 +249,7 @@ class Database(WriteCalls):
         self._at_close: list[Callable[[], object]] = []
         self._receipts: list[RecallReceipt] = []  # Those that wait to be kept in the log.
         self._accesses: deque[tuple[bytes, int]] = deque(maxlen=MOST_WAITING)
-        """Worlds that were used and when, until they are written; of too many the earliest are lost."""
+        """Worlds that were used and when, until they are written; beyond the maximum the earliest are lost."""
         self._refreshes, self._refreshing, self._newest = dict[bytes, tuple[int, int]](), Lock(), [0]
         if self._background is not None and self._alarm is not None and self._alarm.is_timed:
             self._background.nudge()
@@ -257,9 +257,9 @@ class Database(WriteCalls):
             self._reader.told_of_hits = lambda found: self._used([hit.ref for hit in found.hits], now_of(self._clock))
 
     def at_close(self, call: Callable[[], object]) -> None:
-        """Have something called when the store is closed, before it is: to write what waits, for example.
+        """Register a call that runs before the store is closed: to write pending data, for example.
 
-        What it raises of WorldDB's own errors is passed over.
+        WorldDB's own errors from it are ignored.
         """
         self._at_close.append(limits.checked_callable(call, "call"))
 
@@ -272,7 +272,7 @@ class Database(WriteCalls):
 
     @cached_property
     def _writer(self) -> Writer:
-        """What decides and commits, loaded by the first write: a handle that only reads does not wait for it."""
+        """The writer, loaded by the first write, so that a handle that only reads does not wait for it."""
         from worlddb.reconciler.decisions.model_evidence import Advisers
 
         advisers = Advisers(self._reader.meaning_to_ask, self._reader.text_vectors, self._tiebreaker)
@@ -303,11 +303,11 @@ class Database(WriteCalls):
         create_store(self._writer_without_models())
 
     def signed(self, author: str, *, account: Callable[[], Grant] | None = None) -> Database:
-        """The same open store, with another author for what is written through it.
+        """The same open store, with another author for its writes.
 
-        It shares everything with this handle, and closing either closes both. What is written counts against the plan
-        of the grant that ``account`` returns by then: how many worlds begin, how many bytes are kept. A write for
-        which there is no room raises :class:`PlanLimit` and changes nothing.
+        It shares everything with this handle, and closing either closes both. Writes count against the plan of the
+        grant that ``account`` returns at that time: the number of new worlds and the bytes stored. A write beyond the
+        plan raises :class:`PlanLimit` and changes nothing.
         """
         other = copy(self)
         other.author = limits.checked_text(author, "author", limits.MAX_AUTHOR_BYTES, empty=False, nul=False)
@@ -324,7 +324,7 @@ class Database(WriteCalls):
     def close(self) -> None:
         """Close the store. Committed writes are durable whether or not it is called.
 
-        Background work that is under way is waited for, half a minute at most.
+        It waits for running background work, half a minute at most.
         """
         while self._at_close:
             with suppress(errors.WorldDBError):
@@ -356,7 +356,7 @@ class Database(WriteCalls):
     # -- writing; the single commands are in `WriteCalls`
 
     def _named(self, text: str) -> str:
-        """The reference of the one world that is called so, or that a prefix stands for."""
+        """The reference of the one world with that name or prefix."""
         return self.view()._reference_to_write(text)
 
     def _located(self, ref: Any) -> bytes | str | None:
@@ -390,7 +390,7 @@ class Database(WriteCalls):
         return receipt
 
     def _texts_to_go(self, commands: Sequence[cmd.Command]) -> TextsReached | None:
-        """What erasures will reach: the texts, the names of the worlds that they name, and what is said beside."""
+        """What erasures will reach: the texts, the names of the named worlds, and accompanying texts."""
         if not self._working and not (self.path / "working").is_dir():
             return None
         from worlddb.reconciler.erasure.erasure_preview import texts_reached
@@ -408,7 +408,7 @@ class Database(WriteCalls):
 
     @property
     def working(self) -> WorkingMemory:
-        """Buffers of messages beside the log, which are gone after their time; see :class:`WorkingMemory`."""
+        """Message buffers beside the log, which expire; see :class:`WorkingMemory`."""
         if not self._working:
             from worlddb.working.working_memory import WorkingMemory
 
@@ -427,7 +427,7 @@ class Database(WriteCalls):
         return Accounts(self._keyring[0], self._execute)
 
     def _message_kept(self, world: Any, text: str, named: Mapping[str, str]) -> str:
-        """What a message may say, by the guards of a world; the names of its buffer are kept, or refused."""
+        """A message after the guards of a world; the names of its buffer are accepted or refused."""
         from worlddb.log.redaction import personal_data
         from worlddb.log.redaction.credentials import find_credentials
         from worlddb.working.working_memory import refuse_credentials
@@ -449,7 +449,7 @@ class Database(WriteCalls):
         return self._followed(receipt)
 
     def _followed(self, receipt: outcome.Receipt) -> outcome.Receipt:
-        """Have the text index follow what this handle has written, once that is much."""
+        """Let the text index follow this handle's writes, once they are many."""
         if receipt.events:
             self._newest[0] = max(self._newest[0], receipt.seq)
             # A link brings no text, and of a load most are links.
@@ -479,7 +479,7 @@ class Database(WriteCalls):
         return receipt
 
     def was_written(self, idempotency_key: str, *, author: str | None = None) -> bool:
-        """True if a commit was made under an idempotency key: the same call under it again is a retry.
+        """True if a commit was made under an idempotency key, so that the same call is a retry.
 
         With ``author`` only if it was that author's.
         """
@@ -522,7 +522,7 @@ class Database(WriteCalls):
             return told
 
     def _looked(self, look: Callable[[Desk], Found]) -> outcome.Receipt:
-        """Have the commands decided that a look comes to, and look again if others came between."""
+        """Decide the commands that a read leads to, and read again if others wrote in between."""
         from worlddb.beliefs.items import Desk
         from worlddb.reconciler.transaction import inputs
 
@@ -536,7 +536,7 @@ class Database(WriteCalls):
         raise errors.UnavailableError("Others change what it is about, again and again", "Try again")
 
     def _decided(self, look: Callable[[View], tuple[Sequence[cmd.Command], Sequence[str]]]) -> outcome.Receipt:
-        """Have the commands decided that a look comes to, with what they rest on; it looks again if others came."""
+        """Decide the commands that a read leads to, with what they rest on; read again if others wrote."""
         from worlddb.reconciler.transaction import inputs
 
         for _ in range(MOST_LOOKS):
@@ -564,10 +564,10 @@ class Database(WriteCalls):
     ) -> outcome.Receipt:
         """Change the statements of a world by an update in SPARQL 1.1, as one commit.
 
-        It is evaluated on what holds now, as :meth:`View.sparql` evaluates a query, with the same limits; ``max_bytes``
-        is of what changes. What it deletes holds until now, and what it inserts from now on: views of earlier times see
-        what they saw. ``within`` is a world outside of which it sees nothing. If others write meanwhile it is evaluated
-        again, and so it is, as of then, where a commit was made under ``idempotency_key``. SERVICE and LOAD are closed.
+        It is evaluated on what holds now, as :meth:`View.sparql` evaluates a query, with the same limits;
+        ``max_bytes`` is of what changes. What it deletes ends now, and what it inserts begins now; views of earlier
+        times do not change. It sees nothing outside of ``within``. If others write meanwhile it is evaluated again. A
+        retry under ``idempotency_key`` is evaluated as of its first commit. SERVICE and LOAD are closed.
         ``using_graphs`` and ``using_named_graphs``, IRIs, are what USING and USING NAMED say, as in its protocol.
         ``lanes`` are as there, too. Notes of the receipt say why a search in it could not go by meaning, and which
         names below ``wdb:`` are none.
@@ -660,11 +660,11 @@ class Database(WriteCalls):
         properties: dict[str, Any] | None = None,
         why: str = "",
     ) -> IngestedMemory:
-        """Take in a memory by one call: buffer what was said, look up what is known of it, and write it as one commit.
+        """Ingest a memory by one call: buffer the message, look up what is known of it, and write it as one commit.
 
-        ``at`` names the item: a kref, under which it is made if it is not there, with the project and the spaces around
-        it, or what names a world that is there. Nothing is guessed: whom a new item may already be is proposed, and
-        what it may repeat or contradict is told. The same call again writes nothing. Without ``at`` nothing is written.
+        ``at`` names the item: a kref, under which it is created if necessary, with the project and the spaces around
+        it, or the name of an existing world. Nothing is guessed: identities of a new item are proposed, and what it
+        may repeat or contradict is reported. The same call again writes nothing. Without ``at`` nothing is written.
 
         Args:
             content: what the item says from now on.
@@ -708,13 +708,13 @@ class Database(WriteCalls):
         link: bool = False,
         why: str = "",
     ) -> list[DiscoveredEdge]:
-        """Find what a memory may be joined to and is not yet, the surest first; with ``link`` write these edges.
+        """Find possible edges of a memory that do not exist yet, the most confident first; with ``link`` write them.
 
-        Names that it has lead to the entities of the name (``refers_to``), statements that cannot be true beside it are
-        found by words (``contradicts``), one that says the same is proposed to be it (``same_as``), and so is found
-        what answers ``questions``: those that a function makes of the world, by default its own sentences. Only a hit
-        that is known to answer with ``min_confidence`` counts. What was taken back once is not found again. It is all
-        looked for ``within`` a world, by default that of the user whose memory it is.
+        Names that it has lead to the entities of the name (``refers_to``), statements that cannot be true beside it
+        are found by words (``contradicts``), one that says the same is proposed to be it (``same_as``), and so is
+        found what answers ``questions``: those that a function makes of the world, by default its own sentences. Only
+        a hit that is known to answer with ``min_confidence`` counts. Retracted edges are not found again. It searches
+        only ``within`` a world, by default that of the memory's user.
 
         Raises:
             UnknownReference: there is no such world.
@@ -743,11 +743,11 @@ class Database(WriteCalls):
         return [replace(each, edge=edge) for each, edge in zip(found, tx.receipt.refs, strict=True)]
 
     def extract(self, document: Any, extractor: Extractor | None = None, *, why: str = "") -> outcome.Receipt:
-        """Write what an extractor finds in a document: in what it says, and in the sections and paragraphs inside it.
+        """Write what an extractor finds in a document: in its text, and in its sections and paragraphs.
 
         An :class:`Extractor` reads paragraphs as it reads turns; one that has ``of_documents`` is asked by that. By
-        default it is :class:`EntityExtractor`, which asks no model. What is found lies in the document, joined to the
-        paragraphs, under keys: the same document read again writes nothing, and what a model said is not asked again.
+        default it is :class:`EntityExtractor`, which asks no model. Findings lie in the document, linked to the
+        paragraphs, under keys: reading the same document again writes nothing, and no model is asked again.
 
         Raises:
             UnknownReference: there is no such world.
@@ -1116,9 +1116,9 @@ class Database(WriteCalls):
     ) -> embedding_backfill.Embedding:
         """Give vectors to texts that have none.
 
-        At most about ``limit`` texts are done, in commits of their own. They go into the embedding space in use. Texts
-        are found by their words at once and by their meaning from here on. ``ingest`` of the command line calls this at
-        its end; a program calls it when it has time, from any thread or process.
+        At most about ``limit`` texts are done, in commits of their own. They go into the embedding space in use.
+        Texts are found by their words at once, and by their meaning from then on. ``ingest`` of the command line
+        calls this at its end; a program calls it when it has time, from any thread or process.
 
         Raises:
             InputError: the space in use was made by another model than the one that the store was opened with, or the
@@ -1144,10 +1144,10 @@ class Database(WriteCalls):
         """Move to another embedding model.
 
         This fills a new space, which answers once every text has a vector. Nothing else is touched. The space in use
-        goes on answering until then, and is kept afterwards: see :meth:`drop_space`. What was embedded is committed
-        batch by batch, so the same call goes on where it was stopped, or where ``limit`` texts were done. ``to`` is an
-        embedder, or the name of one as ``open`` takes it. ``space`` names the space; by default it is called after the
-        model, or is the newest one of that model. A space that was left can be returned to in the same way.
+        answers until then, and is kept afterwards: see :meth:`drop_space`. Vectors are committed batch by batch, so
+        the same call continues where it was stopped, or where ``limit`` texts were done. ``to`` is an embedder, or
+        the name of one as ``open`` takes it. ``space`` names the space; by default it is called after the model, or
+        is the newest one of that model. A space that was left can be returned to in the same way.
 
         Raises:
             InputError: the space of that name was made by another model, the model changed under its name, or gave what
@@ -1172,10 +1172,10 @@ class Database(WriteCalls):
     def recluster(self, *, limit: int | None = None, tiebreaker: Tiebreaker | None = None) -> Reclustering:
         """Resolve again the worlds within two hops of what is new, and propose the matches found.
 
-        What came since the last call is new. All tiers run; the embedding tier compares as far as there are vectors.
-        Proposals are staged in commits of their own, whose author is ``worlddb.recluster``; where nothing is found
-        nothing is written. One process at a time does it: another gets an answer that is ``busy``. At most about
-        ``limit`` worlds are looked at.
+        New is what came since the last call. All tiers run; the embedding tier compares texts that have vectors.
+        Proposals are staged in commits of their own, by the author ``worlddb.recluster``; without matches nothing is
+        written. One process at a time does it: another gets an answer that is ``busy``. At most about ``limit``
+        worlds are looked at.
 
         ``tiebreaker`` chooses between the contenders for one world: a program, a person, a model; by default the one
         that the store was opened with. It is called while the store is not locked, its answer is in the evidence, and
@@ -1201,16 +1201,15 @@ class Database(WriteCalls):
         progress: Callable[[str, int, int], object] | None = None,
         stopped: Callable[[], bool] | None = None,
     ) -> Consolidated:
-        """Sum up worlds, infer edges and sweep: a store's sleep (paper §6). See ``docs/consolidation.md``.
+        """Summarise worlds, infer edges and sweep: a store's sleep (paper §6). See ``docs/consolidation.md``.
 
-        A world created ``min_age`` ago or earlier (a ``timedelta``, or seconds; 0 for any) that contains something gets
-        a world of type ``Summary`` inside it, ``derived_from`` what it contains, unless it has a fresh one; at most
-        ``limit`` of them. ``summarizer`` makes the texts: by default :class:`ExtractiveSummarizer`, which asks no
-        model. Of the types in ``close`` edges are inferred where ways of several edges lead, and retracted where none
-        does any more. ``sweep`` records the conflicts of edges that were there before their type became functional,
-        labels what is stale, gives texts their vectors and proposes near-duplicates: of texts side by side in a world
-        by words and meaning, of names as :meth:`recluster` does. ``worlds`` limits all but vectors and names to some
-        worlds and what is inside them.
+        A world created ``min_age`` ago or earlier (a ``timedelta``, or seconds; 0 for any) that contains something
+        gets a world of type ``Summary`` inside it, ``derived_from`` what it contains, unless it has a fresh one; at
+        most ``limit`` of them. ``summarizer`` makes the texts: by default :class:`ExtractiveSummarizer`, which asks
+        no model. Edges of the types in ``close`` are inferred from paths of several edges, and retracted when no path
+        is left. ``sweep`` records conflicts of edges from before their type became functional, labels stale worlds,
+        embeds texts and proposes near-duplicates: of texts side by side in a world by words and meaning, of names as
+        :meth:`recluster` does. ``worlds`` limits all but vectors and names to some worlds and what is inside them.
 
         It works in commits of its own, whose author is ``worlddb.consolidate``: killed, it is continued by the next
         call, and a call after a whole one writes nothing. Nothing is written with ``dry_run``. ``progress(what, done,
@@ -1339,14 +1338,14 @@ class Database(WriteCalls):
         progress: Callable[[str, int, int], object] | None = None,
         stopped: Callable[[], bool] | None = None,
     ) -> Dreamt:
-        """Judge what was touched since the last run, and put out of sight what is not worth a look any more.
+        """Judge what was touched since the last run, and hide what is not worth a look any more.
 
-        The Dream State of Kumiho (§9); see ``docs/dream.md``. ``assessor`` judges ``batch_size`` memories at a time: by
-        default :class:`RuleAssessor`, which asks no model. Of what it recommends to deprecate no more than
-        ``max_deprecation_ratio`` (0.1 to 0.9) of all that were judged is, the least relevant first; the result says
-        that the breaker ``tripped``, and with ``halt`` nothing is done then. What is pinned is never touched, nor what
-        has the tag ``published``, unless ``allow_published``. Labels, metadata and edges that it suggests are written.
-        With ``decay`` what has faded to the tier ``hidden`` is deprecated, too.
+        The Dream State of Kumiho (§9); see ``docs/dream.md``. ``assessor`` judges ``batch_size`` memories at a time:
+        by default :class:`RuleAssessor`, which asks no model. At most the share ``max_deprecation_ratio`` (0.1 to
+        0.9) of the judged memories is deprecated, the least relevant first; if more is recommended the result says
+        that the breaker ``tripped``, and with ``halt`` nothing is done. Pinned memories are never touched, nor those
+        with the tag ``published``, unless ``allow_published``. Suggested labels, metadata and edges are written. With
+        ``decay`` memories of the tier ``hidden`` are deprecated, too.
 
         Its commits have the author ``worlddb.dream``, and what it did is told by a report, a world of its own. A run
         that was killed is continued by the next one; one after a whole run writes nothing. Nothing is written with
@@ -1377,12 +1376,12 @@ class Database(WriteCalls):
         return dreamer.dream(self._writer, wanted)
 
     def _is_type(self, view: View, name: str) -> bool:
-        """True of a type of edges that is registered, or that edges are of that were written when it was."""
+        """True of an edge type that is registered, or was registered when edges of it were written."""
         with self._reader.snapshot() as snapshot:
             return snapshot.tables.type_code(name) is not None or any(each.name == name for each in view.edge_types())
 
     def _embedded(self, stopped: Callable[[], bool], *, dry_run: bool = False) -> int:
-        """Give vectors to texts that have none, as far as there is a model; how many got some, or would."""
+        """Embed texts without a vector if there is a model; returns how many got one, or would."""
         from worlddb.reconciler.background import embedding_backfill
 
         if not self._models.any:
@@ -1429,7 +1428,7 @@ class Database(WriteCalls):
         return None if self._background is None else self._background.error
 
     def _kept_up(self, receipt: outcome.Receipt) -> outcome.Receipt:
-        """Do the work that is due after a commit; the commit stands whatever becomes of it."""
+        """Do the work that is due after a commit; a failure does not affect the commit."""
         self._followed(receipt)
         try:
             self._keep_up()
@@ -1524,13 +1523,13 @@ class Database(WriteCalls):
 
         ``deep`` also replays the log and compares every table, every entry of an index and every snapshot.
 
-        ``head`` is the text of a checkpoint that was kept elsewhere: the log must begin with what it stands for, so
-        that one that was rewritten with fresh hashes or cut short is found. Each verifier key in ``keys`` must have
-        signed it.
+        ``head`` is the text of a checkpoint that was kept elsewhere: the log must begin with the commits that it
+        covers, so a log that was rewritten with fresh hashes or cut short is detected. Each verifier key in ``keys``
+        must have signed it.
 
-        Never raises for damage: what does not hold is listed, with the first bad commit (0: outside the log). Once a
-        commit or a table is found damaged, every process refuses to write, until ``rebuild`` has mended it or a
-        verification as deep finds nothing.
+        It never raises for damage: findings are listed, with the first bad commit (0: outside the log). Once a commit
+        or a table is found damaged, every process refuses to write, until ``rebuild`` has mended it or a verification
+        as deep finds nothing.
 
         Raises:
             MalformedFile: ``head`` is no checkpoint.
@@ -1591,9 +1590,8 @@ class Database(WriteCalls):
     def backup(self, into: str | Path, *, progress: Progress | None = None) -> backups.BackedUp:
         """Bring a backup up to the last commit, or begin one; others may write meanwhile.
 
-        A backup is a store directory that can be read and not written to. Commits that it has are not copied again,
-        texts erased here are erased there, and the next call continues after an interruption. :func:`restore` makes a
-        store of it.
+        A backup is a read-only store directory. Commits that it has are not copied again, texts erased here are
+        erased there, and the next call continues after an interruption. :func:`restore` makes a store of it.
 
         Raises:
             BackupMismatch: the directory holds a store and no backup, or a backup that does not lead up to this store.
@@ -1645,10 +1643,10 @@ class Database(WriteCalls):
 
         The moment is an ingest time (``until``), a commit or a bookmark; by default the head.
 
-        With ``without``, numbers of commits, or ``without_author``, make it as it would have been without them: later
-        commits are decided again, by this handle's handlers and thresholds, and each that comes out differently is
-        listed. Such a store says what it supposes, has an id of its own, cannot be written to and exports, signs and
-        proves nothing.
+        With ``without``, numbers of commits, or ``without_author``, make the store as it would have been without
+        them: later commits are decided again, by this handle's handlers and thresholds, and each different outcome is
+        listed. Such a store says what it supposes, has an id of its own, is read-only, and exports, signs and proves
+        nothing.
 
         Raises:
             InputError: nothing had been committed by then, or what is to be left out is not there, or has to stay.
@@ -1694,10 +1692,10 @@ class Database(WriteCalls):
     ) -> Redecided:
         """Decide past commits again, and list those that come out differently.
 
-        They are the commits from ``first`` to a moment (default: the last commit). Each is decided on the state that it
-        was decided on then, from the commands that were kept beside its events. The handlers in ``edge_types`` replace
-        those that are registered for their types; ``resolver`` replaces this handle's thresholds and those that are set
-        for worlds. No commit is made: scratch tables lie in the store's directory meanwhile.
+        They are the commits from ``first`` to a moment (default: the last commit). Each is decided on its original
+        state, from the commands that were kept beside its events. The handlers in ``edge_types`` replace those that
+        are registered for their types; ``resolver`` replaces this handle's thresholds and those that are set for
+        worlds. No commit is made: scratch tables lie in the store's directory meanwhile.
 
         Raises:
             InputError: one of ``edge_types`` is no handler or has the name of a built-in type; there is no such moment.
@@ -1780,10 +1778,10 @@ class Database(WriteCalls):
     ) -> str:
         """Prove that a world (its newest version then) or an edge was inside ``world`` at a moment.
 
-        ``world`` is the root world unless given, the moment the present one. Whoever has the ``head`` (its text or its
-        number of commits, the present one unless given) can check it with :func:`check_proof` and needs no store. With
-        ``with_text`` it shows the stored text, so that the reader need not take the identifier for it; an erased text
-        is not shown, and the proof holds all the same.
+        ``world`` is the root world unless given, the moment the present one. Whoever has the ``head`` (its text or
+        its number of commits, the present one unless given) can check it with :func:`check_proof` and needs no store.
+        With ``with_text`` it shows the stored text, so that the reader need not trust the identifier alone; an erased
+        text is not shown, and the proof still holds.
 
         Raises:
             UnknownReference: it, or the world, was not there then, or not inside that world.
@@ -1824,12 +1822,12 @@ class Database(WriteCalls):
     def check_recall(
         self, receipt: RecallReceipt | str | bytes, question: str, *, tolerance: float = 0.0, **filters: Any
     ) -> RecallCheck:
-        """Hold the receipt of an exact recall against this store: ask again, and prove that the hits were there.
+        """Check the receipt of an exact recall against this store: ask again, and prove that the hits existed.
 
         ``question`` and the ``filters`` that hold texts (``about``, ``speaker``, ``type``, ``author``, ``source``,
-        ``label``, ``tag``, ``properties``) are given again as they were asked; all else stands in the receipt. Scores
-        must be the same to the millionth, or differ by no more than ``tolerance``: arithmetic on vectors may differ
-        between machines.
+        ``label``, ``tag``, ``properties``) must be given again as they were asked; the receipt has all other options.
+        Scores must be the same to the millionth, or differ by no more than ``tolerance``: arithmetic on vectors may
+        differ between machines.
 
         Raises:
             MalformedFile: it is no receipt of a recall.
@@ -1848,10 +1846,10 @@ class Database(WriteCalls):
         return receipted_recall.check(view._window, found, again, within)
 
     def keep_receipt(self, receipt: RecallReceipt | str | bytes) -> None:
-        """Keep the receipt of a recall in the log, with others as one commit.
+        """Keep the receipt of a recall in the log, several in one commit.
 
-        It waits in memory until there are 64, until :meth:`write_receipts` is called, or the store is closed; a program
-        that is killed before loses those that wait. :meth:`View.receipts_of` then says which name a world.
+        It waits in memory until there are 64, until :meth:`write_receipts` is called, or the store is closed; a
+        program that is killed before loses waiting ones. :meth:`View.receipts_of` then lists those that name a world.
 
         Raises:
             MalformedFile: it is no receipt of a recall, or was altered.
@@ -1874,9 +1872,9 @@ class Database(WriteCalls):
             self.write_receipts()
 
     def write_receipts(self) -> outcome.Receipt | None:
-        """Write the receipts that :meth:`keep_receipt` was given, as one commit; ``None`` if none wait.
+        """Write the waiting receipts of :meth:`keep_receipt` as one commit; ``None`` if none wait.
 
-        One that names a text which was erased since is not written.
+        A receipt that names a text erased since is not written.
         """
         from worlddb.query.beliefs import receipted_recall
         from worlddb.reconciler.transaction import inputs
@@ -1898,7 +1896,7 @@ class Database(WriteCalls):
                 return receipt
 
     def _refuse_unwritable(self) -> None:
-        """Refuse what would wait in vain: nothing is ever written to a copy, or to a store that supposes something."""
+        """Refuse to queue what can never be written: a copy and a hypothetical store are read-only."""
         from worlddb.reconciler import pipeline
 
         self._reader.refuse_supposed("nothing can be kept in it")
@@ -1906,7 +1904,7 @@ class Database(WriteCalls):
             pipeline.refuse_copy(self._writer, snapshot.log)
 
     def accessed(self, *refs: Any, at: times.TimeLike | None = None) -> None:
-        """Say that worlds were used, at a time (default: now); what is used fades later.
+        """Record that worlds were used, at a time (default: now); used worlds decay later.
 
         It waits in memory with others until there are 256, until :meth:`write_accesses` is called, or the store is
         closed, and then is one event that names worlds and times alone. A handle that was opened with
@@ -1923,7 +1921,7 @@ class Database(WriteCalls):
             self.write_accesses()
 
     def write_accesses(self) -> outcome.Receipt | None:
-        """Write the accesses that wait as one commit, with its own author; ``None`` if none wait."""
+        """Write the waiting accesses as one commit, with its own author; ``None`` if none wait."""
         waiting = [self._accesses.popleft() for _ in range(len(self._accesses))]
         if not waiting:
             return None
@@ -1941,7 +1939,8 @@ class Database(WriteCalls):
         self._accesses.extend((bytes.fromhex(ref), at) for ref in refs)
 
     def refreshed(self, *refs: Any, at: times.TimeLike | None = None) -> None:
-        """Say that worlds were used, at a time (default: now), so that deadlines by ``ttl`` move as by :meth:`refresh`.
+        """Record that worlds were used, at a time (default: now), so that deadlines by ``ttl`` move as by
+        :meth:`refresh`.
 
         It waits in memory as :meth:`accessed` does, until there are 256, until :meth:`write_refreshes` is called, or
         the store is closed, and is one commit then; that is written later changes no deadline. From no view of this
@@ -1966,7 +1965,7 @@ class Database(WriteCalls):
             self.write_refreshes()
 
     def write_refreshes(self) -> outcome.Receipt | None:
-        """Write what :meth:`refreshed` was told as one commit; ``None`` if nothing waits."""
+        """Write the waiting records of :meth:`refreshed` as one commit; ``None`` if nothing waits."""
         with self._refreshing:
             waiting, self._refreshes = self._refreshes, {}
         if not waiting:
@@ -1985,7 +1984,7 @@ class Database(WriteCalls):
             return any(deadline <= valid for _, deadline in self._refreshes.values())
 
     def prove_recall(self, receipt: RecallReceipt | str | bytes) -> str:
-        """Prove that the memories that a receipt names were in the store at its head, in the versions that it names.
+        """Prove that the versions that a receipt names were in the store at its head.
 
         :func:`check_recall` checks it beside the receipt, without a store.
 
@@ -2005,7 +2004,7 @@ class Database(WriteCalls):
         return recall_receipt.proofs_text(receipted_recall.prove(view._window, found))
 
     def _receipted(self, receipt: RecallReceipt) -> View | RecallCheck:
-        """The view that a receipt is of, or why there is none here."""
+        """The view of a receipt, or the reason why there is none here."""
         from worlddb.query.beliefs import receipted_recall
 
         with self._reader.snapshot() as snapshot:
@@ -2121,8 +2120,8 @@ class Database(WriteCalls):
     def check_world(self, ref: Any, *, ingested: times.TimeLike | None = None, seq: int | None = None) -> int:
         """Check the texts and hashes of a world and its interior; returns how many worlds were read.
 
-        What is wrong elsewhere in the store does not matter; its edges and proposals are passed over. That the world's
-        own hash is the one that was committed is what :meth:`verify` and proofs show.
+        Damage elsewhere in the store does not matter; edges and proposals are not checked. :meth:`verify` and proofs
+        show that the world's own hash is the committed one.
 
         Raises:
             DamagedStore: something is not what was written.
@@ -2149,12 +2148,13 @@ class Database(WriteCalls):
     ) -> outcome.Receipt:
         """Import a bundle as one commit; ``ref`` of the receipt is its world.
 
-        Ids, versions, edges, world hashes and provenance stay; what is known is not written again, and what is newer is
-        added. A new world is put into ``into`` (default: the root), one that is here stays where it is unless ``into``
-        is given. A bundle that contradicts what is here is refused as ``bundle_conflict``, with the list; with ``join``
-        both sides are kept. What became of a world in the bundle then goes on as a world of its own that contradicts it
-        (note ``went_apart``), and what both say in the same words holds once (note ``said_in_both``). A join is refused
-        as ``erasure_not_obeyed`` while the bundle has texts that were erased here: its store has yet to erase them.
+        Ids, versions, edges, world hashes and provenance stay; known data is not written again, and newer data is
+        added. A new world is put into ``into`` (default: the root), one that is here stays where it is unless
+        ``into`` is given. A bundle that contradicts this store is refused as ``bundle_conflict``, with a list; with
+        ``join`` both sides are kept. What became of a world in the bundle then goes on as a world of its own that
+        contradicts it (note ``went_apart``), and what both say in the same words holds once (note ``said_in_both``).
+        A join is refused as ``erasure_not_obeyed`` while the bundle has texts that were erased here: its store has
+        yet to erase them.
 
         One that does something to a world outside of it (ends it, names it, moves it, speaks for it) is refused as
         ``reaches_outside``, with the list that :meth:`import_plan` gives, unless ``allow_outside`` says that it may:
@@ -2191,7 +2191,7 @@ class Database(WriteCalls):
         why: str = "",
         idempotency_key: str | None = None,
     ) -> outcome.Receipt:
-        """Let a world and all that it contains go on a second time, in worlds of their own; ``ref`` is the fork.
+        """Fork a world with all that it contains into worlds of their own; ``ref`` is the fork.
 
         It is as it was at an ingest time ``at`` or commit ``seq`` (default: now): every version with its text and
         validity, members, the edges inside, names and marks. ``name`` is a further name of the fork. It lies where the
@@ -2225,10 +2225,10 @@ class Database(WriteCalls):
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Merge:
-        """Bring what a fork has come to into the world that it was forked from, as one commit.
+        """Merge a fork into the world that it was forked from, as one commit.
 
-        Three ways: with the fork as the last merge saw it, or as it was begun, in common. What only the fork changed
-        applies; what both changed and not alike is a conflict. ``decide`` chooses ``ours`` (it stays) or ``theirs`` (it
+        Three ways: with the fork as the last merge saw it, or as it was begun, in common. Changes of only the fork
+        apply; different changes on both sides are conflicts. ``decide`` chooses ``ours`` (it stays) or ``theirs`` (it
         becomes as in the fork) by the conflict's ``id``, ``on_conflict`` for all others; while one is open nothing is
         written. ``plan`` writes nothing at all. A second merge does nothing, a later one brings what is new. A world
         that only the fork has becomes a world of its own; what was erased on either side stays as it is. Under an
@@ -2294,7 +2294,7 @@ class Database(WriteCalls):
         return ImportPlan(world=world, events=0, outside=(), refused=(refused.code, refused.reason))
 
     def _copied(self, kind: str, path: str | Path, view: View, write: Callable[[ErasureWatch], Copied]) -> Copied:
-        """Copy texts to a place, anew if others are erased meanwhile, and remember where.
+        """Copy texts to a place, again if some are erased meanwhile, and record the place.
 
         An erasure's receipt can then say that it did not reach them.
 
@@ -2332,11 +2332,11 @@ class Database(WriteCalls):
     # -- withdrawal
 
     def withdraw(self, plan: Withdrawal, *, why: str = "", idempotency_key: str | None = None) -> outcome.Receipt:
-        """Do what a plan of :meth:`View.withdrawal` says, as one commit.
+        """Execute a plan of :meth:`View.withdrawal`, as one commit.
 
         :meth:`undo` with the receipt, or its number, takes that back. Where the plan changes nothing, nothing is
-        written. What was planned is looked at once more under the lock: if the plan would be another by now, it is
-        refused (``changed_meanwhile``), as :meth:`contract` refuses its own.
+        written. The plan is computed again under the lock: if it would now differ, it is refused
+        (``changed_meanwhile``), as :meth:`contract` refuses its own.
 
         Raises:
             InputError: it is no plan, or it changes nothing.
@@ -2407,7 +2407,7 @@ class Database(WriteCalls):
             return literal_preview(snapshot.log, snapshot.tables, command)
 
     def forget_user(self, name: Any, *, reason: str, world: Any = None, everywhere: bool = False) -> outcome.Receipt:
-        """Erase all that is a user's, for good, in one commit: their scopes or their world, and all in it.
+        """Erase all of a user's data for good, in one commit: their scopes or their world, and all in it.
 
         ``name`` is the user's, as :meth:`View.worlds_of_user` looks it up, inside ``world`` if one is given, or the
         reference of the world that is theirs. With their memories goes what was made of these, whatever nothing but
@@ -2444,7 +2444,7 @@ class Database(WriteCalls):
         )
 
     def forget_buffers(self, user: str) -> int:
-        """Remove what working memory has of a user from every file; how many messages. The log is not touched."""
+        """Remove a user's working memory from every file; returns the number of messages. The log is not touched."""
         limits.checked_text(user, "user", limits.MAX_NAME_BYTES)
         if not self._working and not (self.path / "working").is_dir():
             return 0
@@ -2453,7 +2453,7 @@ class Database(WriteCalls):
     def _erase_found(
         self, look: Callable[[], list[str]], *, reason: str, everywhere: bool = False, turns: bool = False
     ) -> outcome.Receipt:
-        """Erase the worlds that a look finds, with all in them, as they are when nobody else can write.
+        """Erase the worlds that a read finds, with all in them, as they are under the lock.
 
         It looks once more under the lock: what another process began in between is erased, too.
 
@@ -2514,7 +2514,7 @@ class Database(WriteCalls):
             return erasure_notes.check(snapshot, self._reader.store_id, read, known)
 
     def finish_erasures(self, *, wait_seconds: float | None = None) -> bool:
-        """Remove what earlier erasures left in the files; false if another process is in the way.
+        """Remove what earlier erasures left in the files; false if another process prevents it.
 
         Needed only where ``verify`` says so: ``erase`` does it, and so do opening a store and writing to it.
         """
@@ -2522,11 +2522,11 @@ class Database(WriteCalls):
 
 
 class _FoundOthers(Exception):
-    """What is to be erased is not what was found before the lock."""
+    """The worlds to erase differ from those found before the lock."""
 
 
 def _same(look: Callable[[], list[str]], found: list[str], others: Exception | None = None) -> Progress:
-    """Return what looks again at the first step of the work, which is done under the lock, and raises ``others``."""
+    """Return a progress call that reads again at the first step under the lock, and raises ``others``."""
 
     def looked(done: int, total: int) -> None:
         if done == 1 and look() != found:
@@ -2542,9 +2542,9 @@ MOST_ACCESSES: Final = 256
 """How many accesses are written as one commit."""
 MOST_WAITING: Final = 10_000
 CONSOLIDATED_SECONDS: Final = 600.0
-"""How long the background thread waits at least from one consolidation to the next."""
+"""The least time of the background thread from one consolidation to the next."""
 MOST_LOOKS: Final = 16
-"""How often something that another process changed meanwhile is looked at again."""
+"""How often a read is repeated because another process changed something meanwhile."""
 DEFAULT_CLOCK_JUMP_DAYS: Final = 3653
 _DAY: Final = 86_400_000_000
 _MOST_AROUND: Final = 64
@@ -2574,21 +2574,18 @@ def open(
     """Open the store in a directory; it is created if there is none, unless ``create=False``.
 
     Args:
-        author: who writes through this handle; recorded with every commit.
-        timeout_seconds: how long a write waits for another process's before :class:`WriterBusy`.
-        max_clock_jump_days: how far the clock may be ahead of the last commit before :class:`ClockJump`.
-        durability: ``commit``: every write has a transaction and a sync of its own; ``group``: writes that threads ask
-            of this handle while another is under way share one, each a commit of its own. Either way a write that has
-            returned is on the disk.
-        embedder: the model that gives texts vectors, or the name of one (see :data:`EMBEDDERS`); ``None`` for none. By
-            default the model that filled the space in use, if it is one of this release. Nothing is loaded before it is
-            needed.
-        resolver: from where on the resolver is confident: ``Thresholds(...)``, or a dict of them by node type.
-        background: after each write, a thread of this handle gives new texts their vectors and looks again at who is
-            who; see :meth:`Database.embed` and :meth:`Database.recluster`, which do the same when they are called. For
-            servers: one process of a store does it at a time, and the others see to it that it is done.
-        consolidate: with ``background``, also sum up worlds of this age by the stand-in, infer edges and sweep: after a
-            write, every ten minutes at most; see :meth:`Database.consolidate`.
+        author: who writes through this handle; recorded with every commit. timeout_seconds: how long a write waits
+        for another process's before :class:`WriterBusy`. max_clock_jump_days: how far the clock may be ahead of the
+        last commit before :class:`ClockJump`. durability: ``commit``: every write has a transaction and a sync of its
+        own; ``group``: concurrent writes of this handle's threads share one, each a commit of its own. Either way a
+        write that has returned is on the disk. embedder: the model that embeds texts, or the name of one (see
+        :data:`EMBEDDERS`); ``None`` for none. By default the model that filled the space in use, if it is one of this
+        release. It is loaded when it is first needed. resolver: from where on the resolver is confident:
+        ``Thresholds(...)``, or a dict of them by node type. background: after each write, a thread of this handle
+        embeds new texts and reclusters identities; see :meth:`Database.embed` and :meth:`Database.recluster`, which
+        do the same on call. For servers: one process of a store does it at a time. consolidate: with ``background``,
+        also summarise worlds of this age by the stand-in, infer edges and sweep: after a write, at most every ten
+        minutes; see :meth:`Database.consolidate`.
         dream: with ``background``, also :meth:`Database.dream`, after so many events, or by a :class:`DreamSchedule`.
         clock, entropy: where time and randomness come from; for tests and simulations.
         edge_types: the handlers of edge types of your own, for this process; see :meth:`Database.register`.
@@ -2596,7 +2593,7 @@ def open(
             :meth:`Database.recluster` finds some: a program, a person, a model. It is called before the store is
             locked, once for each world that has contenders; what it says is recorded.
         redactor: finds personal data in place of the rules, before the lock; see :class:`EndpointRedactor`.
-        record_accesses: have what recalls of this handle find said to be used; see :meth:`Database.accessed`.
+        record_accesses: record the hits of this handle's recalls as used; see :meth:`Database.accessed`.
 
     Raises:
         NotAStore, NewerFormat, DamagedStore: what is there cannot be opened, and why.

@@ -1,7 +1,7 @@
 """Scopes: the world of a user, agent, app or run, found by kind and id and made when first written to.
 
-The MCP server and :func:`worlddb.memory` share them, so that both find what the other wrote. Also here: what a receipt
-tells inside of one world.
+The MCP server and :func:`worlddb.memory` share them, so that both find what the other wrote. Also here: what a
+receipt reveals inside one world.
 """
 
 import itertools
@@ -75,7 +75,7 @@ _JOINERS: Final = dict.fromkeys(map(ord, JOINERS))
 
 
 def check_scope_name(name: str, what: str) -> None:
-    """Refuse the name of a scope that is blank or has what cannot be seen.
+    """Refuse a scope's name that is blank or has invisible characters.
 
     A scope is found again by its name alone, so no two may differ only in that.
 
@@ -92,23 +92,23 @@ def check_scope_name(name: str, what: str) -> None:
 
 
 def folded(name: str) -> str:
-    """Return a name as it is compared where neither capitals count nor how an accent was typed."""
+    """Return a name normalised for comparison: without case and with composed accents."""
     return composed(composed(name).casefold())
 
 
 def came_in_bundle(key: ScopeKey | tuple[str, ...]) -> str | None:
-    """Return the reference of the scope that a key stands for if it came in a bundle; else there is none."""
+    """Return the reference of a key's scope if it came in a bundle, else none."""
     is_one = len(key) == len(_NO_SCOPE) and key[-1].startswith(_BY_REFERENCE)
     return key[-1].removeprefix(_BY_REFERENCE) if is_one else None
 
 
 def brought(keys: Iterable[ScopeKey | tuple[str, ...]]) -> list[str]:
-    """Return the scopes of some keys that came in bundles: a write that a look chose them for rests on them."""
+    """Return the scopes of some keys that came in bundles; a write that chose them rests on them."""
     return list(filter(None, map(came_in_bundle, keys)))
 
 
 def looked(write: Callable[[], Written]) -> Written:
-    """Return what a write comes to that looks first; it looks again where others came between look and lock.
+    """Read, then write; read again if others wrote between the read and the lock.
 
     Raises:
         UnavailableError: they did so time and again; nothing was written.
@@ -123,17 +123,17 @@ def looked(write: Callable[[], Written]) -> Written:
 
 
 def looked_at(db: Database, idempotency_key: str | None) -> View:
-    """Return what a write looks at: what is there, or what was when the commit under its key was decided."""
+    """Return the view that a write reads: the present, or for a retry that of the first commit."""
     return db._present_of(idempotency_key)
 
 
 def says_something(hit: Hit | World) -> bool:
-    """Return whether a world answers: the entry of a person or thing, and what only holds others, have but a name."""
+    """Return whether a world has a text; entries of persons and things, and mere containers, have only a name."""
     return bool(hit.content) or hit.type.casefold() not in _NAMES
 
 
 def statements_of(ask: Callable[[int], Recall], wanted: int, most: int = 10_000) -> tuple[Recall, list[Hit]]:
-    """Return an answer with ``wanted`` hits that say something, if there are as many, and those of it that only name.
+    """Return an answer with up to ``wanted`` hits that have a text, and the hits that only have a name.
 
     ``ask`` recalls as many hits as it is given; it is asked for more where names take the places of statements.
     """
@@ -152,7 +152,7 @@ _Shown = TypeVar("_Shown", Hit, World)
 
 
 def contradicted(whole: View, views: Sequence[View], found: Iterable[_Shown]) -> list[_Shown]:
-    """Return what was found in a user's several worlds with what contradicts it in another one of these too.
+    """Add contradictions between a user's several worlds to what was found in them.
 
     Each world shows nothing from outside of it; ``whole`` sees all of them.
     """
@@ -173,7 +173,7 @@ def _sees(view: View, ref: str) -> bool:
 
 
 def erase_found(db: Database, look: Callable[[], list[str]], **how: Any) -> Receipt:
-    """Erase the worlds that a look finds, with all in them; it looks once more when nobody else can write.
+    """Erase the worlds that a read finds, with all in them; it reads again under the lock.
 
     Raises:
         UnavailableError: each look found something else; nothing was erased.
@@ -182,7 +182,7 @@ def erase_found(db: Database, look: Callable[[], list[str]], **how: Any) -> Rece
 
 
 def check_statement_type(type: str) -> None:
-    """See that a statement can be of a type.
+    """Check that a statement can have a type.
 
     Raises:
         InputError: the type is that of a world which holds memories or messages, or is no text.

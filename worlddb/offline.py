@@ -54,7 +54,7 @@ def diff(
 ) -> Difference:
     """Compare two stores, or two moments of one.
 
-    The result is the worlds that differ, and the events behind that.
+    The result lists the worlds that differ, and the events that made the difference.
 
     Either side may be a bundle, which is checked first. Its world is then compared with the same world of the other
     side, and with nothing around it; for that, ``by``, ``deep`` and a moment of the bundle cannot be asked for.
@@ -140,9 +140,9 @@ def diagnose(
 ) -> installation.Diagnosis:
     """Find and explain what is wrong with the installation and, with ``path``, with a store.
 
-    Changes nothing in the store, which need not open; as any reader it makes LMDB's lock file if there is none. With
-    ``deep`` every row of the tables is compared with what the log says, by scratch tables in the store's directory,
-    which are removed again. ``edge_types`` are the handlers that this process has.
+    It changes nothing in the store, and works on a store that does not open; as any reader it makes LMDB's lock file
+    if there is none. With ``deep`` every row of the tables is compared with what the log says, by scratch tables in
+    the store's directory, which are removed again. ``edge_types`` are the handlers that this process has.
 
     Raises:
         InputError: the path is none; one of ``edge_types`` is no handler.
@@ -167,9 +167,9 @@ def restore(
 ) -> backups.Restored:
     """Make a store from a backup, in an empty or new directory.
 
-    Every commit and text is checked. What ``erasures_of``, an original that still exists, has erased since the backup
-    was made is left out. Nothing is made of what is no backup. What breaks off later leaves a directory that refuses to
-    be written to: the same call again goes on with it.
+    Every commit and text is checked. Texts that ``erasures_of``, an original that still exists, has erased since the
+    backup are left out. A directory that is no backup is refused before anything is written. An interrupted restore
+    leaves a directory that refuses writes: repeat the call to continue.
 
     Raises:
         NotAStore: there is no backup in the directory.
@@ -195,7 +195,7 @@ def restore(
 
 
 def _is_begun(folder: Path) -> bool:
-    """True if a folder that is not empty holds no more than what a restore that broke off leaves."""
+    """True if a folder that is not empty holds only what an interrupted restore leaves."""
     try:
         with ExitStack() as opened, _open(opened, folder, create=True).read() as txn:
             log = LmdbLog(txn)
@@ -216,10 +216,11 @@ def upgrade(
 ) -> backups.Upgraded:
     """Upgrade a store that an older release wrote, in place; a current one is left alone.
 
-    First a backup is made in the directory ``backup`` (default: beside the store, its name with ``.before-upgrade-N``,
-    where N is the layout that the tables get), every commit and text checked on the way. Then the tables are derived
-    from the log in one transaction. What older releases kept beside the log about erasures is taken into it and listed,
-    once; nothing proves it. What breaks off is gone on with by the next call, and the backup not made again.
+    First a backup is made in the directory ``backup`` (default: beside the store, its name with
+    ``.before-upgrade-N``, where N is the layout that the tables get), every commit and text checked on the way. Then
+    the tables are derived from the log in one transaction. Erasures that older releases kept beside the log are taken
+    into it and listed, once; nothing proves them. The next call continues an interrupted upgrade, and does not repeat
+    the backup.
 
     Raises:
         NotAStore: there is no store at the path, or ``backup`` holds something else.
@@ -292,7 +293,8 @@ def new_key(name: str, *, entropy: Entropy | None = None) -> KeyPair:
 def sign_checkpoint(checkpoint: str | bytes, signing_key: str) -> str:
     """Add a signature to a checkpoint, below those that it has.
 
-    What the checkpoint says is not checked: a witness first sees that it goes on from the one that it signed before.
+    The content of the checkpoint is not checked: a witness must first check that it extends the one that it signed
+    before.
 
     Raises:
         MalformedFile: it is no checkpoint.

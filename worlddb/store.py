@@ -55,13 +55,13 @@ _LOG: Final = logging.getLogger("worlddb.store")
 DEFAULT_TIMEOUT_SECONDS: Final = 10.0
 """How long a write waits for another process's."""
 MAX_THREADS: Final = 4
-"""How many searches of one handle are begun at a time beside what asks for them."""
+"""How many searches of one handle run at a time beside the thread that asked."""
 give_back_large_blocks: Final = environment.give_back_large_blocks
 FEED_COMMITS: Final = 256
 FEED_ROWS: Final = 2_048
 FIRST_ROWS: Final = 64
-"""How many commits an index is fed from one read transaction, or as many as bring so many rows; of the first one fewer,
-since who looks for a boundary needs no more."""
+"""How many commits an index is fed from one read transaction, or as many as give that many rows; the first
+transaction takes fewer, because a search for a boundary needs no more."""
 FOLLOWED_EVENTS: Final = 4_000
 FOLLOWED_AT_LULL: Final = 1_000
 """After how many events that this handle has written, but for links, a thread of it brings the text index up to date,
@@ -101,8 +101,8 @@ def _unusable(folder: Path, error: Exception) -> errors.UnavailableError:
 def scratch_folder(path: str | Path) -> Iterator[Path]:
     """Make a folder for temporary files in the directory of a store, or of one still to be made.
 
-    It goes with the block, with a directory that was made for it and has nothing else. After a kill it goes when the
-    store is next opened. For what is to be read twice before it is written, such as a stream.
+    It is deleted with the block, and so is a directory that was made only for it; after a kill it is deleted when the
+    store is next opened. Use it for input that must be read twice before it is written, such as a stream.
 
     Raises:
         NotAStore: the path is a file, or a directory that holds something else.
@@ -151,11 +151,12 @@ def folder_of(path: object) -> Path:
 
 
 _NAME_BYTES, _PATH_BYTES = 255, 4095
-"""What systems hold of one name within a path, and of all of it."""
+"""The longest name within a path, and the longest path, that systems allow."""
 
 
 def is_regular_file(path: str | Path) -> bool:
-    """True if a path is a file's. A path that the system cannot hold is not: opening it says so."""
+    """True if a path is a regular file. A path that the system cannot represent is none: opening it reports the
+    error."""
     try:
         return Path(path).is_file()
     except OSError:
@@ -163,7 +164,7 @@ def is_regular_file(path: str | Path) -> bool:
 
 
 def _prepare(folder: Path, create: bool) -> None:
-    """Check that the directory holds a store, or make it where it may hold one."""
+    """Check that the directory holds a store, or make the directory if it may hold one."""
     if folder.exists() and not folder.is_dir():
         raise errors.NotAStore(f"{folder} is a file, not a directory", "Name the store's directory")
     if folder.is_symlink() and not folder.exists():
@@ -186,7 +187,7 @@ def _prepare(folder: Path, create: bool) -> None:
 
 
 def is_own(name: str) -> bool:
-    """Return whether a name is that of something which is made in the folder of a store before its first commit."""
+    """Return whether a name belongs to a file that is made in a store's folder before its first commit."""
     return name in _OWN_FILES or name.startswith((durable.NEW_PREFIX, scratch.HELD_PREFIX))
 
 
@@ -203,7 +204,7 @@ _OWN_FILES: Final = frozenset(
         environment.INDEX_FOLDER,
     }
 )
-"""What another process may be making at this very moment."""
+"""What another process may be making right now."""
 
 
 def processors_for_us() -> int:
@@ -252,7 +253,7 @@ def has_begun(env: environment.Environment) -> bool:
 
 
 MAX_PENDING: Final = 1_000
-"""How far texts without a vector are counted."""
+"""The number up to which texts without a vector are counted."""
 NOTHING_EMBEDDED: Final = "no text has been embedded yet"
 _COMPOSED: Final = "composed-"
 
@@ -265,7 +266,7 @@ Progress = Callable[[int, int], None]
 
 
 class FedRow(Protocol):
-    """What an index is fed: it is of one version, and of one commit."""
+    """A row for an index, of one version and one commit."""
 
     @property
     def node(self) -> int: ...
@@ -282,7 +283,7 @@ RowsOfCommits = Callable[[LmdbLog, Tables, int, int], Iterable[Row]]
 
 
 class Reading:
-    """A block of reads at one state of the store, and how long they would find the same.
+    """A block of reads at one state of the store, and how long their results stay the same.
 
     ``stamp`` is as :meth:`Environment.stamp` gives it, of what is read.
     """
@@ -304,7 +305,7 @@ class Reading:
         return self._presents[-1]
 
     def anew(self) -> Reading:
-        """Begin another block at the same state, of which it is noted anew how long it finds the same."""
+        """Begin another block at the same state, with its own record of how long results stay the same."""
         return Reading(self.snapshot, self.stamp)
 
     def end(self) -> None:
@@ -313,12 +314,12 @@ class Reading:
 
     @property
     def since(self) -> int:
-        """From when on the present, in microseconds, the reads find the same."""
+        """The present time, in microseconds, from which on the reads give the same results."""
         return max((each.at for each in self._presents), default=ALWAYS)
 
     @property
     def until(self) -> int:
-        """Up to when: there something begins or ends that the reads looked at."""
+        """The time at which something that was read begins or ends."""
         return min((each.until for each in self._presents), default=FOREVER)
 
 
@@ -384,7 +385,7 @@ class StoreReader:
                 yield Snapshot(LmdbLog(txn), Tables(txn))
 
     def _unused_in(self, state: tuple[Head, int]) -> set[str]:
-        """The tables that reads found without rows, of a head and the last transaction that wrote."""
+        """The tables that are known to be empty, for a head and the last writing transaction."""
         known = self._unused
         if known[0] != state:
             known = self._unused = state, set()
@@ -405,7 +406,7 @@ class StoreReader:
 
     @contextmanager
     def holding(self, state: Reading | None = None) -> Iterator[Reading]:
-        """Have all snapshots of this thread be one, until the block ends: of the newest ``state``, or of another."""
+        """Make all snapshots of this thread the same until the block ends: the newest ``state``, or another."""
         before: Reading | None = getattr(self._held, "reading", None)
         if before is not None:
             yield before
@@ -418,7 +419,7 @@ class StoreReader:
                 self._held.reading = None
 
     def present(self, now: int) -> int:
-        """The present time; within a block of reads one that notes how long they stay the same."""
+        """The present time; within a block of reads, one that records how long results stay the same."""
         held: Reading | None = getattr(self._held, "reading", None)
         return now if held is None else held.present(now)
 
@@ -444,7 +445,7 @@ class StoreReader:
 
     @property
     def generation(self) -> int:
-        """How often the data file was found replaced, as an erasure does at its end."""
+        """How often the data file was found replaced, as at the end of an erasure."""
         return self.env.generation
 
     def erasures(self) -> tuple[int, int | None]:
@@ -458,7 +459,7 @@ class StoreReader:
         return text_lane.PresentTextLane(self.text, head, self._threads)
 
     def see_erasures(self) -> None:
-        """Let go of what was erased up to now, as the next read would."""
+        """Drop what was erased up to now from memory, as the next read would."""
         with self.snapshot():
             pass
         self.let_go_of_erased()
@@ -475,7 +476,7 @@ class StoreReader:
     def _see_erasure(self, log: LmdbLog) -> None:
         """Forget texts after an erasure.
 
-        While its bytes still lie in files, which may be so for long, the indexes in memory go at once.
+        While its bytes still lie in files, perhaps for long, the indexes in memory are dropped at once.
         """
         erased = log.scrub_due(), self.env.generation
         if erased != self._erased:
@@ -484,7 +485,7 @@ class StoreReader:
             forget_texts()
 
     def close(self) -> None:
-        """Close the indexes' files, and forget texts that were looked at; a later read opens them again."""
+        """Close the indexes' files, and forget texts that were read; a later read opens them again."""
         forget_texts()
         self.text.close()
         for follower in self._vectors.values():
@@ -512,7 +513,7 @@ class StoreReader:
         )
 
     def index_behind(self, *, at_lull: bool = False) -> None:
-        """Have a thread bring the text index up to date, now or when this handle has written no more for a while."""
+        """Let a thread bring the text index up to date, now or when this handle has paused writing."""
         self._behind.nudge(at_lull=at_lull)
 
     def _follow(self) -> bool:
@@ -526,7 +527,7 @@ class StoreReader:
         )
 
     def _feed(self, read: RowsOfCommits[Row], after: int, through: int) -> Iterator[Row]:
-        """Read for an index what it takes of a range of commits, few rows in each transaction."""
+        """Read an index's input from a range of commits, few rows in each transaction."""
         given: set[tuple[int, int, int]] = set()
         most = FIRST_ROWS
         while after < through:
@@ -572,7 +573,7 @@ class StoreReader:
         return why
 
     def unasked(self, spaces: Sequence[OpenSpace]) -> str:
-        """Say why no model here can be asked for a vector in any of the spaces; ``""`` if one can."""
+        """Say why no model here can embed for any of the spaces; ``""`` if one can."""
         why = NOTHING_EMBEDDED
         for space in spaces:
             try:
@@ -612,8 +613,8 @@ class StoreReader:
     def wake_embedding(self) -> None:
         """Wake the background thread: a read found texts without vectors.
 
-        Where nothing was compared by meaning, whoever embeds is not woken: that a question finds no model does not
-        bring one.
+        Where nothing was compared by meaning the thread is not woken, because a missing model does not appear by
+        that.
         """
         self.told_of_pending()
 
@@ -632,7 +633,7 @@ class StoreReader:
         return vectors_of_texts.text_vectors(embedder, space, texts)
 
     def meaning_to_ask(self) -> vectors_of_texts.NearestTexts | None:
-        """As :meth:`meaning`, if this handle may have a model for it."""
+        """As :meth:`meaning`, if this handle may have its model."""
         return self.meaning() if self._models.any else None
 
     def meaning(self) -> vectors_of_texts.NearestTexts | None:
@@ -728,7 +729,7 @@ class StoreReader:
         return found
 
     def _kept_place(self, name: str) -> composed_vectors.KeptPlace:
-        """A folder beside the indexes for what took long to find, and the check that it is of the store's history."""
+        """A folder beside the indexes for expensive results, and the check that it belongs to the store's history."""
         from worlddb.projections.indexes import composed_vectors
 
         folder = self.env.folder / environment.INDEX_FOLDER / name
@@ -761,7 +762,7 @@ class StoreReader:
 
 
 def forget_texts() -> None:
-    """Forget the texts, names and words that this process keeps because it looked at them, as an erasure asks for."""
+    """Drop the texts, names and words that this process has cached, as an erasure requires."""
     for module in (analysis, blocks, canonical, fields, question_dates, claim_relation, text_lane):
         module.forget()
     # A process that compared no names has not loaded what compares them, and keeps none.

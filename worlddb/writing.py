@@ -41,12 +41,12 @@ class Pending(NamedTuple):
 
 
 _NAMELESS: Final = (cmd.Erase, cmd.Accept, cmd.Reject, cmd.Undo, cmd.Unlink)
-"""Commands about what has no name, or for which a name is too little; for the first of them a kref is enough."""
+"""Commands about things without a name, or for which a name does not suffice; for the first of them a kref does."""
 
 
 @functools.cache
 def _refs_of(kind: type[cmd.Command]) -> tuple[str, ...]:
-    """The fields of a command that hold one reference, or several, which may be names."""
+    """The fields of a command with one or several references, which may be names."""
     forms = (cmd.Ref, cmd.Ref | None, tuple[cmd.Ref, ...])
     fields = msgspec.structs.fields(kind)
     return () if issubclass(kind, _NAMELESS[1:]) else tuple(field.name for field in fields if field.type in forms)
@@ -55,10 +55,10 @@ def _refs_of(kind: type[cmd.Command]) -> tuple[str, ...]:
 def by_reference(
     commands: Sequence[cmd.Command], find: Callable[[str], str], idempotency_key: str | None
 ) -> Sequence[cmd.Command]:
-    """Put references in place of names.
+    """Replace names by references.
 
     Raises:
-        InputError: a name was given under an idempotency key: a retry could mean another world by it.
+        InputError: a name was given under an idempotency key, but a retry could mean another world by it.
         UnknownReference, AmbiguousReference: no world is called so; several are.
     """
     found: list[cmd.Command] | None = None
@@ -97,10 +97,10 @@ def _refuse_ambiguous(prefix: str, find: Callable[[str], str]) -> None:
 class WriteCalls(ABC):
     """Every command as a method, for an open store and for a batch.
 
-    References may be receipts, records, hex ids, unique prefixes of 4 digits and more, or the exact name or an alias of
-    one world, as :meth:`View.reference_of` finds it: none that the same batch begins. A text that may be a reference is
-    taken for one, and is refused if it is a prefix of one and a name. Erasures take references only, and so does what
-    is written under an idempotency key.
+    References may be receipts, records, hex ids, unique prefixes of 4 digits and more, or the exact name or an alias
+    of one world, as :meth:`View.reference_of` finds it, but not a world that the same batch creates. A text that may
+    be a reference is taken for one, and is refused if it is a prefix of one and also a name. Erasures and writes
+    under an idempotency key take references only.
 
     Times are timezone-aware ``datetime``, ISO 8601 text, dates (first instant in UTC) or integer microseconds.
     """
@@ -109,23 +109,23 @@ class WriteCalls(ABC):
 
     @abstractmethod
     def _execute(self, commands: Sequence[cmd.Command], idempotency_key: str | None) -> Any:
-        """Take commands: an open store decides them at once, a batch when its block ends."""
+        """Execute commands: an open store decides them at once, a batch when its block ends."""
 
     def _execute_found(
         self, commands: Sequence[cmd.Command], idempotency_key: str | None, view: View, world: Any
     ) -> Any:
-        """Take commands about what a view found in a world."""
+        """Execute commands that rest on what a view found in a world."""
         return self._execute(commands, idempotency_key)
 
     def _execute_marked(
         self, command: cmd.Command, marks: Sequence[Callable[[cmd.Ref], cmd.Command]], idempotency_key: str | None
     ) -> Any:
-        """Take a command and the marks of the world that it is about; what it returns stands for the command."""
+        """Execute a command and the marks of its world; the return value stands for the command."""
         return self._execute([command, *(mark(0) for mark in marks)], idempotency_key)
 
     @abstractmethod
     def _looked(self, look: Callable[[Desk], Found]) -> Any:
-        """Take the commands that a look at the store comes to."""
+        """Execute the commands that a read of the store leads to."""
 
     def _ref(self, ref: Any) -> cmd.Ref:
         if isinstance(ref, Pending):
@@ -138,12 +138,12 @@ class WriteCalls(ABC):
         return None if ref is None else self._ref(ref)
 
     def _refs(self, refs: Any) -> tuple[cmd.Ref, ...]:
-        """The references that a caller gave as one, or as a list of them."""
+        """The references that a caller gave, one or a list."""
         several = refs if isinstance(refs, list | tuple) and not isinstance(refs, Pending) else [refs]
         return tuple(self._ref(ref) for ref in several)
 
     def _bound_key(self, key: str | None, within: Any) -> cmd.BoundKey:
-        """A key that counts inside a world only."""
+        """A key that is scoped to a world."""
         if key is None:
             raise errors.InputError(
                 "key_within was given without a key", "Give the key that counts there, or leave it out"
@@ -178,20 +178,20 @@ class WriteCalls(ABC):
     ) -> Any:
         """Make a world inside ``world`` (default: the root).
 
-        A ``key`` finds the same world again: an unchanged text changes nothing, a changed one is a revision. What else
-        is given and is otherwise there stays as it is, and a note ``not_changed`` names it. A world
-        whose texts were erased stays so, unless ``revive`` says that this text may come back, and one that has ended
-        is left as it is, unless ``anew`` says that another one is to begin under its key. Keys are shared by the whole
-        store; one with ``key_within`` finds only what lies inside that world by then, and begins another one otherwise.
+        A ``key`` finds the same world again: an unchanged text changes nothing, a changed one is a revision. Other
+        arguments that differ from the existing world are ignored, and a note ``not_changed`` names them. An erased
+        world stays erased unless ``revive`` allows this text to come back, and an ended one stays ended unless
+        ``anew`` begins another one under its key. Keys are shared by the whole store; one with ``key_within`` finds
+        only a world inside that world, and begins another one otherwise.
 
-        ``resolve`` says how worlds of the same type and scope are found that this may be: "exact" by equal names, "all"
-        also by names that are spelled or sound alike, by texts that are near in meaning, and by the tiebreaker of
-        ``open``, ``False`` not at all. They are proposed, never merged unasked.
+        ``resolve`` selects the tiers of the resolver, which look for worlds of the same type and scope with the same
+        identity: "exact" by equal names, "all" also by names that are spelled or sound alike, by texts that are near
+        in meaning, and by the tiebreaker of ``open``, ``False`` not at all. They are proposed, never merged unasked.
 
         ``properties`` are what reads may compare, such as ``{"priority": 2}``.
 
         ``expires_at`` or ``ttl``, ``labels`` and ``pinned`` mark it in the same commit: see :meth:`expire`,
-        :meth:`label` and :meth:`pin`. Each counts as one more command, whose reference is that of the world again.
+        :meth:`label` and :meth:`pin`. Each counts as one more command, with the same reference.
         """
         command = cmd.Create(
             type=type,
@@ -237,11 +237,11 @@ class WriteCalls(ABC):
     ) -> Any:
         """Give a world a new version in the window from ``valid_from`` (default: now) to ``valid_to``.
 
-        The window is taken from whatever held there, and what lies before and behind stays. Without ``valid_to`` it
-        ends where the next version begins whose start was stated, or where the world was retired; with
-        ``replace_later``, which goes without ``valid_to``, it takes all that follows. What is not given stays as it
-        was at ``valid_from``, and so do the ``properties``; new ones take the place of all of them, and a value of
-        ``None`` says that there is none. The receipt says in ``lost`` what earlier versions lost. If nothing is given,
+        The new version takes the window from whatever held there; what lies before and after it stays. Without
+        ``valid_to`` the window ends at the next version with a stated start, or where the world was retired; with
+        ``replace_later``, which excludes ``valid_to``, it replaces all that follows. Fields that are not given stay
+        as they were at ``valid_from``, and so do the ``properties``; new properties replace all of them, and the
+        value ``None`` removes one. The receipt lists in ``lost`` what earlier versions lost. If no field is given,
         nothing changes where one version holds throughout.
         """
         command = cmd.Revise(
@@ -269,10 +269,10 @@ class WriteCalls(ABC):
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Any:
-        """Say that a world or an edge holds no more from ``valid_from`` on (default: now); ``at`` is another name.
+        """End the validity of a world or an edge from ``valid_from`` on (default: now); ``at`` is another name.
 
-        With ``valid_to`` it is a hole: it holds again from there on. ``members`` ends with a world what it contains and
-        nothing else does; without, the receipt names those that hold on. Nothing is deleted.
+        With ``valid_to`` it makes a hole: the world holds again from then on. ``members`` also ends the members that
+        nothing else contains; without it, the receipt names those that stay valid. Nothing is deleted.
         """
         if at is not None and valid_from is not None:
             raise errors.InputError("Both at and valid_from were given", "Give one of them")
@@ -295,7 +295,7 @@ class WriteCalls(ABC):
         """Resume a world that was retired or superseded, from ``valid_from`` on (default: now); ``at`` is another name.
 
         It is the same world: its key, members, edges and aliases stay. Without ``content`` it says what it said last.
-        What had superseded it holds no more from there on.
+        A world that had superseded it ends there.
         """
         if at is not None and valid_from is not None:
             raise errors.InputError("Both at and valid_from were given", "Give one of them")
@@ -328,15 +328,15 @@ class WriteCalls(ABC):
         """Write an edge through its type's handler. ``same_as`` is staged, not written.
 
         ``home`` is the world whose interior holds the edge (default: the source's). The same triple linked twice is
-        two edges, unless a ``key`` is given: the same again changes nothing, and another edge under the key is refused.
-        With ``key_within`` an edge whose source lies outside of that world by now is passed over.
+        two edges, unless a ``key`` is given: repeating the edge changes nothing, and another edge under the key is
+        refused. With ``key_within`` an edge whose source now lies outside of that world is ignored.
 
         An edge names the newest version of each end, or with ``versions=(2, 1)`` that of the source and that of the
         target, 0 for the newest; a kref with ``r=`` names that of its end. So a later version of a world may be
         ``derived_from``, ``created_from``, ``refines`` or ``supports`` an earlier one of the same world.
 
-        ``context`` says, beside ``why``, how it came to be: ``alternatives``, ``optimises_for``, ``sentiment`` and
-        ``evidence``. It is kept with the properties, and :meth:`View.states` shows it.
+        ``context`` records, beside ``why``, how the edge came about: ``alternatives``, ``optimises_for``,
+        ``sentiment`` and ``evidence``. It is kept with the properties, and :meth:`View.states` shows it.
         """
         one, other = self._ref(source), self._ref(target)
         if isinstance(one, str) or isinstance(other, str):
@@ -392,8 +392,8 @@ class WriteCalls(ABC):
     ) -> Any:
         """Move one world, or a list of them, into ``to``.
 
-        ``out_of`` is needed where a world is in several at that time. With ``valid_to`` they are in ``to`` for a while,
-        and where they were before and behind.
+        ``out_of`` is needed if a world is in several at that time. With ``valid_to`` they are in ``to`` for that
+        window, and in their old place before and after it.
         """
         command = cmd.Move(
             refs=self._refs(refs),
@@ -410,16 +410,16 @@ class WriteCalls(ABC):
         return self._execute([cmd.Alias(ref=self._ref(ref), aliases=aliases, why=why)], idempotency_key)
 
     def unalias(self, ref: Any, *aliases: str, why: str = "", idempotency_key: str | None = None) -> Any:
-        """Take aliases of a world back."""
+        """Remove aliases of a world."""
         return self._execute([cmd.Unalias(ref=self._ref(ref), aliases=aliases, why=why)], idempotency_key)
 
     def restate(
         self, ref: Any, *, source: dict[str, Any] | None = None, why: str = "", idempotency_key: str | None = None
     ) -> Any:
-        """Record that what a world says now, or is to say, was said again: by whom, and in which ``source``.
+        """Record that the present or future text of a world was stated again: by whom, and in which ``source``.
 
-        It stays one world with one text. Reads show each time under ``restated``, and it is trusted as far as the most
-        trusted of those who said it.
+        It stays one world with one text. Reads show each time under ``restated``, and its trust is that of the most
+        trusted who stated it.
         """
         command = cmd.Restate(ref=self._ref(ref), source={} if source is None else source, why=why)
         return self._execute([command], idempotency_key)
@@ -443,11 +443,11 @@ class WriteCalls(ABC):
         """Make the item of a kref, or revise it: ``kref://project/space[/sub]/item.kind``.
 
         The project, the spaces and the item are worlds inside one another, under keys made of the kref, inside
-        ``within`` (default: the root); what is there already is found again. The kind is the item's type. Content,
-        properties and artifacts that are not given stay as they are. The same again changes nothing, and a repeated
-        call does no harm, so it has no idempotency key. An item that was renamed or moved keeps its name and place. The
-        reference of the receipt is the item's. ``resolve`` says which tiers of the resolver look whom a new item may
-        already be, of the same project, as in :meth:`create`.
+        ``within`` (default: the root); existing ones are found again. The kind is the item's type. Content,
+        properties and artifacts that are not given stay as they are. A repeated call changes nothing, so it needs no
+        idempotency key. An item that was renamed or moved keeps its name and place. The reference of the receipt is
+        the item's. ``resolve`` selects the tiers of the resolver that look for the identity of a new item in the same
+        project, as in :meth:`create`.
 
         Raises:
             InvalidKref: it breaks its form, or names a version or an artifact.
@@ -467,15 +467,16 @@ class WriteCalls(ABC):
         )
 
     def rename(self, ref: Any, name: str, *, why: str = "") -> Any:
-        """Give a world another name from now on; the one before stays as an alias, and its key and kref stay."""
+        """Give a world another name from now on; the old name stays as an alias, and key and kref stay."""
         from worlddb.beliefs import items
 
         return self._looked(lambda desk: items.rename(desk, self._ref(ref), name, why))
 
     def attach(self, ref: Any, artifact: Artifact, *, why: str = "") -> Any:
-        """Attach an artifact to a world: a pointer to what is kept elsewhere, which nothing opens or copies.
+        """Attach an artifact to a world: a pointer to something stored elsewhere, which is never opened or copied.
 
-        It is a new version that has it from now on, and revisions keep it. One of the same name takes its place.
+        It writes a new version with the artifact, from now on; revisions keep it. An artifact with the same name
+        replaces it.
 
         Raises:
             InputError: a field of it is not what it should be, or the world holds nothing now.
@@ -485,7 +486,7 @@ class WriteCalls(ABC):
         return self._looked(lambda desk: items.attach(desk, self._ref(ref), artifact, why))
 
     def detach(self, ref: Any, name: str, *, why: str = "") -> Any:
-        """Take the artifact of a name off a world, in a new version; earlier ones still have it."""
+        """Remove an artifact from a world by its name, in a new version; earlier versions still have it."""
         from worlddb.beliefs import items
 
         return self._looked(lambda desk: items.detach(desk, self._ref(ref), name, why))
@@ -506,16 +507,17 @@ class WriteCalls(ABC):
         valid_to: times.TimeLike | None = None,
         why: str = "",
     ) -> Any:
-        """Record what somebody prefers, avoids, rejected or optimises for, or what came of it.
+        """Record what somebody prefers, avoids, rejected or optimises for, or the outcome of acting on it.
 
-        ``relation`` is ``prefers``, ``avoids``, ``rejected`` or ``optimizes_for``; it is declared for the store, or for
-        the world ``within``, if it is not in force. Each call is an edge of its own, so that :meth:`View.preferences`
-        grows surer with each. The reference of the receipt is the edge's; unlinked or retired, it counts no more.
+        ``relation`` is ``prefers``, ``avoids``, ``rejected`` or ``optimizes_for``; it is declared for the store, or
+        for the world ``within``, if necessary. Each call writes an edge of its own, and the confidence in
+        :meth:`View.preferences` grows with each. The reference of the receipt is the edge's; an unlinked or retired
+        edge no longer counts.
 
         Args:
-            outcome: instead of a statement, that it was ``acted_upon``, ``succeeded`` or was ``reversed``.
-            inferred: nobody said so; it was derived, from the worlds or edges in ``based_on``.
-            confidence: how sure the statement is, from 0 to 1; by default 1, or 1/2 if it was inferred.
+            outcome: instead of a statement, an outcome: ``acted_upon``, ``succeeded`` or ``reversed``. inferred:
+            nobody stated it; it was inferred from the worlds or edges in ``based_on``. confidence: how sure the
+            statement is, from 0 to 1; by default 1, or 1/2 if it was inferred.
 
         Raises:
             InputError: an argument is not what it should be.
@@ -547,9 +549,9 @@ class WriteCalls(ABC):
     ) -> Any:
         """Hide a world from ``expires_at`` on, or ``ttl`` (seconds, or a ``timedelta``) after the commit.
 
-        It stays as true as it was, and nothing is deleted: views of times before the deadline show it, and others if
-        they are asked for what is hidden. A deadline by ``ttl`` moves when the world is refreshed. Another one takes
-        the place of the one before; the time may have come already.
+        Its validity does not change, and nothing is deleted: views of times before the deadline show it, and others
+        if they are asked for hidden worlds. A deadline by ``ttl`` moves when the world is refreshed. A new deadline
+        replaces the old one; it may lie in the past.
         """
         if expires_at is None and ttl is None:
             raise errors.InputError("No deadline was given", "Give expires_at or ttl, or call unexpire")
@@ -560,31 +562,31 @@ class WriteCalls(ABC):
         return self._execute([cmd.Expire(ref=self._ref(ref), why=why)], idempotency_key)
 
     def refresh(self, refs: Any, *, at: times.TimeLike | None = None, idempotency_key: str | None = None) -> Any:
-        """Set the deadlines of one world, or a list of them, anew: each by its own ``ttl`` from now on, as one commit.
+        """Renew the deadlines of one world, or a list of them: each by its own ``ttl`` from now on, as one commit.
 
-        ``at`` is when they were used, if that was earlier. What was given a fixed time, or none, and what was hidden by
-        then stays as it is.
+        ``at`` is when they were used, if that was earlier. Worlds with a fixed deadline, with none, or hidden by then
+        stay as they are.
         """
         used = _time(at, "at")
         return self._execute([cmd.Refresh(ref=ref, at=used) for ref in self._refs(refs)], idempotency_key)
 
     def sweep(self, refs: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
-        """Retire one world, or those of a list, if their deadline has passed: they hold no more from now on.
+        """Retire one world, or those of a list, if their deadline has passed.
 
-        What is pinned, or was refreshed meanwhile, stays. :meth:`View.expired` lists what there is to sweep.
+        Pinned and refreshed worlds stay. :meth:`View.expired` lists the worlds to sweep.
         """
         return self._execute([cmd.Sweep(ref=ref, why=why) for ref in self._refs(refs)], idempotency_key)
 
     def label(self, ref: Any, *labels: str, why: str = "", idempotency_key: str | None = None) -> Any:
-        """Put labels on a world, by which reads may choose; compared as names are, so that case does not matter."""
+        """Add labels to a world, by which reads can filter; they are compared as names, ignoring case."""
         return self._execute([cmd.Label(ref=self._ref(ref), labels=labels, why=why)], idempotency_key)
 
     def unlabel(self, ref: Any, *labels: str, why: str = "", idempotency_key: str | None = None) -> Any:
-        """Take labels off a world; views of earlier commits still see them."""
+        """Remove labels from a world; views of earlier commits still see them."""
         return self._execute([cmd.Unlabel(ref=self._ref(ref), labels=labels, why=why)], idempotency_key)
 
     def pin(self, ref: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
-        """Pin a world: it comes first where an agent's memory is told, and no deadline hides it."""
+        """Pin a world: it comes first in an agent's contexts and profiles, and no deadline hides it."""
         return self._execute([cmd.Pin(ref=self._ref(ref), why=why)], idempotency_key)
 
     def unpin(self, ref: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
@@ -592,28 +594,28 @@ class WriteCalls(ABC):
         return self._execute([cmd.Pin(ref=self._ref(ref), is_pinned=False, why=why)], idempotency_key)
 
     def deprecate(self, ref: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
-        """Leave a world out of what is looked at, now and in views of any time, unless it is asked for.
+        """Hide a world from reads, now and in views of any time, unless they ask for it.
 
-        Attention, not truth: it stays as true as it was, nothing ends, and nothing is deleted.
+        Its validity does not change, and nothing is deleted.
         """
         return self._execute([cmd.Deprecate(ref=self._ref(ref), why=why)], idempotency_key)
 
     def undeprecate(self, ref: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
-        """Take back that a world is deprecated."""
+        """Make a deprecated world visible again."""
         return self._execute([cmd.Deprecate(ref=self._ref(ref), is_deprecated=False, why=why)], idempotency_key)
 
     def tag(
         self, ref: Any, tag: str, *, version: int | None = None, why: str = "", idempotency_key: str | None = None
     ) -> Any:
-        """Let ``tag`` stand for a version of a world, by its number; by default for the one that holds now.
+        """Set ``tag`` on a version of a world, by its number; by default on the one that holds now.
 
-        A tag is moved by setting it again, and what it stood for is kept. ``current`` stands for whatever holds at a
-        view's valid time, and cannot be set. Tags are compared as names are, so that case does not matter.
+        Setting a tag again moves it; its history is kept. ``current`` always stands for the version that holds at a
+        view's valid time, and cannot be set. Tags are compared as names, ignoring case.
         """
         return self._execute([cmd.Tag(ref=self._ref(ref), labels=(tag,), version=version, why=why)], idempotency_key)
 
     def untag(self, ref: Any, tag: str, *, why: str = "", idempotency_key: str | None = None) -> Any:
-        """Let a tag of a world stand for nothing any more; views of earlier commits still see it."""
+        """Remove a tag of a world; views of earlier commits still see it."""
         return self._execute([cmd.Untag(ref=self._ref(ref), labels=(tag,), why=why)], idempotency_key)
 
     # -- beliefs: see docs/beliefs.md
@@ -630,13 +632,13 @@ class WriteCalls(ABC):
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Any:
-        """Believe something of a world, in the place of what conflicts with it (AGM's revision).
+        """Add beliefs about a world, in the place of conflicting ones (AGM's revision).
 
         ``beliefs`` are values by predicate, such as ``{"summary": "cool tones", "topic": ["colour"]}``, or a list of
-        pairs or atoms. ``type``, ``title`` and ``summary`` are the world's type, name and content; any other predicate
-        is a property. The new version holds from ``valid_from`` on, as one of :meth:`revise` does. What is believed
-        already changes nothing. ``whole`` puts them in the place of all that the world says, its type and title apart.
-        A world that holds nothing then says this alone from then on.
+        pairs or atoms. ``type``, ``title`` and ``summary`` are the world's type, name and content; any other
+        predicate is a property. The new version holds from ``valid_from`` on, as one of :meth:`revise` does. Existing
+        beliefs change nothing. ``whole`` replaces all that the world says, except type and title. A world that does
+        not hold then says only this from then on.
         """
         return self._believe(
             item, beliefs, "replace" if whole else "revise", valid_from, valid_to, source, why, idempotency_key
@@ -653,7 +655,7 @@ class WriteCalls(ABC):
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Any:
-        """Believe something of a world beside all that is believed of it; refused if that conflicts with it.
+        """Add beliefs about a world to the existing ones; refused if they conflict.
 
         See :meth:`believe`.
         """
@@ -693,15 +695,16 @@ class WriteCalls(ABC):
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Any:
-        """Believe something no longer: an atom ``(item, predicate, value)``, a list of them, or a plan.
+        """Remove a belief: an atom ``(item, predicate, value)``, a list of them, or a plan.
 
         Each version that bears the belief at the valid time ``at`` (default: now) is replaced by one without it, over
-        all of the time in which it holds; what was believed before is read from views of earlier commits. Several are
-        a compound: it is believed no longer once the least entrenched of it is, so that goes, and nothing if not all
-        of it is believed. ``each``: all of them go. ``whole``: the version itself goes, with all else that it says.
+        all of the time in which it holds; what was believed before is read from views of earlier commits. Several
+        atoms are a compound, which is no longer believed once its least entrenched atom is gone; so only that goes,
+        and nothing if not all are believed. ``each``: all of them go. ``whole``: the version itself goes, with all
+        else that it says.
 
-        A plan of :meth:`View.contraction` is done as it is, or refused if it would come out otherwise by now. What was
-        done is taken back by :meth:`undo` with the receipt.
+        A plan of :meth:`View.contraction` is executed exactly, or refused if it would now differ. :meth:`undo` with
+        the receipt reverts it.
         """
         from worlddb.query.beliefs.belief_base import contraction_of
 
@@ -734,9 +737,10 @@ class WriteCalls(ABC):
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Any:
-        """Let a world say again what its version of that number says, from ``valid_from`` on (default: now).
+        """Restore what a version of a world says, by its number, from ``valid_from`` on (default: now).
 
-        That is a new version, whose source names the one that it ``restores``: validity never opens again.
+        It writes a new version, whose source names the one that it ``restores``, because closed validity never
+        reopens.
         """
         command = cmd.Rollback(
             ref=self._ref(item), version=version, valid_from=_time(valid_from, "valid_from"), why=why
@@ -756,9 +760,9 @@ class WriteCalls(ABC):
     ) -> Any:
         """Set what counts as believed in the whole store, from this commit on.
 
-        ``tags`` bear beliefs beside ``current``, ``plain_tags`` no longer. ``single`` are predicates that take one
-        value at a time, ``many`` take several again. ``entrenchment`` says by types (whatever their case) how beliefs
-        are compared: by ``recency``, ``support`` or ``confidence``; ``None`` takes that back.
+        ``tags`` bear beliefs beside ``current``, ``plain_tags`` no longer do. ``single`` are predicates with one
+        value at a time, ``many`` may have several again. ``entrenchment`` maps types (ignoring case) to the measure
+        by which beliefs are compared: ``recency``, ``support`` or ``confidence``; ``None`` resets it.
         """
         by_type: Any = {} if entrenchment is None else entrenchment
         if not isinstance(by_type, Mapping):
@@ -791,10 +795,10 @@ class WriteCalls(ABC):
     ) -> Any:
         """Remove the texts of one world, or of a list of them, for good.
 
-        This is the one destructive command. All that was ever said about a world goes: names, contents, aliases,
-        reasons, provenance, and the texts of the edges at either end of it and of its proposals. What stays says that
-        there was something, when it was erased, by whom, and under which reference: ``reason`` is that reference, and
-        holds nothing that has to be erased.
+        This is the one destructive command. All that was ever said about a world is removed: names, contents,
+        aliases, reasons, provenance, and the texts of its edges and proposals. A tombstone stays and says when it was
+        erased, by whom, and under which reference. ``reason`` is that reference; do not put anything into it that has
+        to be erased.
 
         ``turns``: also the turns that the world spoke, as ``ingest`` linked them. ``everywhere``: also every other
         world that ever had one of the same contents. ``forbid``: none of the contents may be written again in any
@@ -831,7 +835,7 @@ class WriteCalls(ABC):
     def erase_literal(
         self, world: Any, literal: Any, *, reason: str, everywhere: bool = False, idempotency_key: str | None = None
     ) -> Any:
-        """Remove the text of one literal of a world's statements for good; the rest of all statements stays.
+        """Remove the text of one literal from a world's statements for good; the rest of the statements stays.
 
         ``literal`` is a :class:`worlddb.Literal`, or its N-Triples text. It goes wherever the statements of the world
         ever named it, past ones too, and in the forks of the world; so do terms that are triples with it. A statement
@@ -862,12 +866,12 @@ class WriteCalls(ABC):
         return self._execute([cmd.Reject(proposal=self._ref(proposal), why=why)], idempotency_key)
 
     def undo(self, proposal: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
-        """Undo an accepted identity; both sides are again as they were.
+        """Undo an accepted identity; both sides become independent again.
 
         Given the number of a commit, or the receipt of :meth:`believe`, :meth:`contract`, :meth:`rollback`,
-        :meth:`revise`, :meth:`retire`, :meth:`tag` or :meth:`deprecate`, it takes that commit back: what is believed,
-        what tags stand for and what is deprecated is as it was, in new versions. It is refused if anything of that was
-        changed since, or the commit did more.
+        :meth:`revise`, :meth:`retire`, :meth:`tag` or :meth:`deprecate`, it reverts that commit: beliefs, tags and
+        deprecations become as they were, in new versions. It is refused if any of that was changed since, or if the
+        commit did more.
         """
         commit = _commit_of(proposal)
         if commit is not None:
@@ -893,7 +897,7 @@ class WriteCalls(ABC):
         """Name a moment: the commit ``seq``, an ingest time ``at``, or by default the head.
 
         The name then serves ``view(bookmark=...)`` and ``replay(bookmark=...)``. A name that is taken is refused,
-        unless ``move`` is true; what it stood for before is kept. The receipt's ``ref`` is the commit's chain hash.
+        unless ``move`` is true; its history is kept. The receipt's ``ref`` is the commit's chain hash.
         """
         command = cmd.Bookmark(name=name, at=_time(at, "at"), seq=seq, move=move, why=why)
         return self._execute([command], idempotency_key)
@@ -909,12 +913,12 @@ class WriteCalls(ABC):
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Any:
-        """Put an edge type in force for a world (default: the whole store) and all that it contains.
+        """Register an edge type for a world (default: the whole store) and all that it contains.
 
-        Give the type's handler; of a built-in type its name, to say whether it is ``functional``: then a second edge
-        of the type from one world, valid at the same time and with another target, is a conflict of the two targets.
-        Of several registrations the one nearest to an edge's home holds. What is registered already is no event; other
-        code takes the place of what was registered for the same world. The reference of the receipt is the world's.
+        Give the type's handler, or the name of a built-in type to set ``functional``: then a second edge of the type
+        from one world, valid at the same time and with another target, is a conflict of the two targets. The
+        registration nearest to an edge's home applies. Registering the same again writes no event; other code
+        replaces the registration of the same world. The reference of the receipt is the world's.
         """
         told = self._ontology.described(edge_type)
         command = cmd.Register(
@@ -944,16 +948,15 @@ class WriteCalls(ABC):
     ) -> Any:
         """Declare a relation by its name and its laws, for a world (default: the whole store) and all inside.
 
-        It takes no class: the laws are in the log, so that every process links by the name, and a bundle carries it.
-        The same again is no event, other laws are refused: :meth:`unregister` it first. Its edges keep what was
-        decided. The reference of the receipt is the world's.
+        It needs no class: the laws are in the log, so every process can link by the name, and a bundle carries it.
+        Defining the same again writes no event; other laws are refused: :meth:`unregister` it first. Its edges keep
+        what was decided. The reference of the receipt is the world's.
 
         Args:
-            functional: a second target of one source at a time is recorded as a contradiction of the two.
-            succession: the targets of one source follow one another: each holds until the next one begins.
-            acyclic: an edge that would lead back to its source is refused, with the way back.
-            symmetric: reads show it from both ends alike. It goes with ``functional`` alone, where each world is joined
-                to one other at a time.
+            functional: a second target of one source at a time is recorded as a contradiction of the two. succession:
+            the targets of one source follow one another: each holds until the next one begins. acyclic: an edge that
+            would close a cycle is refused, with the path back. symmetric: reads show it from both ends. It combines
+            only with ``functional``: then each world is joined to one other at a time.
             inverse: the name by which reads follow it from target to source, such as ``employs`` for ``works_at``.
 
         Raises:
@@ -994,10 +997,10 @@ class WriteCalls(ABC):
     ) -> Any:
         """Close the vocabulary of a world (``None``: of the whole store) and of all that it contains.
 
-        From now on only worlds of these types come into it, and only edges of these relations are at home in it; all
-        else is refused with the allowed ones named. ``contains`` and ``same_as`` are always allowed, and what is there
-        already stays. ``profile`` is one that ships (``arbiter``), or a name for what is given. Every profile around a
-        world holds in it. The same again is no event. The reference of the receipt is the world's.
+        From now on it accepts only worlds of these types and edges of these relations; a refusal names the allowed
+        ones. ``contains`` and ``same_as`` are always allowed, and existing worlds stay. ``profile`` is a built-in one
+        (``arbiter``), or a name for the given types and relations. Every profile around a world applies to it.
+        Setting the same again writes no event. The reference of the receipt is the world's.
 
         Raises:
             InputError: no node type is given, and no profile of that name ships.
@@ -1021,7 +1024,7 @@ class WriteCalls(ABC):
         return self._execute([command], idempotency_key)
 
     def lift_profile(self, world: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
-        """Open the vocabulary of a world (``None``: of the whole store) again; those around it go on to hold."""
+        """Open the vocabulary of a world (``None``: of the whole store) again; profiles around it still apply."""
         return self._execute([cmd.SetProfile(profile="", world=self._ref_if_any(world), why=why)], idempotency_key)
 
     def tune(
@@ -1035,9 +1038,9 @@ class WriteCalls(ABC):
     ) -> Any:
         """Set the resolver's thresholds for a world (default: the whole store) and its interior.
 
-        They hold for candidates of ``type``, or of every type where none is given. Of several the nearest hold, and in
-        one world those of the candidate's type; where none are set, those that the store was opened with. What is set
-        already is no event. The reference of the receipt is the world's.
+        They apply to candidates of ``type``, or of every type by default. The nearest ones apply, and in one world
+        those of the candidate's type; where none are set, those with which the store was opened. Setting the same
+        again writes no event. The reference of the receipt is the world's.
         """
         if not isinstance(thresholds, Thresholds):
             raise errors.InputError(f"thresholds is {thresholds.__class__.__name__}", "Give Thresholds(...)")
@@ -1069,7 +1072,7 @@ class WriteCalls(ABC):
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Any:
-        """Say what becomes of credentials and of personal data in what is written into a world (default: the store).
+        """Set how writes into a world (default: the store) handle credentials and personal data.
 
         Each is "off", "warn" or "enforce", and "inherit" takes back what was said of this world. Where nothing is said
         credentials are enforced, which refuses the write (``credential_rejected``), and personal data is off; enforced,
@@ -1085,11 +1088,11 @@ class WriteCalls(ABC):
 
     @abstractmethod
     def _present_of(self, idempotency_key: str | None) -> View:
-        """What holds now, or what held when a commit was made under the key."""
+        """The present state, or for a retry that of the commit under the key."""
 
     @abstractmethod
     def _drawing(self, idempotency_key: str | None) -> Callable[[], bytes]:
-        """What draws sixteen bytes that nobody can guess, the same ones again under the same key."""
+        """A source of sixteen unguessable bytes, the same ones again under the same key."""
 
     def state(
         self,
@@ -1103,9 +1106,9 @@ class WriteCalls(ABC):
     ) -> Any:
         """State RDF statements in a world, in a window (default: from now on). All of them are one commit.
 
-        A statement is a tuple (subject, predicate, object) or (subject, predicate, object, graph) of terms, or of their
-        N-Triples texts, or a :class:`worlddb.Statement`. What holds in the window already is not stated again. A blank
-        node that is not the store's gets a UUID, the same for one label throughout the call.
+        A statement is a tuple (subject, predicate, object) or (subject, predicate, object, graph) of terms, or of
+        their N-Triples texts, or a :class:`worlddb.Statement`. Statements that already hold in the window are not
+        stated again. A blank node that is not the store's gets a UUID, the same for one label throughout the call.
 
         Raises:
             InputError: something is no statement; the message names its place, and nothing is written.
@@ -1128,7 +1131,7 @@ class WriteCalls(ABC):
     ) -> Any:
         """Take statements of a world back: the given ones, or those that hold now and match a pattern.
 
-        With ``at`` they hold until then; without, they never did. Views of earlier commits see them as before.
+        With ``at`` they hold until then; without it, they never held. Views of earlier commits see them as before.
 
         Raises:
             InputError: something is no statement, or both statements and a pattern were given.
@@ -1172,7 +1175,7 @@ class WriteCalls(ABC):
         source: Mapping[str, Any] | None = None,
         idempotency_key: str | None = None,
     ) -> Any:
-        """State what a file of RDF says in a world, as one commit; a blank node of a file is that file's alone.
+        """State the contents of an RDF file in a world, as one commit; blank nodes belong to one file only.
 
         Args:
             file: its path, its bytes, or a stream of them.
@@ -1236,7 +1239,7 @@ class WriteCalls(ABC):
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Any:
-        """Say how far something is trusted: ``none``, ``low``, ``fair`` or ``full``; ``None`` takes that back.
+        """Set the level of trust of something: ``none``, ``low``, ``fair`` or ``full``; ``None`` removes it.
 
         It is said of an ``author``, of one field of the ``source`` that comes with what is written (such as
         ``{"file": "notes.md"}``; ``imported.store`` is the store that a bundle came from), of a ``world`` with all that
@@ -1249,7 +1252,7 @@ class WriteCalls(ABC):
         return self._execute([_trust_command(level, author, source, self._ref_if_any(world), why)], idempotency_key)
 
     def use_space(self, name: str, *, why: str = "", idempotency_key: str | None = None) -> Any:
-        """Let another embedding space answer; it must have vectors for all that the present one has.
+        """Make another embedding space answer; it must have vectors for all that the present one has.
 
         ``reembed`` does it when it has filled a space. Views of earlier commits go on with the space of their time. The
         receipt's ``ref`` is the chain hash of the commit that opened the space.
@@ -1257,7 +1260,7 @@ class WriteCalls(ABC):
         return self._execute([cmd.UseSpace(name=name, why=why)], idempotency_key)
 
     def drop_space(self, name: str, *, why: str = "", idempotency_key: str | None = None) -> Any:
-        """Drop an embedding space that no longer answers: its index goes, and it takes no vectors.
+        """Drop an embedding space that no longer answers: its index is deleted, and it takes no vectors.
 
         Its vectors stay in the log, where only :meth:`erase` deletes: ``exact`` reads of the time before compare them.
         """
@@ -1265,7 +1268,7 @@ class WriteCalls(ABC):
 
 
 def _commit_of(given: Any) -> int | None:
-    """The number of the commit that is meant, if it is one: by itself, or by a receipt about worlds."""
+    """The number of a commit, given by itself or by a receipt about worlds; else ``None``."""
     if isinstance(given, int) and not isinstance(given, bool):
         return given
     if isinstance(given, outcome.Receipt) and len(given.ref) == 2 * ids.LINEAGE_BYTES:
@@ -1278,7 +1281,7 @@ def _time(value: times.TimeLike | None, what: str) -> int | None:
 
 
 def _in_context(properties: Any, context: Any) -> Any:
-    """The properties of an edge with the context that it was said in."""
+    """The properties of an edge, with its context."""
     if context is None:
         return properties
     others = [name for name in context if name not in EDGE_CONTEXT] if isinstance(context, Mapping) else [context]
