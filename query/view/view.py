@@ -50,9 +50,9 @@ if TYPE_CHECKING:
 LARGEST: Final = 2**63 - 1
 """The largest number that a read is asked for."""
 MOST_OF_A_PAGE: Final = 1_000
-"""Up to how many worlds are listed as a page of them is."""
+"""The number of worlds up to which a list is read like one page."""
 _FIRST_PAGE: Final = 64
-"""How many are looked at first where nobody says how many are wanted; then twice as many, and so on."""
+"""The number of worlds read first without a limit; then twice as many, and so on."""
 
 
 class View:
@@ -60,9 +60,9 @@ class View:
 
     ``seq`` was ingested by ``ingested``; times are in microseconds.
 
-    A view may be confined to a world, which then is to it what the root is to others: nothing from outside is found
-    through it, and nothing says that there is more (law 7). The view holds the
-    store's handle, so it bounds what requests may ask for, not what code in the same process can reach.
+    A view may be confined to a world, which then acts as its root: it finds nothing from outside, and nothing reveals
+    that there is more (law 7). The view holds the store's handle, so it bounds what requests may ask for, not what
+    code in the same process can reach.
     """
 
     __slots__ = ("_window", "ingested", "world")
@@ -108,7 +108,7 @@ class View:
         return self._window.unify
 
     def confined(self, to: Any) -> View:
-        """The same view of less: a world that this view sees, and what that world contains.
+        """The same view, confined to a visible world and what that world contains.
 
         Containment is judged at the view's moment, on both axes. There is no way back to the wider view.
 
@@ -121,14 +121,14 @@ class View:
         return View(self._window.narrowed(top), self.ingested, world)
 
     def revealing(self, *, expired: bool = True, deprecated: bool = False) -> View:
-        """The same view, in which what a deadline hides is shown too, or what is deprecated.
+        """The same view, which also shows what a deadline hides, or what is deprecated.
 
         See :meth:`worlddb.Database.expire` and :meth:`worlddb.Database.deprecate`.
         """
         return View(self._showing(expired, deprecated), self.ingested, self.world)
 
     def marks(self, ref: Any) -> list[records.Mark]:
-        """What was marked on a world and taken off, oldest first: deadlines, pins, labels, tags and deprecations.
+        """All marks that were set and removed on a world, oldest first: deadlines, pins, labels, tags, deprecations.
 
         Raises:
             UnknownReference: the view sees no such world.
@@ -156,7 +156,7 @@ class View:
     def pinned(self, world: Any = None) -> list[records.World]:
         """The pinned worlds that are valid in this view, inside ``world`` if one is given, in log order.
 
-        What was erased says nothing any more and is left out, as is what lies in a fork alone.
+        Erased worlds are left out, and those that lie only in a fork.
         """
         with self._snapshot() as snapshot:
             inside = self._node(snapshot, world)
@@ -166,7 +166,7 @@ class View:
             return [each for each in found if each is not None and not each.erased]
 
     def deprecated(self, world: Any = None) -> list[records.World]:
-        """The deprecated worlds that are valid in this view all the same, inside ``world`` if given, in log order."""
+        """The deprecated worlds that are valid in this view, inside ``world`` if given, in log order."""
         with self.revealing(deprecated=True)._snapshot() as snapshot:
             scope = snapshot.scope(self._node(snapshot, world))
             nodes = (node for node in snapshot.deprecated() if scope.holds(node))
@@ -174,15 +174,15 @@ class View:
             return [each for each in found if each is not None]
 
     def tagged(self, tag: str, world: Any = None) -> list[records.World]:
-        """Each world that has a tag, inside ``world`` if one is given, in the version that it stands for, in log order.
+        """Each world with a tag, inside ``world`` if given, in the tagged version, in log order.
 
-        What is deprecated or hidden by a deadline is left out. The version may hold no more: ``closed`` says so.
+        Deprecated and hidden worlds are left out. The version may no longer hold: ``closed`` says so.
         """
         with self._snapshot() as snapshot:
             return list(world_lookup.tagged(snapshot, self.spec, tag_digest(tag), self._node(snapshot, world)))
 
     def tag_history(self, ref: Any, tag: str) -> list[records.Mark]:
-        """Every version that a tag of a world stood for, and when it was taken off, oldest first.
+        """Every version that had a tag, and when the tag was removed, oldest first.
 
         Raises:
             UnknownReference: the view sees no such world.
@@ -191,7 +191,7 @@ class View:
         return [mark for mark in self.marks(ref) if mark.tag and tag_digest(mark.tag) == digest]
 
     def expired(self, world: Any = None) -> list[records.World]:
-        """The worlds that a deadline hides and that are valid in this view all the same, in log order.
+        """The worlds that are valid in this view but hidden by a deadline, in log order.
 
         With ``world``, those inside of it.
         """
@@ -202,7 +202,7 @@ class View:
             return [each for each in found if each is not None]
 
     def _of_now(self, now: int, told: LastTold) -> View:
-        """The same confined view of what is true now, where that is later than the clock for others' sake alone."""
+        """The same confined view at the present, where only others' commits put that ahead of the clock."""
         if self.world is None or self.moment.valid != self.ingested or now >= self.ingested:
             return self
         return View(self._window.at_valid(told.valid(self._window.place, now)), self.ingested, self.world)
@@ -221,15 +221,16 @@ class View:
         """The world of a reference or a name, or ``None`` if no version of it is valid in this view.
 
         ``None`` also if a deadline hides it by the view's valid time, or it is deprecated, unless ``include_expired``
-        or ``include_deprecated`` asks for that too.
-        ``include_superseded`` gives the newest version of what holds no more, hidden or not.
+        or ``include_deprecated`` asks for that too. ``include_superseded`` returns the newest version of a world that
+        no longer holds, hidden or not.
 
-        Wherever a view takes a world, its exact name or an alias does as well as a reference, if one world has it.
+        Wherever a view takes a world, it accepts its exact name or an alias instead of a reference, if only one world
+        has it.
 
         ``during=(a, b)`` asks for a version that is valid throughout ``[a, b)`` instead, ``overlaps=(a, b)`` for the
-        newest that is valid at some instant of it; :meth:`history` gives all of them. ``tag`` asks for the version that
-        a tag stands for, whether it holds or not, and gives ``None`` if the world has none such. So does a kref with
-        ``?r=N`` for the version of that number.
+        newest that is valid at some instant of it; :meth:`history` gives all of them. ``tag`` asks for the tagged
+        version, whether it holds or not; ``None`` if the world has none. A kref with ``?r=N`` asks for the version of
+        that number in the same way.
 
         Raises:
             UnknownReference: the view knows nothing under the reference or the name.
@@ -250,7 +251,7 @@ class View:
             )
 
     def resolve_kref(self, text: str | Kref, *, include_deprecated: bool = False) -> records.World | Artifact | None:
-        """What a kref stands for in this view: a world in a version, or with ``a=`` an artifact of it.
+        """The world version of a kref in this view, or with ``a=`` an artifact of it.
 
         Without ``r`` it is the version that holds at the view's valid time, with ``r=N`` the version of that number,
         whether it holds or not. ``None`` if no version holds, or the world is hidden or deprecated.
@@ -311,14 +312,14 @@ class View:
     ) -> list[records.World]:
         """Worlds by name or alias (case-folded), type (with subtypes and instances), labels and properties.
 
-        They come in log order, without what a deadline hides unless ``include_expired`` asks for that, without what is
-        deprecated unless ``include_deprecated`` does, or ``include_superseded`` for all that is known. What lies in a
-        fork alone is left out, as :meth:`recall` does; of a name, the fork's worlds whose origin is called so too.
+        They come in log order, without hidden worlds unless ``include_expired`` asks for them, and without deprecated
+        ones unless ``include_deprecated`` does; ``include_superseded`` asks for all that is known. Worlds that lie
+        only in a fork are left out, as in :meth:`recall`; a name leaves out a fork's world whose origin has it too.
 
-        With ``world``, only what that world contains at any depth. ``after`` is the last world of the page before: the
-        work for one of ``limit`` worlds does not grow with what was listed. With ``during`` or ``overlaps`` as
-        :meth:`get` has them, but of each world every version that fits, oldest first; what lies inside ``world`` stays
-        a matter of the view's moment, and so does which types a type stands for.
+        With ``world``, only what that world contains at any depth. ``after`` is the last world of the previous page;
+        the cost of a page does not grow with its position. With ``during`` or ``overlaps`` as :meth:`get` has them,
+        but of each world every version that fits, oldest first; the view's moment still determines what lies inside
+        ``world``, and which types a type includes.
         """
         for what, text in (("name", name), ("type", type)):
             if not isinstance(text, str | None):
@@ -360,19 +361,19 @@ class View:
         return adjacency.members(self._showing(include_expired, include_deprecated), ref, include_superseded, period)
 
     def stale(self, world: Any = None) -> list[records.World]:
-        """The worlds, inside ``world`` if one is given, that rest on what holds no more, in log order.
+        """The worlds, inside ``world`` if given, that rest on what no longer holds, in log order.
 
-        ``stale`` of each says on what, since when, and how it leads there: see :class:`worlddb.Stale`. Of what is valid
-        in this view, and as the view knows it. Reads all worlds that it looks among.
+        ``stale`` of each gives the base, the time and the path: see :class:`worlddb.Stale`. Of what is valid in this
+        view, and as the view knows it. Reads all worlds that it looks among.
         """
         with self._snapshot() as snapshot:
             within = self._node(snapshot, world)
             return list(world_lookup.stale_inside(snapshot, self.spec, within))
 
     def in_ended(self, ref: Any) -> str:
-        """The nearest world around one that has ended, if all that contain it have or lie in such; else empty.
+        """The nearest ended container, if all containers have ended or lie in ended ones; else empty.
 
-        A member of what was retired holds on, unless it was retired too. Worlds and hits have this as ``in_ended``.
+        A member of a retired world stays valid, unless it was retired too. Worlds and hits have this as ``in_ended``.
 
         Raises:
             UnknownReference: the view sees no such world.
@@ -413,10 +414,10 @@ class View:
             return list(islice(kept, most))
 
     def states(self, source: Any, target: Any = None, *, type: str | None = None) -> tuple[records.State, ...]:
-        """Every state of the relations of a world, or of it with another one, in the order in which they were said.
+        """Every state of the relations of a world, or between it and another one, in the order of the statements.
 
-        What holds no more and what was retracted is among them, each with its span, commit, reason and context. Of one
-        ``type`` (the inverse of a declared relation does as well), or of all but ``contains``.
+        Ended and retracted ones are included, each with its span, commit, reason and context. Of one ``type`` (or the
+        inverse of a declared relation), or of all but ``contains``.
 
         Raises:
             UnknownReference: the view sees no such world.
@@ -429,11 +430,10 @@ class View:
             return states.states(snapshot, self.spec, self._named(snapshot, source), other, type)
 
     def impact(self, ref: Any, *, types: Sequence[str] | None = None, depth: int = 10) -> records.Reach:
-        """All that depends on a world, at any remove up to ``depth`` (1 to 20), each with the way there.
+        """All that depends on a world, up to ``depth`` steps away (1 to 20), each with its path.
 
-        That is what edges of some ``types`` lead from, by default ``depends_on``, ``derived_from`` and ``supersedes``.
-        Only worlds and edges that are valid in this view are walked; ``cut_off`` names
-        where more lies deeper.
+        It follows edges of some ``types`` backwards, by default ``depends_on``, ``derived_from`` and ``supersedes``.
+        Only worlds and edges that are valid in this view are walked; ``cut_off`` names where more lies deeper.
 
         Raises:
             UnknownReference: the view sees no such world.
@@ -448,8 +448,8 @@ class View:
     def traverse(self, ref: Any, *, types: Sequence[str] = (), direction: str = "out", depth: int = 1) -> records.Reach:
         """All that edges of some types (default: of all but ``contains``) lead to from a world, the nearest first.
 
-        ``direction`` is ``out``, ``in`` or ``both``, ``depth`` from 1 to 20; ``cut_off`` names where more lies deeper.
-        The inverse of a declared relation does as well as its name. :meth:`query` walks with filters on the way.
+        ``direction`` is ``out``, ``in`` or ``both``, ``depth`` from 1 to 20; ``cut_off`` names the worlds beyond
+        which more lies. A declared relation may be given by its inverse. :meth:`query` walks with filters on the way.
 
         Raises:
             UnknownReference: the view sees no such world.
@@ -464,9 +464,9 @@ class View:
     def shortest_path(
         self, source: Any, target: Any, *, types: Sequence[str] = (), direction: str = "both", depth: int = 20
     ) -> records.Reached | None:
-        """A shortest way over edges from one world to another; ``None`` if at most ``depth`` do not lead there.
+        """A shortest path over edges from one world to another; ``None`` if there is none of at most ``depth`` edges.
 
-        Also ``None`` if the two are one. Of several it is the one of the earliest edges.
+        Also ``None`` if both are the same world. Of several paths it is the one of the earliest edges.
         """
         from worlddb.query.graph_query import traversal
 
@@ -476,7 +476,7 @@ class View:
             return walk.to(*ends, traversal.checked_depth(depth))
 
     def provenance(self, ref: Any) -> list[records.Basis]:
-        """All that a world was made of, at any remove, the nearest first: with authors, sources and trust.
+        """All that a world was made of, at any distance, the nearest first, with authors, sources and trust.
 
         ``rests_on`` of a world has the first 64 of it.
 
@@ -493,8 +493,8 @@ class View:
     def belief_base(self, world: Any = None, *, of: Any = None) -> frozenset[atoms.Atom]:
         """All that is believed in this view, inside ``world`` or ``of`` one item if that is given: ``docs/beliefs.md``.
 
-        That is what each version says that holds at the view's valid time, or that a tag stands for which bears
-        beliefs. What is deprecated is among it. Reads all worlds that it looks among.
+        That is the content of each version that holds at the view's valid time, or that has a tag which bears
+        beliefs. Deprecated worlds are included. Reads all worlds in its scope.
         """
         return self._beliefs(world, of, is_shown=False)
 
@@ -522,7 +522,7 @@ class View:
             return Base(self._window, snapshot).settings
 
     def entrenchment(self, beliefs: Any) -> list[Entrenched]:
-        """Some beliefs, the least entrenched first, without those that are not believed.
+        """The given beliefs, the least entrenched first, without those that are not believed.
 
         Each is an atom, or ``(item, predicate, value)``.
 
@@ -539,7 +539,7 @@ class View:
     def contraction(self, beliefs: Any, *, whole: bool = False, each: bool = False) -> Plan:
         """What a contraction by some beliefs would change, as :meth:`worlddb.Database.contract` takes them.
 
-        Nothing is done: give the plan to ``contract`` to have it done as it is.
+        Nothing is written: give the plan to ``contract`` to execute it.
 
         Raises:
             InputError: something is no atom.
@@ -554,7 +554,7 @@ class View:
             return Base(self._window, snapshot).plan(given, kept, lambda ref: self._named(snapshot, ref))
 
     def preferences(self, subject: Any, *, relation: str | None = None) -> list[records.Preference]:
-        """What somebody prefers, avoids, rejected or optimises for, the surest first, by what is valid in this view.
+        """What somebody prefers, avoids, rejected or optimises for, the most confident first, as valid in this view.
 
         Confidence grows with each statement and each outcome that speaks for it: see :class:`worlddb.Preference`.
 
@@ -595,7 +595,7 @@ class View:
             return snapshot.tables.node(self._named(snapshot, ref)).lineage.hex()
 
     def _reference_to_write(self, ref: Any) -> str:
-        """As :meth:`reference_of`, of a world that is written to: a name never reaches into somebody's world.
+        """As :meth:`reference_of`, for a write: a name never reaches into a user's world.
 
         Raises:
             UnknownReference: the only world that is called so lies in the world of a user, or in another scope.
@@ -605,13 +605,13 @@ class View:
             return snapshot.tables.node(node).lineage.hex()
 
     def _somebodys_world(self, ref: Any) -> str | None:
-        """The world of a user, or another scope, that a world lies in; ``None`` if it lies in none."""
+        """The user's world, or another scope, in which a world lies; ``None`` if there is none."""
         with self._snapshot() as snapshot:
             holder = world_lookup.somebodys(snapshot, self._named(snapshot, ref))
             return None if holder is None else snapshot.tables.node(holder).lineage.hex()
 
     def _begun_with(self, digits: str) -> str:
-        """The full reference of the world whose reference begins so; a name is none."""
+        """The full reference of the world with a prefix; names do not count."""
         with self._snapshot() as snapshot:
             node = table_reads.find_node(snapshot.tables, digits, self.seq)
             return snapshot.tables.node(node).lineage.hex()
@@ -877,10 +877,10 @@ class View:
         during: valid_period.Span | None = None,
         overlaps: valid_period.Span | None = None,
     ) -> list[records.Version]:
-        """Every version known to the view, oldest first, with the validity that it has in the view.
+        """Every version known to the view, oldest first, with its validity in the view.
 
-        ``between=(a, b)`` is a span of ingest time: the versions of which something was learned in ``[a, b)``, that
-        they are or when they end. ``during`` and ``overlaps`` are spans of valid time, as :meth:`get` has them.
+        ``between=(a, b)`` is a span of ingest time: the versions of which the store learned something in ``[a, b)``,
+        their existence or their end. ``during`` and ``overlaps`` are spans of valid time, as :meth:`get` has them.
         """
         from worlddb.query.history import lineage
 
@@ -891,14 +891,15 @@ class View:
             return lineage.history(snapshot, node, between=learned, period=period)
 
     def timeline(self, ref: Any) -> list[records.Learned]:
-        """What was learned about when the versions of a world are valid, step by step in log order."""
+        """How the store learned when the versions of a world are valid, step by step in log order."""
         from worlddb.query.history import lineage
 
         with self._snapshot() as snapshot:
             return lineage.timeline(snapshot, self._named(snapshot, ref))
 
     def coalesced(self, ref: Any) -> list[records.Held]:
-        """The periods in which a world says the same, in order: spans that meet, of whichever versions, are one."""
+        """The periods in which a world says the same, in order; adjacent spans, also of different versions, are
+        merged."""
         from worlddb.query.history import lineage
 
         with self._snapshot() as snapshot:
@@ -927,7 +928,7 @@ class View:
             return lineage.changes(snapshot, nodes, span)
 
     def blame(self, ref: Any) -> Blame:
-        """The commit that made each field and edge of a world what it is, by whom, when and why.
+        """The commit that set each field and edge of a world, with author, time and reason.
 
         Of the version that is valid in the view, else of the newest.
 
@@ -959,7 +960,7 @@ class View:
     def proposals(
         self, *, status: str | None = "pending", limit: int | None = None, after: Any = None
     ) -> list[records.Proposal]:
-        """Proposals in the order they were staged; ``status=None`` for all of them.
+        """Proposals in the order in which they were staged; ``status=None`` for all of them.
 
         At most ``limit`` of them, and those behind the proposal ``after``, the last one of the page before.
         """
@@ -986,7 +987,7 @@ class View:
         return identifier, row
 
     def equivalence_class(self, ref: Any) -> list[str]:
-        """References of the worlds that accepted ``same_as`` edges make one, this one included.
+        """References of the worlds with the same identity by accepted ``same_as`` edges, this one included.
 
         So do edges of types that are registered with ``unify_identities``. Follows the ingest axis alone, so that undo
         and as-of are exact (paper §3.1).
@@ -1013,7 +1014,7 @@ class View:
             return [] if snapshot.whole is None else bookmarks_known(snapshot.whole, self.seq)
 
     def edge_types(self, world: Any = None, *, include_ended: bool = False) -> list[records.EdgeType]:
-        """The edge types in force: every registration, or with ``world`` what holds for edges in it.
+        """The edge types in force: every registration, or with ``world`` those that apply to edges in it.
 
         The built-in types come first, then the registered ones in log order. In a confined view, what holds there from
         outside is shown as if it were registered for the world that the view is confined to. ``include_ended`` adds
@@ -1026,7 +1027,7 @@ class View:
 
     @property
     def missing_edge_types(self) -> tuple[str, ...]:
-        """Registered edge types whose code is not in this process: it reads and cannot write them."""
+        """Registered edge types whose handler this process lacks: it can read but not write their edges."""
         return self.spec.missing_types
 
     def tunings(self, world: Any = None, *, include_ended: bool = False) -> list[records.Tuning]:
@@ -1049,7 +1050,7 @@ class View:
             return store_facts.profiles(snapshot, None if world is None else self._named(snapshot, world))
 
     def guards(self) -> list[records.Guarded]:
-        """What is said of worlds about credentials and personal data in texts, in the order in which it was said.
+        """The settings of worlds for credentials and personal data, in the order in which they were made.
 
         A confined view lists what is said of worlds inside.
         """
@@ -1057,14 +1058,14 @@ class View:
             return store_facts.guards(snapshot)
 
     def guards_at(self, world: Any = None) -> records.Guarded:
-        """What becomes of credentials and of personal data that are written into a world (default: the outermost)."""
+        """How writes into a world (default: the outermost) handle credentials and personal data."""
         with self._snapshot() as snapshot:
             return store_facts.guards_at(
                 snapshot, snapshot.place.top if world is None else self._named(snapshot, world)
             )
 
     def forks(self, world: Any) -> list[Fork]:
-        """The forks of a world that this view sees, in the order in which they were begun; see ``docs/forks.md``.
+        """The forks of a world that this view sees, in the order of their creation; see ``docs/forks.md``.
 
         Raises:
             UnknownReference: the view sees no such world.
@@ -1075,7 +1076,7 @@ class View:
             return fork_reads.forks_of(snapshot, self._named(snapshot, world))
 
     def _with_forks(self, refs: Iterable[str]) -> list[str]:
-        """Some worlds, and those that go on from them in forks, at any remove."""
+        """Some worlds, and their copies in forks, at any distance."""
         from worlddb.query.forks import fork_reads
 
         with self._snapshot() as snapshot:
@@ -1083,7 +1084,7 @@ class View:
             return [snapshot.tables.node(node).lineage.hex() for node in fork_reads.with_forks(snapshot, nodes)]
 
     def forked_from(self, world: Any) -> Fork | None:
-        """What a world goes on from, if it or a world around it was forked; ``None`` where the view does not see that.
+        """The origin of a world, if it or a container was forked; ``None`` if the view does not see it.
 
         Raises:
             UnknownReference: the view sees no such world.
@@ -1094,10 +1095,10 @@ class View:
             return fork_reads.forked_from(snapshot, self._named(snapshot, world))
 
     def trusts(self) -> list[records.Trusted]:
-        """How far what is trusted, as known to the view, in the order in which it was said.
+        """The levels of trust that the view knows, in the order in which they were set.
 
-        A confined view lists what is said of worlds inside, and nothing that is said of authors, of sources and of what
-        lies outside; where that holds for what it sees, it counts all the same.
+        A confined view lists only the levels of worlds inside, and none of authors, of sources or of what lies
+        outside; those still apply to what it sees.
         """
         with self._snapshot() as snapshot:
             return store_facts.trusts(snapshot)
@@ -1145,19 +1146,19 @@ class View:
         """The ``k`` worlds that answer a text best, inside ``world`` if one is given.
 
         Args:
-            scopes: in place of ``world``, the nearest first; the next one is asked while the answer is likely none.
-            group: instead, the ``k`` best of the worlds that contain answers directly, each with so many of its hits.
-            include_superseded: also what has ended, with all versions (``others``); by default if it asks for change.
-            exact: rank by precisely what the view sees, as a replayed store would; ``receipt``: for ``check_recall``.
-            lanes, fusion: some of :data:`LANES` (words, meaning, names), and how they are put together, of ``FUSIONS``;
-            asked: when, for "last week" (the view's valid time); during, overlaps: valid all of a span, or some of it;
-            neighbours: of so many of the best hits of each lane, what an edge joins to them may be a hit too.
-            min_trust, min_confidence: the least of a hit; trust_weight: the share of its score that no trust costs.
-            about: only what refers to each of these (by name or reference), and they themselves.
-            type, author, speaker: only of one of these types, what one of these wrote, and turns that they said;
-            source, label, properties, tag: what came with these fields, has all of these, and what the tag stands for.
-            since, until: only what began in that span; include_expired, include_deprecated: also what is hidden.
-            prefer_summaries, decay, fields, streams, type_weights, siblings, fuzzy: see ``docs/reference.md``.
+            scopes: in place of ``world``, the nearest first; the next one is asked while the answer is weak. group:
+            return the ``k`` best containers of hits instead, each with that many hits. include_superseded: also what
+            has ended, with all versions (``others``); by default if it asks for change. exact: rank by precisely what
+            the view sees, as a replayed store would; ``receipt``: for ``check_recall``. lanes, fusion: some of
+            :data:`LANES` (words, meaning, names), and how they are put together, of ``FUSIONS``; asked: when, for
+            "last week" (the view's valid time); during, overlaps: valid all of a span, or some of it; neighbours: of
+            so many of the best hits of each lane, what an edge joins to them may be a hit too. min_trust,
+            min_confidence: the least of a hit; trust_weight: the share of its score that no trust costs. about: only
+            what refers to each of these (by name or reference), and they themselves. type, author, speaker: only of
+            one of these types, what one of these wrote, and turns that they said; source, label, properties, tag:
+            what came with these fields, has all of these, and what the tag stands for. since, until: only what began
+            in that span; include_expired, include_deprecated: also what is hidden. prefer_summaries, decay, fields,
+            streams, type_weights, siblings, fuzzy: see ``docs/reference.md``.
 
         Raises:
             InputError: a number is out of its bounds, or there is no such lane, fusion or trust.
@@ -1201,7 +1202,7 @@ class View:
         return ask(request) if streams is None else streamed(window, request, checked(streams), ask)
 
     def density(self, *refs: Any, types: Sequence[str] = (), depth: int = 1) -> Density:
-        """How densely the worlds up to ``depth`` edges (1 to 20) around some are joined: how much is known there.
+        """How densely edges join the worlds up to ``depth`` edges (1 to 20) around the given ones.
 
         Edges of some ``types`` count, by default of all but ``contains``. :meth:`traverse` with ``direction="both"``
         lists the worlds.
@@ -1215,7 +1216,7 @@ class View:
         return density.density(self._window, refs, types, depth)
 
     def why_not(self, ref: Any, text: str, *, k: int = 10, **options: Any) -> records.Absence:
-        """Why a world is not among the hits that :meth:`recall` gives for a text, by step and lane.
+        """Why a world is not among the hits of :meth:`recall` for a text, by step and lane.
 
         ``options`` are those of the recall, but for ``group`` and ``receipt``. It asks up to three times.
 
@@ -1251,7 +1252,7 @@ class View:
         return answer.why_not(lineage, k, found, wider, unfit)
 
     def _no_memory(self, ref: str, options: Mapping[str, Any]) -> str:
-        """What leaves a world out of a recall that is no memory; empty if nothing does."""
+        """Why a recall leaves out a world that is no memory; empty if it does not."""
         from worlddb.query.forks import fork_reads
 
         world = self.get(ref)
@@ -1294,7 +1295,7 @@ class View:
         types: Sequence[str] | None = None,
         depth: int = 10,
     ) -> withdrawal.Withdrawal:
-        """What a source said, all that rests on it with every path, and what withdrawing it would change.
+        """What a source stated, all that rests on it with every path, and what withdrawing it would change.
 
         Nothing is done: give the plan to :meth:`worlddb.Database.withdraw`.
 
@@ -1361,7 +1362,7 @@ class View:
         return near_claims.near(window, text, about=about, world=world, since=when, until=end, limit=limit)
 
     def _near_of_nobody(self, text: str, **how: Any) -> list[near_claims.Near]:
-        """As :meth:`near`, for what is said in no user's world: it repeats and replaces nothing that a user said."""
+        """As :meth:`near`, for a statement in no user's world: it repeats and replaces nothing of a user."""
         window = self._window.revealing() if how.pop("include_expired") else self._window
         until = how.pop("until")
         end = None if until is None else times.parse_time(until, "until")
@@ -1472,10 +1473,10 @@ class View:
         return View(self._window.at(asof.Moment(seq, true_at)), known, self.world)
 
     def composed(self, ref: Any, *, pool: str = ATTENTION) -> records.Composed | None:
-        """The composed embedding of a world: its own text and all that it contains (paper §5).
+        """The composed embedding of a world: of its own text and all that it contains (paper §5).
 
-        Of what the view sees, on both time axes. ``pool`` is ``attention`` or ``mean``. ``None`` if no text of it has a
-        vector.
+        It covers what the view sees, on both time axes. ``pool`` is ``attention`` or ``mean``. ``None`` if none of
+        its texts has a vector.
 
         Raises:
             UnknownReference: the view sees no such world.
@@ -1502,7 +1503,7 @@ class View:
     def counts(self) -> dict[str, int]:
         """Count the worlds (with the outermost), edges and proposals that the view's commit knew.
 
-        Of the whole store at its last commit the numbers are on record; any other view reads all of them.
+        For the whole store at its last commit the numbers are stored; any other view counts them.
         """
         with self._snapshot() as snapshot:
             return store_facts.counts_at(snapshot)
@@ -1520,7 +1521,7 @@ class View:
         return self._window.revealing(expired=expired, deprecated=deprecated)
 
     def _node(self, snapshot: visible.VisibleSnapshot, ref: Any) -> int:
-        """The node that a reference stands for; by default the outermost world that the view sees."""
+        """The node of a reference; by default the outermost world that the view sees."""
         return self._window.place.top if ref is None else self._named(snapshot, ref)
 
     def _named(self, snapshot: visible.VisibleSnapshot, ref: Any) -> int:
@@ -1542,7 +1543,7 @@ def _checked_key(key: Any) -> str:
 
 
 def _pinned(ref: Any) -> Kref | None:
-    """A kref that says which version is meant, if a reference is one."""
+    """The kref of a version, if a reference is one."""
     given = getattr(ref, "ref", ref)
     if type(given) is not str or "?" not in given or not ids.is_kref(given):
         return None
