@@ -1,7 +1,7 @@
-"""Dispatch: which function decides which command, as events on the draft.
+"""Dispatch: find the function that decides a command as events on the draft.
 
 Those about worlds are in :mod:`worlddb.reconciler.decisions.worlds`. Here are edges, identity and bookmarks, and the
-way to what other modules decide. A bookmark names a commit, and never moves unless told to.
+calls into other deciding modules. A bookmark names a commit, and never moves unless told to.
 """
 
 from collections.abc import Callable
@@ -66,7 +66,7 @@ _INSTEAD: Final = {
     "rejected": "If something new is known of one of the two, revise it and link the pair by same_as again",
     "undone": "If the two are one after all, link them by same_as again",
 }
-"""What can be done with a proposal that is in another state than a decision about it needs."""
+"""The remedy if a proposal is in the wrong state for a decision."""
 
 
 def decide(

@@ -40,7 +40,7 @@ LARGE_BATCH: Final = 1_000
 """From how many commands on a batch is decided with the cycle collector paused."""
 
 PLAIN_BATCH: Final = 2
-"""From how many commands on it is asked of each whether it only has to be recorded."""
+"""The number of commands from which on each is tested for whether it only has to be recorded."""
 
 CHUNK_BYTES: Final = 1 << 20
 """How much of what is to be written is searched for credentials at once."""
@@ -61,11 +61,12 @@ Request = Ingest | inputs.Arrival | Sequence[cmd.Command]
 
 
 TAKES_AWAY: Final = (cmd.Retire, cmd.Unlink, cmd.Unstate, cmd.Erase, cmd.EraseLiteral, cmd.EndKey)
-"""Commands that end something; the bytes of a commit that has no others do not count, so that whoever is full can."""
+"""Commands that end something; a commit with only these costs no quota, so that an account at its limit can end
+things."""
 
 
 class Room(Protocol):
-    """What is left of a plan; shared by all that write under it."""
+    """What is left of a plan's quota, shared by all that write under it."""
 
     def take(self, worlds: int, bytes_stored: int) -> None:
         """Use some of it up.
@@ -75,7 +76,7 @@ class Room(Protocol):
         """
 
     def give_back(self, worlds: int, bytes_stored: int) -> None:
-        """Say that it was not used after all."""
+        """Return what was not used after all."""
 
 
 _MOST_COPIES: Final = 8
@@ -83,7 +84,7 @@ _MOST_COPIES: Final = 8
 
 
 class Taking:
-    """What one transaction has taken of a plan's room, to be given back if it is not kept."""
+    """A transaction's share of a plan's quota, returned if the transaction fails."""
 
     def __init__(self, room: Room | None) -> None:
         self._room = room
@@ -104,7 +105,7 @@ class Taking:
         self._bytes += kept
 
     def give_back(self) -> None:
-        """Give all of it back: the transaction came to nothing, or begins anew."""
+        """Return all of it: the transaction failed, or begins again."""
         if self._room is not None and (self._worlds or self._bytes):
             self._room.give_back(self._worlds, self._bytes)
         self._worlds = self._bytes = 0
@@ -122,7 +123,7 @@ def taking(room: Room | None) -> Iterator[Taking]:
 
 
 class Task(NamedTuple):
-    """A request once its text became commands, ready for the store to be locked.
+    """A request whose text has become commands, ready for the lock.
 
     ``progress`` is called for each command that was decided; ``guard`` has what an extractor's turns were chosen by,
     ``look`` what the caller had seen.
@@ -153,7 +154,7 @@ class Writer(NamedTuple):
     memory: transaction.CommitCache
     interiors: interiors.Interiors
     group: group_commit.Group[Task, outcome.Receipt] | None = None
-    """Where threads that write at the same time meet, to share a transaction; ``None`` if each has its own."""
+    """Groups threads that write at the same time into one transaction; ``None`` if each has its own."""
     advisers: model_evidence.Advisers | None = None
     """The models that are asked about new worlds before the store is locked."""
     redactor: Redactor | None = None
@@ -172,7 +173,7 @@ def execute(
     """Decide a request as one commit, or refuse it whole.
 
     ``progress`` is told how many commands of how many are decided; what it raises ends the work with nothing written.
-    With a ``look`` it is refused if what it says again, joins or begins is otherwise by now than it was then.
+    With a ``look`` it is refused if what it restates, links or creates has changed since the look.
 
     Raises:
         InputError: a value in it is wrong; nothing was written.
@@ -240,8 +241,8 @@ def _execute_alone(writer: Writer, task: Task) -> outcome.Receipt:
 def _execute_together(writer: Writer, tasks: Sequence[Task]) -> list[outcome.Receipt | Exception]:
     """Decide requests one after another in one transaction, each of them a commit of its own.
 
-    What is wrong with one of them is its own answer. If one fails while it is being committed, nothing of the
-    transaction is kept and each gets one of its own.
+    Errors belong to single requests. If one fails during its commit, the transaction is rolled back and each request
+    gets one of its own.
     """
     try:
         with taking(writer.room) as taken:
@@ -254,7 +255,7 @@ def _execute_together(writer: Writer, tasks: Sequence[Task]) -> list[outcome.Rec
 def _told_of_bytes(
     writer: Writer, tasks: Sequence[Task], answers: Sequence[outcome.Receipt | Exception], due: bool
 ) -> list[outcome.Receipt | Exception]:
-    """Remove the bytes of erasures, and say in the receipts of those that were asked for where texts are still."""
+    """Remove the bytes of erasures, and say in the receipts where texts remain."""
     left = scrub.what_prevents(writer.env) if due else ""
     told = [outcome.Note("bytes_remain", (left,))] if left else []
     return [
@@ -369,7 +370,7 @@ def commit(
 
 
 def _commit(writer: Writer, log: LmdbLog, tables: rows.Tables, draft: Draft, key: bytes) -> outcome.Receipt:
-    """Commit, and keep what the next request may want to know."""
+    """Commit, and cache what the next request may need."""
     receipt = commit(writer.memory, log, tables, draft, key)
     if draft.looked_inside is not None:
         writer.interiors.committed(draft, *log.head())
@@ -511,7 +512,7 @@ def _decide(
 
 
 def _may_hold_credentials(draft: Draft) -> bool:
-    """Whether anything that is to be written has the mark of a credential; nearly nothing has, and this is quick."""
+    """Whether any text to be written may hold a credential: a quick test that almost always says no."""
     for held in _chunks(draft):
         marks = credentials.ANY_MARK if len(held) <= credentials.SHORT_BYTES else credentials.MARKS
         if any(mark.search(held) is not None for mark in marks):

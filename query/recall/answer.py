@@ -1,6 +1,6 @@
 """The answer of a recall: hits and groups as records, notes for a reader, and confidence.
 
-Recall always gives the nearest there is, however far away that may be, so an answer says if it rests on nothing. The
+Recall always returns the nearest worlds, however far away they are, so an answer says if it rests on nothing. The
 figures are in ``docs/confidence.md``. Nothing here changes what is found, or in which order.
 """
 
@@ -27,18 +27,18 @@ from worlddb.query.snapshot.snapshot import Scope
 MAX_OTHERS: Final = 20
 """How many other versions of a world a hit shows."""
 _REASON_FROM: Final = {VECTOR: 0.1, scoring.EXCHANGE: 1e-6, "when": 0.1 * scoring.WHEN_WEIGHT, scoring.TALK: 0.1}
-"""What these have to add to a score to be named as a reason: the cosines of unrelated texts scatter by 0.1, and every
-text is a little near every time."""
+"""The least contribution to a score that is named as a reason: the cosines of unrelated texts scatter by 0.1, and
+every text is a little near every time."""
 
 
 LOOKED_AT: Final = 10
-"""Of so many of the hits that state something the confidence in an answer is judged."""
+"""The number of hits, of those that state something, from which the confidence of an answer is computed."""
 
 
 class Judge:
-    """Judges each hit of an answer as it is made, and then the answer; see :class:`scoring.Fitted`.
+    """Computes the confidence of each hit, and then of the answer; see :class:`scoring.Fitted`.
 
-    It judges nothing where no coefficients were fitted: by another model than those, by one lane, by another fusion.
+    There is none where no coefficients were fitted: for other models, single lanes and other fusions.
     """
 
     def __init__(self, request: Request, lanes: Sequence[str], model: str, about: candidates.Named) -> None:
@@ -59,9 +59,9 @@ class Judge:
         self._shown: list[scoring.Shown] = []
 
     def hit(self, found: ranking.Ranked, content: str, words: Sequence[str]) -> float | None:
-        """How likely a hit is what answers; ``words`` are those that it shares with the question.
+        """The probability that a hit answers; ``words`` are those that it shares with the question.
 
-        It is compared with the best one up to it, so that more hits change nothing.
+        It is compared with the best hit before it, so that more hits change nothing.
         """
         if self._fitted is None:
             return None
@@ -74,9 +74,9 @@ class Judge:
         return round(scoring.likelihood(self._fitted.hit, scoring.hit_evidence(seen, self._best, names=self._names)), 4)
 
     def answer(self, *, by_chance: bool) -> float | None:
-        """How likely one of the hits is what answers, by those of them that state something.
+        """The probability that one of the hits answers, computed from those that state something.
 
-        ``by_chance``: they are no nearer than unrelated texts come by chance.
+        ``by_chance``: they are no nearer than unrelated texts are by chance.
         """
         if self._fitted is None:
             return None
@@ -90,9 +90,9 @@ class Judge:
 def likely(
     hits: tuple[records.Hit, ...], groups: tuple[records.Group, ...], least: float | None
 ) -> tuple[tuple[records.Hit, ...], tuple[records.Group, ...], int]:
-    """The hits and groups without hits that are less likely than wanted, and how many were left out.
+    """The hits and groups without hits of less confidence than wanted, and the number left out.
 
-    What was not judged stays. A group of which no hit is left is left out, too.
+    Hits without a confidence stay. A group without any hit left is dropped, too.
     """
     if least is None:
         return hits, groups, 0
@@ -109,8 +109,7 @@ _NOT_BARE: Final = ("home", "governs", "talk", scoring.EXCHANGE, scoring.PLACE, 
 
 
 def bare(found: ranking.Ranked) -> float:
-    """A score without what tells strangers apart, what an instruction has for being one, and what the other turn of an
-    exchange or the talk around it adds."""
+    """A score without the parts for home, instructions, exchanges and talks."""
     parts = found.parts
     return found.score - sum([parts[part] for part in _NOT_BARE if part in parts])
 
@@ -208,13 +207,13 @@ def group_of(
 
 
 MOST_ASKED: Final = 1_000
-"""So many hits are wanted where it is told why something is none."""
+"""The number of hits requested to explain why a world is none."""
 
 
 def why_not(ref: str, k: int, found: records.Recall, wider: records.Recall, unfit: Sequence[str]) -> records.Absence:
-    """Why a world that the view shows is not among the ``k`` hits ``found``, by those of a ``wider`` recall.
+    """Why a visible world is not among the ``k`` hits ``found``, judged by those of a ``wider`` recall.
 
-    ``unfit`` names what the recall is limited to, if that leaves it out.
+    ``unfit`` names the filter that leaves it out, if one does.
     """
     least = min((hit.score for hit in found.hits), default=0.0)
     rank, hit = next(((rank, hit) for rank, hit in enumerate(wider.hits, 1) if hit.ref == ref), (0, None))
@@ -251,7 +250,7 @@ _LACKS_SHOWN: Final = 2
 
 
 def _reason(words: Sequence[str], found: ranking.Ranked) -> str:
-    """In words why a hit was found: the words that it shares, and what else spoke for it."""
+    """The reason of a hit in words: the words that it shares, and other evidence."""
     shared = f"text: {', '.join(words)}" if words else "text"
     if found.passed.literal:
         shared += " (in a statement)"
@@ -328,7 +327,7 @@ _COMPETING: Final = (
 )
 _CONTRADICTING: Final = "statements contradict each other, as is recorded, and the later comes first: {}{}"
 MAX_TOLD: Final = 3
-"""How many pairs of statements that compete a note tells of; the answer lists all."""
+"""The most competing pairs that a note names; the answer lists all."""
 _REWRITES: Final = (
     "the edge types {} change what is shown; their handlers are not here, and what was registered of them was followed"
 )
@@ -361,13 +360,14 @@ def competing(snapshot: visible.VisibleSnapshot, rivals: Iterable[retrieve.Rival
 
 
 def _recorded(pair: records.Competing, hits: Iterable[records.Hit]) -> bool:
-    """Whether an edge records already that two statements which compete contradict each other."""
+    """Whether an edge already records the contradiction of two competing statements."""
     ends = {pair.ref, pair.earlier}
     return any(hit.ref in ends and not ends.isdisjoint(hit.conflicts) for hit in hits)
 
 
 def _told_of(pairs: Sequence[records.Competing], note: str) -> str:
-    """The note of statements that compete, by whole references, which every door takes; empty if none do."""
+    """The note of competing statements, with full references, which every interface accepts; empty if none
+    compete."""
     if not pairs:
         return ""
     told = (f"{pair.ref} before {pair.earlier} ({pair.reason})" for pair in pairs[:MAX_TOLD])
@@ -376,7 +376,7 @@ def _told_of(pairs: Sequence[records.Competing], note: str) -> str:
 
 
 def _told_then(hits: Sequence[records.Hit]) -> str:
-    """The note of what held at the time that a question names, by its text and its dates."""
+    """The note of what held at a time that the question names, with its text and dates."""
     held = [hit for hit in hits if retrieve.THEN in hit.scores]
     return _told_with_times(held, _THEN) if held else _THEN_UNSHOWN
 
@@ -388,7 +388,7 @@ def _told_over(hits: Sequence[records.Hit]) -> str:
 
 
 def told_of_what_comes(hits: Sequence[records.Hit]) -> str:
-    """The note of what holds at a time to come that a question names, and not yet."""
+    """The note of what holds at a future time that the question names, but not yet."""
     return _told_with_times(hits, _COMING)
 
 
@@ -402,12 +402,12 @@ def _told_with_times(hits: Sequence[records.Hit], note: str) -> str:
 
 
 def told_of_competing(pairs: Sequence[records.Competing]) -> str:
-    """The note of statements that compete where nothing records that they do."""
+    """The note of competing statements without a recorded contradiction."""
     return _told_of(pairs, _COMPETING)
 
 
 class Notes(TypedDict):
-    """The fields of an answer that tell a reader how it was made."""
+    """The fields of an answer that say how it was made."""
 
     note: str
     times: tuple[records.Valid, ...]
@@ -470,17 +470,17 @@ def notes_of(
 
 
 def _fits_nothing(request: Request, hits: Sequence[records.Hit], unknown: Sequence[str], unheld: Sequence[str]) -> bool:
-    """True if there are no hits, and nothing else but filters tells why."""
+    """True if there are no hits, and filters are the only reason."""
     return request.filters is not None and not (hits or unknown or unheld)
 
 
 def _in_words(time: question_dates.Time) -> str:
-    """The words of a time and the days that they stand for; the last one is no longer in it."""
+    """The words of a time and its days; the last day is excluded."""
     return f'"{time.words}" is {_from_until(*time.span[:2])}'
 
 
 def _from_until(start: int, end: int) -> str:
-    """The days of a span; the last one is no longer in it."""
+    """The days of a span; the last one is excluded."""
     since = "" if start == ALWAYS else f"from {format_time(start)[:10]} "
     return f"{since}until {format_time(end)[:10]}"
 
@@ -501,7 +501,7 @@ SCATTER: Final[Mapping[str, float]] = {"wordllama/l2_supercat_256": 0.1}
 The answers of models that nobody measured never have low confidence."""
 _MOST: Final = 10**9
 LEAST_WORDS: Final = 0.2
-"""The share of the most that the words of a question could score, below which those that occur say nothing."""
+"""The share of the question's greatest possible word score below which the words found say nothing."""
 
 
 def asks_something(question: str) -> bool:
@@ -530,7 +530,7 @@ def is_by_chance(
 
 
 def chance_level(scatter: float, count: int) -> float:
-    """About how near the nearest of so many unrelated texts comes by chance.
+    """The expected cosine of the nearest of that many unrelated texts.
 
     It is the expected greatest of as many normal deviates, to first order, in units of their standard deviation
     ``scatter`` (Cramér 1946, §28.6).

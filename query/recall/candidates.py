@@ -82,7 +82,7 @@ Fetch = Callable[[int, Collection[int] | None], Sequence[Proposed]]
 
 
 class Passed(NamedTuple):
-    """A hit of a lane that the view lets through; ``literal`` is the document that was found, if it is no version."""
+    """A hit of a lane that the view admits; ``literal`` is the document that was found, if it is no version."""
 
     node: int
     seen: SeenVersion
@@ -91,7 +91,7 @@ class Passed(NamedTuple):
 
 
 class Gate:
-    """What the view lets through: valid in it, and inside the world that is searched."""
+    """The gate of a view: it admits versions that are valid in it and inside the searched world."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class Gate:
         *,
         memories: bool = False,
     ) -> None:
-        """With ``memories`` it leaves out what is none: what was tried in forks, and reports, unless asked for."""
+        """With ``memories`` it leaves out forks, and reports unless they are asked for."""
         # Where nothing was ever said of trust, everything passes without a look at what it rests on.
         self._least_trust = least_trust if snapshot.says_trust else 0
         self._tables = snapshot.tables
@@ -163,7 +163,7 @@ class Gate:
         return self._members
 
     def _list(self, most: int) -> None:
-        """List the worlds that are searched, if they are no more."""
+        """List the searched worlds, up to a maximum."""
         self._listed_to = most
         if self.inside == self._top:
             return
@@ -174,11 +174,11 @@ class Gate:
 
     @property
     def left_out_any(self) -> bool:
-        """True if something that was proposed lies in the world that is searched, and was not let through."""
+        """True if a proposed world lies in the searched world, and was not admitted."""
         return any(seen is None and self._holds(node) for (node, _), seen in self._numbered.items())
 
     def look_ahead(self, nodes: Iterable[int]) -> None:
-        """Find out together what :meth:`seen` is going to be asked of each of some worlds."""
+        """Prefetch, for some worlds together, what :meth:`seen` will need."""
         if self.choice != valid_period.Choice():
             return
         new = [node for node in dict.fromkeys(nodes) if node not in self._seen and self._holds(node)]
@@ -187,7 +187,7 @@ class Gate:
             self._seen[node] = seen if is_shown else None
 
     def seen(self, node: int) -> SeenVersion | None:
-        """The version of a world that the view shows, if it lets it through at all."""
+        """The visible version of a world, if the gate admits it."""
         if node not in self._seen:
             self._seen[node] = self._visible(node)
         return self._seen[node]
@@ -201,16 +201,16 @@ class Gate:
         return seen if not self._is_choosy or self._lets_through(node, seen) else None
 
     def _says(self, seen: SeenVersion) -> bool:
-        """False of a version whose text is gone, to which a vector of an older store may still lead."""
+        """False for a version whose text is erased, to which a vector of an older store may still lead."""
         return seen.row.type != NO_TYPE or self.snapshot.body(seen.row) is not None
 
     def _tagged(self, node: int) -> SeenVersion | None:
-        """The version of a world for which the tag stands that is asked for, whether it holds or not."""
+        """The version of a world with the requested tag, whether it holds or not."""
         number = self.snapshot.tagged_number(self.choice.tag, node)
         return version_known(self._tables, node, number, self._moment.seq) if number else None
 
     def _lets_through(self, node: int, seen: SeenVersion) -> bool:
-        """True if a version is what is asked for, trusted as far as is asked for, and not hidden."""
+        """True if a version passes the filters, is trusted enough, and is not hidden."""
         if self.snapshot.hides(node, self._period):
             return False
         if self._leaves_reports and seen.row.type == _REPORT:
@@ -228,7 +228,7 @@ class Gate:
         return node != ROOT_NODE if self.inside == ROOT_NODE else self._scope.holds(node)
 
     def trusts(self, node: int, seen: SeenVersion) -> bool:
-        """True if a version is trusted as far as is asked for."""
+        """True if a version has at least the requested trust."""
         if not self._least_trust:
             return True
         return provenance.trust_in(self.snapshot).is_at_least(node, seen.row, self._least_trust)
@@ -252,7 +252,7 @@ class Gate:
         return seen
 
     def _look_up(self, hits: Iterable[Proposed]) -> None:
-        """Look up together what is going to be asked of hits one by one, of those for which that is a single row."""
+        """Prefetch, for hits that need a single row, what they will need one by one."""
         if self._is_choosy or self.choice != valid_period.Choice():
             return
         known, shown = self._numbered, self._seen
@@ -285,11 +285,11 @@ class Gate:
         return seen
 
     def first_fetch(self, wanted: int) -> int:
-        """How many hits a lane alone is asked for at first: among all worlds most pass, and more take longer."""
+        """The size of a lane's first fetch: among all worlds most hits pass, and larger fetches take longer."""
         return min(_FIRST_FETCH, max(_FIRST_FETCH // 2, 2 * wanted)) if self.is_open else _FIRST_FETCH
 
     def passing(self, fetch: Fetch, wanted: int, first: int = _FIRST_FETCH) -> Iterator[Passed]:
-        """A lane's hits in rank order, as far as they pass, each world once by its best version.
+        """A lane's admitted hits in rank order, each world once by its best version.
 
         Fetches ``first`` hits and then more until there are no more. About so many as are ``wanted`` are going to be
         taken.
@@ -319,8 +319,8 @@ class Gate:
     def _begun(self, fetch: Fetch, wanted: int, first: int) -> tuple[int, Sequence[Proposed]]:
         """The first hits, and how many were asked for.
 
-        The members of a world that has many are listed where its share of the best hits says that this is quicker than
-        to fetch hits until enough of them pass.
+        The members of a large world are listed if its share of the best hits suggests that this is faster than
+        fetching hits until enough of them pass.
         """
         limit, hits = first, fetch(first, self.members)
         if self._members is not None or self.inside == self._top:
@@ -340,7 +340,7 @@ class Gate:
         return sum(self._scope.holds(hit.node) for hit in hits)
 
     def _list_rather(self, share: float, fetched: int, wanted: int) -> bool:
-        """List the members, if that is likely quicker than to fetch enough hits; true if it did.
+        """List the members if that is probably faster than fetching enough hits; true if it did.
 
         Also if to list them would have been for the recalls before, which have looked through so many hits: these count
         for half, since none may follow. At worst it takes as long again.
@@ -356,9 +356,9 @@ class Gate:
         return self._members is not None
 
     def _next_limit(self, limit: int, passed: int, wanted: int) -> int:
-        """How many hits to fetch next: no more than are likely needed, by how many have passed.
+        """The size of the next fetch: what is probably needed, judged by how many have passed.
 
-        Where more are taken than were wanted, nobody knows how many will be.
+        Once more are taken than were wanted, the need is unknown.
         """
         if self._members is not None or self.inside == self._top or passed > wanted:
             return limit * _OVERFETCH
@@ -382,7 +382,7 @@ NOBODY: Final = Named(frozenset(), frozenset(), ())
 
 
 def lost_for_trust(snapshot: visible.VisibleSnapshot, passed: Passed, score: float, weight: float) -> float:
-    """What a hit loses of its score for want of trust: with a weight of 1, all of it where there is none."""
+    """What a hit loses of its score for lack of trust: with a weight of 1, an untrusted hit loses all."""
     share = provenance.trust_in(snapshot).share(passed.node, passed.seen.row)
     return weight * (1 - share) * abs(score)
 
@@ -413,7 +413,7 @@ def entities_named(snapshot: visible.VisibleSnapshot, question: Question, spec: 
 
 
 def _identified(snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, nodes: Iterable[int]) -> set[int]:
-    """Some worlds, and those that are one with them."""
+    """Some worlds, and those with the same identity."""
     tables, moment = snapshot.tables, snapshot.place.moment
     known = [(name, tables.type_code(name)) for name in sorted(spec.identity_types)]
     codes = [(name, code) for name, code in known if code is not None]
@@ -441,7 +441,7 @@ def nodes_called(snapshot: visible.VisibleSnapshot, name: str) -> set[int]:
 
 
 def all_called(snapshot: visible.VisibleSnapshot, names: Iterable[str]) -> dict[str, set[int]]:
-    """As :func:`nodes_called`, of many names, of which most are nobody's: those that somebody has."""
+    """As :func:`nodes_called`, for many names, most of them unused: returns the used ones."""
     digests = {name: name_digest(name) for name in names}
     held = snapshot.tables.are_names({digest for digest in digests.values() if digest != NO_NAME})
     return {name: nodes_called(snapshot, name) for name, digest in digests.items() if digest in held}
@@ -548,7 +548,7 @@ MAX_STANDING: Final = 32
 
 
 def standing(gate: Gate, search: Fetch) -> tuple[int, ...]:
-    """The worlds that say what is to be done whenever something is asked; ``search`` finds texts with such words."""
+    """The worlds with standing instructions; ``search`` finds texts with such words."""
     found = []
     for passed in islice(gate.passing(search, MAX_STANDING, MAX_STANDING), MAX_STANDING):
         body = gate.snapshot.body(passed.seen.row)
@@ -562,7 +562,7 @@ MAX_TASTES: Final = 128
 
 
 class _Tasteless:
-    """Versions that say of nobody what they like, by world and number: what a version says stays."""
+    """Versions that state no preference, by world and number; a version's text never changes."""
 
     def __init__(self, _place: object) -> None:
         self.known: set[tuple[int, int]] = set()
@@ -572,7 +572,7 @@ class _Tasteless:
 
 
 def tastes(gate: Gate, search: Fetch) -> tuple[int, ...]:
-    """The worlds that say what somebody likes or has chosen; ``search`` finds texts with such words."""
+    """The worlds that state somebody's preference or choice; ``search`` finds texts with such words."""
     kept = gate.snapshot.kept_between(_Tasteless)
     known = set[tuple[int, int]]() if kept is None else kept.known
     if len(known) > MAX_MEMBERS:
@@ -593,13 +593,13 @@ def tastes(gate: Gate, search: Fetch) -> tuple[int, ...]:
 _FEW_HOMES: Final = 4
 """Of so many homes the members are listed."""
 MAX_HOMES: Final = 64
-"""A name that is at home in more worlds tells little of where an answer lies."""
+"""A name that is at home in more worlds says little about where an answer lies."""
 
 
 def at_home(snapshot: visible.VisibleSnapshot, inside: int, entities: Set[int], nodes: Iterable[int]) -> set[int]:
     """The nodes that lie where an entity is at home: in a world that contains it directly.
 
-    None, if one of the entities is at home in the world that is searched or around it: then nothing there is strange.
+    None if one of the entities is at home in the searched world or around it: then nothing there is a stranger's.
     """
     homes = {place.source for entity in entities for place in snapshot.placings(entity)}
     if not homes or len(homes) > MAX_HOMES or any(snapshot.scope(home).sees(inside) for home in homes):
@@ -637,10 +637,10 @@ def naming(snapshot: visible.VisibleSnapshot, names: Sequence[str], hits: Iterab
 
 
 LENT: Final = (0.7, 0.65)
-"""What share of its evidence a turn lends the one after it, and the one after that."""
+"""The share of its evidence that a turn lends to the next turn, and to the one after."""
 LENT_TO_ANSWER: Final = 0.9
-"""The same of a turn that ends by asking, in a talk between people: the one after it answers. Chosen on one half of the
-development questions and judged on the other; see docs/retrieval.md."""
+"""The same for a turn that ends with a question, in a talk between people: the next turn answers it. Chosen on one
+half of the development questions and judged on the other; see docs/retrieval.md."""
 LENT_IN_TALK: Final = 0.4
 """What share of its evidence the best turn of a session lends all turns of it, itself too, in a talk between people."""
 LEADERS: Final = 16
@@ -656,7 +656,7 @@ _LOOK_AHEAD: Final = 8
 def followers(
     snapshot: visible.VisibleSnapshot, gate: Gate, leaders: Iterable[Passed], shares: Sequence[float] = LENT
 ) -> dict[int, dict[int, float]]:
-    """As many turns after each leader in its session as there are shares, with what is lent by each leader."""
+    """The turns after each leader in its session, one for each share, with what each leader lends them."""
     found: dict[int, dict[int, float]] = {}
     turns = [leader.node for leader in leaders if leader.seen.row.type == _TURN]
     snapshot.look_up_placings(turns)
@@ -734,9 +734,10 @@ def in_talks(gate: Gate, pool: Mapping[int, Passed], leaders: Iterable[int]) -> 
 
 
 def talked(own: Mapping[int, float], talks: Mapping[int, Sequence[int]], strange: Set[int]) -> dict[int, float]:
-    """What each candidate has by the best turn of its talk; what lies in none has it by itself, and strangers nothing.
+    """The gain of each candidate from the best turn of its talk; candidates outside of talks gain their own score,
+    and strangers nothing.
 
-    Else a note would have less than a turn that fits no better.
+    Otherwise a note would rank below a turn that fits no better.
     """
     around = {node: max(own[each] for each in leaders) for node, leaders in talks.items()}
     near = own.keys() - strange if talks else set()
@@ -744,7 +745,7 @@ def talked(own: Mapping[int, float], talks: Mapping[int, Sequence[int]], strange
 
 
 def lent(own: Mapping[int, float], following: Mapping[int, Mapping[int, float]]) -> dict[int, float]:
-    """How much more than its own evidence each turn has by the best of those before it."""
+    """What the best earlier turn adds to each turn's own evidence."""
     return {
         node: max(0.0, *(share * own[leader] - own[node] for leader, share in leaders.items()))
         for node, leaders in following.items()
@@ -793,13 +794,13 @@ def turn_after(snapshot: visible.VisibleSnapshot, node: int) -> int | None:
 
 
 LENT_BY_EDGE: Final = 0.5
-"""What share of its evidence a hit lends what an edge joins to it."""
+"""The share of its evidence that a hit lends to a world joined by an edge."""
 MAX_EDGES: Final = 64
 """Of each type and direction the first so many edges of a hit are followed; what more have in common tells little."""
 
 
 def neighbours(snapshot: visible.VisibleSnapshot, gate: Gate, leaders: Iterable[Passed]) -> dict[int, dict[int, float]]:
-    """The worlds that edges join to the leaders, with the shares lent by each leader.
+    """The worlds joined to the leaders by edges, with the share that each leader lends.
 
     Edges of any type but ``contains`` count.
 
@@ -817,7 +818,7 @@ def neighbours(snapshot: visible.VisibleSnapshot, gate: Gate, leaders: Iterable[
 
 
 def _codes(snapshot: visible.VisibleSnapshot) -> list[int]:
-    """The edge types that there may be here."""
+    """The possible edge types."""
     registered = (snapshot.tables.type_code(one.type) for one in snapshot.registered(ended=True))
     later = (snapshot.tables.type_code(name) for name in sorted(LATER_BUILT_IN))
     codes = {*EDGE_TYPE_CODES.values(), *(code for code in (*registered, *later) if code is not None)}

@@ -1,8 +1,8 @@
 """The valid statements that a new one may repeat, replace or contradict.
 
-Candidates are what comes nearest to the text by its words and its meaning, and what refers to whom it is about. Of
-those about the same subject the frames are compared; vectors add what is of the same kind in other words. No model is
-asked but the one that embeds the text, and nothing is written (laws 11 and 12).
+Candidates are what comes nearest to the text by its words and its meaning, and what refers to whom it is about.
+Frames of statements about the same subject are compared; vectors add similar statements in other words. Only the
+embedding model runs, and nothing is written (laws 11 and 12).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ from worlddb.query.snapshot import valid_period, visible
 MAX_NEAR: Final = 5
 """How many near statements are given unless another number is asked for."""
 ON_NEAR: Final = ("note", "propose", "supersede_same_subject")
-"""What an agent's tools may do where a new statement is near others: say so, or also link what competes."""
+"""What an agent's tools may do if a new statement is near others: only report it, or also link competing ones."""
 RECALLED: Final = 32
 """How many of the worlds nearest to a text are compared."""
 LATEST: Final = 64
@@ -72,7 +72,7 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
     is_of_one: bool = False
 
     def edge_type(self, on_near: str, subjects: int) -> str:
-        """The type of the edge by which a new statement is to be joined to this one; empty for none.
+        """The type of the edge to link from a new statement to this one; empty for none.
 
         ``on_near`` is one of ``ON_NEAR``, ``subjects`` counts whom the new one is about. With ``note`` it is none; with
         ``propose`` ``contradicts``, if not both can be true; with ``supersede_same_subject`` ``supersedes``, if the new
@@ -99,7 +99,7 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Subject(NamedTuple):
-    """Whom a statement is about: the words of the names, and the worlds so called."""
+    """The subject of a statement: the words of its names, and the worlds with these names."""
 
     words: frozenset[str]
     names: tuple[frozenset[int], ...]
@@ -107,7 +107,7 @@ class _Subject(NamedTuple):
 
     @property
     def nodes(self) -> frozenset[int]:
-        """All worlds that are called so."""
+        """All worlds with these names."""
         return frozenset().union(*self.names)
 
     def is_that_of(self, targets: Sequence[int]) -> bool:
@@ -181,7 +181,7 @@ def _names(about: Any) -> list[Any]:
 def _subject(
     window: Window, snapshot: visible.VisibleSnapshot, inside: int, text: str, names: Sequence[Any]
 ) -> _Subject:
-    """Whom a text is about: those that are named, with whoever is one with them, or else whom it begins with."""
+    """The subject of a text: the named worlds with their identities, or else the name that it begins with."""
     words: set[str] = set()
     found: list[frozenset[int]] = []
     for name in names:
@@ -256,7 +256,7 @@ def _compared(
     cosines: dict[int, float],
     targets: Sequence[int] | None,
 ) -> Near | None:
-    """A statement that is near a text; ``None`` if it is not, or is about somebody else.
+    """A statement that is near a text; ``None`` if it is not near, or has another subject.
 
     ``span`` is since when and until when the text is to hold. ``targets`` are the worlds that it refers to; ``None`` if
     the subject is among them, and others are looked up when it is near.

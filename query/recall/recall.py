@@ -26,7 +26,7 @@ from worlddb.query.snapshot.snapshot import members_below
 
 NO_VECTORS: Final = "no text that is seen here has a vector yet"
 _COUNTED: Final = 2_000
-"""A world with more members counts as large as all that is seen, where the confidence in hits is judged."""
+"""For confidence, a world with more members counts as large as everything visible."""
 
 
 Answered = TypeVar("Answered")
@@ -41,7 +41,7 @@ class _LookedUp(NamedTuple):
 
 
 class _Subject(NamedTuple):
-    """The store's view of a question: whom it names, its vector, or why it has none."""
+    """A question as the store sees it: whom it names, its vector, or why it has none."""
 
     about: candidates.Named = candidates.NOBODY
     query: vector_lane.VectorQuery | None = None
@@ -82,11 +82,11 @@ def _recall(window: Window, request: Request) -> tuple[records.Recall, bool]:
 
 
 def with_what_comes(window: Window, request: Request) -> records.Recall:
-    """The answer in which what holds at a time to come that the question names stands first, before what holds now.
+    """The answer with what holds at a named future time before what holds now.
 
-    A question of what is ahead that names no time is of any to come. The answer is as it was where nothing begins by
-    then that answers, or where others than the present are asked for. Of a world that says something else by then
-    both are shown.
+    A question about the future without a time means any future time. The answer does not change if nothing that
+    answers begins by then, or if another time than the present is asked about. If a world says something else by
+    then, both texts are shown.
     """
     found, may_come = _recall(window, request)
     now = window.place.moment.valid
@@ -125,7 +125,7 @@ def with_what_comes(window: Window, request: Request) -> records.Recall:
 
 
 def _to_come(request: Request, found: records.Recall, now: int) -> times.Interval | None:
-    """What is to come of the first time that a question names and that is not over; of what was there is none."""
+    """The future part of the first named time that is not over; none for past times."""
     if request.question.asks_of == "past":
         return None
     if not request.question.times:
@@ -140,7 +140,7 @@ Compare = Callable[[visible.VisibleSnapshot, candidates.Gate, dict[int, float]],
 def compared(
     window: Window, request: Request, compare: Compare[Answered], names: Sequence[str] | None = None
 ) -> Answered:
-    """What ``compare`` makes of the worlds nearest to a text, best first, each with its likeness in meaning.
+    """The results of ``compare`` for the worlds nearest to a text, best first, each with its similarity in meaning.
 
     It is given the snapshot in which they were found, and the gate through which they passed. No records are made of
     them. ``names`` are what the text calls whom it is about, if that is known; else they are looked up.
@@ -304,7 +304,7 @@ def _retrieved(
 
 
 _WIDER: Final = 4
-"""How many times as many hits as are wanted are ranked, where several may be summed up by one world."""
+"""The factor by which more hits are ranked if one summary may replace several."""
 _NO_SUMMARIES: Final = "summaries are not used for groups, spans of time, or what is valid no longer"
 
 
@@ -330,8 +330,8 @@ def _look_up(
 def _subject(window: Window, request: Request, looked_up: _LookedUp) -> _Subject:
     """Embed the question, unless nothing is compared by meaning.
 
-    What is compared by meaning is all but the names of those it is about. Names mean nothing that a vector could hold,
-    and would bring everything near in which they occur; entities are a lane of their own.
+    The names of those it is about are left out, because a vector cannot represent a name's meaning, and names would
+    bring near every text that contains them; entities are a lane of their own.
     """
     about, spaces = looked_up.about, looked_up.spaces
     if VECTOR not in request.lanes:
@@ -343,7 +343,7 @@ def _subject(window: Window, request: Request, looked_up: _LookedUp) -> _Subject
 def _lanes(
     request: Request, text: text_lane.TextLane, vector: vector_lane.VectorLane | None, model: str = ""
 ) -> ranking.Lanes:
-    """Of the lanes that are wanted, those that are available; ``model`` is what made the vectors."""
+    """The requested lanes that are available; ``model`` made the vectors."""
     worth = 1.0 if vector is None else scoring.WORDS_BESIDE.get(model, 1.0)
     return ranking.Lanes(text if TEXT in request.lanes else None, vector, ENTITY in request.lanes, worth)
 
@@ -409,7 +409,7 @@ def _shown(
 
 
 def _held_then(window: Window, snapshot: visible.VisibleSnapshot, request: Request, found: Found) -> bool:
-    """True if a hit replaced what held at a time in the question, or did hold then and does no more."""
+    """True if a hit replaced what held at a time in the question, or held then and no longer does."""
     past = past_times(request, snapshot.place.moment.valid)
     if not past:
         return False

@@ -16,11 +16,11 @@ from worlddb.query.question.question import MAX_K, TEXT, VECTOR
 from worlddb.query.records.records import EntityPath, Hit, Recall
 
 RERANK: Final = "rerank"
-"""What a hit owes to the reranker, among its scores."""
+"""The reranker's part of a hit's score."""
 
 
 EVIDENCE: Final = (TEXT, VECTOR)
-"""Whose place a reranker's scores may take."""
+"""The kinds of evidence that a reranker's scores may replace."""
 _ROUNDED: Final = 1e-4
 """Scores and their parts are rounded each for itself."""
 
@@ -56,10 +56,9 @@ def rerank(
     ``instead`` names a kind of evidence, such as ``vector``: a score takes its place among the ``Hit.scores`` that a
     hit's score is the sum of, so that who said it and when count as before. It has to be of that kind's size.
 
-    Of several rerankers, the cheapest first, each is given the ``cull`` best of the one before; what it was not given
-    stays behind what it was. ``mode``: ``client`` asks nobody, and leaves the choice to the caller's own model, for
-    which a recall with ``Streams(describe=True)`` tells what was inferred of each hit; ``auto`` does so where there is
-    no reranker.
+    Of several rerankers, the cheapest first, each is given the ``cull`` best of the one before; the others stay
+    behind. ``mode``: ``client`` runs no reranker and leaves the choice to the caller's own model, for which a recall
+    with ``Streams(describe=True)`` adds what was inferred of each hit; ``auto`` does so without a reranker.
 
     A text is a hit's name and content, as lines. Hits that score alike keep their order; each keeps its lanes and its
     reason, and the answer's note says what ranked it. Ask the recall for more hits than are wanted in the end.

@@ -2,9 +2,9 @@
 
 Of facts that contradict each other the newest comes first, followed by what it superseded where a question asks for
 change; of statements about one subject that compete by their words, the later one. A group is a world with the hits
-that it contains. Which session answers a question is another question than which turn does: a session in which two
-turns are near may be a better answer than one in which one turn is a little nearer. So a group has a score of its own,
-the soft maximum of its hits' scores: the best of them where one stands out, and more where others come close.
+that it contains. The best session need not contain the best turn: a session with two near turns may answer better
+than one with a single turn that is a little nearer. So a group has a score of its own, the soft maximum of its hits'
+scores: the best of them where one stands out, and more where others come close.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -74,8 +74,8 @@ def newest_first(
 ) -> list[ranking.Ranked]:
     """The hits, and before each of the first ``k`` whatever newer world contradicts it.
 
-    A newer fact is given the score of the older one, what is missing under :data:`NEWER`. One whose text was erased
-    says nothing, and is left out. ``find`` looks a candidate up that is not among the hits.
+    A newer fact gets the score of the older one, with the difference under :data:`NEWER`. A fact whose text was
+    erased is left out. ``find`` looks a candidate up that is not among the hits.
     """
     period = gate.choice.period
     hits = {each.passed.node: each for each in ranked}
@@ -110,7 +110,7 @@ _REFERS_TO: Final = EDGE_TYPE_CODES["refers_to"]
 class Rivals(NamedTuple):
     """Two statements that compete: their nodes, the relation, and why.
 
-    ``is_plan``: the later one tells what will be so after the time that is asked for, so that they do not compete yet.
+    ``is_plan``: the later one holds only after the time asked about, so they do not compete yet.
     """
 
     later: int
@@ -136,11 +136,11 @@ def later_first(
     until: int,
     by_trust: bool = False,
 ) -> tuple[list[ranking.Ranked], tuple[Rivals, ...]]:
-    """The hits, of two statements among the first that compete the later before the earlier, and which these are.
+    """The hits, with the later of two competing statements before the earlier, and the pairs.
 
-    Turns of a conversation are what somebody said then, and are left where they are. What says that it begins after
-    ``until`` competes with nothing that is so before, which comes first. ``by_trust``: what is trusted less is not put
-    before what it would replace.
+    Turns of a conversation stay where they are, because they record what was said. What says that it begins after
+    ``until`` competes with nothing that is so before, which comes first. ``by_trust``: a less trusted statement is
+    not put before the one that it would replace.
     """
     pairs = list(_competing(snapshot, said, until)) if len(said) > 1 else []
     if not pairs:
@@ -161,7 +161,7 @@ def later_first(
     later = {pair.later for pair in pairs if not pair.is_plan}
 
     def place(node: int, score: float) -> None:
-        """Put a hit behind those that are later, which score as much at least."""
+        """Put a hit after later ones, which get at least its score."""
         if node in placed:
             return
         own = hits[node]
@@ -285,7 +285,7 @@ def _exact_first(
 
 
 def _fits(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked, wanted: dict[str, set[str]]) -> int:
-    """How a hit's numbers fit those that a question names; see :func:`worlddb.query.recall.scoring.numbered_as`."""
+    """How a hit's numbers match those of the question; see :func:`worlddb.query.recall.scoring.numbered_as`."""
     body = snapshot.body(hit.passed.seen.row)
     return 0 if body is None else scoring.numbered_as(wanted, f"{body.name}\n{body.content}")
 
@@ -353,7 +353,7 @@ def _competing(
 
 
 def _is_of_one(earlier: claim_frame.Frame, later: claim_frame.Frame) -> bool:
-    """True if both say under one verb what is one at a time: where somebody lives."""
+    """True if both say, with one verb, something that has one value at a time: where somebody lives."""
     return earlier.verb == later.verb and later.verb in claim_frame.single_verbs()
 
 
@@ -477,7 +477,7 @@ def _rivals(
 
 
 def _is_newer(one: SeenVersion, other: SeenVersion) -> bool:
-    """By when it begins to be true, then by when it was written."""
+    """By its valid time, then by its time of writing."""
     return _since(one) > _since(other)
 
 
@@ -525,9 +525,9 @@ def grouped(
 
     Ties are in the order of their best hits.
 
-    What lies directly in the world that is searched stands for itself. A hit that has other hits inside speaks for its
-    own group too: a title for what stands under it. With ``classes`` containers of one identity are one group, and a
-    group has of each identity the best hit.
+    A hit directly in the searched world is its own group. A hit that contains other hits counts for its own group
+    too, like a title. With ``classes`` containers of one identity are one group, and a group has of each identity the
+    best hit.
     """
     scope = snapshot.scope(inside)
     nodes = [hit.passed.node for hit in ranked]

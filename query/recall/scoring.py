@@ -31,13 +31,13 @@ That weight is for the default model: its cosines of a question with texts that 
 of this one scatter by 0.05 (``bench.languages``), so that as much of a difference tells more."""
 
 TALK: Final = "talk"
-"""What a turn gains by the best one of its talk, if people talk to one another."""
+"""What a turn gains from the best turn of its talk, between people."""
 KEPT: Final = "kept"
-"""What a hit gains for which a place is kept among the first."""
+"""What a hit gains by a kept place among the first."""
 EXCHANGE: Final = "exchange"
-"""What a turn gains or loses by being judged with its answer, or with what it answers."""
+"""What a turn gains or loses by being scored as an exchange."""
 PLACE: Final = "place"
-"""What such a turn loses by the turns that stand before it in its session."""
+"""What such a turn loses by the turns before it in its session."""
 
 VECTOR_CALIBRATION: Final = 0.85
 """What a cosine is worth beside a score by words where the greater of the two counts (Kumiho, equation 6)."""
@@ -67,7 +67,7 @@ class Evidence(NamedTuple):
 
 
 def own(text: float, vector: float) -> float:
-    """What a candidate's words and its meaning say, which is what it lends the turns after it."""
+    """The score of a candidate by words and meaning, which it lends to the turns after it."""
     return TEXT_WEIGHT * text + vector
 
 
@@ -173,10 +173,10 @@ _WORDS_APART: Final = bytes(code if code > 127 or chr(code).isalpha() else ord("
 def by_form(text: str, wanted: AnswerForm, *, in_talk: bool = False) -> dict[str, float]:
     """The score that a text's form adds or takes away, by reason.
 
-    ``in_talk``: people talk to one another, and the greater a share of a text asks, the less it tells.
+    ``in_talk``: in a talk between people, a text scores less the more of it is questions.
 
-    "How much did the lamp cost?" is answered by a text with a number in it, and not by "What does a lamp cost?", which
-    is nearer. All of this is little beside words and meaning: it decides between hits that come close.
+    "How much did the lamp cost?" is answered by a text with a number in it, and not by "What does a lamp cost?",
+    which is nearer. All of this is small beside words and meaning: it decides between close hits.
     """
     parts = {
         "told": _form_score(text[:MAX_CHARACTERS], wanted) if any(wanted[:-1]) else 0.0,
@@ -187,13 +187,13 @@ def by_form(text: str, wanted: AnswerForm, *, in_talk: bool = False) -> dict[str
 
 
 def by_place(place: int, later: float = LATER_WEIGHT) -> dict[str, float]:
-    """The score that each of the turns before a text takes away, ``later`` each; ``place`` counts them, see
+    """The penalty for a text's place in its session, ``later`` for each turn before it; ``place`` counts them, see
     :func:`worlddb.query.recall.candidates.places`."""
     return {"later": -later * place} if later * place else {}
 
 
 def asking_share(text: str) -> float:
-    """The share of a text's beginning that asks, from 0 to 1: of its sentences those that end with a question mark."""
+    """The share of a text's beginning that is questions, from 0 to 1, by sentences that end with a question mark."""
     told = text[:MAX_CHARACTERS]
     *asking, _ = told.split("?")
     return sum(len(up_to) - max(map(up_to.rfind, _ENDS)) for up_to in asking) / max(len(told), 1)
@@ -215,7 +215,7 @@ _ANSWERING: Final = ("assistant: ", "ai: ", "agent: ", "bot: ")
 
 
 def prefers(text: str) -> bool:
-    """True if somebody says in a text what they like or have chosen; an assistant has no taste."""
+    """True if a text states somebody's preference or choice; an assistant has none."""
     return not text[:11].lower().startswith(_ANSWERING) and _PREFERS.search(text) is not None
 
 
@@ -268,7 +268,7 @@ def _words_of(text: str) -> Iterator[list[str]]:
 
 
 def _may_tell_an_age(text: str) -> bool:
-    """False of most texts: to look for all ways to tell an age takes ten times as long."""
+    """A quick test that is false for most texts: searching for all forms of an age takes ten times as long."""
     if not text.isascii():
         return True  # A few letters beyond ASCII count as those of it, whatever their case.
     said = text.lower()
@@ -367,11 +367,11 @@ notes the right one is found though no word of the question is in it."""
 BY_CHANCE: Final = 0.02
 """The most confidence in an answer whose hits are no nearer than unrelated texts come by chance."""
 LEAD: Final = 0.2
-"""Leads beyond this say no more."""
+"""Larger leads count no more."""
 _FIRST: Final = 5
-"""Of so many hits the share is taken that are of whom a question names."""
+"""The number of hits of which the share by or about whom the question names is taken."""
 _NEITHER: Final = 0.5
-"""Stands for being of whom a question names, where it names nobody."""
+"""The value of being by or about whom the question names, if it names nobody."""
 
 
 class Shown(NamedTuple):
@@ -388,7 +388,8 @@ class Shown(NamedTuple):
 
 
 def hit_evidence(hit: Shown, best: float, *, names: bool) -> tuple[float, ...]:
-    """What speaks for a hit: score, distance from the best one, coverage, and being of whom the question names.
+    """The evidence for a hit: score, distance from the best one, coverage, and whether it is by or about whom the
+    question names.
 
     ``names``: the question is about somebody who is known. It does not depend on how many hits are wanted.
     """
@@ -396,7 +397,7 @@ def hit_evidence(hit: Shown, best: float, *, names: bool) -> tuple[float, ...]:
 
 
 def answer_evidence(hits: Sequence[Shown], *, names: bool, person: bool) -> tuple[float, ...]:
-    """What speaks for an answer: its best score, the most coverage, how those lead whom it names, and their share.
+    """The evidence for an answer: its best score, the most coverage, the lead of those named, and their share.
 
     What was asked of one person and said by another has hits of the other that come nearer: they lead. ``person``: the
     question names somebody, and is not about a participant by its words alone ("I", "you").
