@@ -783,7 +783,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         head,
         stems(heavy),
         stems(word for word in said if word in _LIGHT_WORDS),
-        _attributes(tokens, rest, verb, passive) | ({"colour"} if sort == "colour" else set()),
+        _attributes(tokens, rest, verb, passive, owned) | ({"colour"} if sort == "colour" else set()),
         verb,
         _numbers(bare),
         frozenset(word for word in tokens if word in _TIMES),
@@ -1201,8 +1201,12 @@ def _after_subject(
     if not owns:
         return tokens[place:], frozenset(), frozenset()
     place += place < len(tokens) and tokens[place][0] in "'’"
-    head: list[str] = []
+    head, owners = list[str](), list[str]()
     while place < len(tokens) and tokens[place] not in _AUX and tokens[place] not in _PREPOSITIONS and len(head) < 3:
+        if head and tokens[place][0] in "'’":
+            # Her mother's operation is told of, and not her mother.
+            owners, head, place = [*owners, *head], [], place + 1
+            continue
         if head and tokens[place].endswith(("s", "ed", "went-up")) and not tokens[place].endswith("ss"):
             break
         if head and tokens[place] in _PAST:
@@ -1211,7 +1215,8 @@ def _after_subject(
         place += 1
     kind = [word for word in head if word not in SORTING] or head
     owned = frozenset(_SPELT.get(word, word) for word in kind if word not in _CHANGE and word not in RENEWED)
-    return tokens[place:], stems(word if word in _KIN else _SAME_WORD.get(word, word) for word in kind), owned
+    stemmed = stems(word if word in _KIN else _SAME_WORD.get(word, word) for word in kind)
+    return tokens[place:], stemmed | {f"{_stem(word)}'s" for word in owners}, owned | frozenset(owners)
 
 
 _KIN: Final = _words("brother brothers sister sisters")
@@ -1321,7 +1326,7 @@ def _is_article(tokens: list[str]) -> bool:
     return before.isdisjoint(verbs) and {"died", "dies", "death"}.isdisjoint(tokens)
 
 
-def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool) -> frozenset[str]:
+def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool, owned: Set[str]) -> frozenset[str]:
     known = _attribute_words()
     if rest[:1] and rest[0] in _MODALS:
         rest = rest[1:]
@@ -1358,7 +1363,29 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool) ->
     if rest and rest[0] in _WISHES:
         # Somebody who wants to live by the sea lives elsewhere.
         found -= {"residence", "job", "marital state"}
+    if owned and owned.isdisjoint(_OF_WORK) and any("job" in known.get(word, ()) for word in owned):
+        # Who her dentist is, is not what she works as.
+        found.discard("job")
+    if "residence" in found and _is_at_a_home(tokens, verb):
+        found.discard("residence")
     return frozenset(found)
+
+
+_OF_WORK: Final = _words("job role position employer work career promoted hired")
+_HOMES: Final = _words("home house flat apartment")
+_DWELLING: Final = _words("live lives living rent rents share shares stay stays move moves settle settles own owns buy")
+
+
+def _is_at_a_home(tokens: list[str], verb: str) -> bool:
+    """True if a statement tells of a home only as the place of something else: the password at her home."""
+    known = _attribute_words()
+    named = [at for at, word in enumerate(tokens) if "residence" in known.get(word, ())]
+    if not named or verb in stems(_DWELLING) or "moved" in tokens or "moves" in tokens:
+        return False
+    return all(tokens[at] in _HOMES and not _AT_A_PLACE.isdisjoint(tokens[max(0, at - 3) : at]) for at in named)
+
+
+_AT_A_PLACE: Final = _words("at near behind outside around to from of opposite")
 
 
 _NO_HOMES: Final = _words(

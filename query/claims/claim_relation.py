@@ -93,6 +93,8 @@ def relate(earlier: Frame, later: Frame) -> Compared | None:
         )
     if found is not None and found.relation in COMPETING and _of_another(earlier, later):
         return _told(found.likeness, later, "each told of another thing, or something else of it", "compatible")
+    if found is not None and found.relation in COMPETING and _disposes_of_another(earlier, later):
+        return _told(found.likeness, later, "another one is gone than was told of", "compatible")
     if found is not None and found.relation in COMPETING and _holds_beside(earlier, later):
         return _told(found.likeness, later, "beside what was said before", "compatible")
     if found is not None and found.relation in COMPETING and not _says_how_it_is(earlier, later):
@@ -135,6 +137,41 @@ _PLANNED: Final = re.compile(
     r"\b(?:is|are|am|['’]m) (?:flying|travell?ing|going|visiting|moving|marrying|meeting|seeing)\b"
 )
 """How what is to come is told as what goes on: "is flying to Oslo on Friday"."""
+
+
+def _disposes_of_another(earlier: Frame, later: Frame) -> bool:
+    """True if what somebody sold, or gave away, is told by a word more than the earlier statement has: a bike lock."""
+    if _DISPOSES.search(later.key) is None or later.head:
+        return False
+    said = earlier.content | earlier.head | earlier.light
+    more = later.content | (later.light & frames.stems(("old", "other")))
+    return bool(more - said - _disposing() - later.subject)
+
+
+def _disposes(earlier: Frame, later: Frame) -> bool:
+    """True if the later statement says that somebody sold, or gave away, what the earlier one says that they have."""
+    if (
+        _DISPOSES.search(later.key) is None
+        or later.negated
+        or later.mood
+        or later.head
+        or earlier.negated
+        or earlier.past
+    ):
+        return False
+    gone = later.content - _disposing()
+    is_had = bool(earlier.head and not earlier.verb) or _HAVING.search(earlier.key) is not None
+    said = earlier.content | earlier.head
+    return is_had and bool(gone) and gone <= said and (gone <= earlier.names or earlier.head <= gone)
+
+
+_DISPOSES: Final = re.compile(r"\b(?:gave|given|giving|threw|thrown) away\b|\b(?:sold|scrapped|donated)\b")
+_HAVING: Final = re.compile(r"\b(?:has|have|owns?|drives?|rides?) (?:an?|the|his|her|my|our|their) ")
+
+
+@cache
+def _disposing() -> frozenset[str]:
+    return frames.stems(("gave", "given", "threw", "thrown", "away", "scrapped", "donated", "sold"))
 
 
 def _is_act(noun: str, planned: str) -> bool:
@@ -573,6 +610,8 @@ def _related(earlier: Frame, later: Frame) -> Compared | None:
         return REPEATED
     if later.verb in _SWITCHED and earlier.verb == "use" and earlier.content and later.content:
         return _told(0.5, later, "something else than what was used", "replacement")
+    if _disposes(earlier, later):
+        return _told(0.6, later, "what is told of it is gone", "replacement")
     if not _touch(earlier, later) or not _heads_agree(earlier, later):
         return None
     if earlier.ranks and later.ranks and earlier.ranks != later.ranks:
@@ -692,6 +731,8 @@ def _touch(earlier: Frame, later: Frame) -> bool:
 
 def _is_value_of_one(earlier: Frame, later: Frame) -> bool:
     """True if both say in a word or a number what something is that has one value: "The code is 4471"."""
+    if earlier.thing.noun in frames.OF_ONE_VALUE and earlier.thing == later.thing and not (earlier.head or later.head):
+        return True
     is_one = all(not one.verb and len(one.content) + len(one.numbers) == 1 for one in (earlier, later))
     return is_one and earlier.subject == later.subject and bool(later.subject & frames.OF_ONE_VALUE)
 
@@ -726,12 +767,25 @@ def _heads_agree(earlier: Frame, later: Frame) -> bool:
         )
         # A phone's number is not that of a flight, and her son Max is not her son Leo.
         are_told_apart = earlier.head - general and later.head - general and both <= general
-        return bool(both) and not are_told_apart
+        if not both:
+            # "Her mother's operation", and that her mother has one.
+            return any(_of_theirs(one.head) <= other.content for one, other in ((earlier, later), (later, earlier)))
+        return not are_told_apart and not (_owners(earlier) ^ _owners(later))
     head, other = (earlier.head, later) if earlier.head else (later.head, earlier)
     if not head:
         return True
     known = {attribute for attribute in frames.attributes_of(head) if attribute in other.attributes}
     return bool(head & (other.content | other.light)) or bool(known)
+
+
+def _owners(one: Frame) -> frozenset[str]:
+    return frozenset(word for word in one.head if word.endswith("'s"))
+
+
+def _of_theirs(head: frozenset[str]) -> frozenset[str]:
+    """The stems of what belongs to somebody's mother, and of her; nothing is in all if it belongs to nobody else."""
+    is_theirs = any(word.endswith("'s") for word in head)
+    return frozenset(word.removesuffix("'s") for word in head) if is_theirs else frozenset({""})
 
 
 def _says_the_same(earlier: Frame, later: Frame, overlap: float, differ: bool) -> bool:
@@ -846,12 +900,29 @@ def _numbered(earlier: Frame, later: Frame, overlap: float, unit: str) -> Compar
         return _told(0.6 + 0.4 * overlap, later, "another number of what was once", "contradiction")
     if unit == frames.OFTEN and _objects(earlier) - _objects(later) and _objects(later) - _objects(earlier):
         return _told(0.3 + 0.4 * overlap, later, "how often something else is so", "compatible")
-    is_of_one_thing = earlier.content & later.content or earlier.attributes & later.attributes or earlier.head
+    own, other = (_objects(one) - _measuring() for one in (earlier, later))
+    if own - other and other - own and own.isdisjoint(other) and not (earlier.attributes & later.attributes):
+        # What is paid for water, and for electricity.
+        return _told(0.3 + 0.4 * overlap, later, "another number of another thing", "compatible")
+    both = (earlier.content & later.content) - _measuring() or not (own | other)
+    is_of_one_thing = both or earlier.attributes & later.attributes or earlier.head
     if is_of_one_thing or _is_value_of_one(earlier, later):
         return _told(0.6 + 0.4 * overlap, later, "the same attribute, another number", "replacement")
     if earlier.verb and earlier.verb == later.verb:
         return _told(0.5 + 0.4 * overlap, later, "the same verb, another number", "replacement")
     return None
+
+
+@cache
+def _measuring() -> frozenset[str]:
+    """Of whatever is measured, the stems of units: to pay 40 euros and to owe 30 have no more in common."""
+    return frames.stems(_MEASURING.split())
+
+
+_MEASURING: Final = (
+    "euro euros eur dollar dollars usd pound pounds gbp franc francs chf cent cents percent per-cent degree degrees"
+    " km m cm mm kg g ml min minutes hours days miles mile metres steps calories points"
+)
 
 
 def _is_year(value: str, unit: str) -> bool:
@@ -1004,7 +1075,7 @@ def _by_words(earlier: Frame, later: Frame, overlap: float, both: frozenset[str]
     if objects and later.verb and earlier.verb != later.verb and earlier.content < later.content:
         # Who is from Kiel may work in Kiel.
         return _told(0.4 + 0.4 * overlap, later, "the later one says more", "compatible")
-    if objects and (earlier.wish or overlap >= _CLOSE):
+    if objects and ((earlier.wish and not later.head) or overlap >= _CLOSE):
         return _told(0.5 + 0.4 * overlap, later, "words in common, other values", "replacement")
     if both and overlap >= _TOUCHING and earlier.verb == later.verb:
         return _told(0.4 + 0.4 * overlap, later, "the same verb, another object", "compatible")
