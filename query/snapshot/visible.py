@@ -144,7 +144,7 @@ class VisibleSnapshot:
         self._refs: dict[int, str] = {}
         self._interiors = None if place.is_confined else interiors
         self._listings = interiors
-        self._bodies: dict[bytes, blobs.Body | None] = {}
+        self._bodies: dict[tuple[int, int], blobs.Body | None] = {}
         self._headers: dict[int, codec.Header] = {}
         self._says_trust: bool | None = None
         self._derivations: dict[int, Sequence[schema.EdgeRow]] = {}
@@ -233,13 +233,16 @@ class VisibleSnapshot:
         return Scope(self.tables, world, self.place.moment, holds=holds)
 
     def body(self, row: schema.VersionRow) -> blobs.Body | None:
-        """The body of a version, ``None`` once erased. The first few are kept for the second read."""
-        bodies = self._bodies
-        if row.body in bodies:
-            return bodies[row.body]
+        """The body of a version, ``None`` once erased. The first few are kept for the second read.
+
+        Where it stands, not by its hash: a fork has the hash of what it goes on from, and one of the two may be erased.
+        """
+        bodies, place = self._bodies, (row.seq, row.position)
+        if place in bodies:
+            return bodies[place]
         found = self._snapshot.body(row)
         if len(bodies) < MOST_BODIES:
-            bodies[row.body] = found
+            bodies[place] = found
         return found
 
     def stands(self, world: int) -> bool:

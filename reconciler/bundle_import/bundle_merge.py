@@ -315,7 +315,7 @@ class BundleMerge:
             [(window, fr.validity_of(*window, each)) for window, each in zip(windows, spans, strict=True)]
         )
         for at, (body, begins, ends) in list(enumerate(frame.versions))[begun:]:
-            position = self.blobs.nothing_but(body)
+            position = self.blobs.nothing_but(body, frame.lineage)
             if at == 0:
                 made.append(ev.Created(frame.lineage, position, ev.NONE, begins, ends, frame.t_create, stated[at]))
             else:
@@ -346,8 +346,8 @@ class BundleMerge:
             later.extend(self._known_versions(world, node, known, held))
             later.extend(self._voids(frame.lineage, holes, range(len(known) + 1)))
         for ordinal, version in enumerate(world.versions[len(known) :], len(known) + 1):
-            body = self.blobs.position(version.body)
-            details = self.blobs.of_version(version.details, version.seq)
+            body = self.blobs.position(version.body, frame.lineage)
+            details = self.blobs.of_version(version.details, version.seq, frame.lineage)
             born, left = windows[ordinal - 1][0], held[ordinal - 1]
             stated = self._stated(version)
             if ordinal == 1:
@@ -380,7 +380,7 @@ class BundleMerge:
         """The events of holes after so many versions, with their reasons if those may be ``told``."""
         for hole in holes:
             if hole.after in after:
-                details = self.blobs.position(hole.details) if told else ev.NONE
+                details = self.blobs.position(hole.details, lineage) if told else ev.NONE
                 if hole.span.is_open:
                     yield ev.Ended(lineage, hole.span.start, details, hole.by)
                 else:
@@ -439,7 +439,7 @@ class BundleMerge:
             later.extend(_losses(lineage, ordinal, before, held[ordinal - 1], version.by))
         later.extend(self._voids(lineage, holes, range(len(known) + 1), told=False))
         for ordinal, version in enumerate(world.versions[len(known) :], len(known) + 1):
-            body, born = self.blobs.nothing_but(version.body), windows[ordinal - 1][0]
+            body, born = self.blobs.nothing_but(version.body, lineage), windows[ordinal - 1][0]
             later.append(ev.Revised(lineage, body, ev.NONE, *born, self._stated(version)))
             later.extend(_losses(lineage, ordinal, born, held[ordinal - 1], version.by))
             later.extend(self._voids(lineage, holes, (ordinal,), told=False))
@@ -498,7 +498,7 @@ class BundleMerge:
                 filled = True
                 if before.end < version.valid_to and lineage not in self.ended_before:
                     self.ended_before.append(lineage)
-                yield ev.Filled(lineage, ordinal, self.blobs.of_version(version.details, version.seq))
+                yield ev.Filled(lineage, ordinal, self.blobs.of_version(version.details, version.seq, lineage))
             yield from _losses(lineage, ordinal, before, held[ordinal - 1], version.by)
         if filled:
             self.filled.append(lineage)
@@ -519,7 +519,8 @@ class BundleMerge:
             met[digest] += 1
             if met[digest] > len(given):
                 number += 1
-                yield ev.Named(world.frame.lineage, self.blobs.naming(alias.details), alias.position)
+                details = self.blobs.naming(alias.details, world.frame.lineage)
+                yield ev.Named(world.frame.lineage, details, alias.position)
                 given.append((number, True))
             known, is_live = given[met[digest] - 1]
             if alias.removed and is_live:
@@ -533,29 +534,29 @@ class BundleMerge:
         for deadline in sorted(world.deadlines, key=lambda each: each.at)[-1:]:
             known = None if node is None else next(iter([*mark_rows.deadlines_set(self._tables, node)][-1:]), None)
             if known is None or known.at < deadline.at:
-                yield ev.Expires(lineage, deadline.at, deadline.lasts, self.blobs.position(deadline.details))
+                yield ev.Expires(lineage, deadline.at, deadline.lasts, self.blobs.position(deadline.details, lineage))
         given, number = self._given(node, mark_rows.LABELS)
         for label in world.labels:
             digest = self._name_digest(label, label.position)
             if digest not in given and number < limits.MAX_LABELS:
                 given.add(digest)
                 number += 1
-                yield ev.Labelled(lineage, self.blobs.position(label.details), label.position)
+                yield ev.Labelled(lineage, self.blobs.position(label.details, lineage), label.position)
         given, number = self._given(node, mark_rows.TAGS)
         for tag in world.tags:
             digest = self._name_digest(tag, 0)
             if digest not in given and number < limits.MAX_TAGS:
                 given.add(digest)
                 number += 1
-                yield ev.Tagged(lineage, number, tag.number, self.blobs.position(tag.details))
+                yield ev.Tagged(lineage, number, tag.number, self.blobs.position(tag.details, lineage))
         was_pinned = node is not None and any(True for _ in mark_rows.pinnings(self._tables, node))
         for pin in world.pins[:1]:
             if not was_pinned:
-                yield ev.Pinned(lineage, True, self.blobs.position(pin.details))
+                yield ev.Pinned(lineage, True, self.blobs.position(pin.details, lineage))
         was_deprecated = node is not None and any(True for _ in mark_rows.deprecations(self._tables, node))
         for said in world.deprecated[:1]:
             if not was_deprecated:
-                yield ev.Deprecated(lineage, True, self.blobs.position(said.details))
+                yield ev.Deprecated(lineage, True, self.blobs.position(said.details, lineage))
 
     def _given(self, node: int | None, kind: mark_rows.Names) -> tuple[set[bytes], int]:
         """The digests of the labels, or tags, that a world here was ever given, and how many those are."""
@@ -583,7 +584,8 @@ class BundleMerge:
             key = frame.version, *_said_first(stored, frame.seq, self._contents.heading.store_id.hex())
             met[key] += 1
             if met[key] > here[key]:
-                yield ev.Restated(world.frame.lineage, frame.version, self.blobs.of_version(frame.details, frame.seq))
+                details = self.blobs.of_version(frame.details, frame.seq, world.frame.lineage)
+                yield ev.Restated(world.frame.lineage, frame.version, details)
 
     # -- edges and identity
 
@@ -659,7 +661,7 @@ class BundleMerge:
                 frame.target_version,
                 home,
                 frame.valid_from,
-                self.blobs.position(frame.details),
+                self.blobs.position(frame.details, frame.proposal),
                 frame.nonce,
                 frame.handler_version,
             )
@@ -677,7 +679,7 @@ class BundleMerge:
             for decision, details, _ in frame.decisions[after:]:
                 if decision == "undone" and self._is_live(frame.proposal):
                     yield ev.Unlinked(frame.proposal)
-                yield ev.Decided(frame.proposal, decision, self.blobs.position(details))
+                yield ev.Decided(frame.proposal, decision, self.blobs.position(details, frame.proposal))
 
     def _becomes_member(self, frame: fr.EdgeFrame) -> bool:
         """Whether another edge of the bundle has put a world into the same one at the time of this one."""
@@ -716,7 +718,7 @@ class BundleMerge:
         if frame.keyed and self._tables.place_of_key(frame.nonce) is not None:
             self.conflicts.append(f"the edge {short(frame.edge)} has the key of another edge that is here")
         # The edge of a proposal has an id that covers the proposal's details, and says nothing of its own.
-        details = ev.NONE if frame.edge in proposals else self.blobs.position(frame.details)
+        details = ev.NONE if frame.edge in proposals else self.blobs.position(frame.details, frame.edge)
         linked = ev.Linked(
             frame.edge,
             frame.type,

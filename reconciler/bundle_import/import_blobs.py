@@ -12,31 +12,32 @@ from worlddb.reconciler.transaction.draft import Draft
 
 
 class IncomingBlobs:
-    """Gives each blob that an event needs one position in the commit.
+    """Gives each blob that events of one world, or of one edge, need one position in the commit.
 
-    ``absent`` are those without bytes.
+    A world and its fork say the same in the same blobs. Here each has its own, or an erasure of one would take what the
+    other says. ``absent`` are those without bytes.
     """
 
     def __init__(self, draft: Draft, contents: Contents) -> None:
         self._draft = draft
         self._contents = contents
-        self._as_they_are: dict[bytes, int] = {}
-        self._told: dict[bytes, int] = {}
-        self._of_statements: dict[tuple[bytes, int], int] = {}
+        self._as_they_are: dict[tuple[bytes, bytes], int] = {}
+        self._told: dict[tuple[bytes, bytes], int] = {}
+        self._of_statements: dict[tuple[bytes, bytes, int], int] = {}
         self._struck: dict[bytes, set[int]] = {}
         self.absent: list[int] = []
 
-    def position(self, blob: bytes) -> int:
-        """The position of a blob under the id that it came with; :data:`NONE` for no blob."""
+    def position(self, blob: bytes, of: bytes) -> int:
+        """The position of a blob of a world or edge under the id that it came with; :data:`NONE` for no blob."""
         if not blob:
             return events.NONE
-        found = self._as_they_are.get(blob)
+        found = self._as_they_are.get((of, blob))
         if found is None:
             stored = self._contents.blobs.get(blob)
             if stored is not None and self._struck.get(blob):
                 stored = codec.struck(stored, self._struck[blob], 0)
             found = self._add(blob, stored)
-            self._as_they_are[blob] = found
+            self._as_they_are[of, blob] = found
         return found
 
     def strike(self, blob: bytes, places: Iterable[int]) -> None:
@@ -53,23 +54,23 @@ class IncomingBlobs:
         aliases = details.aliases if isinstance(details, blobs.Details) else []
         return [place for place, text in enumerate(aliases) if not text], struck.hash
 
-    def nothing_but(self, blob: bytes) -> int:
+    def nothing_but(self, blob: bytes, of: bytes) -> int:
         """The position of a blob of which only the id came."""
-        found = self._as_they_are.get(blob)
+        found = self._as_they_are.get((of, blob))
         if found is None:
-            found = self._as_they_are[blob] = self._add(blob, None)
+            found = self._as_they_are[of, blob] = self._add(blob, None)
         return found
 
     def text(self, blob: bytes) -> bytes | None:
         """The bytes that came for an id."""
         return self._contents.blobs.get(blob)
 
-    def naming(self, blob: bytes) -> int:
+    def naming(self, blob: bytes, of: bytes) -> int:
         """The position of the details that hold an alias; a version's own details, if it has them."""
-        found = self._told.get(blob)
-        return self.position(blob) if found is None else found
+        found = self._told.get((of, blob))
+        return self.position(blob, of) if found is None else found
 
-    def of_version(self, details: bytes, seq: int) -> int:
+    def of_version(self, details: bytes, seq: int, of: bytes) -> int:
         """The position of the details of a version: what came, and in its source the origin.
 
         The origin names the store, commit, time and author.
@@ -83,18 +84,18 @@ class IncomingBlobs:
             aliases=tuple(given.aliases), why=given.why, **self._with_origin(given, self.origin(seq))
         )
         if details:
-            self._told.setdefault(details, made)
+            self._told.setdefault((of, details), made)
         return made
 
-    def of_statements(self, details: bytes, seq: int) -> int:
+    def of_statements(self, details: bytes, seq: int, of: bytes) -> int:
         """As :meth:`of_version`, of statements: without the texts of their terms."""
-        made = self._of_statements.get((details, seq))
+        made = self._of_statements.get((of, details, seq))
         if made is None:
             stored = self._contents.blobs.get(details)
             found = codec.decode_blob(stored, seq) if stored is not None else None
             given = found if isinstance(found, blobs.Details) else blobs.Details(b"", [], "", {}, {})
             told = self._with_origin(given, self.origin(seq))
-            made = self._of_statements[details, seq] = self._draft.add_details(
+            made = self._of_statements[of, details, seq] = self._draft.add_details(
                 why=given.why, source=told["source"], properties=told["properties"]
             )
         return made

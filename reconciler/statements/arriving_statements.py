@@ -29,8 +29,8 @@ class Blobs(Protocol):
     def text(self, blob: bytes) -> bytes | None:
         """The bytes that came for an id."""
 
-    def position(self, blob: bytes) -> int:
-        """The position of a blob under the id that it came with."""
+    def position(self, blob: bytes, of: bytes) -> int:
+        """The position of a blob of a world under the id that it came with."""
 
     def strike(self, blob: bytes, places: Iterable[int]) -> None:
         """Leave the texts at some places of a blob out, before it is given a position."""
@@ -38,7 +38,7 @@ class Blobs(Protocol):
     def left_of(self, position: int) -> tuple[list[int], bytes] | None:
         """The places at which texts of a blob are gone, and the hash of what is left; ``None`` if it is whole."""
 
-    def of_statements(self, details: bytes, seq: int) -> int:
+    def of_statements(self, details: bytes, seq: int, of: bytes) -> int:
         """The position of the source of statements, with where they come from."""
 
 
@@ -136,7 +136,7 @@ class _Arriving:
                 self._numbers.append(number)
                 self._texts.append(text)
             if any(new):
-                details = self._blobs.position(frame.details)
+                details = self._blobs.position(frame.details, self._lineage)
                 yield ev.Stated(self._lineage, details, new, [], times.ALWAYS, times.FOREVER)
                 left = self._blobs.left_of(details)
                 if left is not None:
@@ -194,7 +194,7 @@ class _Arriving:
             for each in own:
                 start, end = max(begins, each.valid_from, frame.valid_from), min(each.valid_to, frame.valid_to)
                 if start < end:
-                    details = self._blobs.of_statements(frame.details, frame.seq)
+                    details = self._blobs.of_statements(frame.details, frame.seq, self._lineage)
                     yield ev.Stated(self._lineage, details, [], list(quad), start, end)
 
     def _numbered(self, quad: Quad) -> Quad:
@@ -222,7 +222,7 @@ class _Arriving:
                 for piece in missing(held, window):
                     lacking[piece].append(quad)
             for piece, quads in lacking.items():
-                details = self._blobs.of_statements(frame.details, frame.seq)
+                details = self._blobs.of_statements(frame.details, frame.seq, self._lineage)
                 flat = statement_rows.flat(quads)
                 yield ev.Stated(self._lineage, details, [], flat, piece.start, piece.end)
 

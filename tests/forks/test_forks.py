@@ -320,3 +320,27 @@ def test_a_model_forks_amends_and_merges_by_tools(db: Database, trip: str) -> No
         call(merge, Session(db, other), id=begun.id)
     guest = call(fork, Session(db, trip), id=hotel, name="mine")
     assert db.view().containers(guest.id) == [trip]
+
+
+def test_an_erasure_takes_no_text_of_the_other_where_a_world_and_its_fork_were_forked_or_imported_together(
+    tmp_path: Path,
+) -> None:
+    """Both stood in one blob there: the other lost its text too, and the tables were not what the log says."""
+    with (
+        worlddb.open(tmp_path / "here", embedder=None) as db,
+        worlddb.open(tmp_path / "there", embedder=None) as there,
+    ):
+        world = str(db.create("Topic", "world").ref)
+        note = str(db.create("Note", "note", content="kept", aliases=["n"], world=world, resolve=False).ref)
+        tried = str(db.fork(note, "tried").ref)
+        whole = str(db.fork(world, "whole").ref)
+        db.export(world, tmp_path / "world.bundle")
+        there.import_bundle(tmp_path / "world.bundle")
+        for store, within in ((db, world), (db, whole), (there, world)):
+            store.erase(tried, reason="R-1")
+            members = list(store.view().children(within, include_superseded=True))
+            assert [(each.content, each.erased, "n" in each.aliases) for each in members] == [
+                ("kept", False, True),
+                ("", True, False),
+            ]
+            assert store.verify(deep=True).ok
