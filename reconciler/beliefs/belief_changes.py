@@ -123,7 +123,11 @@ def _node(ctx: context.Context, ref: cmd.Ref) -> tuple[int, bytes]:
     node = context.node_ref(ctx, ref)
     lineage = ctx.tables.node(node).lineage
     if node == schema.ROOT_NODE:
-        ctx.refuse("root_is_permanent", "The root world says nothing that could be believed otherwise")
+        ctx.refuse(
+            "root_is_permanent",
+            "The root world says nothing that could be believed otherwise",
+            "Name a world that lies in it",
+        )
     if ctx.body(node) is None:
         ctx.refuse("erased", f"The text of {ids.short(lineage)} was erased", "Create another")
     return node, lineage

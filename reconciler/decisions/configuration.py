@@ -82,6 +82,7 @@ def _check_built_in(ctx: Context, command: cmd.Register) -> None:
         ctx.refuse(
             "never_functional",
             f"{command.type} cannot be functional: several of its edges from one world are no contradiction",
+            "Give one of: " + ", ".join(sorted(set(ctx.scopes.built_in) - NEVER_FUNCTIONAL)),
         )
 
 

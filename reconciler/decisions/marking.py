@@ -59,7 +59,9 @@ def label(ctx: context.Context, command: cmd.Label, details: int) -> draft.Decis
             continue
         if mark_rows.names_given(ctx.tables, mark_rows.LABELS, node) >= limits.MAX_LABELS:
             ctx.refuse(
-                "too_many_labels", f"{ids.short(lineage)} would have been given more than {limits.MAX_LABELS} labels"
+                "too_many_labels",
+                f"{ids.short(lineage)} would have been given more than {limits.MAX_LABELS} labels",
+                "Those that were taken off count: use one that it was given before",
             )
         ctx.draft.emit(ev.Labelled(lineage, details, position))
     return draft.Decision(lineage)
@@ -109,7 +111,11 @@ def tag(ctx: context.Context, command: cmd.Tag, details: int) -> draft.Decision:
     if number == 0:
         number = mark_rows.names_given(tables, mark_rows.TAGS, node) + 1
         if number > limits.MAX_TAGS:
-            ctx.refuse("too_many_tags", f"{ids.short(lineage)} would have been given more than {limits.MAX_TAGS} tags")
+            ctx.refuse(
+                "too_many_tags",
+                f"{ids.short(lineage)} would have been given more than {limits.MAX_TAGS} tags",
+                "Those that were taken off count: use one that it was given before",
+            )
     if stands != version:
         ctx.draft.emit(ev.Tagged(lineage, number, version, details))
     return draft.Decision(lineage)
@@ -175,7 +181,7 @@ def _marked(ctx: context.Context, ref: cmd.Ref, *, is_given: bool = False) -> tu
     node = context.node_ref(ctx, ref)
     lineage = ctx.tables.node(node).lineage
     if node == ROOT_NODE:
-        ctx.refuse("root_is_permanent", "The root world takes no mark")
+        ctx.refuse("root_is_permanent", "The root world takes no mark", "Name a world that lies in it")
     if is_given and ctx.body(node) is None:
         ctx.refuse("erased", f"The text of {ids.short(lineage)} was erased", "Create another")
     return node, lineage

@@ -161,7 +161,7 @@ def revise(ctx: context.Context, command: cmd.Revise, details: int) -> draft.Dec
     node = context.node_ref(ctx, command.ref)
     row = ctx.tables.node(node)
     if node == ROOT_NODE:
-        ctx.refuse("root_is_permanent", "The root world cannot be revised")
+        ctx.refuse("root_is_permanent", "The root world cannot be revised", "Name a world that lies in it")
     newest = ctx.body(node)
     if newest is None:
         _refuse_erased(ctx, row.lineage)
@@ -315,7 +315,7 @@ def retire(ctx: context.Context, command: cmd.Retire, details: int) -> draft.Dec
             ctx.note("already_closed", found)
         return draft.Decision(found)
     if found == ROOT_NODE:
-        ctx.refuse("root_is_permanent", "The root world cannot be retired")
+        ctx.refuse("root_is_permanent", "The root world cannot be retired", "Name a world that lies in it")
     _refuse_empty(ctx, window)
     ending = [found, *(_members_alone(ctx, found) if command.members else ())]
     for node in ending:
@@ -363,7 +363,7 @@ def reassert(ctx: context.Context, command: cmd.Reassert, details: int) -> draft
     node = context.node_ref(ctx, command.ref)
     row = ctx.tables.node(node)
     if node == ROOT_NODE:
-        ctx.refuse("root_is_permanent", "The root world never ends")
+        ctx.refuse("root_is_permanent", "The root world never ends", "Name a world that lies in it")
     window = _window(ctx, command, node)
     holding = windows.pieces_in(ctx.draft, node, window)
     if _begins_with(holding, window) or windows.pieces_in(
@@ -394,7 +394,11 @@ def alias(ctx: context.Context, command: cmd.Alias, details: int) -> draft.Decis
         _refuse_erased(ctx, lineage)
     given = draft.new_aliases(command.aliases, ctx.aliases(node))
     if ctx.tables.node(node).aliases + len(given) > limits.MAX_ALIASES:
-        ctx.refuse("too_many_aliases", f"{ids.short(lineage)} would have more than {limits.MAX_ALIASES} aliases")
+        ctx.refuse(
+            "too_many_aliases",
+            f"{ids.short(lineage)} would have more than {limits.MAX_ALIASES} aliases",
+            "Give fewer names",
+        )
     for position in given:
         ctx.draft.emit(ev.Named(lineage, details, position))
     return draft.Decision(lineage)
@@ -404,7 +408,11 @@ def restate(ctx: context.Context, command: cmd.Restate, details: int) -> draft.D
     node = context.node_ref(ctx, command.ref)
     lineage = ctx.tables.node(node).lineage
     if node == ROOT_NODE:
-        ctx.refuse("root_is_permanent", "The root world states nothing that could be said again")
+        ctx.refuse(
+            "root_is_permanent",
+            "The root world states nothing that could be said again",
+            "Name a world that lies in it",
+        )
     if ctx.body(node) is None:
         _refuse_erased(ctx, lineage)
     now = ctx.draft.ingest_time
@@ -483,7 +491,7 @@ def _leaving(ctx: context.Context, node: int, out_of: int | None, window: times.
     If it is not said, that is the only one, or of several the only one that contains it at some time of the window.
     """
     if node == ROOT_NODE:
-        ctx.refuse("root_is_permanent", "The root world cannot be moved")
+        ctx.refuse("root_is_permanent", "The root world cannot be moved", "Name a world that lies in it")
     code = ctx.tables.type_code(CONTAINS)
     edges: dict[int, list[bytes]] = {}
     then: dict[int, None] = {}
@@ -493,7 +501,11 @@ def _leaving(ctx: context.Context, node: int, out_of: int | None, window: times.
             then[place.source] = None
     if out_of is not None:
         if out_of not in edges:
-            ctx.refuse("not_a_member", f"{ctx.shown(node)} is not a member of {ctx.shown(out_of)}")
+            ctx.refuse(
+                "not_a_member",
+                f"{ctx.shown(node)} is not a member of {ctx.shown(out_of)}",
+                "Name one that contains it directly, or leave out_of out",
+            )
         return out_of, edges[out_of]
     if len(then) == 1 < len(edges):
         (source,) = then

@@ -248,7 +248,7 @@ class Supersedes(handler.AcyclicHandler):
 
     def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
         if edge.target == ctx.root:
-            ctx.refuse("root_is_permanent", "The root world cannot be superseded")
+            ctx.refuse("root_is_permanent", "The root world cannot be superseded", "Name a world that lies in it")
         if edge.source == edge.target:
             ctx.refuse(
                 "self_reference",
@@ -290,7 +290,7 @@ class SameAs(PlainHandler):
     def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
         super().on_insert(ctx, edge)
         if ctx.root in (edge.source, edge.target):
-            ctx.refuse("root_is_unique", "The root world is the same as nothing else")
+            ctx.refuse("root_is_unique", "The root world is the same as nothing else", "Name a world that lies in it")
         latest = ctx.proposal(edge.source, edge.target)
         if latest is not None:
             self._refuse_repeated(ctx, latest)

@@ -264,7 +264,11 @@ def embed(ctx: context.Context, command: cmd.Embed) -> None:
     else:
         number = space.number
         if (space.model, space.row.dimension, space.mean) != (command.model, command.dimension, command.mean):
-            ctx.refuse("other_model", f"The embedding space {space.name[:80]!r} was made by another model")
+            ctx.refuse(
+                "other_model",
+                f"The embedding space {space.name[:80]!r} was made by another model",
+                "Embed with that model, or into a space of another name",
+            )
     for lineage, version, values, statements, stated in command.items:
         node = ctx.tables.node_of(lineage)
         if node is None or vector_place(ctx.tables, number, node, version) is not None:

@@ -248,7 +248,7 @@ def erase(ctx: context.Context, command: Erase, details: int) -> bytes:
     for target in found.targets[position]:
         lineage = ctx.tables.node(target.node).lineage
         if target.node == schema.ROOT_NODE:
-            ctx.refuse("root_is_permanent", "The root world cannot be erased")
+            ctx.refuse("root_is_permanent", "The root world cannot be erased", "Name a world that lies in it")
         blobs = found.blobs.get(target.node, [])
         bodies = forbidden_by(ctx.draft.log, target, blobs) if command.forbid else []
         texts = {recorded_texts.text_of(body) for body in bodies}

@@ -438,7 +438,11 @@ class Context(Reading):
         assert place is not None, "callers resolve references first"
         row = self.tables.edge(place)
         if row.unlinked != schema.LIVE:
-            self.refuse("already_unlinked", f"The edge {ids.short(edge)} was already unlinked at {row.unlinked}")
+            self.refuse(
+                "already_unlinked",
+                f"The edge {ids.short(edge)} was already unlinked at {row.unlinked}",
+                "Nothing is left to be done",
+            )
         self.draft.emit(ev.Unlinked(edge))
         seen = self.handled(place, row)
         handler = self.scopes.handler_of_old(self, seen.type, row.home)
@@ -464,7 +468,11 @@ class Context(Reading):
         assert place is not None, "callers resolve references first"
         row = self.tables.edge(place)
         if row.unlinked != schema.LIVE:
-            self.refuse("already_unlinked", f"The edge {ids.short(edge)} was already unlinked at {row.unlinked}")
+            self.refuse(
+                "already_unlinked",
+                f"The edge {ids.short(edge)} was already unlinked at {row.unlinked}",
+                "Nothing is left to be done",
+            )
         validity = asof.edge_validity(self.tables, place, row, self.draft.seq)
         window = times.Interval(at, until)
         if not validity.overlaps(window):

@@ -810,3 +810,17 @@ def test_what_a_memory_names_is_looked_up_once_and_bounded(ana: Caller) -> None:
     for field, most in (("derived_from", 1_000), ("contradicts", 1_000), ("replaces", 1_000), ("about", 64)):
         refused = ana("POST", path, json={"text": "x", field: [ref] * (most + 1)})
         assert refused.status_code == 422 and f"$.{field}" in refused.json()["detail"]
+
+
+def test_what_is_refused_says_what_to_do_to_a_key_of_one_world_too(served: Running, ana: Caller) -> None:
+    shed = ana.send("PUT", "/v1/worlds/shed")["ref"]
+    rake, spade = (ana.send("POST", "/v1/worlds/shed/members", name=name)["refs"][0] for name in ("rake", "spade"))
+    for caller in (ana, served.caller("gardener", shed)):
+        key = {"Idempotency-Key": "one"}
+        assert caller("POST", "/v1/worlds/shed/members", json={"name": "hoe"}, headers=key).status_code == 201
+        for told, word in (
+            (caller("POST", "/v1/worlds/shed/members", json={"name": "saw"}, headers=key), "new key"),
+            (caller("POST", f"/v1/worlds/{rake}/move", json={"to": shed, "out_of": spade}), "leave out_of out"),
+        ):
+            assert told.status_code == 409 and word in told.json()["remedy"], told.text
+            assert "idempotency_key" not in told.text

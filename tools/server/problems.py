@@ -68,6 +68,8 @@ _CALLS: Final = (
     ("Send it as one, by sparql_update", "Send it by POST, as the parameter update or as application/sparql-update"),
     ("Send it as one, by view.sparql", "Send it as the parameter query or as application/sparql-query"),
     ("them with proposals()", "them with /v1/proposals"),
+    ("memory_proposals shows them with status=all", "GET /v1/proposals?status=all has them"),
+    ("memory_proposals shows with status=all", "GET /v1/proposals?status=all has"),
     ("Look for it with recall or find", "Look for it with GET /v1/worlds?name=… or /v1/recall?text=…"),
     ("Look at what there is with find", "Look at what there is with GET /v1/worlds"),
     ("Look at its versions with history", "Look at its versions with GET /v1/worlds/{world}/history"),
@@ -168,10 +170,13 @@ def of_error(error: WorldDBError, session: Session, *, conditional: bool) -> Req
             412, "The world changed meanwhile", "Read it again, and send its new ETag", code="precondition_failed"
         )
     hidden = session.hidden(error)
-    detail, remedy = (hidden, "") if hidden is not None else (error.message, _over_http(error.remedy))
-    if isinstance(error, IdempotencyConflict) and hidden is None:  # As the store has it, the key is of an account.
-        detail = f"Another request was made under this Idempotency-Key, by commit {error.details['seq']}"
+    told, _, then = (hidden or "").partition(". ")
+    detail, remedy = (told, then) if hidden is not None else (error.message, error.remedy)
+    if isinstance(error, IdempotencyConflict):  # As the store has it, the key is of an account.
+        by = f", by commit {error.details['seq']}" if hidden is None else ""
+        detail = f"Another request was made under this Idempotency-Key{by}"
         remedy = "Use a new key for a new request"
+    remedy = _over_http(remedy)
     problem = Problem(
         type=_TYPE, title=_TITLES[status], status=status, detail=detail, code=error.code, remedy=remedy, reason=reason
     )
