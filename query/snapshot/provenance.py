@@ -456,10 +456,10 @@ def _why_stale(
         since = then.row.valid_from if last is None else last.validity.end
         number, row, _ = last or then
         learned = asof.closed_by(tables, node, number, row, moment.seq) or row.seq
-        taken_by = _superseded_by(snapshot, node)
-        if maker in taken_by:
+        if _supersedes(snapshot, maker, node):
             return None
-        by = tables.node(taken_by[-1]).lineage.hex() if taken_by else ""
+        taken_by = _superseded_by(snapshot, node)
+        by = "" if taken_by is None else tables.node(taken_by).lineage.hex()
         return _stale(snapshot, node, made_of.row, "superseded" if by else "ended", since, learned, by)
     if now.number <= max(made_of.number, then.number):
         return None
@@ -469,11 +469,18 @@ def _why_stale(
     return _stale(snapshot, node, now.row, "replaced", now.validity.start, now.row.seq)
 
 
-def _superseded_by(snapshot: VisibleSnapshot, node: int) -> list[int]:
-    """The worlds that take the place of another at the moment, of those that are seen."""
+def _supersedes(snapshot: VisibleSnapshot, node: int, other: int) -> bool:
+    """True if a world takes the place of another at the moment."""
     tables, moment = snapshot.tables, snapshot.place.moment
-    incoming = tables.incoming(node, _SUPERSEDES, known_after=moment.seq, known_by=moment.seq)
-    return [place.source for place, edge in incoming if asof.edge_seen(tables, place, edge, moment)]
+    outgoing = tables.outgoing(node, _SUPERSEDES, known_by=moment.seq)
+    return any(edge.target == other and asof.edge_seen(tables, place, edge, moment) for place, edge in outgoing)
+
+
+def _superseded_by(snapshot: VisibleSnapshot, node: int) -> int | None:
+    """The world that took the place of another last, of those that are seen and do so at the moment."""
+    tables, moment = snapshot.tables, snapshot.place.moment
+    incoming = tables.latest_incoming(node, _SUPERSEDES, known_by=moment.seq)
+    return next((place.source for place, edge in incoming if asof.edge_seen(tables, place, edge, moment)), None)
 
 
 def _stale(

@@ -427,6 +427,40 @@ def test_one_of_many_edges_of_a_world_is_looked_for_in_its_own_run() -> None:
         assert opened(None).get_each(keys) == [opened(None).get(key) for key in keys] == [key[-2:] for key in keys]
 
 
+@pytest.mark.parametrize("fixed", [(18, 2), None])
+def test_a_run_from_before_a_world_is_not_asked_for_what_lies_under_it(fixed: tuple[int, int] | None) -> None:
+    def opened() -> packed_runs.PackedTable:
+        return packed_runs.PackedTable(txn, FIRST, GROUP, (10, 8), False, runs, fixed)
+
+    runs: list[packed_runs.Run] = []
+    key = schema.EDGE_KEY.pack
+    with environment() as env, env.begin(write=True) as txn:
+        for worlds, edges in (
+            (range(300), range(300)),
+            (range(0, 900, 3), range(300, 600)),
+            (range(200), range(9, 209)),
+        ):
+            table = opened()
+            for world, edge in zip(worlds, edges, strict=True):
+                table.put(key(world, 2, edge), schema.U16.pack(edge))
+            table.pack()
+        old, middle, new = runs
+        table = opened()
+        # The newest ends before the one in the middle, and is asked all the same: few do.
+        assert table._holding(key(897, 2, 599)[:8]) == [middle]
+        asked = [[run for *_, run in table._to_ask().reaching(schema.U64.pack(world))] for world in (0, 299, 300, 898)]
+        assert asked == [[new, middle, old], [new, middle, old], [new, middle], []]
+        assert table.get(key(299, 2, 299)) == schema.U16.pack(299) and table.get(key(300, 2, 400)) == schema.U16.pack(
+            400
+        )
+        assert table.get(key(898, 2, 400)) is None and table.stored(schema.U64.pack(2**40)) == []
+        for reverse in (False, True):
+            rows = list(table.scan(schema.U64.pack(3), reverse=reverse))
+            assert [pair[0] for pair in rows][:: -1 if reverse else 1] == [key(3, 2, 3), key(3, 2, 12), key(3, 2, 301)]
+        upto = table.scan(schema.EDGE_PREFIX.pack(3, 2), key(3, 2, 12), reverse=True)
+        assert [pair[0] for pair in upto] == [key(3, 2, 12), key(3, 2, 3)]
+
+
 @pytest.mark.usefixtures("small_runs")
 @pytest.mark.parametrize("fixed", [None, (4, 3)])
 def test_a_merge_waits_for_a_commit_that_has_merged_less(

@@ -164,15 +164,22 @@ Taken: TypeAlias = Callable[[bytes], tuple[bytes, ...]]
 class _Layout:
     """Which bytes of its rows a page has once for all of them, and which once for each."""
 
-    __slots__ = ("_taken", "alike", "alike_pieces", "apart", "apart_pieces", "key_apart", "key_stretches")
+    __slots__ = (
+        *("_taken", "alike", "alike_at", "alike_pieces", "apart", "apart_pieces", "key_apart", "key_bytes"),
+        *("key_stretches", "row_bytes", "rows_at"),
+    )
 
     def __init__(self, mask: bytes, key_bytes: int, row_bytes: int) -> None:
         """``mask``: what a page begins with, one bit for each column, set where rows differ."""
         bits = int.from_bytes(mask, "little")
+        self.key_bytes = key_bytes
         self.alike = tuple(at for at in range(row_bytes) if not bits >> at & 1)
         """The columns that are the same in all rows, ..."""
         self.apart = tuple(at for at in range(row_bytes) if bits >> at & 1)
         """... and those that are not."""
+        self.alike_at = _COUNT_BYTES + len(mask)
+        self.rows_at = self.alike_at + len(self.alike)
+        self.row_bytes = len(self.apart)
         stretches = _stretches(self.apart)
         ends = (0, *chain.from_iterable(stretches), row_bytes)
         self.alike_pieces = _of_sizes(map(sub, ends[1::2], ends[::2]))
@@ -219,18 +226,17 @@ def _of_sizes(sizes: Iterable[int]) -> Struct:
 class _FixedPage:
     """A page as it is stored, of rows of one length: to look for one row takes a fifth of the time of decoding all."""
 
-    __slots__ = ("_alike_at", "_key_bytes", "_layout", "_row_bytes", "_rows_at", "_stored", "count")
+    __slots__ = ("_layout", "_stored", "count")
 
     def __init__(self, stored: bytes, key_bytes: int, value_bytes: int) -> None:
-        self._alike_at = alike_at = _COUNT_BYTES + (key_bytes + value_bytes + 7) // 8
-        self.count = count = int.from_bytes(stored[:_COUNT_BYTES], "big")
-        self._layout = layout = _layout(stored[_COUNT_BYTES:alike_at], key_bytes, key_bytes + value_bytes)
-        self._stored = stored
-        self._rows_at = rows_at = alike_at + len(layout.alike)
-        self._row_bytes = row_bytes = len(layout.apart)
-        if not count or len(stored) != rows_at + count * row_bytes:
+        row_bytes = key_bytes + value_bytes
+        layout = _layout(stored[_COUNT_BYTES : _COUNT_BYTES + (row_bytes + 7) // 8], key_bytes, row_bytes)
+        count = int.from_bytes(stored[:_COUNT_BYTES], "big")
+        if not count or len(stored) != layout.rows_at + count * layout.row_bytes:
             raise _damaged("a packed page cannot be read")
-        self._key_bytes = key_bytes
+        self._layout = layout
+        self._stored = stored
+        self.count = count
 
     def rows(self) -> Rows:
         """All rows, each a key and its value in one."""
@@ -238,37 +244,50 @@ class _FixedPage:
 
         stored, layout = np.frombuffer(self._stored, dtype=np.uint8), self._layout
         found = np.empty((self.count, len(layout.alike) + len(layout.apart)), dtype=np.uint8)
-        found[:, list(layout.alike)] = stored[self._alike_at : self._rows_at]
-        found[:, list(layout.apart)] = stored[self._rows_at :].reshape(self.count, self._row_bytes)
+        found[:, list(layout.alike)] = stored[layout.alike_at : layout.rows_at]
+        found[:, list(layout.apart)] = stored[layout.rows_at :].reshape(self.count, layout.row_bytes)
         return found
 
     def key(self, at: int) -> bytes:
         return self.pairs(at, at + 1)[0][0]
 
     def pairs(self, begin: int, end: int) -> list[write_buffer.Pair]:
-        stored, width, size, layout = self._stored, self._row_bytes, self._key_bytes, self._layout
-        alike, apart_of = layout.alike_pieces.unpack_from(stored, self._alike_at), layout.apart_pieces.unpack_from
+        layout, stored = self._layout, self._stored
+        width, size, rows_at = layout.row_bytes, layout.key_bytes, layout.rows_at
+        apart_of = layout.apart_pieces.unpack_from
+        alike = layout.alike_pieces.unpack_from(stored, layout.alike_at)
         pieces = [b""] * (2 * len(alike) - 1)
         pieces[::2] = alike
         found: list[write_buffer.Pair] = []
         for at in range(begin, end):
-            pieces[1::2] = apart_of(stored, self._rows_at + at * width)
+            pieces[1::2] = apart_of(stored, rows_at + at * width)
             row = b"".join(pieces)
             found.append((row[:size], row[size:]))
         return found
 
     def find(self, key: bytes) -> bytes | None:
-        begin, end = self.stretch(key) if len(key) == self._key_bytes else (0, 0)
-        return self.pairs(begin, end)[0][1] if begin < end else None
+        layout, stored = self._layout, self._stored
+        if len(key) != layout.key_bytes:
+            return None
+        alike_of, alike_bytes, apart_of = layout.taken(layout.key_bytes)
+        alike_at = layout.alike_at
+        if b"".join(alike_of(key)) != stored[alike_at : alike_at + alike_bytes]:
+            return None
+        apart = b"".join(apart_of(key))
+        at = self._first_from(apart)
+        if at == self.count or not stored.startswith(apart, layout.rows_at + at * layout.row_bytes):
+            return None
+        return self.pairs(at, at + 1)[0][1]
 
     def stretch(self, prefix: bytes) -> tuple[int, int]:
-        alike_of, alike_bytes, apart_of = self._layout.taken(len(prefix))
-        stored, alike_at = self._stored, self._alike_at
+        layout, stored = self._layout, self._stored
+        alike_of, alike_bytes, apart_of = layout.taken(len(prefix))
+        alike_at = layout.alike_at
         if b"".join(alike_of(prefix)) != stored[alike_at : alike_at + alike_bytes]:
             return 0, 0
-        apart, width, count = b"".join(apart_of(prefix)), self._row_bytes, self.count
+        apart, width, count = b"".join(apart_of(prefix)), layout.row_bytes, self.count
         begin = end = self._first_from(apart)
-        at = self._rows_at + begin * width
+        at = layout.rows_at + end * width
         while end < count and stored.startswith(apart, at):
             end += 1
             at += width
@@ -277,10 +296,11 @@ class _FixedPage:
     def place(self, key: bytes) -> int:
         # Where a key differs from what is the same in all keys here, it is before or behind those that agree so far.
         begin, apart, first = 0, b"", self.key(0)
-        for start, end in (*self._layout.key_stretches, (self._key_bytes, 1 << 16)):
+        key_bytes = self._layout.key_bytes
+        for start, end in (*self._layout.key_stretches, (key_bytes, 1 << 16)):
             mine, alike = key[begin:start], first[begin:start]
             if mine != alike and not alike.startswith(mine):
-                apart += b"\xff" * (self._key_bytes + 1) if mine > alike else b""
+                apart += b"\xff" * (key_bytes + 1) if mine > alike else b""
                 break
             apart += key[start:end]
             begin = end
@@ -288,7 +308,8 @@ class _FixedPage:
 
     def _first_from(self, apart: bytes) -> int:
         """The first row of which what is apart in its key does not come before this."""
-        stored, begins, width, size = self._stored, self._rows_at, self._row_bytes, self._layout.key_apart
+        stored, layout = self._stored, self._layout
+        begins, width, size = layout.rows_at, layout.row_bytes, layout.key_apart
         low, high = 0, self.count
         while low < high:
             middle = (low + high) // 2
@@ -314,8 +335,9 @@ class Run(NamedTuple):
     filter: bytes
 
 
-_Asked: TypeAlias = tuple[Run, bytes, int, bool, bool]
-"""A run with its filter, how many bits that has, and whether it has three of each group, and of whole keys.
+_Asked: TypeAlias = tuple[bytes, int, bool, bool, bytes, Run]
+"""A run with its filter before it: how many bits that has, whether it has three of each group, and of whole keys, and
+what the keys of its pages begin with.
 
 Each look takes many of these apart, and a tuple with names takes twice as long.
 """
@@ -326,6 +348,16 @@ class _Runs(NamedTuple):
 
     asked: list[_Asked]
     know_keys: bool
+    last_keys: list[bytes]
+    """For each run, the oldest first, a key that none of it or of an older one is behind.
+
+    Worlds are numbered as they come, so that what lies under the number of one is in no run from before.
+    """
+
+    def reaching(self, prefix: bytes) -> list[_Asked]:
+        """Those that do not end before a key."""
+        ended = bisect_left(self.last_keys, prefix)
+        return self.asked[: len(self.asked) - ended] if ended else self.asked
 
 
 _asked_before: dict[bytes, tuple[list[Run], _Runs]] = {}
@@ -359,7 +391,7 @@ def _damaged(what: str) -> DamagedStore:
 class PackedTable(write_buffer.Table):
     """A table of which some rows are packed in runs."""
 
-    __slots__ = ("_asked", "_filtered", "_fixed", "_groups", "_is_all_packed", "_logged", "_whole", "runs")
+    __slots__ = ("_alone", "_asked", "_filtered", "_fixed", "_groups", "_is_all_packed", "_logged", "_whole", "runs")
 
     def __init__(
         self,
@@ -380,6 +412,8 @@ class PackedTable(write_buffer.Table):
         self.runs = runs
         self._fixed = fixed
         self._whole = whole
+        self._alone = filtered[0] if len(filtered) == 1 else None
+        """How much of a key a filter knows that knows nothing else."""
         self._asked: _Runs | None = None
         self._groups: dict[bytes, list[_Asked]] = {}
         """By what keys begin with, those of ``_asked`` that may hold any of them."""
@@ -405,9 +439,15 @@ class PackedTable(write_buffer.Table):
             found: bytes | None = self._txn.get(self._first + key)  # type: ignore[assignment]
             if found is not None:
                 return found
+        runs = self._asked or self._to_ask()
+        if (known := self._whole if runs.know_keys else self._alone) is not None:
+            # Looked at one by one: the first run that may have a key mostly has it.
+            held: Iterable[_Asked] = _passing(runs.reaching(key), crc32(key[:known]))
+        else:
+            held = self._may_hold(key)
         cursor = self._own_cursor()
-        for run in self._holding(key):
-            value = self._page_at(cursor, self._place(RUNS_KEY, run.number), key).find(key)
+        for each in held:
+            value = self._page_till(cursor, each[4], key)[0].find(key)
             if value is not None:
                 return value
         return None
@@ -416,7 +456,8 @@ class PackedTable(write_buffer.Table):
         """True if the table has no row in its own place, as behind a large load; that is found out once."""
         known = self._is_all_packed
         if known is None:
-            known = self._is_all_packed = not self._loose_rows(b"", 1)
+            cursor, first = self._own_cursor(), self._first
+            known = self._is_all_packed = not (cursor.set_range(first) and cursor.key().startswith(first))  # type: ignore[union-attr]
         return known
 
     def _forget(self) -> None:
@@ -435,9 +476,9 @@ class PackedTable(write_buffer.Table):
             return rows
         most = write_buffer.SHORT
         rows = [] if self._all_packed() else self._loose_rows(prefix, most + 1)
-        runs = self._holding(prefix)
-        for run in runs:
-            rows += self._rows_in(run, prefix, most)
+        runs = self._may_hold(prefix)
+        for each in runs:
+            rows += self._rows_in(each[4], prefix, most)
         if len(rows) > most:
             return None
         if runs and len(rows) > 1:
@@ -455,10 +496,12 @@ class PackedTable(write_buffer.Table):
         if self._columns:
             self._take_in()
         fresh = self._scan_pending(prefix, start, reverse=reverse) if self._pending else []
-        few = None if reverse else self._short_group(prefix)
+        few = self._short_group(prefix)
         if few is not None:
-            rows = iter(few if start is None else [row for row in few if row[0] >= start])
-            return self._merged(rows, fresh, reverse=False) if fresh else rows
+            if start is not None:
+                few = [row for row in few if (row[0] <= start if reverse else row[0] >= start)]
+            rows = reversed(few) if reverse else iter(few)
+            return self._merged(rows, fresh, reverse=reverse) if fresh else rows
         stored = self._scan_stored(prefix, start, reverse=reverse)
         return self._merged(stored, fresh, reverse=reverse) if fresh else stored
 
@@ -512,10 +555,10 @@ class PackedTable(write_buffer.Table):
         if few is not None:
             return list(few)
         found = super().stored(prefix)
-        runs = self._holding(prefix)
+        runs = self._may_hold(prefix)
         if not runs:
             return found
-        found += chain.from_iterable(self._rows_in(run, prefix) for run in runs)
+        found += chain.from_iterable(self._rows_in(each[4], prefix) for each in runs)
         found.sort(key=_key)
         return list(_newest(found))
 
@@ -575,14 +618,20 @@ class PackedTable(write_buffer.Table):
 
     def _holding(self, prefix: bytes) -> list[Run]:
         """The runs that may hold a key that begins so, the newest first."""
-        runs = self._asked
-        if runs is None:
-            runs, self._groups = self._ready(), {}
-            self._asked = runs
-        asked, size = runs.asked, len(prefix)
+        return [run for *_, run in self._may_hold(prefix)]
+
+    def _to_ask(self) -> _Runs:
+        found = self._asked = self._ready()
+        self._groups = {}
+        return found
+
+    def _may_hold(self, prefix: bytes) -> list[_Asked]:
+        """As :meth:`_holding`."""
+        runs, size = self._asked or self._to_ask(), len(prefix)
+        asked = runs.reaching(prefix)
         if size == self._whole and runs.know_keys:
             # A group may be in many runs, as that of all that lies in one world; a key is in one, or few.
-            return [each[0] for each in _passing(asked, crc32(prefix))]
+            return list(_passing(asked, crc32(prefix)))
         # Of a group several others are asked that are a part of it: of a world its edges of each type.
         for shorter in reversed(self._filtered):
             if shorter > size:
@@ -590,25 +639,35 @@ class PackedTable(write_buffer.Table):
             group = prefix[:shorter]
             known = self._groups.get(group)
             if known is None:
-                known = _passing(asked, crc32(group))
+                known = list(_passing(asked, crc32(group))) if asked else asked
                 if len(self._groups) < _MOST_KEPT:
                     self._groups[group] = known
             asked = known
-        if size == self._whole:
-            whole = _passing(asked, crc32(prefix))
-            asked = [each for each in asked if each in whole or not each[-1]]
-        return [each[0] for each in asked]
+        if size == self._whole and asked:
+            whole = list(_passing(asked, crc32(prefix)))
+            asked = [each for each in asked if each in whole or not each[3]]
+        return asked
 
     def _ready(self) -> _Runs:
         """The runs with their filters, the newest first, as the last read of the same runs left them."""
         known = _asked_before.get(self._first)
         if known is not None and known[0] == self.runs:
             return known[1]
-        filters = [(run, _filters.get(run.filter) or self._read_filter(run)) for run in reversed(self.runs)]
-        asked = [(run, bits, 8 * len(bits), len(run.filter) > _DIGEST_BYTES, _is_of_keys(run)) for run, bits in filters]
-        found = _Runs(asked, all(_is_of_keys(run) for run in self.runs))
+        asked: list[_Asked] = []
+        for run in reversed(self.runs):
+            bits, place = _filters.get(run.filter) or self._read_filter(run), self._place(RUNS_KEY, run.number)
+            asked.append((bits, 8 * len(bits), len(run.filter) > _DIGEST_BYTES, _is_of_keys(run), place, run))
+        last_keys = list(accumulate((self._last_key(each[4]) for each in reversed(asked)), max))
+        found = _Runs(asked, all(_is_of_keys(run) for run in self.runs), last_keys)
         _asked_before[self._first] = list(self.runs), found
         return found
+
+    def _last_key(self, place: bytes) -> bytes:
+        try:
+            page = self._page_till(self._own_cursor(), place, _BEHIND_ALL)[0]
+        except DamagedStore:
+            return _BEHIND_ALL  # Who looks for what was there is told.
+        return page.key(page.count - 1) if page.count else b""
 
     def _holding_each(self, prefixes: Sequence[bytes]) -> Iterator[tuple[Run, list[bytes]]]:
         """The runs, the newest first, each with those of some prefixes of one length that it may hold."""
@@ -711,14 +770,17 @@ class PackedTable(write_buffer.Table):
 
     def _page_under(self, cursor: lmdb.Cursor, place: bytes) -> _Page:
         """The page that a cursor is at; an empty one if that is none of the run's."""
-        pair: write_buffer.Pair = cursor.item()  # type: ignore[assignment]
-        if not pair[0].startswith(place):
+        key, stored = cursor.item()
+        if not key.startswith(place):  # type: ignore[union-attr]
             return _NO_PAGE
-        return _ListPage(*self._read(pair[1])) if self._fixed is None else _FixedPage(pair[1], *self._fixed)
+        fixed = self._fixed
+        if fixed is not None:
+            return _FixedPage(stored, *fixed)  # type: ignore[arg-type]
+        return _ListPage(*self._read(stored))  # type: ignore[arg-type]
 
-    def _rows_in(self, run: Run, prefix: bytes, most: int = MOST_TAKEN) -> list[write_buffer.Pair]:
-        """The rows of a run whose key begins with ``prefix``, hardly more than ``most``."""
-        cursor, place = self._own_cursor(), self._place(RUNS_KEY, run.number)
+    def _rows_in(self, place: bytes, prefix: bytes, most: int = MOST_TAKEN) -> list[write_buffer.Pair]:
+        """The rows of the run at a place whose key begins with ``prefix``, hardly more than ``most``."""
+        cursor = self._own_cursor()
         page, till = self._page_till(cursor, place, prefix)
         begin, end = page.stretch(prefix)
         rows = page.pairs(begin, end) if begin < end else []
@@ -1166,23 +1228,20 @@ def _is_of_keys(run: Run) -> bool:
     return len(run.filter) > _DIGEST_BYTES and run.filter.startswith(_WHOLE_KEYS)
 
 
-def _passing(asked: Iterable[_Asked], crc: int) -> list[_Asked]:
+def _passing(asked: Iterable[_Asked], crc: int) -> Iterator[_Asked]:
     """Those of some runs whose filter has all bits of a CRC. Each read comes here many times."""
-    found = []
     for each in asked:
-        _, bits, many, three, _ = each
+        bits, many = each[0], each[1]
         at = crc % many
-        if not bits[at >> 3] >> (at & 7) & 1:
-            continue
-        if three:
-            at = (crc * _SECOND & 0xFFFFFFFF) % many
-            if not bits[at >> 3] >> (at & 7) & 1:
-                continue
-            at = (crc * _THIRD & 0xFFFFFFFF) % many
-            if not bits[at >> 3] >> (at & 7) & 1:
-                continue
-        found.append(each)
-    return found
+        if bits[at >> 3] >> (at & 7) & 1:
+            if each[2]:
+                at = (crc * _SECOND & 0xFFFFFFFF) % many
+                if not bits[at >> 3] >> (at & 7) & 1:
+                    continue
+                at = (crc * _THIRD & 0xFFFFFFFF) % many
+                if not bits[at >> 3] >> (at & 7) & 1:
+                    continue
+            yield each
 
 
 def _digest(stored: bytes) -> bytes:
