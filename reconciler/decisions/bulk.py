@@ -21,6 +21,8 @@ from worlddb.reconciler.transaction.draft import new_aliases, stated_ends
 
 FEW_NAMED: Final = 64
 """Where fewer worlds than these are named, they are looked up one by one."""
+FEW_NUMBERED: Final = 1 << 17
+"""So they are in a store of fewer worlds and edges: all that is asked for lies close together there."""
 
 
 class _Rule(NamedTuple):
@@ -53,8 +55,11 @@ class BulkDecider:
     def look_ahead(self, commands: Sequence[cmd.Command]) -> None:
         """Read what deciding will ask of worlds that are there already, all at once.
 
-        One by one it would take several times as long in a large store, where every look goes somewhere else.
+        One by one it would take several times as long in a large store, where every look goes somewhere else. In a
+        small one it would take less.
         """
+        if self._draft.applier.next_node + self._draft.applier.next_edge < FEW_NUMBERED:
+            return
         links = [each for each in commands if type(each) is cmd.Link]
         creates = [each for each in commands if type(each) is cmd.Create]
         named: set[cmd.Ref | None] = {each.source_ref for each in links}

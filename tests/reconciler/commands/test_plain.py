@@ -94,6 +94,7 @@ def test_what_is_decided_in_one_go_is_what_would_be_decided_one_by_one(
             with monkeypatch.context() as patched, new_store() as db:
                 patched.setattr(pipeline, "PLAIN_BATCH", least)
                 patched.setattr(bulk, "FEW_NAMED", few_named)
+                patched.setattr(bulk, "FEW_NUMBERED", 0)
                 patched.setattr(transaction, "MAX_KNOWN", most)
                 patched.setattr(transaction.WorldColumns, "MOST", 8)
                 if functional:
@@ -257,6 +258,7 @@ def test_a_load_looks_few_worlds_up_again(tmp_path: Any, monkeypatch: pytest.Mon
         asked["unknown"] += sum(each not in known.endpoints for each in lineages)
 
     monkeypatch.setattr(KnownWorlds, "recall", counting)
+    monkeypatch.setattr(bulk, "FEW_NUMBERED", 0)
     monkeypatch.setattr(transaction, "MAX_KNOWN", 100)
     monkeypatch.setattr(transaction.WorldColumns, "MOST", most)
     with open_seeded(tmp_path / "store", 7) as db:
