@@ -697,6 +697,24 @@ def test_a_rebuild_packs_at_once_what_it_would_take_out_again(tmp_path, monkeypa
         assert db.head().root == root and db.verify(deep=True).ok
 
 
+@examples(20)
+@given(pairs=st.dictionaries(st.binary(min_size=3, max_size=3), st.binary(max_size=2), min_size=2, max_size=200))
+def test_many_rows_at_once_are_written_in_the_order_of_their_bytes(pairs: dict[bytes, bytes]):
+    with pytest.MonkeyPatch.context() as patched, environment() as env, env.begin(write=True) as txn:
+        patched.setattr(write_buffer, "_MANY_ROWS", 2)
+        put: list[bytes] = []
+        patched.setattr(write_buffer.log, "put_sorted", lambda txn, room, keys, values: put.extend(keys))
+        table = Table(txn, b"\x43", 1)
+        table.put_new(list(pairs), pairs.values())
+        table.flush()
+        assert put == [b"\x43" + key for key in sorted(pairs)]
+        patched.undo()
+        patched.setattr(write_buffer, "_MANY_ROWS", 2)
+        table.put_new(list(pairs), pairs.values())
+        table.flush()
+        assert list(table.scan(b"")) == sorted(pairs.items())
+
+
 def test_what_grows_between_others_fills_its_pages():
     with environment() as env:
         for commit in range(4):
