@@ -277,17 +277,26 @@ def _begun_then(
     if listed is not None and gate.members is not None:
         listed = Nodes(listed.nodes & gate.members.nodes)
     deep = DEEP_INSIDE if gate.snapshot.place.is_confined else DEEP
-    first = deep if listed is None else depth_for(wanted)
 
-    def best(fetch: candidates.Fetch) -> Iterator[candidates.Passed]:
+    def best(fetch: candidates.Fetch, lane: str) -> Iterator[candidates.Passed]:
+        # Of what is listed nearly all pass, and only a vector may be one of several of a world.
+        first = deep if listed is None else depth_for(wanted) if lane == VECTOR else wanted + _SPARE
+
         def among(limit: int, nodes: Collection[int] | None) -> Sequence[candidates.Proposed]:
             return begun_among(fetch(min(limit, deep), nodes)) if listed is None else fetch(limit, listed)
 
         return islice(filter(began_then, gate.passing(among, wanted, first)), wanted)
 
-    by = [] if text is None else [partial(by_words, text, request.compared_text, gate.snapshot.place.moment.seq)]
-    found = [*by, *([] if vector is None else [partial(by_meaning, vector)])]
-    return list(dict.fromkeys(passed.node for fetch in found for passed in best(fetch)))
+    found: dict[str, candidates.Fetch] = {}
+    if text is not None:
+        found[TEXT] = partial(by_words, text, request.compared_text, gate.snapshot.place.moment.seq)
+    if vector is not None:
+        found[VECTOR] = partial(by_meaning, vector)
+    return list(dict.fromkeys(passed.node for lane, fetch in found.items() for passed in best(fetch, lane)))
+
+
+_SPARE: Final = 8
+"""So many more texts than are wanted are fetched, for those that do not pass."""
 
 
 DEEP: Final = 256
