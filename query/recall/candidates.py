@@ -561,11 +561,11 @@ MAX_TASTES: Final = 128
 """Of so many texts that have words of the question and of a taste it is looked at whether somebody says one."""
 
 
-class _Tasteless:
-    """Versions that state no preference, by world and number; a version's text never changes."""
+class _Preferring:
+    """Whether versions state a preference, by world and number; a version's text never changes."""
 
     def __init__(self, _place: object) -> None:
-        self.known: set[tuple[int, int]] = set()
+        self.known: dict[tuple[int, int], bool] = {}
 
     def write(self) -> None:
         """Write nothing to the disk."""
@@ -573,21 +573,22 @@ class _Tasteless:
 
 def tastes(gate: Gate, search: Fetch) -> tuple[int, ...]:
     """The worlds that state somebody's preference or choice; ``search`` finds texts with such words."""
-    kept = gate.snapshot.kept_between(_Tasteless)
-    known = set[tuple[int, int]]() if kept is None else kept.known
+    kept = gate.snapshot.kept_between(_Preferring)
+    known = dict[tuple[int, int], bool]() if kept is None else kept.known
     if len(known) > MAX_MEMBERS:
         known.clear()
-    some = islice(gate.passing(search, MAX_TASTES, MAX_TASTES), MAX_TASTES)
-    new = [passed for passed in some if (passed.node, passed.seen.number) not in known]
-    found = []
-    for passed, body in zip(new, gate.snapshot.bodies([passed.seen.row for passed in new]), strict=True):
-        if body is None:
-            continue
-        if prefers(body.content[:MAX_CHARACTERS]):
-            found.append(passed.node)
-        else:
-            known.add((passed.node, passed.seen.number))
-    return tuple(found)
+    some = [
+        (passed, (passed.node, passed.seen.number))
+        for passed in islice(gate.passing(search, MAX_TASTES, MAX_TASTES), MAX_TASTES)
+    ]
+    new = [each for each in some if each[1] not in known]
+    bodies = gate.snapshot.bodies([passed.seen.row for passed, _ in new])
+    known.update(
+        (key, prefers(body.content[:MAX_CHARACTERS]))
+        for (_, key), body in zip(new, bodies, strict=True)
+        if body is not None
+    )
+    return tuple(passed.node for passed, key in some if known.get(key))
 
 
 _FEW_HOMES: Final = 4
