@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from worlddb.log.model import errors, limits
 from worlddb.query.question.question import MAX_K, TEXT, VECTOR
+from worlddb.query.recall.scoring import GOVERNS, KEPT
 from worlddb.query.records.records import EntityPath, Hit, Recall
 
 RERANK: Final = "rerank"
@@ -21,6 +22,8 @@ RERANK: Final = "rerank"
 
 EVIDENCE: Final = (TEXT, VECTOR)
 """The kinds of evidence that a reranker's scores may replace."""
+NOTHING: Final = "nothing"
+"""Replaces no part: a reranker's score is added to the hit's own."""
 _ROUNDED: Final = 1e-4
 """Scores and their parts are rounded each for itself."""
 
@@ -54,7 +57,9 @@ def rerank(
     """The hits of a recall in the order of the caller's reranker, the best ``k`` if given; its paths, each stream too.
 
     ``instead`` names a kind of evidence, such as ``vector``: a score takes its place among the ``Hit.scores`` that a
-    hit's score is the sum of, so that who said it and when count as before. It has to be of that kind's size.
+    hit's score is the sum of, so that who said it and when count as before. It has to be of that kind's size. With
+    ``nothing`` it is added to them. In both cases what governs a question stays where it was at the latest: a standing
+    instruction seldom looks like an answer.
 
     Of several rerankers, the cheapest first, each is given the ``cull`` best of the one before; the others stay
     behind. ``mode``: ``client`` runs no reranker and leaves the choice to the caller's own model, for which a recall
@@ -115,7 +120,21 @@ def _ranked(hits: Sequence[Hit], question: str, reranker: Reranker, instead: str
     parts = [{**each, RERANK: score} for each, score in zip(kept, scores, strict=True)]
     sums = [sum(each.values()) for each in parts]
     order = sorted(range(len(sums)), key=lambda place: -sums[place])
-    return [replace(hits[place], score=sums[place], scores=parts[place]) for place in order]
+    ranked = [replace(hits[place], score=sums[place], scores=parts[place]) for place in order]
+    for place, hit in enumerate(hits if instead is not None else ()):
+        if GOVERNS in hit.scores or KEPT in hit.scores:
+            ranked = _held(ranked, place, hit.ref)
+    return ranked
+
+
+def _held(ranked: list[Hit], place: int, ref: str) -> list[Hit]:
+    """The hits, one of them at a place at the latest, with the score of the one that had it."""
+    at = next(at for at, hit in enumerate(ranked) if hit.ref == ref)
+    if at <= place:
+        return ranked
+    hit, more = ranked[at], ranked[place].score - ranked[at].score
+    parts = {**hit.scores, KEPT: hit.scores.get(KEPT, 0.0) + more}
+    return [*ranked[:place], replace(hit, score=hit.score + more, scores=parts), *ranked[place:at], *ranked[at + 1 :]]
 
 
 def _paths(paths: Sequence[EntityPath], question: str, reranker: Reranker) -> tuple[EntityPath, ...]:
@@ -136,13 +155,14 @@ def _kept(hit: Hit, instead: str | None) -> dict[str, float]:
     """What a hit keeps of its own score."""
     if instead is None:
         return {}
-    if instead not in EVIDENCE:
+    if instead not in (*EVIDENCE, NOTHING):
         raise errors.InputError(
-            f"There is no evidence {errors.shown(instead)}", f"Name one of: {', '.join(EVIDENCE)}, or leave instead out"
+            f"There is no evidence {errors.shown(instead)}",
+            f"Name one of: {', '.join((*EVIDENCE, NOTHING))}, or leave instead out",
         )
     if abs(sum(hit.scores.values()) - hit.score) > _ROUNDED:
         raise errors.InputError(
-            f"The score of {hit.ref} is no sum of evidence, so that nothing takes the place of {instead}",
+            f"The score of {hit.ref} is no sum of evidence, and none of another kind fits in",
             "Recall with the fusion convex, or leave instead out",
         )
     return {lane: part for lane, part in hit.scores.items() if lane != instead}

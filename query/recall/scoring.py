@@ -32,6 +32,8 @@ of this one scatter by 0.05 (``bench.languages``), so that as much of a differen
 
 TALK: Final = "talk"
 """What a turn gains from the best turn of its talk, between people."""
+GOVERNS: Final = "governs"
+"""What a standing instruction gains if it governs the question."""
 KEPT: Final = "kept"
 """What a hit gains by a kept place among the first."""
 EXCHANGE: Final = "exchange"
@@ -88,7 +90,7 @@ def weighted(evidence: Evidence) -> dict[str, float]:
         "before": evidence.before,
         "edge": evidence.edge,
         "home": HOME_WEIGHT * evidence.home,
-        "governs": GOVERNS_WEIGHT * evidence.governs,
+        GOVERNS: GOVERNS_WEIGHT * evidence.governs,
         TALK: evidence.talk,
     }
     return {lane: part for lane, part in parts.items() if part}

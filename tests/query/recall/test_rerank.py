@@ -110,9 +110,43 @@ def test_a_reranker_may_stand_in_the_place_of_one_kind_of_evidence(found: Recall
     assert all("text" in hit.scores for hit in added), "where nothing was compared by meaning it is added"
 
 
+def test_what_a_reranker_says_may_be_added_to_the_score_of_a_hit(found: Recall) -> None:
+    again = worlddb.rerank(
+        found, "red", lambda question, texts: [0.01 * len(text) for text in texts], instead="nothing"
+    )
+    for hit in again:
+        before = next(each for each in found if each.ref == hit.ref)
+        assert before.scores and hit.scores == {**before.scores, "rerank": 0.01 * len(f"{hit.name}\n{hit.content}")}
+        assert hit.score == pytest.approx(before.score + hit.scores["rerank"], abs=1e-5)
+
+
+@pytest.mark.parametrize("instead", ["nothing", "text", None])
+def test_what_governs_a_question_keeps_its_place_where_a_reranker_has_not_all_to_say(
+    found: Recall, instead: str | None
+) -> None:
+    marks: list[dict[str, float]] = [{}, {"governs": 0.3}, {}, {"kept": 0.2}]
+    marked = [
+        msgspec.structs.replace(hit, score=hit.score + sum(more.values()), scores={**hit.scores, **more})
+        for hit, more in zip(found.hits, marks, strict=True)
+    ]
+    before = [hit.ref for hit in marked]
+    said = {0: 4.0, 1: 1.0, 2: 3.0, 3: 2.0}
+    again = worlddb.rerank(
+        msgspec.structs.replace(found, hits=tuple(marked)),
+        "red",
+        lambda question, texts: said.values(),
+        instead=instead,
+    ).hits
+    assert [before.index(hit.ref) for hit in again] == ([0, 2, 3, 1] if instead is None else [0, 1, 2, 3])
+    assert all(hit.score == pytest.approx(sum(hit.scores.values()), abs=1e-4) for hit in again)
+    assert [hit.score for hit in again] == sorted((hit.score for hit in again), reverse=True)
+
+
 def test_only_of_a_sum_may_a_part_be_replaced(found: Recall) -> None:
     with pytest.raises(InputError, match="no evidence 'words'"):
         worlddb.rerank(found, "red", by_length, instead="words")
     by_ranks = msgspec.structs.replace(found, hits=(msgspec.structs.replace(found.hits[0], score=0.016),))
     with pytest.raises(InputError, match="fusion convex"):
         worlddb.rerank(by_ranks, "red", by_length, instead="text")
+    with pytest.raises(InputError, match="fusion convex"):
+        worlddb.rerank(by_ranks, "red", by_length, instead="nothing")
