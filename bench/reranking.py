@@ -1,9 +1,10 @@
-"""The reranker of the extra ``embed``: what it finds beside the default recall, and what it costs.
+"""The rerankers of the extras ``embed`` and ``rerank``: what they find beside the default recall, and what they cost.
 
 Questions of LoCoMo, BEAM and LongMemEval are asked where they belong, and the best of the default recall (--of) are
-reranked by late interaction, whose score stands in the place of the cosine. Recall@k is the share of the evidence among
-the first k. Both are told by halves, and the difference with its 95 % interval over the questions. A text that was
-read before is kept by the reranker, and so the processor's time is told of the questions as they come.
+reranked: by late interaction, whose score stands in the place of the cosine, or with --cross by a cross-encoder, whose
+score is added to the hit's own. Recall@k is the share of the evidence among the first k. Both are told by halves, and
+the difference with its 95 % interval over the questions. A text that was read before is kept by the first, and so the
+processor's time is told of the questions as they come.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import worlddb
 from bench._posed import ELSEWHERE, add_files, posed
 from bench._report import ended, p50, p95, parser, positive, report
 from bench._retrieval import interval, recall_share
-from worlddb import MiniLMReranker
+from worlddb import CrossEncoderReranker, MiniLMReranker
 
 KS: Final = (1, 5, 10)
 
@@ -45,13 +46,15 @@ def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     add_files(arguments)
     arguments.add_argument("--of", type=positive, default=20, help="how many hits are reranked (default: 20)")
+    arguments.add_argument("--cross", action="store_true", help="by the cross-encoder of the extra rerank")
     arguments.add_argument("--every", type=positive, default=1, help="only every so many questions")
     return arguments.parse_args()
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     """Ask every question that has evidence, and rerank its hits."""
-    reranker = MiniLMReranker(threads=1)
+    reranker = CrossEncoderReranker(threads=1) if arguments.cross else MiniLMReranker(threads=1)
+    instead = "nothing" if arguments.cross else "vector"
     reranker("loaded", ["before it is measured"])
     shares: defaultdict[tuple[str, str], list[tuple[list[float], list[float]]]] = defaultdict(list)
     taken: defaultdict[str, list[float]] = defaultdict(list)
@@ -61,7 +64,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
             continue
         found = each.view.recall(each.text, k=arguments.of, **each.where)
         began = process_time()
-        again = worlddb.rerank(found, each.text, reranker, instead="vector")
+        again = worlddb.rerank(found, each.text, reranker, instead=instead)
         taken[each.source].append(1000 * (process_time() - began))
         ids, others = ([str(hit.source.get("id")) for hit in some.hits] for some in (found, again))
         gained = [recall_share(ids, each.evidence, k) for k in KS], [recall_share(others, each.evidence, k) for k in KS]
@@ -77,6 +80,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     return {
         "sources": dict(sources),
         "time": {source: {"p50_ms": round(p50(ms), 1), "p95_ms": round(p95(ms), 1)} for source, ms in taken.items()},
+        "by": type(reranker).__name__,
         "of": arguments.of,
         "every": arguments.every,
     }

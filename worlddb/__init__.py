@@ -108,7 +108,7 @@ else:
         "reconciler.embedding.adapter": "CallableEmbedder FastembedEmbedder SentenceTransformersEmbedder",
         "reconciler.embedding.embedder": "Embedder",
         "reconciler.embedding.endpoint": "EndpointEmbedder",
-        "reconciler.embedding.minilm": "MiniLMEmbedder MiniLMReranker",
+        "reconciler.embedding.minilm": "CrossEncoderReranker MiniLMEmbedder MiniLMReranker",
         "reconciler.embedding.multilingual": "MultilingualEmbedder",
         "reconciler.embedding.models": "EMBEDDERS=NAMES embedder_named",
         "reconciler.embedding.spaces": "EmbeddingSpace",

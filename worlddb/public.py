@@ -189,7 +189,7 @@ from worlddb.reconciler.edge_types.handler import (
 from worlddb.reconciler.embedding.adapter import CallableEmbedder, FastembedEmbedder, SentenceTransformersEmbedder
 from worlddb.reconciler.embedding.embedder import Embedder
 from worlddb.reconciler.embedding.endpoint import EndpointEmbedder
-from worlddb.reconciler.embedding.minilm import MiniLMEmbedder, MiniLMReranker
+from worlddb.reconciler.embedding.minilm import CrossEncoderReranker, MiniLMEmbedder, MiniLMReranker
 from worlddb.reconciler.embedding.models import NAMES as EMBEDDERS
 from worlddb.reconciler.embedding.models import embedder_named
 from worlddb.reconciler.embedding.multilingual import MultilingualEmbedder
@@ -279,6 +279,7 @@ __all__ = [
     "Consolidated",
     "Contender",
     "ContextEnricher",
+    "CrossEncoderReranker",
     "DamagedStore",
     "Database",
     "Decay",

@@ -1,7 +1,6 @@
 """Rerank the hits of a recall by a model that reads question and text together.
 
-An opt-in step: no reranker runs inside a recall (law 12). The extra ``embed`` has one; no cross-encoder comes with the
-engine.
+An opt-in step: no reranker runs inside a recall (law 12). The extras ``embed`` and ``rerank`` have one each.
 """
 
 from collections.abc import Iterable, Sequence

@@ -70,6 +70,7 @@ DISTRIBUTION: Final = "worlddb"
 EXTRAS: Final = {
     "mcp": "`worlddb mcp` does not start",
     "embed": "`--embedder minilm`, the stronger model that runs offline, is not there",
+    "rerank": "`CrossEncoderReranker`, which reads question and text together, is not there",
     "languages": "`--embedder multilingual`, the model for other languages than English, is not there",
 }
 """Extras for users, and what is missing without one."""

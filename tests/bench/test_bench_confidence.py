@@ -67,7 +67,10 @@ def test_questions_are_asked_where_they_belong_and_elsewhere_in_their_half(tmp_p
     assert (len(fitted.hit), len(fitted.answer)) == (5, 5)
 
 
-def test_what_is_reranked_is_told_by_halves_beside_what_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("cross", [False, True])
+def test_what_is_reranked_is_told_by_halves_beside_what_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cross: bool
+) -> None:
     file = tmp_path / "conversations.json"
     file.write_text(
         json.dumps([{**each, "sample_id": f"{each['sample_id']}-{n}"} for n in range(2) for each in LOCOMO])
@@ -82,8 +85,8 @@ def test_what_is_reranked_is_told_by_halves_beside_what_was(tmp_path: Path, monk
         def __call__(self, question: str, texts: list[str]) -> list[int]:
             return [10 * place for place in range(len(texts))]
 
-    monkeypatch.setattr(reranking, "MiniLMReranker", Upside)
-    given = {"locomo": file, "beam": None, "longmemeval": None, "of": 2, "every": 1, "seed": 3}
+    monkeypatch.setattr(reranking, "CrossEncoderReranker" if cross else "MiniLMReranker", Upside)
+    given = {"locomo": file, "beam": None, "longmemeval": None, "of": 2, "every": 1, "seed": 3, "cross": cross}
     told = reranking.measure(Namespace(**given))
     assert told["sources"].keys() > {"LoCoMo"} and told["time"]["LoCoMo"]["p50_ms"] >= 0
     for half in ("0", "1"):

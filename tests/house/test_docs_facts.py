@@ -63,7 +63,7 @@ _PUBLIC = """
     Basis Changes Held Reach Reached Shift Stale State Vocabulary TRUST_LEVELS Trusted
     BoundQuery Composed POOLS Query Stage Subgraph
     Diagnosis Symptom diagnose
-    CallableEmbedder EMBEDDERS EndpointEmbedder FastembedEmbedder MiniLMEmbedder MiniLMReranker
+    CallableEmbedder CrossEncoderReranker EMBEDDERS EndpointEmbedder FastembedEmbedder MiniLMEmbedder MiniLMReranker
     MultilingualEmbedder SentenceTransformersEmbedder embedder_named
     Embedder Embedding EmbeddingSpace Reembedding FUSIONS HitGroup LANES ModelUnavailable Reranker StaticEmbedder rerank
     """

