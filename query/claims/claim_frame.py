@@ -25,6 +25,8 @@ def _words(text: str) -> frozenset[str]:
 
 _KEPT: Final = 4_096
 """How many texts' frames are kept, since the same memories are found again and again."""
+_QUESTIONS: Final = 64
+"""How many questions are kept as they were read."""
 MAX_CHARACTERS: Final = 400
 """A longer text is more than one statement, and has no frame."""
 
@@ -674,6 +676,7 @@ def names_another(earlier: str, later: str) -> bool:
     return bool(one) and bool(other) and not names_agree(one, other)
 
 
+@lru_cache(maxsize=_QUESTIONS)
 def asked_of(question: str) -> tuple[frozenset[str], frozenset[str]] | None:
     """The words of a question, and the stems of those that say something; ``None`` if it has none, or of "Ana's"."""
     tokens = _TOKEN.findall(_plain(folded(question)))
@@ -681,6 +684,7 @@ def asked_of(question: str) -> tuple[frozenset[str], frozenset[str]] | None:
     return (frozenset(tokens), stems(telling)) if telling else None
 
 
+@lru_cache(maxsize=_QUESTIONS)
 def says_nothing(question: str) -> bool:
     """True if a question has no words but names, and those that say little."""
     return not _telling(question, _TOKEN.findall(_plain(folded(question))))
@@ -1180,6 +1184,8 @@ def _indefinite(tokens: list[str]) -> list[str]:
 def forget() -> None:
     """Forget all texts, as an erasure asks for."""
     leading_subject.cache_clear()
+    asked_of.cache_clear()
+    says_nothing.cache_clear()
     names_agree.cache_clear()
     of_one_family.cache_clear()
     frame.cache_clear()

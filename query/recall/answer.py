@@ -272,6 +272,7 @@ _REASONS: Final = {
     retrieve.NEWER: "newer than a hit that it contradicts",
     retrieve.SUPERSEDED: "superseded by the hit before it",
     retrieve.THEN: "held at the time that the question names, and holds no more",
+    retrieve.STATE: "what was so at the time that the question names",
     retrieve.OVER: "of the past, as is asked, and over",
     retrieve.MADE: "made of a turn that fits",
     retrieve.PRECEDED: "held until what the question names began",

@@ -48,6 +48,8 @@ OWN: Final = "own"
 """As much of what tells of whom the question names, where a better hit tells of what is theirs."""
 THEN: Final = "then"
 """As much of what held at a time in the question, in the place of what is shown of now."""
+STATE: Final = "state"
+"""As much of what was so at a time in the question that asks for just that, where a better hit says something else."""
 OVER: Final = "over"
 """As much of what came to its own end, where a question of the past names no time."""
 EXACT: Final = "number"
@@ -436,7 +438,7 @@ def asks_what_was(request: Request) -> bool:
     question = request.question
     if request.choice != valid_period.Choice() or question.asks_of != "past":
         return False
-    return not (question.times or question.unresolved_times or question.is_remark or question.asks_for_present)
+    return not (question.times or question.is_remark or question.asks_for_present)
 
 
 def asked_until(request: Request, now: int) -> int:
@@ -714,6 +716,10 @@ def _find(
     is_plain = request.group is None and request.covers is None and request.fusion == CONVEX
     numbers = scoring.numbered(request.question.without_times) if is_plain else {}
     looked_at = ranking.DEPTH if numbers else LOOKED_AT
+    past = past_times(request, snapshot.place.moment.valid) if shows_now else []
+    state = _asked_state(request) if past else None
+    asks_all = bool(past) and claim_frame.says_nothing(request.question.without_times)
+    looked_at = max(looked_at, _LOOKED_AT_THEN) if state or asks_all else looked_at
     asked = request._replace(k=max(request.k, looked_at)) if compares or until or numbers else request
     guiding = _guiding(window, gate, lanes, request)
 
@@ -741,10 +747,14 @@ def _find(
         ranked = with_superseded(snapshot, gate_of(valid_period.Choice(include_superseded=True)), ranked, asked.k)
         if until:
             ranked = _until_named(until, gate, gate_of, ranked, partial(rank, asked), lanes)
-    if shows_now and (past := past_times(request, snapshot.place.moment.valid)):
+    if past:
         then = [gate_of(valid_period.Choice(period=period)) for period in past]
         ended = _ended_since(gate, then, partial(rank, asked), lanes)
         ranked = then_first(snapshot, then, sorted([*ranked, *ended], key=lambda each: -round(each.score, 6)))
+        ranked = _state_first(snapshot, then, ranked, *state) if state else ranked
+        if asks_all:
+            # Of what somebody did in a week, what began and ended in it comes first.
+            ranked.sort(key=lambda hit: not any(period.span.covers(hit.passed.seen.validity) for period in past))
     elif shows_now and asks_what_was(request):
         ranked = _with_what_is_over(window, gate, gate_of, ranked, partial(rank, asked), lanes)
     ranked = ranked if request.group is not None or request.covers is not None else ranked[: request.k]
@@ -785,6 +795,47 @@ def _ended_since(
             if gate.seen(node) is None and seen.row.type != _TURN and not snapshot.hides(node, None):
                 found.setdefault(node, hit._replace(parts={**hit.parts, THEN: 0.0}))
     return [hit for hit in found.values() if snapshot.body(hit.passed.seen.row) is not None]
+
+
+_LOOKED_AT_THEN: Final = 64
+"""Among so many of the best hits it is looked for what was so, or took place, at a time in the question."""
+
+
+def _asked_state(request: Request) -> tuple[frozenset[str], frozenset[str]] | None:
+    """The words of a question that asks for what is one at a time, where somebody lived or worked, and its stems that
+    say something; else ``None``."""
+    asked = claim_frame.asked_of(request.question.without_times)
+    return None if asked is None or asked[1].isdisjoint(claim_frame.single_verbs()) else asked
+
+
+def _state_first(
+    snapshot: visible.VisibleSnapshot,
+    then: Sequence[candidates.Gate],
+    ranked: list[ranking.Ranked],
+    words: frozenset[str],
+    telling: frozenset[str],
+) -> list[ranking.Ranked]:
+    """The hits, and first the statements that begin with whom the question names, say all that it asks and held then.
+
+    Events of that time have more of its words: "what did Mira do in November" is not where she lived.
+    """
+    moment, said = snapshot.place.moment, dict[int, ranking.Ranked]()
+    for hit in ranked[:_LOOKED_AT_THEN]:
+        seen = hit.passed.seen
+        body = None if seen.row.type == _TURN else snapshot.body(seen.row)
+        if body is None or not any(gate.choice.admits(moment, seen.validity) for gate in then):
+            continue
+        one = claim_frame.frame(body.content)
+        if (
+            one is not None
+            and not one.owned
+            and not one.subject.isdisjoint(words)
+            and telling <= one.content | one.light
+        ):
+            said[hit.passed.node] = hit
+    best = ranked[0].score if ranked else 0.0
+    lifted = [hit._replace(score=best, parts={**hit.parts, STATE: best - hit.score}) for hit in said.values()]
+    return [*lifted, *(hit for hit in ranked if hit.passed.node not in said)]
 
 
 def _with_what_is_over(

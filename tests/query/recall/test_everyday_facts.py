@@ -758,6 +758,22 @@ def test_what_is_over_is_found_by_a_question_of_the_past(mem: worlddb.Memory, cl
     assert not any("studio" in hit.content for hit in mem.recall("Where does Ana rent a studio?"))
 
 
+def test_where_somebody_lived_is_found_among_the_events_of_that_time(mem: worlddb.Memory, clock: ManualClock) -> None:
+    """Of ninety notes the first ten told what happened in November; she had moved there long before."""
+    mem.add("Ana lives in Lyon, in a flat on Rue Garibaldi.", about="Ana", since="2020-03-01", until="2025-01-10")
+    mem.add("Ana lives in Nantes.", about="Ana", since="2025-01-10")
+    for number in range(30):
+        day = f"2024-11-{1 + number % 28:02}"
+        mem.add(f"Ana met guest {number} in November.", about="Ana", since=day)
+    mem.add("Ana sees the dentist.", about="Ana", since="2025-05-20T09:00Z", until="2025-05-20T10:00Z")
+    first = mem.recall("Where did Ana live in November?").hits[0]
+    assert first.content.startswith("Ana lives in Lyon") and "was so at the time" in first.reason
+    assert mem.recall("Where does Ana live?").hits[0].content == "Ana lives in Nantes."
+    for text in ("Ana runs three times a week.", "Ana backs up her laptop weekly.", "Ana naps last of all."):
+        mem.add(text, about="Ana", since="2025-05-21")
+    assert "dentist" in mem.recall("What did Ana do in May?").hits[0].content
+
+
 def test_when_one_thing_is_may_change_in_day_and_hour(mem: worlddb.Memory, clock: ManualClock) -> None:
     for earlier, later in (
         ("Ana's flight to Rome is on 3 December at 9:40.", "Ana's flight to Rome is on 4 December at 11:15."),
