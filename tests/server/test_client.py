@@ -349,3 +349,26 @@ def test_a_span_may_be_open_and_an_edge_says_where_it_comes_from(remote: Client)
     told = remote.link(source=home, type="refers_to", target=made, context={"evidence": "the menu"}, why="seen")
     assert remote.edge(told.ref).properties == {"evidence": "the menu"}
     remote.link(home, "refers_to", made, properties={"source": "menu"})
+
+
+def test_a_write_without_an_answer_is_not_told_as_one_that_was_not_sent() -> None:
+    """Who was told that the server was not reached, and to try again, wrote twice what had been done."""
+
+    def slow(request: httpx.Request) -> httpx.Response:
+        raise httpx.ReadTimeout("too slow", request=request)
+
+    def gone(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("refused", request=request)
+
+    def told(handler: Any, call: Any) -> tuple[str, str]:
+        with client.connect("http://127.0.0.1:1", transport=httpx.MockTransport(handler)) as there:
+            with pytest.raises(worlddb.UnavailableError) as failed:
+                call(there)
+            return failed.value.message, failed.value.remedy
+
+    message, remedy = told(slow, lambda there: there.create("Note", "a"))
+    assert "may have done what was asked: ReadTimeout" in message and "before you send it again" in remedy
+    assert told(slow, lambda there: there.create("Note", "a", idempotency_key="k"))[1].startswith("Send it again as it")
+    for call in (lambda there: there.recall("tea"), lambda there: there.head()):
+        assert told(slow, call) == ("The server at 127.0.0.1:1 did not answer: ReadTimeout", "Try again")
+    assert told(gone, lambda there: there.create("Note", "a"))[0].endswith("was not reached: ConnectError")

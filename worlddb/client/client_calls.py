@@ -121,6 +121,11 @@ class Request(NamedTuple):
     body: Any = None
     headers: Mapping[str, str] = {}
 
+    @property
+    def writes(self) -> bool:
+        """Whether it may change something: a question with much to say is sent by POST too."""
+        return self.method != "GET" and self.answer not in (wire.Recalled, wire.RecallCheck, SparqlBytes)
+
 
 def _kept(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return what was given, with times as ISO 8601."""

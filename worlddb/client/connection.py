@@ -103,11 +103,24 @@ def _answer(request: Request, response: httpx.Response) -> Any:
         raise errors.UnavailableError(f"The answer is not what it should be: {error}", "Upgrade the client") from None
 
 
-def _unreached(http: httpx.Client | httpx.AsyncClient, error: Exception) -> errors.WorldDBError:
+_NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+
+
+def _unreached(http: httpx.Client | httpx.AsyncClient, request: Request, error: Exception) -> errors.WorldDBError:
+    """Return the error for a request without an answer; of a write that was sent nobody knows whether it was done."""
     if isinstance(error, httpx.InvalidURL):
         return errors.InputError(f"The request has no URL: {error}", "Shorten the names and texts in it")
-    told = f"The server at {_address(http)} was not reached: {type(error).__name__}"
-    return errors.UnavailableError(told, "Try again")
+    server, why = f"The server at {_address(http)}", type(error).__name__
+    if isinstance(error, _NOT_SENT):
+        return errors.UnavailableError(f"{server} was not reached: {why}", "Try again")
+    if not request.writes:
+        return errors.UnavailableError(f"{server} did not answer: {why}", "Try again")
+    remedy = (
+        "Send it again as it is: under its idempotency_key it is done once"
+        if "Idempotency-Key" in request.headers
+        else "Look whether it was, before you send it again; under an idempotency_key it is done once however often sent"
+    )
+    return errors.UnavailableError(f"{server} did not answer, and may have done what was asked: {why}", remedy)
 
 
 def _address(http: httpx.Client | httpx.AsyncClient) -> str:
@@ -149,7 +162,7 @@ class Client(Calls):
         try:
             response = self._http.request(request.method, request.path, **_sent(self._http, request))
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise _unreached(self._http, error) from None
+            raise _unreached(self._http, request, error) from None
         return _answer(request, response)
 
     def wait(self, job: wire.Job) -> wire.Job:
@@ -178,7 +191,7 @@ class Client(Calls):
                     if entry is not None:
                         yield read.last, entry
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise _unreached(self._http, error) from None
+            raise _unreached(self._http, request, error) from None
 
     def close(self) -> None:
         """Close its connections."""
@@ -201,7 +214,7 @@ class AsyncClient(Calls):
         try:
             response = await self._http.request(request.method, request.path, **_sent(self._http, request))
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise _unreached(self._http, error) from None
+            raise _unreached(self._http, request, error) from None
         return _answer(request, response)
 
     async def wait(self, job: wire.Job) -> wire.Job:
@@ -225,7 +238,7 @@ class AsyncClient(Calls):
                     if entry is not None:
                         yield read.last, entry
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise _unreached(self._http, error) from None
+            raise _unreached(self._http, request, error) from None
 
     async def close(self) -> None:
         """Close its connections."""
