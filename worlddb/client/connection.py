@@ -118,7 +118,7 @@ def _unreached(http: httpx.Client | httpx.AsyncClient, request: Request, error: 
     remedy = (
         "Send it again as it is: under its idempotency_key it is done once"
         if "Idempotency-Key" in request.headers
-        else "Look whether it was, before you send it again; under an idempotency_key it is done once however often sent"
+        else "Look whether it was, before you send it again; under an idempotency_key it is done once"
     )
     return errors.UnavailableError(f"{server} did not answer, and may have done what was asked: {why}", remedy)
 
