@@ -89,7 +89,7 @@ class StaticEmbedder:
         for first in range(0, len(texts), BATCH):
             batch = [text[:MAX_CHARACTERS] for text in texts[first : first + BATCH]]
             tokenizer = tokenizers.of(batch)
-            for place, found in enumerate(tokenizer.encode_batch_fast(batch, add_special_tokens=False), first):
+            for place, found in enumerate(_encoded(tokenizer, batch), first):
                 if found.ids:
                     vectors[place] = rows.of(found.ids, counted=not query).mean(axis=0)
         return vectors
@@ -99,6 +99,14 @@ class StaticEmbedder:
             if self._loaded is None:
                 self._loaded = _load()
             return self._loaded
+
+
+def _encoded(tokenizer: Any, texts: Sequence[str]) -> Sequence[Any]:
+    """The tokens of each text; a question alone is not handed to other threads, which would first have to wake up."""
+    if len(texts) == 1:
+        return [tokenizer.encode(texts[0], add_special_tokens=False)]
+    found: Sequence[Any] = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+    return found
 
 
 class _Rows:
