@@ -1,10 +1,10 @@
 """The rerankers of the extras ``embed`` and ``rerank``: what they find beside the default recall, and what they cost.
 
 Questions of LoCoMo, BEAM and LongMemEval are asked where they belong, and the best of the default recall (--of) are
-reranked: by late interaction, whose score stands in the place of the cosine, or with --cross by a cross-encoder, whose
-score is added to the hit's own. Recall@k is the share of the evidence among the first k. Both are told by halves, and
-the difference with its 95 % interval over the questions. A text that was read before is kept by the first, and so the
-processor's time is told of the questions as they come.
+reranked by late interaction, or with --cross by a cross-encoder, whose score is added to the hit's own. Recall@k is the
+share of the evidence among the first k. Both are told by halves, and the difference with its 95 % interval over the
+questions. A text that was read before is kept by late interaction, and so the processor's time is told of the questions
+as they come.
 """
 
 from __future__ import annotations
@@ -54,7 +54,6 @@ def _arguments() -> argparse.Namespace:
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     """Ask every question that has evidence, and rerank its hits."""
     reranker = CrossEncoderReranker(threads=1) if arguments.cross else MiniLMReranker(threads=1)
-    instead = "nothing" if arguments.cross else "vector"
     reranker("loaded", ["before it is measured"])
     shares: defaultdict[tuple[str, str], list[tuple[list[float], list[float]]]] = defaultdict(list)
     taken: defaultdict[str, list[float]] = defaultdict(list)
@@ -64,7 +63,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
             continue
         found = each.view.recall(each.text, k=arguments.of, **each.where)
         began = process_time()
-        again = worlddb.rerank(found, each.text, reranker, instead=instead)
+        again = worlddb.rerank(found, each.text, reranker, instead="nothing")
         taken[each.source].append(1000 * (process_time() - began))
         ids, others = ([str(hit.source.get("id")) for hit in some.hits] for some in (found, again))
         gained = [recall_share(ids, each.evidence, k) for k in KS], [recall_share(others, each.evidence, k) for k in KS]

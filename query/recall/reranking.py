@@ -57,8 +57,8 @@ def rerank(
 
     ``instead`` names a kind of evidence, such as ``vector``: a score takes its place among the ``Hit.scores`` that a
     hit's score is the sum of, so that who said it and when count as before. It has to be of that kind's size. With
-    ``nothing`` it is added to them. In both cases what governs a question stays where it was at the latest: a standing
-    instruction seldom looks like an answer.
+    ``nothing`` it is added to them, and to what another reranker has added. In both cases what governs a question stays
+    where it was at the latest: a standing instruction seldom looks like an answer.
 
     Of several rerankers, the cheapest first, each is given the ``cull`` best of the one before; the others stay
     behind. ``mode``: ``client`` runs no reranker and leaves the choice to the caller's own model, for which a recall
@@ -116,7 +116,7 @@ def _ranked(hits: Sequence[Hit], question: str, reranker: Reranker, instead: str
     """Some hits in the order of one reranker."""
     kept = [_kept(hit, instead) for hit in hits]
     scores = _scores(reranker(question, [_text(hit) for hit in hits]), len(hits)) if hits else []
-    parts = [{**each, RERANK: score} for each, score in zip(kept, scores, strict=True)]
+    parts = [{**each, RERANK: each.get(RERANK, 0.0) + score} for each, score in zip(kept, scores, strict=True)]
     sums = [sum(each.values()) for each in parts]
     order = sorted(range(len(sums)), key=lambda place: -sums[place])
     ranked = [replace(hits[place], score=sums[place], scores=parts[place]) for place in order]

@@ -173,10 +173,10 @@ class MiniLMReranker:
     texts have a token, the more it counts (as inverse document frequency does in words), so that "what did", or a name
     that all of them have, tells little. The model was not trained for this.
 
-    Give it to :func:`worlddb.rerank` with ``instead="vector"``: a score is a mean of cosines. It takes about 10 ms of
-    the processor for a text that it has not read before; what it read is kept, up to ``kept_bytes``. ``threads`` is how
-    many cores one question may use, 0 for all of them. Nothing is loaded before the first question, and several threads
-    may use it.
+    Give it to :func:`worlddb.rerank` with ``instead="nothing"``: a score is a mean of cosines, and is added. It takes
+    about 10 ms of the processor for a text that it has not read before; what it read is kept, up to ``kept_bytes``.
+    ``threads`` is how many cores one question may use, 0 for all of them. Nothing is loaded before the first question,
+    and several threads may use it.
     """
 
     def __init__(self, *, threads: int = 0, kept_bytes: int = KEPT_BYTES) -> None:

@@ -111,13 +111,16 @@ def test_a_reranker_may_stand_in_the_place_of_one_kind_of_evidence(found: Recall
 
 
 def test_what_a_reranker_says_may_be_added_to_the_score_of_a_hit(found: Recall) -> None:
-    again = worlddb.rerank(
-        found, "red", lambda question, texts: [0.01 * len(text) for text in texts], instead="nothing"
-    )
+    def by_a_little(question: str, texts: Sequence[str]) -> list[float]:
+        return [0.01 * len(text) for text in texts]
+
+    again = worlddb.rerank(found, "red", by_a_little, instead="nothing")
     for hit in again:
         before = next(each for each in found if each.ref == hit.ref)
         assert before.scores and hit.scores == {**before.scores, "rerank": 0.01 * len(f"{hit.name}\n{hit.content}")}
         assert hit.score == pytest.approx(before.score + hit.scores["rerank"], abs=1e-5)
+    twice = worlddb.rerank(again, "red", by_a_little, instead="nothing")
+    assert [hit.scores["rerank"] for hit in twice] == pytest.approx([2 * hit.scores["rerank"] for hit in again])
 
 
 @pytest.mark.parametrize("instead", ["nothing", "text", None])
