@@ -12,7 +12,7 @@ from worlddb.projections.tables.storage import rows, schema
 
 
 @contextmanager
-def collector_paused() -> Iterator[None]:
+def collector_paused(*, is_much: bool = False) -> Iterator[None]:
     """Pause Python's cycle collector while very many rows are made at once.
 
     It starts again if it was on. No row is in a cycle, and to look through them again and again takes a tenth of a bulk
@@ -21,7 +21,8 @@ def collector_paused() -> Iterator[None]:
     What was made meanwhile and is kept joins the oldest generation unlooked at (to freeze and unfreeze moves lists and
     reads nothing). Else the first object made after the pause would have all of it gone through, each time. A cycle
     among it waits for the next full collection. Where the program itself has frozen objects, they stay so: how many
-    those are Python counts one by one, so nobody asks where next to nothing was made.
+    those are Python counts one by one, so nobody asks where next to nothing was made. Whoever knows that much is made
+    says so (``is_much``): Python's own count of what was made is less by all older objects that went meanwhile.
     """
     running = gc.isenabled()
     gc.disable()
@@ -29,7 +30,7 @@ def collector_paused() -> Iterator[None]:
         yield
     finally:
         if running:
-            if gc.get_count()[0] > _FEW_MADE and not gc.get_freeze_count():
+            if (is_much or gc.get_count()[0] > _FEW_MADE) and not gc.get_freeze_count():
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()

@@ -222,7 +222,7 @@ def _execute_task(writer: Writer, task: Task) -> outcome.Receipt:
     # A caller of ``progress`` may stop the work half way, so others do not share its transaction.
     if writer.group is not None and not is_large and task.progress is None:
         return writer.group.ask(task, partial(_execute_together, writer))
-    with runner.collector_paused() if is_large else nullcontext():
+    with runner.collector_paused(is_much=True) if is_large else nullcontext():
         return _execute_alone(writer, task)
 
 

@@ -278,14 +278,18 @@ def thawed() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("thawed")
-def test_a_pause_of_the_collector_leaves_it_nothing_to_go_through():
+@pytest.mark.parametrize("older_go", [False, True])
+def test_a_pause_of_the_collector_leaves_it_nothing_to_go_through(older_go: bool):
+    older = [[number] for number in range(50_000)]
     gc.collect()
     before = gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()
     looked: list[str] = []
     gc.callbacks.append(lambda phase, told: looked.append(phase))
     try:
-        with runner.collector_paused():
+        with runner.collector_paused(is_much=older_go):
             kept = [[number] for number in range(50_000)]
+            if older_go:
+                older.clear()
         few = [[number] for number in range(100)]
     finally:
         gc.callbacks.pop()
