@@ -24,6 +24,7 @@ from tests.support.model.ontology import Tagged
 from tests.support.model.stores import new_store, worlds
 from worlddb import Thresholds
 from worlddb.log.model.times import ALWAYS, FOREVER
+from worlddb.log.store import log
 from worlddb.log.store.environment import give_back_large_blocks
 from worlddb.projections import runner
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalised, type_digest
@@ -703,7 +704,7 @@ def test_many_rows_at_once_are_written_in_the_order_of_their_bytes(pairs: dict[b
     with pytest.MonkeyPatch.context() as patched, environment() as env, env.begin(write=True) as txn:
         patched.setattr(write_buffer, "_MANY_ROWS", 2)
         put: list[bytes] = []
-        patched.setattr(write_buffer.log, "put_sorted", lambda txn, room, keys, values: put.extend(keys))
+        patched.setattr(log, "put_sorted", lambda txn, room, keys, values: put.extend(keys))
         table = Table(txn, b"\x43", 1)
         table.put_new(list(pairs), pairs.values())
         table.flush()
