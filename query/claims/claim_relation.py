@@ -87,6 +87,8 @@ def relate(earlier: Frame, later: Frame) -> Compared | None:
     if (cancelled := _cancelled(earlier, later)) is not None:
         return cancelled
     found = _related(earlier, later)
+    if (found is None or found.relation == "compatible") and _is_another_best(earlier, later):
+        return _told(0.7, later, "another personal best", "replacement")
     if found is not None and found.relation in COMPETING and _denies_another(earlier, later):
         return _by_number(earlier, later) or _told(
             found.likeness, later, "something else is denied than what was said", "compatible"
@@ -137,6 +139,38 @@ _PLANNED: Final = re.compile(
     r"\b(?:is|are|am|['’]m) (?:flying|travell?ing|going|visiting|moving|marrying|meeting|seeing)\b"
 )
 """How what is to come is told as what goes on: "is flying to Oslo on Friday"."""
+
+
+def _is_another_best(earlier: Frame, later: Frame) -> bool:
+    """True if both tell somebody's best time or score, of one kind, and not the same.
+
+    Who hopes to beat "my personal best of 25:50" has it; a personal best of 25:00 that is hoped for is none yet.
+    """
+    said = [_BEST.search(one.key) for one in (earlier, later)]
+    if None in said or earlier.negated or later.negated:
+        return False
+    if any(one.mood and _OWN_BEST.search(one.key) is None for one in (earlier, later)):
+        return False
+    is_own = all(not one.head or one.head & frames.stems(("best", "record", "pb")) for one in (earlier, later))
+    values = [frozenset(_TIMED.findall(one.key)) for one in (earlier, later)]
+    # Of "5K" and "I" a letter is left.
+    named = [frozenset(name for name in one.names if len(name) > 1) for one in (earlier, later)]
+    is_told = is_own and named[0] == named[1] and not _of_other_events(earlier, later)
+    return is_told and all(len(each) == 1 for each in values) and values[0] != values[1]
+
+
+def _of_other_events(earlier: Frame, later: Frame) -> bool:
+    """True if each tells a best time of another race: 5K, and 10K."""
+    said = [frozenset(_EVENT.findall(one.key)) if _BEST.search(one.key) else frozenset() for one in (earlier, later)]
+    return all(said) and said[0].isdisjoint(said[1])
+
+
+_BEST: Final = re.compile(r"\b(?:personal (?:best|record)|best time|fastest time|pb)\b")
+_OWN_BEST: Final = re.compile(
+    r"(?:\b(?:my|his|her|their|our)|['’]s) (?:(?!\b(?:a|new)\b)\w+ ){0,2}(?:best|record|pb)(?: time)? (?:of|is|was) \d"
+)
+_EVENT: Final = re.compile(r"\b\d+ ?km?\b|\bmile\b|\bmarathon\b|\bhalf[ -]marathon\b|\b\d+ ?m(?:etres|eters)?\b")
+_TIMED: Final = re.compile(r"\b\d{1,3}:\d\d(?::\d\d)?\b")
 
 
 def _disposes_of_another(earlier: Frame, later: Frame) -> bool:
@@ -196,6 +230,8 @@ def _of_another(earlier: Frame, later: Frame) -> bool:
 
     What a word of change tells of is the one that was spoken of before.
     """
+    if _of_other_events(earlier, later):
+        return True
     if _lives_with(earlier) != _lives_with(later) or _is_where_beside_whom(earlier, later):
         return True
     if later.change not in _PRESENT or _once(earlier, later):

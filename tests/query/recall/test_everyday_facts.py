@@ -661,6 +661,15 @@ def test_what_was_made_of_a_turn_comes_before_it_if_it_says_as_much_of_what_is_a
         ("Ana", "Ana's car is a grey Clio.", "Ana sold her piano.", ""),
         ("Ana", "Ana has a bike.", "Ana sold her bike lock.", ""),
         ("Ana", "Ana has a dog.", "Ana gave away her dog.", "replacement"),
+        (
+            "I",
+            "I'm happy to say that I set a personal best in a charity 5K run with a time of 27:12.",
+            "By the way, I'm hoping to beat my personal best time of 25:50 this time.",
+            "replacement",
+        ),
+        ("I", "I ran a personal best of 27:12.", "I'm hoping to set a personal best of 25:00 soon.", ""),
+        ("I", "I set a personal best in the 5K with 27:12.", "I set a personal best in the 10K with 55:10.", ""),
+        ("I", "I ran a personal best of 27:12.", "My sister has a personal best of 26:30.", ""),
     ],
 )
 def test_an_amount_how_often_and_who_it_is_of_are_told_apart(
