@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 
 import worlddb
 from tests.support.running import Here, elsewhere
+from worlddb.reconciler.commands import outcome
+from worlddb.tools.cli.base import output
 
 
 @pytest.fixture
@@ -170,3 +173,15 @@ def test_create_says_how_hard_to_look_for_worlds_that_it_may_be(run: Here) -> No
     assert not run.json("create", "Person", "Catherine Jones")["proposals"]
     assert len(run.json("create", "Person", "Kathrine Jones", "--resolve", "all")["proposals"]) >= 1
     assert not run.json("create", "Person", "Katherine Jones", "--resolve", "none")["proposals"]
+
+
+def test_a_note_names_options_and_no_arguments_of_python(run: Here) -> None:
+    made(run, "Topic", "shelf")
+    made(run, "Note", "book", "--world", "shelf")
+    assert "or with --members" in run("retire", "shelf").out
+    assert run("reassert", "shelf").code == 0
+    (note,) = run.json("retire", "shelf")["notes"]
+    assert note["text"].endswith("or with --members")
+    for told in outcome.NOTES.values():
+        said = output.in_options(told.replace("{}", "a").replace("{first}", "a").replace("{others}", "b"))
+        assert not re.search(r"\w\(|(?<!`)\b\w+=|\b(db|view)\.", said), said

@@ -199,7 +199,7 @@ def worlds_of_user(view: worlddb.View, name: str) -> list[str]:
         ended = max(known, key=lambda world: world.valid.end)
         raise worlddb.InputError(
             f"The world of the user {name!r:.80} ended at {worlddb.format_time(ended.valid.end)}",
-            f"Ask with --valid and a time before, or resume it: worlddb reassert {wire.short(ended.ref)}",
+            f"Ask with --valid TIME before, name that world, or resume it: `worlddb reassert {wire.short(ended.ref)}`",
         )
     return found
 

@@ -11,6 +11,7 @@ import msgspec
 
 import worlddb
 from worlddb import plain_text
+from worlddb.tools.cli.base.output import in_options
 
 _TIMES_IN_EVENTS: Final = ("valid_from", "valid_to", "at", "t_create")
 
@@ -95,6 +96,11 @@ def view(of: worlddb.View) -> dict[str, Any]:
     return moment if of.world is None else moment | {"world": of.world}
 
 
+def told(note: worlddb.Note | str) -> str:
+    """Return a note as the command line says it, with commands and options where the library names calls."""
+    return in_options(str(note))
+
+
 def receipt(given: worlddb.Receipt) -> dict[str, Any]:
     """Describe the receipt of a write that was not refused."""
     return {
@@ -105,7 +111,7 @@ def receipt(given: worlddb.Receipt) -> dict[str, Any]:
         "events": given.events,
         "refs": [] if isinstance(given.outcome, worlddb.Refused) else list(given.refs),
         "proposals": list(given.proposals),
-        "notes": [{"code": note.code, "refs": list(note.refs), "text": str(note)} for note in given.notes],
+        "notes": [{"code": note.code, "refs": list(note.refs), "text": told(note)} for note in given.notes],
         "lost": [
             {
                 "ref": loss.ref,

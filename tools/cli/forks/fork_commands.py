@@ -34,7 +34,7 @@ def _fork(args: Namespace, out: Output) -> int:
     def write(page: Page) -> None:
         page.line((wire.short(str(receipt.ref)), "ref"), f"  goes on from {args.world} as {args.name or name}")
         for note in receipt.notes:
-            page.line(str(note))
+            page.line(wire.told(note))
 
     out.answer(document, write)
     return DONE

@@ -168,7 +168,7 @@ def _deciding(decide: Callable[[Database, str, str], Receipt]) -> Callable[[Name
                 result = f"{proposal.status}: {proposal.source_name} and {proposal.target_name}"
                 page.line(result, (f"  commit {receipt.seq}, root {wire.short(receipt.root)}", "dim"))
                 for note in receipt.notes:
-                    page.line((f"note: {note}", "dim"))
+                    page.line((f"note: {wire.told(note)}", "dim"))
 
             out.answer({"proposals": [wire.proposal(proposal)], **_without_proposals(receipt)}, write)
         return DONE

@@ -156,7 +156,7 @@ def _import(args: Namespace, out: Output) -> int:
         else:
             page.line("all of it was there already, nothing was written")
         for note in receipt.notes:
-            page.line((str(note), "dim"))
+            page.line((wire.told(note), "dim"))
         start = stores.repeated(args)
         out.hint(f"Next: {start} show {wire.short(receipt.ref)}   {start} children {wire.short(receipt.ref)}")
 

@@ -165,7 +165,7 @@ def _erase_literal(args: Namespace, out: Output) -> int:
         def write(page: Page) -> None:
             for note in receipt.notes:
                 if note.code not in _PRINTED_BELOW:
-                    page.line((f"note: {note}", "dim"))
+                    page.line((f"note: {wire.told(note)}", "dim"))
             told = f"erased a literal of {_of_statements(plan)}"
             page.line(told, (f"  commit {receipt.seq}", "dim"))
             for copy in done.erasure["not_reached"] if done.erasure else ():
@@ -209,7 +209,7 @@ class _Done:
     def write(self, page: Page, out: Output, args: Namespace, plan: ErasurePlan) -> None:
         for note in self._receipt.notes:
             if note.code not in _PRINTED_BELOW:
-                page.line((f"note: {note}", "dim"))
+                page.line((f"note: {wire.told(note)}", "dim"))
         if self.erasure is not None:
             _write_erased(page, self.erasure, len(plan.derived))
             _hint(out, args, self._receipt.seq)

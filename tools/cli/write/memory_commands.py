@@ -85,7 +85,7 @@ def _remember(args: Namespace, out: Output) -> int:
                 page.line(("near: ", "warn"), f"{wire.short(near.ref)}  {near.reason}", indent=2)
                 page.line(wire.one_line(near.text), indent=4)
             for note in added.notes:
-                page.line((f"note: {wire.one_line(note, 400)}", "dim"))
+                page.line((f"note: {wire.one_line(wire.told(note), 400)}", "dim"))
             if added.proposals:
                 out.hint(f"Next: {stores.repeated(args)} proposals --review")
 

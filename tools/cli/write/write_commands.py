@@ -304,7 +304,7 @@ def written(args: Namespace, db: Database, out: Output, receipt: Receipt, *, has
         for loss in receipt.lost:
             page.line((str(loss), "dim"))
         for note in receipt.notes:
-            page.line((f"note: {wire.one_line(str(note), 400)}", "dim"))
+            page.line((f"note: {wire.one_line(wire.told(note), 400)}", "dim"))
         if receipt.proposals:
             out.hint(f"Next: {stores.repeated(args)} proposals --review")
 
