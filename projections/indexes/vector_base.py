@@ -15,8 +15,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -44,11 +44,17 @@ SUMMED_OTHERWISE: Final = 1e-5
 alike in a base, in a tail and where a filter leaves few."""
 
 
+@cache
+def _faiss() -> Any:
+    """The library, loaded at the first search."""
+    return import_module("faiss")
+
+
 def new_index(dimension: int, *, graph: bool) -> Any:
     """An empty index of 16-bit vectors by inner product (paper §4.2)."""
     import numpy as np
 
-    faiss: Any = import_module("faiss")
+    faiss = _faiss()
     kind = faiss.ScalarQuantizer.QT_fp16
     if graph:
         index = faiss.IndexHNSWSQ(dimension, kind, HNSW_NEIGHBOURS, faiss.METRIC_INNER_PRODUCT)
@@ -70,7 +76,7 @@ class Searched:
         self.numbers = numbers
         self.index = index
         self.is_graph = hasattr(index, "hnsw")
-        self._list = import_module("faiss").downcast_index(index.storage) if self.is_graph else index
+        self._list = _faiss().downcast_index(index.storage) if self.is_graph else index
         self.rows = _rows_of(self._list)
         self._passing: tuple[Numbers, Any] | None = None
 
@@ -123,14 +129,19 @@ class Searched:
         self, query: Matrix, limit: int, selector: Any, passing: int, by_graph: bool | None
     ) -> tuple[Matrix, Numbers]:
         """Scores and places as FAISS finds them, in its order."""
-        faiss: Any = import_module("faiss")
+        faiss = _faiss()
         if self.is_for_graph(passing, limit) if by_graph is None else by_graph:
             wide = self._wide(passing, limit)
             index, parameters = self.index, faiss.SearchParametersHNSW(sel=selector, efSearch=wide)
         else:
-            index, parameters = self._list, faiss.SearchParameters(sel=selector)
-        with _one_thread():
+            index, parameters = self._list, None if selector is None else faiss.SearchParameters(sel=selector)
+        # One query is done by the calling thread before others have woken up and found a processor.
+        before = faiss.omp_get_max_threads()
+        faiss.omp_set_num_threads(1)
+        try:
             scores, places = index.search(query[None, :], min(limit, self.count), params=parameters)
+        finally:
+            faiss.omp_set_num_threads(before)
         held = places[0] >= 0
         return scores[0][held], places[0][held]
 
@@ -160,7 +171,7 @@ def _rows_of(index: Any) -> Any:
     """The rows of a list of 16-bit vectors where they lie; good for as long as the index is."""
     import numpy as np
 
-    faiss: Any = import_module("faiss")
+    faiss = _faiss()
     if not index.ntotal:
         return np.zeros((0, index.d), dtype="<f2")
     return faiss.rev_swig_ptr(index.codes.data(), index.codes.size()).view("<f2").reshape(index.ntotal, index.d)
@@ -170,25 +181,10 @@ def _bitmap(places: Numbers, count: int) -> Any:
     """Lets some of so many vectors pass."""
     import numpy as np
 
-    faiss: Any = import_module("faiss")
+    faiss = _faiss()
     bits = np.zeros(count, dtype=bool)
     bits[places] = True
     return faiss.IDSelectorBitmap(np.packbits(bits, bitorder="little"))
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Search with the calling thread alone.
-
-    One query is done before others have woken up and found a processor.
-    """
-    faiss: Any = import_module("faiss")
-    before = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
-    try:
-        yield
-    finally:
-        faiss.omp_set_num_threads(before)
 
 
 FORMAT: Final = 5
@@ -287,7 +283,7 @@ class Base:
 
         What is in a graph is not put into it again.
         """
-        faiss: Any = import_module("faiss")
+        faiss = _faiss()
         if graph == self.is_graph:
             return faiss.read_index(str(self.folder / _VECTORS))
         index = new_index(dimension, graph=graph)
