@@ -1,7 +1,7 @@
 """Filters of a recall: whom and what it is about, who said it, of which type, by whom, from where and since when.
 
-They hold for every candidate before it counts, so that a recall of ``k`` finds ``k`` if there are as many. What is
-about somebody, or of a type, is looked up first if that is few: the lanes then search among these alone.
+They hold for every candidate before it counts, so that a recall of ``k`` finds ``k`` if there are as many. Worlds
+about somebody, or of a type, are looked up first if they are few; the lanes then search only these.
 """
 
 from collections.abc import Iterator, Mapping, Set
@@ -19,7 +19,7 @@ from worlddb.query.reads.world_lookup import CURRENT
 from worlddb.query.snapshot import edge_rules, provenance, visible
 
 MAX_LISTED: Final = 5_000
-"""So many worlds are listed before the search; of more, each candidate is looked at by itself."""
+"""The most worlds listed before the search; beyond it, each candidate is checked by itself."""
 _REFERS_TO: Final = EDGE_TYPE_CODES["refers_to"]
 
 
@@ -28,10 +28,10 @@ _COMPARED: Final = {"$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lt
 
 
 class Conditions(NamedTuple):
-    """What named values have to be: equal to something, or as operators say.
+    """Conditions on named values: equality, or operators.
 
-    ``{"state": "open", "place.city": "Porto", "priority": {"$gte": 2, "$lt": 5}}``: a name with dots leads into what a
-    value holds, and of a mapping what is named in it counts. What cannot be compared does not fit.
+    ``{"state": "open", "place.city": "Porto", "priority": {"$gte": 2, "$lt": 5}}``: a name with dots addresses a
+    field inside a value, and for a mapping only the named fields count. Values that cannot be compared do not match.
     """
 
     wanted: Mapping[str, Any] = {}
@@ -61,7 +61,7 @@ class Conditions(NamedTuple):
         return cls(given)
 
     def fit(self, value: Mapping[str, Any]) -> bool:
-        """Return whether named values are as they have to be."""
+        """Return whether named values meet the conditions."""
         return all(_fits(_inner(value, name), condition) for name, condition in self.wanted.items())
 
 
@@ -73,7 +73,7 @@ def _inner(value: Any, name: str) -> Any:
 
 
 def _fits(value: Any, wanted: Any) -> bool:
-    """Return whether a value satisfies a condition: operators, else equality; of a mapping, what is named in it."""
+    """Return whether a value satisfies a condition: operators, else equality; for a mapping, of its named fields."""
     if isinstance(wanted, Mapping) and not (wanted and all(name in _COMPARED for name in wanted)):
         return isinstance(value, Mapping) and all(_fits(value.get(name), each) for name, each in wanted.items())
     if not isinstance(wanted, Mapping):
@@ -85,7 +85,7 @@ def _fits(value: Any, wanted: Any) -> bool:
 
 
 class Filters(NamedTuple):
-    """What a recall is limited to, as it was asked; every one that is given has to hold.
+    """The filters of a recall, as given; all must match.
 
     ``since`` and ``until`` bound when a version began to hold, in microseconds.
     """
@@ -174,7 +174,7 @@ def _several(given: Any) -> tuple[Any, ...]:
 
 
 class Filter:
-    """Filters as they hold in a view."""
+    """Filters as they apply in a view."""
 
     def __init__(self, snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, given: Filters) -> None:
         self._snapshot = snapshot
@@ -189,14 +189,14 @@ class Filter:
         self._authors: dict[int, bool] = {}
 
     def unknown(self) -> list[str]:
-        """The names and references of the filters that nothing has, as far as this view sees."""
+        """The names and references in filters that nothing in this view has."""
         asked = zip((*self._given.about, *self._given.speaker), (*self._about, *self._speakers), strict=True)
         return [errors.shown(name) for name, found in asked if not found]
 
     def unheld(self) -> list[str]:
-        """The types, labels and the tag that are asked for and that nothing has, as far as this view sees.
+        """The requested types, labels and tag that nothing in this view has.
 
-        Inside of a world it looks at all that is there, so it is for who has found nothing.
+        Inside a world it reads everything, so it is only called if nothing was found.
         """
         given = self._given
         types = [name for name in given.types if not self._is_a_type(type_digest(name))]
@@ -225,7 +225,7 @@ class Filter:
         return digest in self._types
 
     def listed(self) -> Nodes | None:
-        """The worlds that may be let through, if they are few enough to be listed."""
+        """The worlds that may pass, if they are few enough to be listed."""
         found: frozenset[int] | None = None
         groups = [*self._about, *self._speakers]
         for nodes in (*map(self._referring, groups), self._typed(), self._marked()):
@@ -234,7 +234,7 @@ class Filter:
         return None if found is None else Nodes(found)
 
     def admits(self, node: int, seen: SeenVersion) -> bool:
-        """Return whether a version of a world is let through."""
+        """Return whether a version of a world passes."""
         given, row = self._given, seen.row
         if self._types and row.type not in self._types:
             return False
@@ -283,7 +283,7 @@ class Filter:
                 raise
 
     def _referring(self, group: Set[int]) -> set[int] | None:
-        """What refers to any of some worlds, and these; ``None`` if it is more than can be listed."""
+        """Some worlds and all that refers to them; ``None`` if it is too much to list."""
         tables, moment = self._snapshot.tables, self._snapshot.place.moment
         found = set(group)
         for entity in sorted(group):
@@ -295,7 +295,7 @@ class Filter:
         return found
 
     def _typed(self) -> set[int] | None:
-        """What ever had one of the types; ``None`` if none is asked for, or it is more than can be listed."""
+        """The worlds that ever had one of the types; ``None`` if none is requested, or they are too many to list."""
         if not self._types:
             return None
         found: set[int] = set()

@@ -1,10 +1,9 @@
-"""Ranking: what the lanes say of each candidate, brought together, fused and rescored.
+"""Ranking: the lanes' evidence for each candidate is collected, fused and rescored.
 
-Scores that a lane has not given are looked up, then all are fused; the best candidates are rescored by their texts and
-by their places in a session. A remark ("I booked the train, but only seats that face forward.") shares neither words
-nor meaning with what it brings to mind ("I get sick in the back of a car."): so it is compared without most of what the
-texts nearest to it have in common, and where nothing stands out by meaning, how much of a text its speaker says of
-themselves counts more.
+Scores that a lane has not given are looked up, then all are fused; the best candidates are rescored by their texts
+and by their places in a session. A remark ("I booked the train, but only seats that face forward.") shares neither
+words nor meaning with what it brings to mind ("I get sick in the back of a car."): so it is compared without most of
+the mean of the texts nearest to it, and where nothing stands out by meaning, first-person statements count more.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -30,13 +29,13 @@ from worlddb.query.snapshot import valid_period
 from worlddb.query.snapshot.visible import ENRICHMENT_TYPE, VisibleSnapshot
 
 STATING: Final = 0.1
-"""How much nearer to a remark a text comes that is nothing but statements of its speaker about themselves."""
+"""What a text gains for a remark if all of it is first-person statements."""
 STATING_ALONE: Final = 0.3
 """The same where nothing stands out."""
 OUTSTANDING: Final = 0.14
-"""Something stands out if the nearest text is nearer by so much than the middle one of the nearest."""
+"""Something stands out if the nearest text is that much nearer than the median of the nearest ones."""
 NEAREST: Final = 64
-"""How many texts are the nearest ones."""
+"""The number of nearest texts."""
 COMMON: Final = 0.75
 """What share of the mean of the nearest texts' vectors is taken from that of a remark: what they all are about is what
 is spoken of now, and tells nothing of what was told before. Chosen on one half of the pairs and judged on the other;
@@ -74,7 +73,7 @@ def _stands_out(found: list[candidates.Passed]) -> bool:
 
 
 DEPTH: Final = 64
-"""How many candidates each lane proposes, or twice as many as hits are wanted; see :func:`depth_for`."""
+"""The number of candidates of each lane, or twice the number of hits; see :func:`depth_for`."""
 
 MAX_STRANGE: Final = 8
 """Of what lies elsewhere than whom a question names so many are looked at for the name, those that fit best."""
@@ -94,10 +93,10 @@ WHEN: Final = "when"
 
 
 class Lanes(NamedTuple):
-    """The lanes that are searched; ``None`` for one that is not wanted or not available.
+    """The searched lanes; ``None`` for one that is not requested or not available.
 
-    ``words_worth`` is what words are worth beside these vectors, as a share of what they are beside the default ones.
-    ``over`` gives the lanes of what is shown of a period, where these have nothing but what is shown now.
+    ``words_worth`` is the weight of words beside these vectors, as a share of that beside the default ones. ``over``
+    gives the lanes of what is shown of a period, where these have nothing but what is shown now.
     """
 
     text: text_lane.TextLane | None
@@ -138,7 +137,7 @@ class Ranked(NamedTuple):
 
 
 class Guiding(NamedTuple):
-    """Worlds that say how to answer: standing instructions, and what somebody likes or has chosen."""
+    """Worlds that say how to answer: standing instructions, preferences and choices."""
 
     rules: Sequence[int] = ()
     tastes: Sequence[int] = ()
@@ -150,9 +149,9 @@ Places = tuple[tuple[int, int], ...]
 
 
 class Ranking:
-    """Candidates by score, best first; the parts of a score are worked out for those that are looked at.
+    """Candidates by score, best first; the parts of a score are computed on demand.
 
-    ``kept``: the places that some of them have at the latest.
+    ``kept``: the lowest places of some of them.
     """
 
     def __init__(self, nodes: list[int], look_up: Callable[[int], Ranked], kept: Places = ()) -> None:
@@ -173,12 +172,12 @@ STEADY: Final = DEPTH // 2
 
 
 def depth_for(k: int) -> int:
-    """How many candidates each lane proposes where ``k`` hits are wanted."""
+    """The number of candidates that each lane proposes for ``k`` hits."""
     return max(DEPTH, 2 * k)
 
 
 def _leaders_for(k: int) -> int:
-    """How many hits of each lane lead to the turns after them, where ``k`` hits are wanted."""
+    """The number of hits of each lane whose following turns are candidates, for ``k`` hits."""
     return candidates.LEADERS if k <= STEADY else k
 
 
@@ -308,7 +307,7 @@ DEEP_INSIDE: Final = 1_024
 def nearest(snapshot: VisibleSnapshot, gate: candidates.Gate, lanes: Lanes, request: Request) -> dict[int, float]:
     """The worlds nearest to a text by its words and its meaning, best first, each with its likeness in meaning.
 
-    Nothing but the text counts: not whom it names, what was said before, nor its form.
+    Only the text counts: no names, earlier turns or form.
     """
     k, compared, text, vector = request.k, request.compared_text, lanes.text, lanes.vector
     through, meant, worded = snapshot.place.moment.seq, list[candidates.Passed](), list[candidates.Passed]()
@@ -350,7 +349,7 @@ def _guided(
     evidence: dict[int, scoring.Evidence],
     guiding: Guiding,
 ) -> tuple[dict[int, scoring.Evidence], Places]:
-    """The evidence with what governs the question marked, and the places kept for what says how to answer it."""
+    """The evidence with the governing instructions marked, and the places kept for instructions and preferences."""
     # At another time than they were looked for at some may not hold.
     held = (node for node in (*guiding.rules, *guiding.tastes) if node in evidence)
     said = [node for node in held if evidence[node].when != UNSAID]
@@ -385,7 +384,7 @@ def _marked(
 
 
 def _neighbours_in_order(joined: Mapping[int, Mapping[int, float]], own: Mapping[int, float]) -> list[int]:
-    """Neighbours by what is lent them, most first, ties in log order."""
+    """Neighbours by what they are lent, most first, ties in log order."""
     best = {node: max(share * own[leader] for leader, share in leaders.items()) for node, leaders in joined.items()}
     return sorted(best, key=lambda node: (-round(best[node], 6), node))
 
@@ -395,8 +394,7 @@ def _referring_to(
 ) -> tuple[list[int], set[int]]:
     """The worlds that refer to whom a question names: all if they are few, or the latest of them.
 
-    Of very many that tells little, and is left to what the other lanes propose; where these propose fewer than are
-    wanted, the latest of them are proposed.
+    If they are very many, the other lanes propose instead; if these propose too few, the latest of them are proposed.
     """
     anybody = named.entities | named.sides
     few = candidates.referring(snapshot, anybody, MAX_REFERRING)
@@ -536,7 +534,7 @@ _A_DAY: Final = 86_400_000_000
 
 
 def _when(times: tuple[Span, ...], until: int, seen: SeenVersion) -> float:
-    """How near something is to the times that a question names, and :data:`UNSAID` for a turn from ``until`` on.
+    """The nearness to the times that a question names, or :data:`UNSAID` for a turn from ``until`` on.
 
     Nobody asks for what is not said yet, unless by its time. What is no turn may begin later: it may be planned.
     """
@@ -570,7 +568,7 @@ _TURN: Final = type_digest("Turn")
 
 
 def _entities(snapshot: VisibleSnapshot, pool: Iterable[int], named: candidates.Named) -> dict[int, float]:
-    """1 for what the side said that a question is about, half for what names an entity in it.
+    """1 for statements by whom a question is about, half for texts that name an entity in it.
 
     A name in a question may be that of a bystander; what is a part of a longer name is most often somebody else's.
     """
@@ -594,7 +592,7 @@ def _texts(
 ) -> dict[int, float]:
     """BM25 of each candidate as a share of the most that the query could reach, by what words are worth.
 
-    Those that the lane has not proposed are searched here: in another thread that took twice as long as it spared.
+    Those that the lane has not proposed are searched here: a second thread cost twice as much as it saved.
     """
     lane = lanes.text
     if lane is None:
@@ -646,7 +644,7 @@ MOST_MORE: Final = 64
 
 
 def rescore(snapshot: VisibleSnapshot, question: Question, ranked: Ranking, k: int) -> list[Ranked]:
-    """The best ``k`` candidates by their scores and what their texts tell, whatever ``k`` is.
+    """The best ``k`` candidates by their scores and their texts, for any ``k``.
 
     Reads the texts of the best until no other can reach the first ``k``; only texts that the view can see.
     """
@@ -673,7 +671,7 @@ _order: Final = itemgetter(0)
 
 
 def _placed(best: list[Ranked], place: int, node: int, find: Callable[[int], Ranked | None]) -> list[Ranked]:
-    """The hits, one of them at a place at the latest, with the score of the one that had it."""
+    """The hits, with one of them moved up to its place at the latest, with the score of the hit that had it."""
     at = next((at for at, hit in enumerate(best) if hit.passed.node == node), len(best))
     if at <= place:
         return best
@@ -686,13 +684,13 @@ def _placed(best: list[Ranked], place: int, node: int, find: Callable[[int], Ran
 
 
 def rescore_one(snapshot: VisibleSnapshot, question: Question, ranked: Ranking, node: int) -> Ranked | None:
-    """One candidate with what its text tells; None if it is no candidate."""
+    """One candidate with the score of its text; None if it is no candidate."""
     found = ranked.find(node)
     return found and next(_rescored(snapshot, question, [found], scoring.LATER_WEIGHT))
 
 
 def rescore_all(snapshot: VisibleSnapshot, question: Question, ranked: Iterable[Ranked], k: int) -> list[Ranked]:
-    """All candidates in order anew, the first of them by their texts, to make ``k`` groups of."""
+    """All candidates in their new order, the first of them rescored by their texts, for ``k`` groups."""
     left = iter(ranked)
     return _by_score(
         [*_rescored(snapshot, question, list(islice(left, k + MOST_MORE)), scoring.LATER_IN_GROUPS), *left]

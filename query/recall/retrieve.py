@@ -33,37 +33,37 @@ if TYPE_CHECKING:
     from worlddb.projections.tables.dream.retention import Decay
 
 NEWER: Final = "newer"
-"""What a hit owes to an older one that it contradicts, among its scores."""
+"""The part of a hit's score from an older one that it contradicts."""
 SUPERSEDED: Final = "superseded"
-"""As much of a hit that is shown because one before it has taken its place."""
+"""The same for a hit that is shown because an earlier hit replaced it."""
 LATER: Final = "competes"
-"""As much of a statement that began later than a better hit about the same subject that it competes with."""
+"""The same for a statement that began later than a better, competing hit about the same subject."""
 UNTIL: Final = "until"
-"""As much of what is so until a better hit begins, which by its words is a plan."""
+"""The same for what holds until a better hit begins that is a plan by its words."""
 MADE: Final = "made"
-"""As much of a statement that was made of a better hit, a turn of a talk, and says as much of what is asked."""
+"""The same for a statement derived from a better hit, a turn of a talk, that has as many of the question's words."""
 PRECEDED: Final = "preceded"
-"""As much of what held until something began that the question names, and comes before that."""
+"""The same for what held until an event that the question names."""
 OWN: Final = "own"
-"""As much of what tells of whom the question names, where a better hit tells of what is theirs."""
+"""The same for a statement about whom the question names, if a better hit is about something of theirs."""
 THEN: Final = "then"
-"""As much of what held at a time in the question, in the place of what is shown of now."""
+"""The same for what held at a time in the question, instead of the present."""
 STATE: Final = "state"
-"""As much of what was so at a time in the question that asks for just that, where a better hit says something else."""
+"""The same for the state at a time that the question asks for, if a better hit says something else."""
 OVER: Final = "over"
-"""As much of what came to its own end, where a question of the past names no time."""
+"""The same for what reached its stated end, if a question about the past names no time."""
 EXACT: Final = "number"
-"""As much of what has a number that the question names, where a better hit has another in its place."""
+"""The same for a text with a number of the question, if a better hit has another number in its place."""
 TRUST: Final = "trust"
-"""What a hit loses for want of trust, among its scores."""
+"""The part of a score that is lost for lack of trust."""
 DECAY: Final = "decay"
-"""What it loses since it has faded."""
+"""The part that is lost by decay."""
 TYPED: Final = "type"
-"""What it gains or loses for being of a type that is weighed."""
+"""The part gained or lost by type weights."""
 _SUPERSEDES: Final = EDGE_TYPE_CODES["supersedes"]
 _DERIVED_FROM: Final = EDGE_TYPE_CODES["derived_from"]
 _MAX_SUPERSEDED: Final = 3
-"""How many worlds are shown behind the one that took their place."""
+"""The number of replaced worlds shown after their replacement."""
 
 
 def newest_first(
@@ -104,7 +104,7 @@ def newest_first(
 
 
 LOOKED_AT: Final = 10
-"""Among so many of the best hits it is looked for statements that compete, however many are wanted."""
+"""The number of best hits among which competing statements are searched, for any number of hits."""
 _TURN: Final = type_digest("Turn")
 _REFERS_TO: Final = EDGE_TYPE_CODES["refers_to"]
 
@@ -601,7 +601,7 @@ def soft_maximum(scores: Iterable[float], most: float) -> float:
 
 
 _MORE: Final = 4
-"""How many times as many hits as are wanted are ranked, where several are of one identity or there are few groups."""
+"""The factor by which more hits are ranked if several share an identity or there are few groups."""
 _GROUPED: Final = 512
 """How many hits are ranked at most where there are too few groups of them; or 16 for each group."""
 
@@ -684,7 +684,7 @@ def _find_groups(
 def _by_statements(
     snapshot: visible.VisibleSnapshot, ranked: list[ranking.Ranked], request: Request
 ) -> tuple[list[ranking.Ranked], tuple[Rivals, ...]]:
-    """The hits in the order that follows from what those among the first state, and which of them compete."""
+    """The hits, reordered by what the first ones state, and the competing pairs."""
     said = {hit.passed.node: one for hit in ranked[:LOOKED_AT] if (one := _stated(snapshot, hit)) is not None}
     own = _own_first(snapshot, ranked, said, request.question.text)
     until = asked_until(request, snapshot.place.moment.valid)
@@ -782,9 +782,9 @@ def _ended_since(
     rank: Callable[[candidates.Gate, ranking.Lanes], Found],
     lanes: ranking.Lanes,
 ) -> list[ranking.Ranked]:
-    """What held at a time in the question and has ended since, though nothing took its place, best first.
+    """What held at a time in the question and has ended since without a replacement, best first.
 
-    Turns of a conversation are what somebody said, and what a deadline hides stays hidden.
+    Turns of a conversation are left out, and hidden worlds stay hidden.
     """
     if lanes.over is None and not gate.left_out_any:
         return []
@@ -798,7 +798,7 @@ def _ended_since(
 
 
 _LOOKED_AT_THEN: Final = 64
-"""Among so many of the best hits it is looked for what was so, or took place, at a time in the question."""
+"""The number of best hits among which states and events at a time in the question are searched."""
 
 
 def _asked_state(request: Request) -> tuple[frozenset[str], frozenset[str]] | None:
@@ -848,7 +848,7 @@ def _with_what_is_over(
 ) -> list[ranking.Ranked]:
     """The hits with what came to its own end, by score; of what scores as much the present first, then the last to end.
 
-    What somebody ended, or something took the place of, may never have been so, and is shown where change is asked for.
+    Retired and replaced worlds may never have been true, and are shown only if change is asked for.
     """
     snapshot, tables, moment = gate.snapshot, gate.snapshot.tables, gate.snapshot.place.moment
     up_to_now = valid_period.Choice(period=valid_period.Period(Interval(ALWAYS, moment.valid + 1), throughout=False))
@@ -912,7 +912,7 @@ def _names_all(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked, words: fr
 
 
 def _guiding(window: Window, gate: candidates.Gate, lanes: ranking.Lanes, request: Request) -> ranking.Guiding:
-    """The worlds that say how to answer, where single hits are wanted."""
+    """The worlds that say how to answer, for single hits."""
     text, fused = lanes.text, request.fusion == CONVEX and (lanes.vector is not None or lanes.entity)
     if text is None or not fused or request.group is not None or request.covers is not None:
         return ranking.NO_GUIDE
@@ -939,7 +939,7 @@ _Weighing = Callable[[ranking.Ranked], tuple[str, float]]
 
 
 def _weighings(snapshot: visible.VisibleSnapshot, request: Request) -> list[_Weighing]:
-    """What scores are weighed by beside the evidence: want of trust, fading, and the type of a hit."""
+    """The weightings of scores beside the evidence: trust, decay, and the type of a hit."""
     weighings: list[_Weighing] = []
     if request.trust_weight and snapshot.says_trust:
         trust_weight = request.trust_weight
@@ -961,7 +961,7 @@ def _weighings(snapshot: visible.VisibleSnapshot, request: Request) -> list[_Wei
 
 
 def _weighed(found: Found, weighing: _Weighing) -> Found:
-    """The hits in the order of their scores with what a weighing adds."""
+    """The hits in the order of their weighted scores."""
 
     def weighed(each: ranking.Ranked | None) -> ranking.Ranked | None:
         if each is None:
