@@ -695,10 +695,7 @@ def _by_statements(
 def _find(
     window: Window, snapshot: visible.VisibleSnapshot, request: Request, about: candidates.Named, lanes: ranking.Lanes
 ) -> Found:
-    """The best candidates of the lanes, the newest first of those that compete.
-
-    Where groups are wanted, all candidates that were ranked.
-    """
+    """The best candidates of the lanes, the newest of competing ones first; for groups, all that were ranked."""
     fitting = None if request.filters is None else filters.Filter(snapshot, window.spec, request.filters)
     inside = searched_world(window, snapshot, request)
 
