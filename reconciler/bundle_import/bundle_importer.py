@@ -280,18 +280,49 @@ def _join(ctx: context.Context, apart: Sequence[_WentApart], merge: bundle_merge
         one, other = ctx.tables.node_of(lineage), ctx.tables.node_of(told.theirs)
         if one is None or other is None or _are_in_conflict(ctx, one, other):
             continue
-        pairs = product(ctx.spans(one), ctx.spans(other))
-        both = [max(here.start, there.start) for here, there in pairs if here.overlaps(there)]
-        if both and _said(ctx, one) != _said(ctx, other):
-            ctx.link(one, _CONTRADICTS, other, valid_from=min(both))
+        _contradict(ctx, one, other)
         if other >= ctx.tables.first_new_node:
             ctx.note("went_apart", lineage, told.theirs)
             left = bundle_contents.not_carried(whole, lineage, told)
             if left:
                 ctx.note("not_carried", *(text.encode() for text in (ids.short(told.theirs), *left)))
+    for _, lineage, told in apart:
+        one, other = ctx.tables.node_of(lineage), ctx.tables.node_of(told.theirs)
+        for third in () if one is None or other is None else _other_ways(ctx, one, other):
+            for way in (one, other):
+                if way is not None and not _are_in_conflict(ctx, *sorted((way, third))):
+                    _contradict(ctx, *sorted((way, third)))
     if merge.goes_on:
         ctx.note("goes_on_here", *merge.goes_on[:_LISTED])
     _join_repeated(ctx)
+
+
+def _contradict(ctx: context.Context, one: int, other: int) -> None:
+    """Record that two ways of a world contradict each other, from when on both hold, if they do and say otherwise."""
+    pairs = product(ctx.spans(one), ctx.spans(other))
+    both = [max(here.start, there.start) for here, there in pairs if here.overlaps(there)]
+    if both and _said(ctx, one) != _said(ctx, other):
+        ctx.link(one, _CONTRADICTS, other, valid_from=min(both))
+
+
+def _other_ways(ctx: context.Context, one: int, other: int) -> list[int]:
+    """Further ways of the world of which these are two: what is known to contradict one of them, and is a way."""
+    code = ctx.tables.type_code(_CONTRADICTS)
+    assert code is not None, "it is built in"
+    near: dict[int, None] = {}
+    for way in (one, other):
+        near |= dict.fromkeys(row.target for _, row in ctx.tables.outgoing(way, code))
+        near |= dict.fromkeys(place.source for place, _ in ctx.tables.incoming(way, code))
+    found = [each for each in near if each not in (one, other)]
+    for first in map(ctx.lineage, (one, other, *found)):
+
+        def is_way(node: int, first: bytes = first) -> bool:
+            lineage = ctx.lineage(node)
+            return lineage in (first, bundle_contents.rest_of(first, ctx.tables.version(node, 1).body))
+
+        if is_way(one) and is_way(other):
+            return [each for each in found if is_way(each)]
+    return []
 
 
 def _are_in_conflict(ctx: context.Context, one: int, other: int) -> bool:

@@ -176,6 +176,7 @@ def _losses(
             yield ev.Lost(lineage, ordinal, span.start, span.end, by)
 
 
+_CONTRADICTS: Final = "contradicts"
 _STATUSES: Final[dict[ev.Decision, int]] = {
     "accepted": schema.ACCEPTED,
     "rejected": schema.REJECTED,
@@ -210,6 +211,7 @@ class BundleMerge:
         """Worlds that ended in the bundle, and were written anew here."""
         self.memberships: list[ev.Linked] = []
         self._put: dict[tuple[bytes, bytes], list[times.Interval]] = {}
+        self._contradicting: set[frozenset[bytes]] = set()
         """When each member is to be in its container, in a join."""
         self._gone_apart: set[bytes] = set()
         self._bodies = {world.frame.lineage: world.versions[0].body for world in contents.worlds}
@@ -703,6 +705,19 @@ class BundleMerge:
             for place, row in self._tables.incoming(target, schema.CONTAINS_CODE)
         )
 
+    def _contradict(self, frame: fr.EdgeFrame) -> bool:
+        """Whether another edge says here that two contradict each other: each store names a pair when it joins."""
+        pair = frozenset((frame.source, frame.target))
+        if pair in self._contradicting:
+            return True
+        self._contradicting.add(pair)
+        source, target = self._tables.node_of(frame.source), self._tables.node_of(frame.target)
+        code = self._tables.type_code(_CONTRADICTS)
+        if source is None or target is None or code is None:
+            return False
+        ends = ((source, target), (target, source))
+        return any(row.target == end for start, end in ends for _, row in self._tables.outgoing(start, code))
+
     def _edge(self, frame: fr.EdgeFrame, home: bytes, proposals: set[bytes]) -> Iterator[ev.AnyEvent]:
         place = self._tables.place_of(frame.edge)
         if place is not None:
@@ -714,6 +729,8 @@ class BundleMerge:
         if proposal is not None and proposal.status in (schema.UNDONE, schema.REJECTED):
             return
         if not self._names_what_is_here(frame):
+            return
+        if self._joins and frame.type == _CONTRADICTS and not frame.details and self._contradict(frame):
             return
         if frame.keyed and self._tables.place_of_key(frame.nonce) is not None:
             self.conflicts.append(f"the edge {short(frame.edge)} has the key of another edge that is here")

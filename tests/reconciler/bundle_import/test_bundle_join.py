@@ -109,8 +109,28 @@ def test_what_both_went_on_with_after_a_join_goes_apart_again(copies: Copies) ->
     for store in STORES:
         said, conflicts = copies.told(store)
         assert said == ["Ana drinks tea", *(f"Ana lives in {place}" for place in ("Bruges", "Faro", "Lagos"))]
-        assert len(set(conflicts)) == len(conflicts) == 2
+        assert len(set(conflicts)) == len(conflicts) == 3
     copies.joined()
+
+
+def test_of_three_ways_that_a_world_went_every_pair_is_named_once_in_each_store(copies: Copies) -> None:
+    """Each store named two of the three: those of its own way."""
+    copies.carried("one", "three")
+    stores, places = (*STORES, "three"), ("Ghent", "Porto", "Rome")
+    for store, place in zip(stores, places, strict=True):
+        with copies.memory(store) as ana:
+            ana.correct(copies.lives, f"Ana lives in {place}")
+    for _ in range(2):
+        for source in stores:
+            for target in stores:
+                if source != target:
+                    copies.carried(source, target, join=True).raise_if_refused()
+    pairs = [frozenset(f"Ana lives in {place}" for place in places if place != left) for left in places]
+    for store in stores:
+        said, conflicts = copies.told(store)
+        assert said[1:] == [f"Ana lives in {place}" for place in places]
+        assert sorted(map(sorted, conflicts)) == sorted(map(sorted, pairs))
+    assert not copies.carried("one", "three", join=True).events
 
 
 def test_a_rest_of_a_rest_that_was_erased_there_does_not_come_back(copies: Copies) -> None:
