@@ -328,6 +328,10 @@ _PHRASES: Final = {
     "canceled": "cancelled",
     "takes care of": "looks after",
     "take care of": "look after",
+    "has a new job": "works now",
+    "have a new job": "work now",
+    "got a new job": "works now",
+    "started a new job": "works now",
     "took over": "took-over",
     "gave up": "gave-up",
     "given up": "gave-up",
@@ -784,9 +788,10 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     heavy = [word for word in said if word not in _OF_NO_CONTENT and not word[0].isdecimal()]
     goes_on = _goes_on(tokens)
     denies = frozenset() if goes_on else _denied(unfolded, naming)
-    thing, end = _thing(tokens, frozenset(word.casefold() for word in _TITLED.findall(plain) if word[0].isupper()))
+    titled = frozenset(word.casefold() for word in _TITLED.findall(plain) if word[0].isupper())
+    thing, end = _thing(tokens, titled)
     hours = _hours(_numbers_joined(tokens))
-    sort = _sort(_numbers_joined(tokens[end:]), has_hours=bool(hours)) if end else ""
+    sort = _sort(_numbers_joined(tokens[end:]), titled, has_hours=bool(hours)) if end else ""
     change = next((_SAME_WORD.get(word, word) for word in tokens if word in _CHANGE and word not in goes_on), "")
     return Frame(
         plain.rstrip(".!").casefold(),
@@ -1010,7 +1015,7 @@ ANTONYMS: Final = [
 """Qualities of which a thing has one at a time."""
 
 
-def _sort(rest: list[str], *, has_hours: bool) -> str:
+def _sort(rest: list[str], titled: Set[str], *, has_hours: bool) -> str:
     """Of what sort that is which is said of a thing: ``rest`` begins with the verb, or what stands before it."""
     if has_hours or not (_TIMES - _NO_TIMES).isdisjoint(rest):
         return "time"
@@ -1031,7 +1036,8 @@ def _sort(rest: list[str], *, has_hours: bool) -> str:
         return "state"
     if first in _attribute_words() or first in ("called", "named"):
         return "name" if first in ("called", "named") else ""
-    return "kind" if first in ("a", "an") else "quality" if first in _QUALITIES or _QUALITY.match(first) else ""
+    is_quality = first not in titled and (first in _QUALITIES or _QUALITY.match(first))
+    return "kind" if first in ("a", "an") else "quality" if is_quality else ""
 
 
 _NO_TIMES: Final = _words("today hour hours daily weekly monthly yearly")
@@ -1220,7 +1226,8 @@ def _after_subject(
             # Her mother's operation is told of, and not her mother.
             owners, head, place = [*owners, *head], [], place + 1
             continue
-        if head and tokens[place].endswith(("s", "ed", "went-up")) and not tokens[place].endswith("ss"):
+        is_plural = tokens[place + 1 : place + 2] and tokens[place + 1] in _COPULA
+        if head and tokens[place].endswith(("s", "ed", "went-up")) and not (tokens[place].endswith("ss") or is_plural):
             break
         if head and tokens[place] in _PAST:
             break
@@ -1294,7 +1301,9 @@ _OF_ONE_NUMBER: Final = (
 """Words before a number that is a value, or how many, and not the name of one of several things."""
 _BEHIND_NAMES: Final = analysis.STOP_WORDS | _PREPOSITIONS | _BEHIND | _TIMES | _CHANGE | {"every"}
 """What may follow a number that is a name: behind other words it counts them."""
-_WAYS: Final = {"live": _words("with"), "work": _words("with on from"), "move": _words("with")}
+OF_SHIFTS: Final = _words("shift shifts hours minutes nights weekends overtime")
+"""Words behind a verb for working that tell when, and not as what or where."""
+_WAYS: Final = {"live": _words("with"), "work": _words("with on from") | OF_SHIFTS, "move": _words("with")}
 """By the stem of a verb, prepositions behind which something else is told than behind all others."""
 
 
@@ -1371,8 +1380,11 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool, ow
     if rest and rest[0] in _LIKING:
         # Who likes to cook is no cook.
         found -= {"job", "residence"}
-    if len(rest) == 2 and rest[0] in _COPULA and rest[1].isdecimal() and int(rest[1]) < _OLDEST:
+    if len(rest) == 2 and rest[0] in _COPULA and _is_an_age(rest[1]):
         found.add("age")
+    if "job" in found and rest and verb not in _working() and _only_trades(tokens):
+        # Who sees a dentist is none.
+        found.discard("job")
     if rest and rest[0] in _WISHES:
         # Somebody who wants to live by the sea lives elsewhere.
         found -= {"residence", "job", "marital state"}
@@ -1384,6 +1396,29 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool, ow
     return frozenset(found)
 
 
+def _is_an_age(word: str) -> bool:
+    return word in _NUMBER_WORDS or (word.isdecimal() and int(word) < _OLDEST)
+
+
+def _only_trades(tokens: list[str]) -> bool:
+    """True if nothing tells of work but the names of trades: an appointment with a dentist."""
+    return all(word in _TRADES for word in tokens if "job" in _attribute_words().get(word, ()))
+
+
+@cache
+def _working() -> frozenset[str]:
+    """The stems of verbs that say what somebody is or becomes; empty where it is "to be"."""
+    return frozenset({""}) | stems(
+        _words("work became becomes become remains serves trained trains qualified started retired")
+    )
+
+
+_TRADES: Final = _words(
+    "analyst engineer manager director teacher dentist doctor nurse lawyer baker designer developer consultant chef"
+    " professor cook editor journalist accountant clerk president assistant secretary driver pilot waiter waitress"
+    " intern apprentice programmer architect scientist researcher carpenter plumber electrician librarian candidate"
+    " freelancer student trainee"
+)
 _OF_WORK: Final = _words("job role position employer work career promoted hired")
 _HOMES: Final = _words("home house flat apartment")
 _DWELLING: Final = _words("live lives living rent rents share shares stay stays move moves settle settles own owns buy")

@@ -159,6 +159,13 @@ def _is_another_best(earlier: Frame, later: Frame) -> bool:
     return is_told and all(len(each) == 1 for each in values) and values[0] != values[1]
 
 
+def _most(one: Frame) -> frozenset[str]:
+    """The superlatives by which a statement tells of one of a kind: the longest of her runs is not how far she runs."""
+    return frozenset(
+        word for word in one.ranks if len(word) > len("worst") and word.endswith("est") and word != "latest"
+    )
+
+
 def _of_other_events(earlier: Frame, later: Frame) -> bool:
     """True if each tells a best time of another race: 5K, and 10K."""
     said = [frozenset(_EVENT.findall(one.key)) if _BEST.search(one.key) else frozenset() for one in (earlier, later)]
@@ -230,7 +237,7 @@ def _of_another(earlier: Frame, later: Frame) -> bool:
 
     What a word of change tells of is the one that was spoken of before.
     """
-    if _of_other_events(earlier, later):
+    if _of_other_events(earlier, later) or bool(_most(earlier)) != bool(_most(later)):
         return True
     if _lives_with(earlier) != _lives_with(later) or _is_where_beside_whom(earlier, later):
         return True
@@ -652,7 +659,8 @@ def _related(earlier: Frame, later: Frame) -> Compared | None:
         return None
     if earlier.ranks and later.ranks and earlier.ranks != later.ranks:
         return _told(0.3, later, "each told of another one of a kind", "compatible")
-    if earlier.verb == later.verb and earlier.way != later.way and not later.change:
+    is_of_shifts = not frames.OF_SHIFTS.isdisjoint((earlier.way, later.way))
+    if earlier.verb == later.verb and earlier.way != later.way and (not later.change or is_of_shifts):
         # Who works at a bank may work on a novel, and lives with somebody wherever it is.
         return None
     shared = _weight(earlier, later, common=True)

@@ -225,6 +225,9 @@ def _own_first(
     said = {node: frame for node, frame in frames if frame is not None and not frame.subject.isdisjoint(words)}
     told = said | {node: one for node, (speaker, one) in turns.items() if not speaker.isdisjoint(words)}
     theirs = {node for node, one in told.items() if one.owned and claim_frame.stems(one.owned).isdisjoint(telling)}
+    mine = _mine(stated, telling) if not words.isdisjoint(("my", "our")) else None
+    if mine is not None:
+        said, theirs = mine
     first = next((place for place, hit in enumerate(ranked[:LOOKED_AT]) if hit.passed.node in theirs), None)
     if first is None:
         return ranked
@@ -232,7 +235,7 @@ def _own_first(
     own = {
         node
         for node, one in said.items()
-        if not one.owned and telling - claim_frame.stems(one.subject) <= one.content | one.light
+        if mine or (not one.owned and telling - claim_frame.stems(one.subject) <= one.content | one.light)
     }
     lifted = [hit for hit in ranked[first:] if hit.passed.node in own]
     return [
@@ -240,6 +243,22 @@ def _own_first(
         *(hit._replace(score=best, parts={**hit.parts, OWN: best - hit.score}) for hit in lifted),
         *(hit for hit in ranked[first:] if hit.passed.node not in own),
     ]
+
+
+def _mine(
+    stated: Mapping[int, _Statement], telling: frozenset[str]
+) -> tuple[dict[int, claim_frame.Frame], set[int]] | None:
+    """Of "where does my mum live?" those of mine, and of others' mums; ``None`` if there are not both."""
+    mine, theirs = dict[int, claim_frame.Frame](), set[int]()
+    for node, one in stated.items():
+        frame = claim_frame.frame(one.text)
+        if frame is None or not frame.owned or claim_frame.stems(frame.owned).isdisjoint(telling):
+            continue
+        if claim_frame.leading_subject(one.text) == {"i"}:
+            mine[node] = frame
+        else:
+            theirs.add(node)
+    return (mine, theirs) if mine and theirs else None
 
 
 def _turns_of_what_is_mine(

@@ -669,6 +669,16 @@ def test_what_was_made_of_a_turn_comes_before_it_if_it_says_as_much_of_what_is_a
         ),
         ("I", "I ran a personal best of 27:12.", "I'm hoping to set a personal best of 25:00 soon.", ""),
         ("I", "I set a personal best in the 5K with 27:12.", "I set a personal best in the 10K with 55:10.", ""),
+        ("I", "I have a dentist appointment on 12 March at 10:30.", "I work day shifts now.", ""),
+        ("I", "I work as a paramedic.", "I work day shifts now.", ""),
+        ("I", "I work night shifts.", "I work day shifts now.", "replacement"),
+        ("I", "I run 20 km a week.", "My longest run is 14 km.", ""),
+        ("I", "My longest run is 14 km.", "My longest run is 17 km.", "replacement"),
+        ("I", "My running shoes are Brooks Ghost 15.", "My running shoes are Hoka Clifton 9.", "replacement"),
+        ("I", "My bank is Monzo.", "My bank is Starling.", "replacement"),
+        ("Jo", "Jo is seven.", "Jo turned eight.", "replacement"),
+        ("Jo", "Jo is a nurse.", "Jo married a teacher.", ""),
+        ("Jo", "Jo works at the council.", "Jo has a new job at the university.", "replacement"),
         ("I", "I ran a personal best of 27:12.", "My sister has a personal best of 26:30.", ""),
     ],
 )
@@ -765,6 +775,15 @@ def test_what_is_over_is_found_by_a_question_of_the_past(mem: worlddb.Memory, cl
         worlddb.parse_time("2025-06-20T09:00Z")
     ]
     assert not any("studio" in hit.content for hit in mem.recall("Where does Ana rent a studio?"))
+
+
+def test_what_is_mine_comes_before_what_is_so_of_theirs(mem: worlddb.Memory, clock: ManualClock) -> None:
+    """The mother of somebody else came first, since that text is the shorter one."""
+    mem.add("My mum moved to Cardiff, to be near her sister.")
+    clock.advance(DAY)
+    mem.add("Jo's mum lives in Hull.")
+    assert mem.recall("Where does my mum live?").hits[0].content.startswith("My mum moved")
+    assert mem.recall("Where does Jo's mum live?").hits[0].content == "Jo's mum lives in Hull."
 
 
 def test_where_somebody_lived_is_found_among_the_events_of_that_time(mem: worlddb.Memory, clock: ManualClock) -> None:
