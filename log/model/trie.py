@@ -44,7 +44,9 @@ _DIGITS: Final = tuple(bytes([digit]) for digit in range(FANOUT))
 Change = tuple[bytes, bytes | None]
 """A key, and its new value or ``None`` to remove it."""
 Read = tuple[bytes | None, list[bytes] | None]
-"""A stored node, and the entries of a bucket if whoever read it has taken them apart."""
+"""A stored node, and the entries of a bucket if whoever read it has taken them apart.
+
+Or these alone, if it is known to be what was written. Neither: there is no node."""
 
 
 class NodeStore(Protocol):
@@ -144,8 +146,9 @@ class Trie:
         kept = node = None if before is None or self._written is None else self._written.pop(before, None)
         entries = None
         if node is None:
-            node, entries = self._read(path)
-            if before is not None and before != (EMPTY_ROOT if node is None else node_hash(node)):
+            node, entries = self._read(path, to_check=before is not None)
+            is_right = before is None or (node is None and entries is not None)
+            if not is_right and before != (EMPTY_ROOT if node is None else node_hash(node)):
                 raise _damaged("has lost a node" if node is None else "has a node that is not what was written")
         if node is None or node[:1] == _BUCKET:
             if entries is None:
@@ -178,7 +181,8 @@ class Trie:
                         del written[oldest]
         return found
 
-    def _read(self, path: bytes) -> Read:
+    def _read(self, path: bytes, *, to_check: bool) -> Read:
+        """The node at a path; ``to_check``: it is compared with its hash now, if it is not known to be right."""
         return self.nodes.get(path), None
 
     def _update_bucket(
@@ -334,9 +338,17 @@ def with_changes(
 
     A change is the entries that came and the keys that went, each one behind the other, or the entries alone.
     """
+    entries = changed_entries(bucket, key_bytes, value_bytes, noted)
+    odd = (len(bucket) - len(_BUCKET)) % (key_bytes + value_bytes)
+    return bucket[: len(_BUCKET)] + b"".join(entries) + bucket[len(bucket) - odd :], entries
+
+
+def changed_entries(
+    bucket: bytes, key_bytes: int, value_bytes: int, noted: Sequence[bytes | tuple[bytes, bytes]]
+) -> list[bytes]:
+    """The entries of a bucket after changes, as :func:`with_changes` takes them."""
     size = key_bytes + value_bytes
     entries = list(_layout(size, len(bucket) // size).unpack_from(bucket, len(_BUCKET)))
-    behind = bucket[len(_BUCKET) + len(entries) * size :]
     for note in noted:
         came, gone = (note, b"") if isinstance(note, bytes) else note
         for begins in range(0, len(came), size):
@@ -346,7 +358,7 @@ def with_changes(
             entries[at : at + (at < len(entries) and entries[at].startswith(key))] = (entry,)
         for at in range(0, len(gone), key_bytes):
             _replace(entries, gone[at : at + key_bytes], ())
-    return bucket[: len(_BUCKET)] + b"".join(entries) + behind, entries
+    return entries
 
 
 def bucket_entries(node: bytes, key_size: int, value_size: int) -> dict[bytes, bytes]:

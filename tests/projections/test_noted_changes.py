@@ -189,6 +189,65 @@ def test_a_small_commit_takes_its_bucket_out_of_the_notes_and_each_large_one_wri
 
 
 @pytest.mark.usefixtures("much_noted")
+def test_a_bucket_that_was_seen_to_be_right_is_told_by_its_crc_and_one_that_has_changed_since_is_damage(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(transaction, "MOST_NOTED", 10_000)
+    monkeypatch.setattr(transaction, "MOST_OF_ONE", 10_000)
+    keys = [hashlib.sha256(bytes([key])).digest()[:16] for key in range(40)]
+    handed_on, root, expected = None, trie.EMPTY_ROOT, trie.Trie(trie.MemoryNodes(), 16, 32)
+    whole, joined = trie.with_changes, list[bytes]()
+
+    def joining(bucket: bytes, *rest: Any) -> Any:
+        joined.append(bucket)
+        return whole(bucket, *rest)
+
+    monkeypatch.setattr(trie, "with_changes", joining)
+    with environment() as env:
+        for value in range(4):
+            joined.clear()
+            told: dict[bytes, bytes | None] = dict.fromkeys(keys, bytes([value]) * 32)
+            with env.begin(write=True) as txn:
+                tables = Tables(txn)
+                table_of(tables).take(handed_on)
+                root = tables.members(NODE).update(told, root)
+                assert root == expected.update(told)
+                tables.tries.flush()
+                handed_on = table_of(tables).left()
+        assert not joined, "of a bucket of which all is known nothing is put together but what is written"
+        with env.begin(write=True) as txn:
+            where, bucket = next((bytes(key), bytes(value)) for key, value in txn.cursor() if value[:1] == b"\0")
+            txn.put(where, bucket[:1] + bytes([bucket[1] ^ 1]) + bucket[2:])
+            tables = Tables(txn)
+            table_of(tables).take(handed_on)
+            with pytest.raises(worlddb.DamagedStore, match="not what was written"):
+                tables.members(NODE).update(dict.fromkeys(keys, bytes(32)), root)
+
+
+@pytest.mark.usefixtures("much_noted")
+def test_of_a_member_that_changes_again_and_again_the_last_hash_is_noted_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transaction, "MOST_NOTED", 10_000)
+    monkeypatch.setattr(transaction, "MOST_OF_ONE", 10_000)
+    keys = [hashlib.sha256(bytes([key])).digest()[:16] for key in range(40)]
+    handed_on = None
+    with environment() as env:
+        for value in range(1, 2 * transaction.MERGES + 2):
+            with env.begin(write=True) as txn:
+                tables = Tables(txn)
+                table_of(tables).take(handed_on)
+                tables.members(NODE).update(dict.fromkeys(keys, bytes([value]) * 32))
+                tables.tries.flush()
+                handed_on = table_of(tables).left()
+        assert handed_on is not None
+        noted = [note[4:] for notes in handed_on.notes.values() for note in notes.values() if isinstance(note, bytes)]
+        assert sum(map(len, noted)) == len(keys) * 48
+        with env.begin() as txn:
+            merged = [page for row, page in noted_in(txn) if row[:5] == transaction._MERGED]
+            assert 0 < sum(map(len, merged)) < len(keys) * (48 + 40)
+            assert set(dict(Tables(txn).members(NODE).entries()).values()) == {bytes([value]) * 32}
+
+
+@pytest.mark.usefixtures("much_noted")
 def test_no_bucket_is_held_that_will_be_noted_and_all_are_written_if_they_become_few(monkeypatch) -> None:
     monkeypatch.setattr(transaction, "MANY_BUCKETS", 8)
     every = range(30)

@@ -12,6 +12,7 @@ from functools import partial
 from itertools import chain, islice, starmap, takewhile
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
+from zlib import crc32
 
 import lmdb
 import msgspec
@@ -331,6 +332,8 @@ Neither: the bucket was written, and what was noted before is in it."""
 _WRITTEN: Final[Noted] = (b"", b"")
 Note: TypeAlias = bytes | Noted
 """In memory mostly the entries that came, where no keys went."""
+_UNSEEN: Final = bytes(4)
+_CRC_BYTES: Final = len(_UNSEEN)
 _CHANGED: Final = b""
 """In memory in the place of a bucket that will not be written, of which there is what has changed. No node is empty."""
 _NOTES: Final = msgspec.msgpack.Decoder(dict[bytes, Noted])
@@ -353,6 +356,9 @@ class AllNoted:
         self.notes: dict[int, dict[bytes, Note]] = {}
         """By stretches: what was noted of a bucket since it was written, in one.
 
+        Entries that came alone have four bytes before them: the CRC of the stored bucket where it was seen to be, with
+        what was noted of it, what was written, else zeros.
+
         Of bytes in dictionaries the cycle collector knows nothing. Of lists it would go through a hundred thousand.
         """
         self.rows: dict[int, list[bytes]] = {}
@@ -362,8 +368,13 @@ class AllNoted:
 
     def of(self, key: bytes) -> Note | None:
         """What was noted of a bucket since it was written."""
+        return self.seen(key)[1]
+
+    def seen(self, key: bytes) -> tuple[bytes, Note | None]:
+        """As :meth:`of`, behind the CRC of the stored bucket, or zeros."""
         notes = self.notes.get(_stretch_of(key))
-        return None if notes is None else notes.get(key)
+        note = None if notes is None else notes.get(key)
+        return (note[:_CRC_BYTES], note[_CRC_BYTES:]) if isinstance(note, bytes) else (_UNSEEN, note)
 
     def read(self, row: bytes, page: Mapping[bytes, Noted]) -> None:
         """Take in a page; those of earlier notes come first."""
@@ -372,18 +383,33 @@ class AllNoted:
             by_stretch.setdefault(_stretch_of(key), {})[key] = (came, gone) if gone or not came else came
         for stretch, notes in by_stretch.items():
             self.rows.setdefault(stretch, []).append(row)
-            self.add(stretch, notes)
+            self.add(stretch, notes, {})
         if len(by_stretch) > 1:
             self.mixed.add(row)
 
-    def add(self, stretch: int, later: Mapping[bytes, Note]) -> None:
-        """Take in what was noted of buckets later than all else of them."""
+    def add(self, stretch: int, later: Mapping[bytes, Note], seen: Mapping[bytes, int]) -> None:
+        """Take in what was noted of buckets later than all else of them.
+
+        ``seen`` has the CRCs of those stored buckets that were seen to be what was written, and were not before.
+        """
         notes = self.notes.setdefault(stretch, {})
         for key, note in later.items():
             if note == _WRITTEN:
                 notes.pop(key, None)
-            else:
-                notes[key] = _behind(key, notes.get(key, b""), note)
+                continue
+            before = notes.get(key, _UNSEEN)
+            if isinstance(before, bytes):
+                if key in seen:
+                    before = seen[key].to_bytes(_CRC_BYTES, "big") + before[_CRC_BYTES:]
+                if isinstance(note, bytes):
+                    # Of what is noted of members half would be older hashes of the same ones.
+                    if len(before) > _CRC_BYTES and key[_KIND_AT : _KIND_AT + 1] == schema.TRIE_MEMBERS:
+                        before = _without(before, note)
+                    notes[key] = before + note
+                    continue
+                before = before[_CRC_BYTES:]
+            whole = _behind(key, before, note)
+            notes[key] = _UNSEEN + whole if isinstance(whole, bytes) else whole
 
 
 class TrieTable(write_buffer.Table):
@@ -397,12 +423,14 @@ class TrieTable(write_buffer.Table):
     From the time on that there are so many that they will be noted, it holds none of the buckets, which are megabytes.
     """
 
-    __slots__ = ("_all", "_changes", "_looks", "_numbers", "_pages")
+    __slots__ = ("_all", "_changes", "_looks", "_numbers", "_pages", "_seen")
 
     def __init__(self, txn: lmdb.Transaction, first_byte: bytes, prefix_bytes: int = 0) -> None:
         super().__init__(txn, first_byte, prefix_bytes)
         self._changes: dict[bytes, Note] = {}
         """What has changed since the last flush in buckets that are stored."""
+        self._seen: dict[bytes, int] = {}
+        """The CRCs of stored buckets that were read to be checked."""
         self._forget_notes()
 
     def _forget_notes(self) -> None:
@@ -426,23 +454,32 @@ class TrieTable(write_buffer.Table):
         return noted
 
     def get(self, key: bytes) -> bytes | None:
-        return self.read(key)[0]
+        return self.read(key, to_check=False)[0]
 
-    def read(self, key: bytes) -> trie.Read:
-        """As :meth:`get`, with the entries of the bucket if they are at hand."""
+    def read(self, key: bytes, *, to_check: bool = True) -> trie.Read:
+        """As :meth:`get`, with the entries of the bucket if they are at hand.
+
+        ``to_check``: it must be what was written, else all fails. Of a bucket of which that was seen before, and what
+        is stored has the same CRC still, there are the entries alone.
+        """
         if key in self._pending and (found := self._pending[key]) != _CHANGED:
             return found, None
         stored: bytes | None = self._txn.get(self._first + key)  # type: ignore[assignment]
         if stored is None:
             return None, None
         if self._all is None:
-            noted = self._noted(key)
+            seen, noted = _UNSEEN, self._noted(key)
         else:
-            note = self._all.of(key)
+            seen, note = self._all.seen(key)
             noted = () if note is None else (note,)
         if key in self._changes:
             noted = (*noted, self._changes[key])
-        return _with_changes(key, stored, noted) if noted else (stored, None)
+        if to_check and not stored[0]:
+            crc = crc32(stored)
+            if crc == int.from_bytes(seen, "big") != 0:
+                return None, trie.changed_entries(stored, *_sizes_in(key), noted)
+            self._seen[key] = crc
+        return trie.with_changes(stored, *_sizes_in(key), noted) if noted else (stored, None)
 
     def scan(self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False) -> Iterator[write_buffer.Pair]:
         noted = self._all_noted()
@@ -451,7 +488,7 @@ class TrieTable(write_buffer.Table):
                 yield key, value if value != _CHANGED else self.get(key)  # type: ignore[misc]
             else:
                 note = noted.of(key)
-                yield key, value if note is None else _with_changes(key, value, (note,))[0]
+                yield key, value if note is None else trie.with_changes(value, *_sizes_in(key), (note,))[0]
 
     def put(self, key: bytes, value: bytes | None) -> None:
         super().put(key, value)
@@ -478,7 +515,7 @@ class TrieTable(write_buffer.Table):
                 self._take_out(number)
             self._forget_notes()
         super().flush()
-        self._changes = {}
+        self._changes, self._seen = {}, {}
 
     def faults(self) -> Iterator[str]:
         """What only a look for one bucket meets, or nobody, so that a scan of all is as it should be."""
@@ -587,13 +624,14 @@ class TrieTable(write_buffer.Table):
             if noted.of(key) is not None:
                 fresh.setdefault(_stretch_of(key), {})[key] = _WRITTEN
         for stretch, notes in fresh.items():
-            noted.add(stretch, notes)
+            noted.add(stretch, notes, self._seen)
         merged: dict[int, dict[bytes, Note]] = {}
         for stretch in [each for each in noted.notes.keys() | fresh.keys() if (each - turn) % MERGES == 0]:
             several = noted.notes.pop(stretch, {})
             self._drop(noted, stretch)
             sizes = {
-                key: len(note) if isinstance(note, bytes) else sum(map(len, note)) for key, note in several.items()
+                key: len(note) - _CRC_BYTES if isinstance(note, bytes) else sum(map(len, note))
+                for key, note in several.items()
             }
             most = MOST_OF_ONE if sum(sizes.values()) <= len(several) * _most_noted(stretch) else 0
             written = {key: several.pop(key) for key, size in sizes.items() if size > most}
@@ -602,7 +640,8 @@ class TrieTable(write_buffer.Table):
             for key in filter(later.__contains__, written):
                 del later[key]
             if several:
-                merged[stretch] = noted.notes[stretch] = several
+                noted.notes[stretch] = several
+                merged[stretch] = {key: _behind_crc(note) for key, note in several.items()}
         self._put_notes(noted, _MERGED, merged)
         late = {stretch: notes for stretch, notes in fresh.items() if (stretch - turn) % MERGES}
         self._put_notes(noted, TRIE_CHANGES + schema.U32.pack(turn), late)
@@ -615,7 +654,8 @@ class TrieTable(write_buffer.Table):
         for key in sorted([key for key in noted if key not in self._pending]):
             stored: bytes | None = self._txn.get(self._first + key)  # type: ignore[assignment]
             if stored is not None:
-                self._txn.put(self._first + key, _with_changes(key, stored, (noted[key],))[0])
+                changed, _ = trie.with_changes(stored, *_sizes_in(key), (_behind_crc(noted[key]),))
+                self._txn.put(self._first + key, changed)
 
     def _drop(self, noted: AllNoted, stretch: int) -> None:
         """Drop the pages of a stretch; those of earlier releases have several."""
@@ -655,7 +695,7 @@ class TrieTable(write_buffer.Table):
     def clear(self) -> None:
         super().clear()
         self._delete_notes()
-        self._changes = {}
+        self._changes, self._seen = {}, {}
         self._forget_notes()
 
 
@@ -698,8 +738,24 @@ def _behind(key: bytes, before: Note, later: Note) -> Note:
     return _note_of(list(changes.items()))
 
 
-def _with_changes(key: bytes, bucket: bytes, noted: Sequence[Note]) -> tuple[bytes, list[bytes]]:
-    return trie.with_changes(bucket, *ENTRY_BYTES[key[_KIND_AT : _KIND_AT + 1]], noted)
+def _without(before: bytes, later: bytes) -> bytes:
+    """Members that came into a bucket, behind a CRC, but for those that came again later."""
+    width, value_bytes = ENTRY_BYTES[schema.TRIE_MEMBERS]
+    size = width + value_bytes
+    for begins in range(0, len(later), size):
+        at = before.find(later[begins : begins + width], _CRC_BYTES)
+        if at > 0 and not (at - _CRC_BYTES) % size:
+            before = before[:at] + before[at + size :]
+    return before
+
+
+def _behind_crc(note: Note) -> Note:
+    return note[_CRC_BYTES:] if isinstance(note, bytes) else note
+
+
+def _sizes_in(key: bytes) -> tuple[int, int]:
+    """How long the keys and values are in a bucket."""
+    return ENTRY_BYTES[key[_KIND_AT : _KIND_AT + 1]]
 
 
 class TrieNodes:
@@ -728,9 +784,9 @@ class TableTrie(trie.Trie):
 
     nodes: TrieNodes
 
-    def _read(self, path: bytes) -> trie.Read:
+    def _read(self, path: bytes, *, to_check: bool) -> trie.Read:
         nodes = self.nodes
-        return nodes.read(nodes.prefix + path)
+        return nodes.read(nodes.prefix + path, to_check=to_check)
 
     def _put_changed(self, path: bytes, node: bytes, changes: Sequence[trie.Change]) -> None:
         nodes = self.nodes
