@@ -166,7 +166,7 @@ class _Layout:
 
     __slots__ = (
         *("_taken", "alike", "alike_at", "alike_pieces", "apart", "apart_pieces", "key_apart", "key_bytes"),
-        *("key_stretches", "row_bytes", "rows_at"),
+        *("key_stretches", "pieces", "row_bytes", "rows_at"),
     )
 
     def __init__(self, mask: bytes, key_bytes: int, row_bytes: int) -> None:
@@ -186,6 +186,7 @@ class _Layout:
         """What is the same, before, between and behind the stretches of a row ..."""
         self.apart_pieces = _of_sizes(end - start for start, end in stretches)
         """... that are not."""
+        self.pieces = 2 * len(stretches) + 1
         self.key_stretches = _stretches([at for at in self.apart if at < key_bytes])
         self.key_apart = sum(end - start for start, end in self.key_stretches)
         self._taken: dict[int, tuple[Taken, int, Taken]] = {}
@@ -255,9 +256,8 @@ class _FixedPage:
         layout, stored = self._layout, self._stored
         width, size, rows_at = layout.row_bytes, layout.key_bytes, layout.rows_at
         apart_of = layout.apart_pieces.unpack_from
-        alike = layout.alike_pieces.unpack_from(stored, layout.alike_at)
-        pieces = [b""] * (2 * len(alike) - 1)
-        pieces[::2] = alike
+        pieces = [b""] * layout.pieces
+        pieces[::2] = layout.alike_pieces.unpack_from(stored, layout.alike_at)
         found: list[write_buffer.Pair] = []
         for at in range(begin, end):
             pieces[1::2] = apart_of(stored, rows_at + at * width)
@@ -274,10 +274,14 @@ class _FixedPage:
         if b"".join(alike_of(key)) != stored[alike_at : alike_at + alike_bytes]:
             return None
         apart = b"".join(apart_of(key))
-        at = self._first_from(apart)
-        if at == self.count or not stored.startswith(apart, layout.rows_at + at * layout.row_bytes):
+        first = self._first_from(apart)
+        at = layout.rows_at + first * layout.row_bytes
+        if first == self.count or not stored.startswith(apart, at):
             return None
-        return self.pairs(at, at + 1)[0][1]
+        pieces = [b""] * layout.pieces
+        pieces[::2] = layout.alike_pieces.unpack_from(stored, alike_at)
+        pieces[1::2] = layout.apart_pieces.unpack_from(stored, at)
+        return b"".join(pieces)[layout.key_bytes :]
 
     def stretch(self, prefix: bytes) -> tuple[int, int]:
         layout, stored = self._layout, self._stored
@@ -759,7 +763,13 @@ class PackedTable(write_buffer.Table):
         behind: bytes = cursor.key()  # type: ignore[assignment]
         if behind == at:
             return self._page_under(cursor, place), b""
-        page = self._page_under(cursor, place) if cursor.prev() else _NO_PAGE
+        page: _Page = _NO_PAGE
+        if cursor.prev():
+            first, stored = cursor.item()
+            if (fixed := self._fixed) is None:
+                page = self._page_under(cursor, place)
+            elif first.startswith(place):  # type: ignore[union-attr]
+                page = _FixedPage(stored, *fixed)  # type: ignore[arg-type]
         if not behind.startswith(place):
             return page, _BEHIND_ALL
         if not page.count:
