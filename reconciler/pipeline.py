@@ -358,7 +358,7 @@ def commit(
     tables.flush()
     if memory is not None:
         memory.put(tables.known_worlds, head.chain)
-    erased = [blob for event in finished.events.events if isinstance(event, Erased) for blob in event.blobs]
+    erased = [blob for event in finished.events.events if type(event) is Erased for blob in event.blobs]
     if erased:
         log.erase(erased, draft.seq)
     if draft.blobs.strikes:
@@ -476,8 +476,9 @@ def _decide(
     ctx.arriving = task.arriving
     ctx.takes_in = task.guard is not None
     ctx.request = commands
-    erasures = [command for command in commands if isinstance(command, cmd.Erase)]
-    if erasures:
+    kinds = frozenset(map(type, commands))
+    if cmd.Erase in kinds:
+        erasures = [command for command in commands if isinstance(command, cmd.Erase)]
         ctx.erasure = erasure_plan.plan(log, tables, erasures)
     plain = bulk.BulkDecider(ctx) if len(commands) >= PLAIN_BATCH else None
     if plain is not None:
@@ -503,7 +504,7 @@ def _decide(
             task.progress(position + 1, len(commands))
     if not draft.events:
         return receipts.unchanged(log.header(draft.head.seq), draft)
-    if _may_hold_credentials(draft) or not text_guard.SAYS_BESIDE.isdisjoint(map(type, commands)):
+    if _may_hold_credentials(draft) or not text_guard.SAYS_BESIDE.isdisjoint(kinds):
         (guard or text_guard.TextGuard(ctx, task.read)).refuse_credentials(commands)
     if guard is not None:
         guard.note()

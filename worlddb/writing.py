@@ -40,6 +40,9 @@ class Pending(NamedTuple):
     position: int
 
 
+_pending: Final[Callable[[tuple[int, int]], Pending]] = functools.partial(tuple.__new__, Pending)
+"""As `rows.py` makes its rows: a load makes one for each command."""
+
 _NAMELESS: Final = (cmd.Erase, cmd.Accept, cmd.Reject, cmd.Undo, cmd.Unlink)
 """Commands about things without a name, or for which a name does not suffice; for the first of them a kref does."""
 
@@ -1375,7 +1378,7 @@ class Batch(WriteCalls):
         if idempotency_key is not None:
             raise errors.InputError("An idempotency key was given inside a batch", "Give it to db.batch()")
         self._commands.extend(commands)
-        return Pending(id(self), len(self._commands) - 1)
+        return _pending((id(self), len(self._commands) - 1))
 
     def _looked(self, look: Callable[[Desk], Found]) -> Pending:
         from worlddb.beliefs.items import Desk

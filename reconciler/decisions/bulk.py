@@ -207,7 +207,7 @@ class BulkDecider:
         end = hashing.edge_end(lineage, identifier)
         self._contain(world, node, lineage, end, begins)
         # What is known of it is forgotten where its first container comes, so it is put here.
-        self._endpoints[lineage] = transaction.EdgeEndpoint(node, lineage, 1, end, begins, world.node, world.lineage)
+        self._endpoints[lineage] = transaction.edge_endpoint((node, lineage, 1, end, begins, world.node, world.lineage))
         draft.staged = False
         self._refs.append(lineage)
         if command.key is None:

@@ -112,10 +112,10 @@ def record(command: cmd.Command, names: list[str], body: int, details: int, secr
     return [command.CODE, body, details, names, *_rest(command, secret), *judged]
 
 
-def record_plain(command: cmd.Create | cmd.Link, names: list[str], body: int, details: int) -> list[Any]:
+def record_plain(command: cmd.Create | cmd.Link, names: list[str], body: int, details: int) -> tuple[Any, ...]:
     """The record of a command without a key; see :func:`record`."""
     kind = type(command)
-    return [kind.CODE, body, details, names, *_GET_REST[kind](command)]
+    return (kind.CODE, body, details, names) + _GET_REST[kind](command)  # noqa: RUF005  Quicker than to unpack it.
 
 
 def matches(recorded: Sequence[Any], command: cmd.Command, secret: bytes) -> bool:

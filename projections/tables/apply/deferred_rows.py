@@ -22,7 +22,7 @@ from worlddb.projections.tables.apply.rehash import PendingHashes
 from worlddb.projections.tables.names.blocks import UNNAMED_TYPES, put_first_names, put_name
 from worlddb.projections.tables.names.canonical import NO_NAME, NO_TYPE, name_digest, type_digest
 from worlddb.projections.tables.storage import schema
-from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.rows import Tables, node_row
 
 Alias = tuple[int, bytes, str]
 """A further name of a new world: its node, the name's digest, and the name."""
@@ -177,7 +177,7 @@ class DeferredRows:
         node = self.next_node
         self.next_node = node + 1
         t_create = self.ingest_time if event.t_create is None else event.t_create
-        self.tables.number_new(event.lineage, node, schema.NodeRow(event.lineage, self.seq, t_create, 1, 0, 0, body))
+        self.tables.number_new(event.lineage, node, node_row((event.lineage, self.seq, t_create, 1, 0, 0, body)))
         self._created.append(event)
         self._names.add(name)
         self.tables.deferred = self

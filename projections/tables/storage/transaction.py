@@ -247,7 +247,7 @@ class WorldColumns:
         theirs = [at_home[at : at + width] for at in range(0, len(at_home), width)]
         numbers, begins = self._versions[nodes].tolist(), self._begins[nodes].tolist()
         found = zip(nodes.tolist(), its, numbers, whole, begins, homes.tolist(), theirs, strict=True)
-        endpoints.update(zip(its, map(_endpoint, found), strict=True))
+        endpoints.update(zip(its, map(edge_endpoint, found), strict=True))
 
     def _first_slots(self, lineages: NDArray[np.uint8]) -> NDArray[np.int64]:
         import numpy as np  # As above.
@@ -256,7 +256,7 @@ class WorldColumns:
         return begun.astype(np.int64) % len(self._slots)
 
 
-_endpoint: Final[Callable[[tuple[Any, ...]], EdgeEndpoint]] = partial(tuple.__new__, EdgeEndpoint)
+edge_endpoint: Final[Callable[[tuple[Any, ...]], EdgeEndpoint]] = partial(tuple.__new__, EdgeEndpoint)
 
 
 class CommitCache:
