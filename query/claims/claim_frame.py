@@ -1383,13 +1383,15 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool, ow
     if len(rest) == 2 and rest[0] in _COPULA and _is_an_age(rest[1]):
         found.add("age")
     if "job" in found and rest and verb not in _working() and _only_trades(tokens):
-        # Who sees a dentist is none.
         found.discard("job")
     if rest and rest[0] in _WISHES:
         # Somebody who wants to live by the sea lives elsewhere.
         found -= {"residence", "job", "marital state"}
     if owned and owned.isdisjoint(_OF_WORK) and any("job" in known.get(word, ()) for word in owned):
         # Who her dentist is, is not what she works as.
+        found.discard("job")
+    if verb == _stem("hired") and not passive and not _TRADES.isdisjoint(tokens):
+        # Who hired a lawyer is none.
         found.discard("job")
     if "residence" in found and _is_at_a_home(tokens, verb):
         found.discard("residence")
@@ -1401,8 +1403,10 @@ def _is_an_age(word: str) -> bool:
 
 
 def _only_trades(tokens: list[str]) -> bool:
-    """True if nothing tells of work but the names of trades: an appointment with a dentist."""
-    return all(word in _TRADES for word in tokens if "job" in _attribute_words().get(word, ()))
+    """True if nothing tells of work but the names of trades: an appointment with a dentist, and not "as a dentist"."""
+    return {"as", "be"}.isdisjoint(tokens) and all(
+        word in _TRADES for word in tokens if "job" in _attribute_words().get(word, ())
+    )
 
 
 @cache

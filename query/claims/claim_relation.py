@@ -44,7 +44,7 @@ _VALUED: Final = frozenset({"job"})
 """Attributes of which any word is another value."""
 _OF_PLACES: Final = frozenset({"place"})
 """Attributes that go with another one: who moves to Porto lives there."""
-_STATES: Final = frozenset({"", "work", "becam", "remain", "serv"})
+_STATES: Final = frozenset({"", "work", "becam", "remain", "serv", "retrain", "hire", "appoint"})
 """Stems of verbs that say what somebody is."""
 
 
@@ -172,7 +172,7 @@ def _of_other_events(earlier: Frame, later: Frame) -> bool:
     return all(said) and said[0].isdisjoint(said[1])
 
 
-_BEST: Final = re.compile(r"\b(?:personal (?:best|record)|best time|fastest time|pb)\b")
+_BEST: Final = re.compile(r"\b(?:personal (?:best|record)|best time|fastest|pb)\b")
 _OWN_BEST: Final = re.compile(
     r"(?:\b(?:my|his|her|their|our)|['’]s) (?:(?!\b(?:a|new)\b)\w+ ){0,2}(?:best|record|pb)(?: time)? (?:of|is|was) \d"
 )

@@ -677,6 +677,8 @@ def test_what_was_made_of_a_turn_comes_before_it_if_it_says_as_much_of_what_is_a
         ("I", "My running shoes are Brooks Ghost 15.", "My running shoes are Hoka Clifton 9.", "replacement"),
         ("I", "My bank is Monzo.", "My bank is Starling.", "replacement"),
         ("Jo", "Jo is seven.", "Jo turned eight.", "replacement"),
+        ("Jo", "Jo works as a nurse.", "Jo retrained as a teacher.", "replacement"),
+        ("I", "My fastest 10K is 48:20.", "My fastest 5K is 22:10.", ""),
         ("Jo", "Jo is a nurse.", "Jo married a teacher.", ""),
         ("Jo", "Jo works at the council.", "Jo has a new job at the university.", "replacement"),
         ("I", "I ran a personal best of 27:12.", "My sister has a personal best of 26:30.", ""),
