@@ -88,7 +88,8 @@ def test_an_erasure_is_planned_done_and_receipted(served: Running, ana: Caller) 
     guest = served.caller("guest", ana.send("POST", "/v1/worlds", name="den")["refs"][0])
     assert guest("POST", "/v1/worlds/den/erase", json={"reason": "x"}).status_code == 403
     assert guest.get("/v1/jobs")["jobs"] == []
-    assert guest("GET", f"/v1/jobs/{done.id}").status_code == 404
+    gone = guest("GET", f"/v1/jobs/{done.id}")
+    assert gone.status_code == 404 and "end with the server" in gone.json()["remedy"]
 
 
 def test_one_literal_of_a_world_is_planned_erased_and_receipted(ana: Caller) -> None:

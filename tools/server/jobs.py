@@ -131,7 +131,9 @@ class Jobs:
         """
         found = self._kept.get(job_id)
         if found is None:
-            raise UnknownReference(f"There is no job {job_id!r:.40}", "List them with /v1/jobs")
+            raise UnknownReference(
+                f"There is no job {job_id!r:.40}", "List them with /v1/jobs; jobs end with the server that began them"
+            )
         return found
 
     def all(self) -> list[Job]:
