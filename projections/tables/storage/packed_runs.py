@@ -461,7 +461,8 @@ class PackedTable(write_buffer.Table):
         known = self._is_all_packed
         if known is None:
             cursor, first = self._own_cursor(), self._first
-            known = self._is_all_packed = not (cursor.set_range(first) and cursor.key().startswith(first))  # type: ignore[union-attr]
+            has_own = cursor.set_range(first) and cursor.key().startswith(first)  # type: ignore[union-attr]
+            known = self._is_all_packed = not has_own
         return known
 
     def _forget(self) -> None:
