@@ -201,9 +201,7 @@ def test_of_two_turns_that_come_close_the_one_that_says_what_somebody_likes_is_f
 
 
 def test_a_past_time_is_asked_about_beside_an_instruction_that_was_given_later(db: Database) -> None:
-    home = db.create(
-        "Note", "flat", content="Ana rents a flat in Porto", valid_from="2023-05-01", valid_to="2023-09-01"
-    )
+    home = db.create("Note", "flat", content="Ana rents a flat", valid_from="2023-05-01", valid_to="2023-09-01")
     db.create("Note", "rule", content=RULE, valid_from="2024-01-01")
     db.embed()
     found = db.view().recall("Which flat does Ana rent in July 2023?", asked="2024-06-01")
