@@ -8,6 +8,7 @@ import re
 import struct
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import cache
 from hashlib import blake2b
 from itertools import chain, islice
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
@@ -145,10 +146,15 @@ class AskedList(NamedTuple):
             )
 
     def _filters(self) -> dict[str, Any]:
-        fields = msgspec.structs.fields(self.given)
-        told = {each.encode_name: getattr(self.given, each.name) for each in fields if each.name not in _OF_A_PAGE}
-        unsaid = {each.encode_name: each.default for each in fields if each.default is not msgspec.NODEFAULT}
-        return {name: value for name, value in told.items() if value not in (None, {}, unsaid.get(name))}
+        told = ((name, getattr(self.given, field), unsaid) for field, name, unsaid in _filters_of(type(self.given)))
+        return {name: value for name, value, unsaid in told if value not in (None, {}, unsaid)}
+
+
+@cache
+def _filters_of(kind: type[msgspec.Struct]) -> tuple[tuple[str, str, Any], ...]:
+    """Return the fields that say what a list is of, each with its name outside and what it is if it is not given."""
+    fields = (each for each in msgspec.structs.fields(kind) if each.name not in _OF_A_PAGE)
+    return tuple((each.name, each.encode_name, each.default) for each in fields)
 
 
 def _short_digest(text: bytes) -> bytes:
