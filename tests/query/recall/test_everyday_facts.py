@@ -678,6 +678,7 @@ def test_what_was_made_of_a_turn_comes_before_it_if_it_says_as_much_of_what_is_a
         ("I", "My bank is Monzo.", "My bank is Starling.", "replacement"),
         ("Jo", "Jo is seven.", "Jo turned eight.", "replacement"),
         ("Jo", "Jo works as a nurse.", "Jo retrained as a teacher.", "replacement"),
+        ("Jo", "Jo works as a nurse.", "Jo hired a lawyer.", ""),
         ("I", "My fastest 10K is 48:20.", "My fastest 5K is 22:10.", ""),
         ("Jo", "Jo is a nurse.", "Jo married a teacher.", ""),
         ("Jo", "Jo works at the council.", "Jo has a new job at the university.", "replacement"),
