@@ -44,9 +44,9 @@ class Ahead(Generic[T]):
             self._begun.exception()
 
 
-TIE_ROOM: Final = 256
+TIE_ROOM: Final = 128
 """So many hits are fetched beyond the limit at first. With 32 one search in five saw no end of a tie, and was made
-again; to fetch more takes no longer."""
+again; each more takes time to be handed over."""
 _PICKED_ROOM: Final = 32
 """The same where those of some nodes are picked out, for each of which many others are fetched."""
 TIE_LIMIT: Final = 16_384
@@ -321,7 +321,7 @@ class BegunSearch:
         fetch = limit + TIE_ROOM
         hits: list[tuple[float, DocAddress]] = self._first.found().hits
         while not (len(hits) < fetch or hits[limit - 1][0] > hits[-1][0] or fetch >= TIE_LIMIT + limit):
-            fetch = limit + 8 * (fetch - limit)
+            fetch = limit + min(8 * (fetch - limit), TIE_LIMIT)
             hits = self._searcher.search(self._query, fetch, count=False).hits
         return hits
 
