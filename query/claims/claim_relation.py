@@ -123,9 +123,11 @@ def _cancelled(earlier: Frame, later: Frame) -> Compared | None:
 
     What names less than the plan ("cancelled his flight", of one to Oslo) may be of another one, and ends nothing.
     """
+    if not later.cancelled:
+        return None
     is_planned = earlier.mood in ("wish", "will") or earlier.wish or _PLANNED.search(earlier.key) is not None
     is_planned = is_planned and not earlier.negated
-    if not is_planned or not later.cancelled or later.mood or _of_other_times(earlier, later):
+    if not is_planned or later.mood or _of_other_times(earlier, later):
         return None
     planned = earlier.content | earlier.light | earlier.head
     if any(not any(_is_act(each, other) for other in planned) for each in later.cancelled):
@@ -146,6 +148,8 @@ def _is_another_best(earlier: Frame, later: Frame) -> bool:
 
     Who hopes to beat "my personal best of 25:50" has it; a personal best of 25:00 that is hoped for is none yet.
     """
+    if not earlier.numbers or not later.numbers:
+        return False
     said = [_BEST.search(one.key) for one in (earlier, later)]
     if None in said or earlier.negated or later.negated:
         return False
@@ -191,14 +195,9 @@ def _disposes_of_another(earlier: Frame, later: Frame) -> bool:
 
 def _disposes(earlier: Frame, later: Frame) -> bool:
     """True if the later statement says that somebody sold, or gave away, what the earlier one says that they have."""
-    if (
-        _DISPOSES.search(later.key) is None
-        or later.negated
-        or later.mood
-        or later.head
-        or earlier.negated
-        or earlier.past
-    ):
+    if later.negated or later.mood or later.head or earlier.negated or earlier.past:
+        return False
+    if _DISPOSES.search(later.key) is None:
         return False
     gone = later.content - _disposing()
     is_had = bool(earlier.head and not earlier.verb) or _HAVING.search(earlier.key) is not None
