@@ -63,7 +63,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
             continue
         found = each.view.recall(each.text, k=arguments.of, **each.where)
         began = process_time()
-        again = worlddb.rerank(found, each.text, reranker, instead="nothing")
+        again = worlddb.rerank(found, each.text, reranker, add=True)
         taken[each.source].append(1000 * (process_time() - began))
         ids, others = ([str(hit.source.get("id")) for hit in some.hits] for some in (found, again))
         gained = [recall_share(ids, each.evidence, k) for k in KS], [recall_share(others, each.evidence, k) for k in KS]

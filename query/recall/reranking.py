@@ -21,8 +21,6 @@ RERANK: Final = "rerank"
 
 EVIDENCE: Final = (TEXT, VECTOR)
 """The kinds of evidence that a reranker's scores may replace."""
-NOTHING: Final = "nothing"
-"""Replaces no part: a reranker's score is added to the hit's own."""
 _ROUNDED: Final = 1e-4
 """Scores and their parts are rounded each for itself."""
 
@@ -50,15 +48,17 @@ def rerank(
     *,
     k: int | None = None,
     instead: str | None = None,
+    add: bool = False,
     mode: str = DEDICATED,
     cull: int = CULLED,
 ) -> Recall:
     """The hits of a recall in the order of the caller's reranker, the best ``k`` if given; its paths, each stream too.
 
-    ``instead`` names a kind of evidence, such as ``vector``: a score takes its place among the ``Hit.scores`` that a
-    hit's score is the sum of, so that who said it and when count as before. It has to be of that kind's size. With
-    ``nothing`` it is added to them, and to what another reranker has added. In both cases what governs a question stays
-    where it was at the latest: a standing instruction seldom looks like an answer.
+    Without ``instead`` and ``add`` the reranker's score alone decides. ``instead`` names a kind of evidence, such as
+    ``vector``: the score takes its place among the ``Hit.scores`` that a hit's score is the sum of, so who said it and
+    when count as before. It has to be of that kind's size. With ``add`` the score is added to them, and to what another
+    reranker has added. In both cases a standing instruction that governs the question keeps its place at least, since
+    it seldom looks like an answer.
 
     Of several rerankers, the cheapest first, each is given the ``cull`` best of the one before; the others stay
     behind. ``mode``: ``client`` runs no reranker and leaves the choice to the caller's own model, for which a recall
@@ -69,7 +69,8 @@ def rerank(
 
     Raises:
         InputError: the recall is of groups, the reranker gave something else than one finite number a text, or there is
-            no such evidence or mode, or the scores are no sums, as those of ranks are.
+            no such evidence or mode, both ``instead`` and ``add`` are given, or the hits' scores are no sums, as those
+            of ranks are.
     """
     if not isinstance(found, Recall):
         raise errors.InputError(
@@ -82,16 +83,23 @@ def rerank(
     if k is not None:
         limits.checked_number(k, "k", 1, MAX_K)
     limits.checked_number(cull, "cull", 1, MAX_K)
+    if add and instead is not None:
+        raise errors.InputError(
+            f"A score is to be added, and to stand instead of {errors.shown(instead)}",
+            "Leave one of add and instead out",
+        )
     stages = _stages(reranker, mode)
     if not stages:
         return replace(found, hits=found.hits[:k], note=_noted(found, _TO_THE_CLIENT))
-    hits = found.hits
+    hits: Sequence[Hit] = found.hits
     for number, stage in enumerate(stages):
         # The first sees all that was recalled, each other one what the one before thinks best.
-        given = hits if number == 0 else hits[:cull]
-        hits = (*_ranked(given, question, stage, instead if number == 0 else None), *hits[len(given) :])
+        if number == 0:
+            hits = _ranked(hits, question, stage, instead, add)
+        else:
+            hits = [*_ranked(hits[:cull], question, stage), *hits[cull:]]
     by = "reranked by " + ", then ".join(getattr(each, "__qualname__", type(each).__qualname__) for each in stages)
-    return replace(found, hits=hits[:k], paths=_paths(found.paths, question, stages[-1]), note=_noted(found, by))
+    return replace(found, hits=tuple(hits[:k]), paths=_paths(found.paths, question, stages[-1]), note=_noted(found, by))
 
 
 def _stages(reranker: Any, mode: str) -> list[Reranker]:
@@ -112,15 +120,18 @@ def _stages(reranker: Any, mode: str) -> list[Reranker]:
     return stages
 
 
-def _ranked(hits: Sequence[Hit], question: str, reranker: Reranker, instead: str | None) -> list[Hit]:
+def _ranked(
+    hits: Sequence[Hit], question: str, reranker: Reranker, instead: str | None = None, add: bool = False
+) -> list[Hit]:
     """Some hits in the order of one reranker."""
-    kept = [_kept(hit, instead) for hit in hits]
+    adds = add or instead is not None
+    kept = [_kept(hit, instead) if adds else {} for hit in hits]
     scores = _scores(reranker(question, [_text(hit) for hit in hits]), len(hits)) if hits else []
     parts = [{**each, RERANK: each.get(RERANK, 0.0) + score} for each, score in zip(kept, scores, strict=True)]
     sums = [sum(each.values()) for each in parts]
     order = sorted(range(len(sums)), key=lambda place: -sums[place])
     ranked = [replace(hits[place], score=sums[place], scores=parts[place]) for place in order]
-    for place, hit in enumerate(hits if instead is not None else ()):
+    for place, hit in enumerate(hits if adds else ()):
         if GOVERNS in hit.scores or KEPT in hit.scores:
             ranked = _held(ranked, place, hit.ref)
     return ranked
@@ -151,18 +162,15 @@ def _noted(found: Recall, said: str) -> str:
 
 
 def _kept(hit: Hit, instead: str | None) -> dict[str, float]:
-    """What a hit keeps of its own score."""
-    if instead is None:
-        return {}
-    if instead not in (*EVIDENCE, NOTHING):
+    """The parts of a hit's own score without the one that is replaced."""
+    if instead is not None and instead not in EVIDENCE:
         raise errors.InputError(
-            f"There is no evidence {errors.shown(instead)}",
-            f"Name one of: {', '.join((*EVIDENCE, NOTHING))}, or leave instead out",
+            f"There is no evidence {errors.shown(instead)}", f"Name one of: {', '.join(EVIDENCE)}, or leave instead out"
         )
     if abs(sum(hit.scores.values()) - hit.score) > _ROUNDED:
         raise errors.InputError(
             f"The score of {hit.ref} is no sum of evidence, and none of another kind fits in",
-            "Recall with the fusion convex, or leave instead out",
+            "Recall with the fusion convex, or leave instead and add out",
         )
     return {lane: part for lane, part in hit.scores.items() if lane != instead}
 

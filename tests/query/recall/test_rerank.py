@@ -114,18 +114,18 @@ def test_what_a_reranker_says_may_be_added_to_the_score_of_a_hit(found: Recall) 
     def by_a_little(question: str, texts: Sequence[str]) -> list[float]:
         return [0.01 * len(text) for text in texts]
 
-    again = worlddb.rerank(found, "red", by_a_little, instead="nothing")
+    again = worlddb.rerank(found, "red", by_a_little, add=True)
     for hit in again:
         before = next(each for each in found if each.ref == hit.ref)
         assert before.scores and hit.scores == {**before.scores, "rerank": 0.01 * len(f"{hit.name}\n{hit.content}")}
         assert hit.score == pytest.approx(before.score + hit.scores["rerank"], abs=1e-5)
-    twice = worlddb.rerank(again, "red", by_a_little, instead="nothing")
+    twice = worlddb.rerank(again, "red", by_a_little, add=True)
     assert [hit.scores["rerank"] for hit in twice] == pytest.approx([2 * hit.scores["rerank"] for hit in again])
 
 
-@pytest.mark.parametrize("instead", ["nothing", "text", None])
-def test_what_governs_a_question_keeps_its_place_where_a_reranker_has_not_all_to_say(
-    found: Recall, instead: str | None
+@pytest.mark.parametrize("options", [{"add": True}, {"instead": "text"}, {}])
+def test_a_standing_instruction_keeps_its_place_unless_the_reranker_alone_decides(
+    found: Recall, options: dict[str, Any]
 ) -> None:
     marks: list[dict[str, float]] = [{}, {"governs": 0.3}, {}, {"kept": 0.2}]
     marked = [
@@ -138,18 +138,20 @@ def test_what_governs_a_question_keeps_its_place_where_a_reranker_has_not_all_to
         msgspec.structs.replace(found, hits=tuple(marked)),
         "red",
         lambda question, texts: said.values(),
-        instead=instead,
+        **options,
     ).hits
-    assert [before.index(hit.ref) for hit in again] == ([0, 2, 3, 1] if instead is None else [0, 1, 2, 3])
+    assert [before.index(hit.ref) for hit in again] == ([0, 1, 2, 3] if options else [0, 2, 3, 1])
     assert all(hit.score == pytest.approx(sum(hit.scores.values()), abs=1e-4) for hit in again)
     assert [hit.score for hit in again] == sorted((hit.score for hit in again), reverse=True)
 
 
 def test_only_of_a_sum_may_a_part_be_replaced(found: Recall) -> None:
+    with pytest.raises(InputError, match="one of add and instead"):
+        worlddb.rerank(found, "red", by_length, instead="text", add=True)
     with pytest.raises(InputError, match="no evidence 'words'"):
         worlddb.rerank(found, "red", by_length, instead="words")
     by_ranks = msgspec.structs.replace(found, hits=(msgspec.structs.replace(found.hits[0], score=0.016),))
     with pytest.raises(InputError, match="fusion convex"):
         worlddb.rerank(by_ranks, "red", by_length, instead="text")
     with pytest.raises(InputError, match="fusion convex"):
-        worlddb.rerank(by_ranks, "red", by_length, instead="nothing")
+        worlddb.rerank(by_ranks, "red", by_length, add=True)
