@@ -254,7 +254,7 @@ class Database(WriteCalls):
         if self._background is not None and self._alarm is not None and self._alarm.is_timed:
             self._background.nudge()
         if record_accesses:
-            self._reader.told_of_hits = lambda found: self._used([hit.ref for hit in found.hits], now_of(self._clock))
+            self._reader.on_hits = lambda found: self._used([hit.ref for hit in found.hits], now_of(self._clock))
 
     def at_close(self, call: Callable[[], object]) -> None:
         """Register a call that runs before the store is closed: to write pending data, for example.
@@ -977,15 +977,15 @@ class Database(WriteCalls):
             InputError: several moments were given, there is no such commit, or ``unify`` is no boolean.
             UnknownReference: there is no such bookmark, or no such world at that moment.
         """
-        known = window.Known(ingested, seq, bookmark)
+        known = window.IngestPoint(ingested, seq, bookmark)
         view = View(*self._windows.at(known, valid, unify=limits.checked_flag(unify, "unify")))
-        if self._refreshes and not known.named() and self._is_refresh_due(view.valid):
+        if self._refreshes and not known.given_name() and self._is_refresh_due(view.valid):
             with suppress(errors.WorldDBError):  # Whoever cannot write sees what is written.
                 self.write_refreshes()
             view = View(*self._windows.at(known, valid, unify=unify))
         if world is None:
             return view
-        return view.confined(world) if valid is not None or known.named() else self._inside(view, world)
+        return view.confined(world) if valid is not None or known.given_name() else self._inside(view, world)
 
     def _inside(self, view: View, world: Any) -> View:
         """Return a view of the present of one world, made of one of the present of the whole store."""

@@ -335,7 +335,7 @@ class StoreReader:
         self._composed: dict[tuple[int, str], composed_vectors.ComposedFollower] = {}
         self._pending: dict[int | None, tuple[Head, int]] = {}
         self.told_of_pending: Callable[[], None] = _nobody
-        self.told_of_hits: Callable[[Any], None] = _no_one
+        self.on_hits: Callable[[Any], None] = _no_one
         """Called by a read that finds texts without vectors, which another process may have written."""
         self._generation = env.generation
         self._erased: tuple[int | None, int] = None, env.generation
@@ -572,7 +572,7 @@ class StoreReader:
                 return VectorQuery(space.number, space.row.dimension, vector, space.name, space.model)
         return why
 
-    def unasked(self, spaces: Sequence[OpenSpace]) -> str:
+    def why_no_vector(self, spaces: Sequence[OpenSpace]) -> str:
         """Say why no model here can embed for any of the spaces; ``""`` if one can."""
         why = NOTHING_EMBEDDED
         for space in spaces:
@@ -584,7 +584,7 @@ class StoreReader:
                 return ""
         return why
 
-    def vector_given(self, values: Sequence[float], spaces: Sequence[OpenSpace]) -> VectorQuery | str:
+    def given_vector(self, values: Sequence[float], spaces: Sequence[OpenSpace]) -> VectorQuery | str:
         """The caller's vector as one of the first of ``spaces``, or the reason why there is none."""
         for space in spaces[:1]:
             return VectorQuery(

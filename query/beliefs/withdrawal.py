@@ -263,7 +263,7 @@ def plan(
 def _answers(
     window: Window, left: frozenset[int], how: How, questions: Sequence[Any], ask: Ask
 ) -> Iterator[AnswerWithout]:
-    without = window.leaving_out(left, unindexed=how == "contract")
+    without = window.excluding(left, unindexed=how == "contract")
     for each in limits.checked_list(questions, "questions"):
         given = {"text": each} if isinstance(each, str) else each
         if not isinstance(given, Mapping) or not isinstance(given.get("text"), str):

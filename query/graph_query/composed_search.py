@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from worlddb.projections.indexes import composed_vectors, composition, vector_rows
 from worlddb.query.lanes.vector_lane import VectorQuery
 from worlddb.query.reads.window import Window
-from worlddb.query.reads.world_lookup import Classes, named_node
+from worlddb.query.reads.world_lookup import IdentityClasses, named_node
 from worlddb.query.recall.candidates import Gate
 from worlddb.query.records.records import Composed
 from worlddb.query.snapshot import valid_period, visible
@@ -70,7 +70,7 @@ def nearest_worlds(window: Window, query: VectorQuery, start: Start, pool: str) 
         if found is None:
             found = _seen(window, snapshot, query, pool)
         inside = snapshot.place.top if world is None else named_node(snapshot, window.spec, world, unify=window.unify)
-        classes = Classes(snapshot, window.spec) if window.unify else None
+        classes = IdentityClasses(snapshot, window.spec) if window.unify else None
         gate = Gate(snapshot, inside, valid_period.Choice(), start.least_trust)
         scores = vector_rows.cosines(found.matrix, query.vector)
         best: dict[int, float] = {}
@@ -89,7 +89,7 @@ def _seen(
 ) -> composed_vectors.Effective:
     """Those of precisely what is seen; of a world that is asked from inside they are kept until it changes."""
     key = "composed", query.space, pool
-    here = window.know_inside(snapshot, valid_period.Choice())
+    here = window.use_kept_world(snapshot, valid_period.Choice())
     if here is not None and key in here.seen.kept:
         found: composed_vectors.Effective = here.seen.kept[key]
         return found

@@ -126,7 +126,7 @@ def _by_interior(window: Window, start: query_value.Start, pool: str) -> RankedS
     if start.chosen == "text":
         query = window.reader.vector_query(start.text or "", spaces)
     else:
-        query = window.reader.vector_given(start.vector or (), spaces)
+        query = window.reader.given_vector(start.vector or (), spaces)
     if isinstance(query, str):
         return RankedStart({}, True, query)
     return RankedStart(composed_search.nearest_worlds(window, query, start, pool), True, "")
@@ -136,7 +136,7 @@ def _by_vector(window: Window, start: query_value.Start, choice: Choice) -> Rank
     exact = start.exact or window.place.is_confined
     head = 0 if exact else window.reader.head()
     with window.snapshot() as snapshot:
-        query = window.reader.vector_given(start.vector or (), snapshot.answering_spaces(exact=exact))
+        query = window.reader.given_vector(start.vector or (), snapshot.answering_spaces(exact=exact))
         if isinstance(query, str):
             return RankedStart({}, exact, query)
         lane: VectorLane | None = None if exact else window.present_vectors(snapshot, query, head)
@@ -154,7 +154,7 @@ def _by_vector(window: Window, start: query_value.Start, choice: Choice) -> Rank
         passing = candidates.Gate(snapshot, inside, choice, start.least_trust).passing(
             partial(ranking.by_meaning, lane, wide=ranking.WIDE_ALONE), start.k
         )
-        classes = world_lookup.Classes(snapshot, window.spec) if window.unify else None
+        classes = world_lookup.IdentityClasses(snapshot, window.spec) if window.unify else None
         new = (passed for passed in passing if classes is None or classes.is_new(passed.node))
         scores = {passed.node: round(passed.score, 6) for passed in islice(new, start.k)}
     return RankedStart(scores, exact, "")
@@ -222,7 +222,7 @@ def _answer(window: Window, selection: operators.Selection, found: RankedStart, 
     uncut = {node: seen for node, seen in selection.found.items() if node not in ground.cut_at}
     fresh = ground.cut_at | summaries.summaries_in(snapshot).fresh_among(uncut)
     nodes = tuple(
-        build.world_of(snapshot, node, seen, moment, ground.spec, is_closed_up=node in fresh)
+        build.world_of(snapshot, node, seen, moment, ground.spec, without_bases=node in fresh)
         for node, seen in selection.found.items()
     )
     edges = tuple(build.edge(snapshot, arrival.place, arrival.row, moment) for arrival in walked)

@@ -105,7 +105,7 @@ class Ground:
             return (node,)
         known = self._classes.get(node)
         if known is None:
-            members = world_lookup.class_of(self.snapshot, node, self.snapshot.place.moment.seq, self.spec)
+            members = world_lookup.identity_class(self.snapshot, node, self.snapshot.place.moment.seq, self.spec)
             known = (node, *(each for each in members if each != node and self.scope.sees(each)))
             self._classes[node] = known
         return known

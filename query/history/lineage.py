@@ -83,7 +83,7 @@ class _Told:
             number=step.number,
             change="written" if is_written else "closed",
             valid=records.Valid(step.validity.start, step.validity.end),
-            spans=build.several(step.validity),
+            spans=build.multiple_spans(step.validity),
             seq=step.seq,
             ingested_at=header.ingest_time,
             author=header.author,
@@ -497,7 +497,7 @@ def identity_document(
     With ``unify`` the edges of each member are those of the whole class, and those that make it one are left out.
     """
     moment = snapshot.place.moment
-    members = world_lookup.class_of(snapshot, node, moment.seq, spec)
+    members = world_lookup.identity_class(snapshot, node, moment.seq, spec)
     refs = {member: snapshot.tables.node(member).lineage.hex() for member in members}
     worlds = [_newest(snapshot, member, spec) for member in members]
     versions = {refs[member]: tuple(history(snapshot, member)) for member in members}

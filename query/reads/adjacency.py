@@ -13,7 +13,7 @@ from worlddb.query.reads.window import Window
 from worlddb.query.records import records
 from worlddb.query.snapshot import edge_rules, valid_period, visible
 
-_FEW: Final = 128
+_FEW_EDGES: Final = 128
 """Edges of a world that are read at once; of one with more, only those that are asked for."""
 PAGE: Final = 512
 """How many edges one transaction reads before it is given back."""
@@ -27,31 +27,31 @@ def members(
     Where identities are seen as one, those of all that are one with it, and of each identity the first.
     """
     if ref is None or not window.unify:
-        found = _members(window, ref, include_superseded, period)
+        found = _iter_members(window, ref, include_superseded, period)
     else:
-        every = _one_with(window, ref)
-        found = (world for one in every for world in _members(window, one, include_superseded, period))
-    return _once(window, found) if window.unify else found
+        every = _identity_refs(window, ref)
+        found = (world for one in every for world in _iter_members(window, one, include_superseded, period))
+    return _first_of_each_identity(window, found) if window.unify else found
 
 
-def _one_with(window: Window, ref: Any) -> list[str]:
+def _identity_refs(window: Window, ref: Any) -> list[str]:
     """References of the worlds that are one with a world that is seen, in log order."""
     with window.snapshot() as snapshot:
         node = world_lookup.named_node(snapshot, window.spec, ref, unify=True)
-        one = world_lookup.Classes(snapshot, window.spec).members(node)
+        one = world_lookup.IdentityClasses(snapshot, window.spec).members(node)
         return [snapshot.tables.node(member).lineage.hex() for member in one]
 
 
-def _once(window: Window, worlds: Iterator[records.World]) -> Iterator[records.World]:
+def _first_of_each_identity(window: Window, worlds: Iterator[records.World]) -> Iterator[records.World]:
     """The first world of each identity."""
     listed: set[str] = set()
     for world in worlds:
         if world.ref not in listed:
-            listed.update(_one_with(window, world.ref))
+            listed.update(_identity_refs(window, world.ref))
             yield world
 
 
-def _members(
+def _iter_members(
     window: Window, ref: Any, include_superseded: bool, period: valid_period.Period | None
 ) -> Iterator[records.World]:
     after, more = 0, True
@@ -69,7 +69,7 @@ def _members(
             )
             more = False
             for read, (place, row) in enumerate(_memberships(snapshot, node, after), 1):
-                member = _member(window, snapshot, place, row, include_superseded, period)
+                member = _build_member(window, snapshot, place, row, include_superseded, period)
                 if member is not None and member.ref not in listed:
                     page.append(member)
                     if is_once:
@@ -86,7 +86,7 @@ def _memberships(snapshot: visible.VisibleSnapshot, node: int, after: int) -> It
     return snapshot.tables.outgoing(node, CONTAINS_CODE, after, known_by=snapshot.place.moment.seq)
 
 
-def _member(
+def _build_member(
     window: Window,
     snapshot: visible.VisibleSnapshot,
     place: EdgePlace,
@@ -104,7 +104,11 @@ def _member(
         return None
     else:
         held = edge_validity(tables, place, row, moment.seq)
-        if not (include_superseded or period.admits(held) or _covers(snapshot, place.source, row.target, held, period)):
+        if not (
+            include_superseded
+            or period.admits(held)
+            or _covers_period(snapshot, place.source, row.target, held, period)
+        ):
             return None
         together = period.along(held)
     return build.world(
@@ -112,7 +116,7 @@ def _member(
     )
 
 
-def _covers(
+def _covers_period(
     snapshot: visible.VisibleSnapshot, world: int, member: int, held: times.Validity, period: valid_period.Period
 ) -> bool:
     """True if the edges of one membership cover a period together, of which one of them has a part."""
@@ -152,7 +156,7 @@ class EdgeFilter(NamedTuple):
             )
 
 
-def number_of(snapshot: visible.VisibleSnapshot, ref: Any) -> int:
+def find_edge_number(snapshot: visible.VisibleSnapshot, ref: Any) -> int:
     """The number of an edge that is seen, by which edges are in log order.
 
     Raises:
@@ -175,11 +179,11 @@ def edges_of(
     moment, nodes = snapshot.place.moment, list(nodes)
     tables = snapshot.tables
     asked = (edges_at(snapshot, spec, node, wanted.type, wanted.direction) for node in nodes)
-    some = list(islice(chain.from_iterable(asked), _FEW + 1))
-    if len(some) > _FEW:
-        every = _in_order(snapshot, spec, nodes, wanted, max(after, 0))
+    some = list(islice(chain.from_iterable(asked), _FEW_EDGES + 1))
+    if len(some) > _FEW_EDGES:
+        every = _merged_edges(snapshot, spec, nodes, wanted, max(after, 0))
     else:
-        every = iter(sorted({place.edge: (place, row) for place, row in some}.values(), key=_number))
+        every = iter(sorted({place.edge: (place, row) for place, row in some}.values(), key=_edge_number))
     for place, row in every:
         if place.edge <= after or not edge_known(row, moment.seq):
             continue
@@ -187,7 +191,7 @@ def edges_of(
             yield build.edge(snapshot, place, row, moment)
 
 
-def _in_order(
+def _merged_edges(
     snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, nodes: Iterable[int], wanted: EdgeFilter, after: int
 ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
     """What :func:`edges_at` has of some nodes behind an edge, each once in log order, read as far as it is asked."""
@@ -205,13 +209,13 @@ def _in_order(
         if direction != "out" or code in turned:
             found.append(tables.incoming(node, code, after, known_after=seq, known_by=seq))
     last = after
-    for place, row in merge(*found, key=_number):
+    for place, row in merge(*found, key=_edge_number):
         if place.edge > last:
             last = place.edge
             yield place, row
 
 
-def _number(edge: tuple[EdgePlace, EdgeRow]) -> int:
+def _edge_number(edge: tuple[EdgePlace, EdgeRow]) -> int:
     return edge[0].edge
 
 

@@ -46,9 +46,9 @@ def conflicts_of(
     kept: _Conflicts = snapshot.kept.setdefault(_Conflicts, _Conflicts())
     asked = node, moment, period
     if asked not in kept:
-        if len(kept) >= _MOST_CONFLICTS:
+        if len(kept) >= _MAX_CONFLICT_KEYS:
             kept.clear()
-        kept[asked] = _conflicts_found(snapshot, node, moment, spec, period)
+        kept[asked] = _find_conflicts(snapshot, node, moment, spec, period)
     return kept[asked]
 
 
@@ -56,11 +56,11 @@ class _Conflicts(dict[tuple[int, asof.Moment, valid_period.Period | None], list[
     """The conflicts of worlds, kept for one read: a recall asks of each hit twice."""
 
 
-_MOST_CONFLICTS: Final = 2_048
+_MAX_CONFLICT_KEYS: Final = 2_048
 """Of how many worlds one read keeps them."""
 
 
-def _conflicts_found(
+def _find_conflicts(
     snapshot: visible.VisibleSnapshot, node: int, moment: asof.Moment, spec: Spec, period: valid_period.Period | None
 ) -> list[tuple[EdgePlace, EdgeRow]]:
     tables = snapshot.tables
@@ -70,7 +70,7 @@ def _conflicts_found(
             continue
         outgoing = tables.outgoing(node, code, known_by=moment.seq)
         for place, row in (*outgoing, *tables.incoming(node, code, known_after=moment.seq, known_by=moment.seq)):
-            if _shown(tables, place, row, moment, period) and holds(
+            if _holds_with_ends(tables, place, row, moment, period) and holds(
                 snapshot, spec, type_name, "show_conflicts", row.home
             ):
                 found[place.edge] = place, row
@@ -102,7 +102,7 @@ def _conflict_codes(snapshot: visible.VisibleSnapshot, spec: Spec) -> list[tuple
     return kept.codes
 
 
-def _shown(
+def _holds_with_ends(
     tables: table_reads.TableReads,
     place: EdgePlace,
     row: EdgeRow,
@@ -121,24 +121,24 @@ def _shown(
     for end in (place.source, row.target):
         valid = [piece for seen in asof.versions_as_of(tables, end, moment.seq) for piece in seen.validity.pieces]
         together = [piece for part in together for one in valid if not (piece := part.intersect(one)).is_empty]
-    return _length(together) == _length(period.span.pieces) if period.throughout else bool(together)
+    return _total_length(together) == _total_length(period.span.pieces) if period.throughout else bool(together)
 
 
-def _length(pieces: Iterable[times.Interval]) -> int:
+def _total_length(pieces: Iterable[times.Interval]) -> int:
     """How long pieces are in all; those of a world's versions never overlap."""
     return sum(piece.end - piece.start for piece in pieces)
 
 
 _LINEAGE: Final = re.compile("[0-9a-f]{32}")
 _CONSIDERED: Final = "considered"
-_IN_ALL: Final = "considered_in_all"
-_TUNED: Final = "tuned"
+_CONSIDERED_TOTAL: Final = "considered_in_all"
+_TUNED_WORLD: Final = "tuned"
 """The world that the thresholds were set for, where they are not those of the open store."""
 _THRESHOLDS: Final = "thresholds"
 _LOOKED_AT: Final = "looked_at"
 
 
-def evidence_shown(
+def visible_evidence(
     snapshot: visible.VisibleSnapshot,
     evidence: dict[str, Any],
     sides: tuple[str, str],
@@ -153,7 +153,7 @@ def evidence_shown(
     considered = evidence.get(_CONSIDERED)
     if not isinstance(considered, list) or not all(map(_is_from_resolver, considered)):
         return evidence
-    given, evidence = evidence, _thresholds_shown(snapshot, evidence, seq, is_visible)
+    given, evidence = evidence, _redact_thresholds(snapshot, evidence, seq, is_visible)
     if snapshot.place.is_confined or is_visible is not None:
         # The number of names that were compared counts those of others too.
         evidence = {name: value for name, value in evidence.items() if name != _LOOKED_AT}
@@ -163,26 +163,26 @@ def evidence_shown(
         if node is not None and (is_visible is None or is_visible(node)):
             shown.append({"ref": each["ref"], "name": _name(snapshot, node, seq), **each})
     if snapshot.place.is_confined or is_visible is not None:
-        verdict = {} if len(shown) == given.get(_IN_ALL) else _verdict_on(shown, given, sides)
-        return evidence | verdict | {_CONSIDERED: shown, _IN_ALL: len(shown)}
+        verdict = {} if len(shown) == given.get(_CONSIDERED_TOTAL) else _visible_verdict(shown, given, sides)
+        return evidence | verdict | {_CONSIDERED: shown, _CONSIDERED_TOTAL: len(shown)}
     return evidence | {_CONSIDERED: shown}
 
 
-def _verdict_on(shown: list[dict[str, Any]], evidence: dict[str, Any], sides: tuple[str, str]) -> dict[str, Any]:
+def _visible_verdict(shown: list[dict[str, Any]], evidence: dict[str, Any], sides: tuple[str, str]) -> dict[str, Any]:
     """The verdict on an ambiguous pair, had only the visible candidates been considered."""
-    mine = next((_scores(each) for each in shown if each["ref"] in sides), {})
+    mine = next((_tier_scores(each) for each in shown if each["ref"] in sides), {})
     if evidence.get("decision") != "ambiguous" or not mine:
         return {}
     tier = evidence.get("tier")
     tier = tier if isinstance(tier, str) and tier in mine else next(iter(mine))
-    alike = [found[tier] for each in shown if tier in (found := _scores(each)) and "guard" not in each]
+    alike = [found[tier] for each in shown if tier in (found := _tier_scores(each)) and "guard" not in each]
     thresholds = _numbers(evidence.get(_THRESHOLDS))
     least = max(thresholds.get(tier, 1.0), max(alike, default=1.0) - thresholds.get("margin", 0.0))
     decision = "ambiguous" if sum(score >= least for score in alike) > 1 else "resolved"
     return {"tier": tier, "score": mine[tier], "decision": decision}
 
 
-def _scores(each: dict[str, Any]) -> dict[str, float]:
+def _tier_scores(each: dict[str, Any]) -> dict[str, float]:
     """The scores of a candidate, by tier."""
     return _numbers(each["scores"])
 
@@ -193,14 +193,14 @@ def _numbers(given: object) -> dict[str, float]:
     return {name: value for name, value in found if isinstance(value, int | float)}
 
 
-def _thresholds_shown(
+def _redact_thresholds(
     snapshot: visible.VisibleSnapshot, evidence: dict[str, Any], seq: int, is_visible: Callable[[int], bool] | None
 ) -> dict[str, Any]:
     """Remove the world that thresholds were set for, if the reader may not know it.
 
     The thresholds go too, unless they hold for all that is visible.
     """
-    tuned = evidence.get(_TUNED)
+    tuned = evidence.get(_TUNED_WORLD)
     if not isinstance(tuned, str) or not _LINEAGE.fullmatch(tuned):
         return evidence
     lineage = bytes.fromhex(tuned)
@@ -208,7 +208,7 @@ def _thresholds_shown(
     if node is not None and (is_visible is None or is_visible(node)):
         return evidence
     holds = is_visible is None and snapshot.is_tuning_visible(lineage, seq)
-    hidden = {_TUNED} if holds else {_TUNED, _THRESHOLDS}
+    hidden = {_TUNED_WORLD} if holds else {_TUNED_WORLD, _THRESHOLDS}
     return {name: value for name, value in evidence.items() if name not in hidden}
 
 
@@ -243,11 +243,11 @@ def world(
 
     ``None`` also if a deadline hides it, unless what holds no more is asked for too.
     """
-    seen = shown(snapshot, node, moment, spec, include_superseded=include_superseded, period=period)
+    seen = shown_version(snapshot, node, moment, spec, include_superseded=include_superseded, period=period)
     return None if seen is None else world_of(snapshot, node, seen, moment, spec, period)
 
 
-def shown(
+def shown_version(
     snapshot: visible.VisibleSnapshot,
     node: int,
     moment: asof.Moment,
@@ -273,11 +273,11 @@ def world_of(
     spec: Spec,
     period: valid_period.Period | None = None,
     *,
-    is_closed_up: bool = False,
+    without_bases: bool = False,
 ) -> records.World:
     """The record of one version of a world.
 
-    ``is_closed_up``: a fresh summary of which nothing beneath is read; ``rests_on_more`` says that there is some.
+    ``without_bases``: a fresh summary of which nothing beneath is read; ``rests_on_more`` says that there is some.
     """
     row = snapshot.tables.node(node)
     body = snapshot.body(seen.row)
@@ -288,7 +288,7 @@ def world_of(
     more: dict[str, Any] = {}
     if around := in_ended(snapshot, node):
         more["in_ended"] = around
-    if is_closed_up:
+    if without_bases:
         more["rests_on_more"] = True
     elif snapshot.is_made_of_others(node, seen.row):
         more["rests_on"], more["rests_on_more"] = provenance.rests_on(snapshot, node, seen.row)
@@ -296,7 +296,7 @@ def world_of(
     if snapshot.says_trust:
         more["trust"] = provenance.trust_in(snapshot).name(node, seen.row)
     if snapshot.says_again:
-        more["restated"] = restated(snapshot, node, seen.number)
+        more["restated"] = restatements(snapshot, node, seen.number)
     if snapshot.has_marks:
         more["expires_at"] = snapshot.deadline(node)
         more["pinned"], more["deprecated"] = snapshot.is_pinned(node), snapshot.is_deprecated(node)
@@ -336,7 +336,7 @@ def labels(snapshot: visible.VisibleSnapshot, node: int) -> tuple[str, ...]:
     """The labels that a world has at the moment, in the order in which they were put on it."""
     seq, found = snapshot.place.moment.seq, []
     for _, row in snapshot.label_rows(node):
-        if asof.alias_known(row, seq) and (text := _label(snapshot, row)):
+        if asof.alias_known(row, seq) and (text := _label_text(snapshot, row)):
             found.append(text)
     return tuple(found)
 
@@ -346,12 +346,12 @@ def tags(snapshot: visible.VisibleSnapshot, node: int) -> dict[str, int]:
     found = {}
     for number, row in snapshot.tag_rows(node):
         version = snapshot.assigned(node, number)
-        if version and (text := _label(snapshot, row)):
+        if version and (text := _label_text(snapshot, row)):
             found[text] = version
     return found
 
 
-def _label(snapshot: visible.VisibleSnapshot, row: AliasRow) -> str:
+def _label_text(snapshot: visible.VisibleSnapshot, row: AliasRow) -> str:
     """The text of a label or a tag; empty once it is erased."""
     texts = snapshot.details(row.seq, row.details).aliases
     return texts[row.position] if row.position < len(texts) else ""
@@ -382,12 +382,12 @@ def marks(snapshot: visible.VisibleSnapshot, node: int) -> list[records.Mark]:
     for said in snapshot.deprecations(node):
         add("deprecated" if said.is_set else "undeprecated", said.seq, said.details)
     for number, row in snapshot.tag_rows(node):
-        name = _label(snapshot, row)
+        name = _label_text(snapshot, row)
         for each in snapshot.assignments(node, number):
             add("tagged" if each.version else "untagged", each.seq, each.details, tag=name, version=each.version)
     lineage = snapshot.tables.node(node).lineage
     for number, row in snapshot.label_rows(node):
-        text = _label(snapshot, row)
+        text = _label_text(snapshot, row)
         add("labelled", row.seq, row.details, label=text)
         if row.removed <= snapshot.place.moment.seq:
             about = snapshot.events_about(row.removed, lineage)
@@ -396,7 +396,7 @@ def marks(snapshot: visible.VisibleSnapshot, node: int) -> list[records.Mark]:
     return sorted(found, key=lambda mark: mark.seq)
 
 
-def restated(snapshot: visible.VisibleSnapshot, node: int, number: int) -> tuple[records.Restatement, ...]:
+def restatements(snapshot: visible.VisibleSnapshot, node: int, number: int) -> tuple[records.Restatement, ...]:
     """The times that a version of a world was said again, the first :data:`MAX_RESTATED` of them."""
     found = []
     for row in snapshot.said_again(node, number)[:MAX_RESTATED]:
@@ -451,7 +451,7 @@ def edge(snapshot: visible.VisibleSnapshot, place: EdgePlace, row: EdgeRow, mome
         target_version=row.target_version,
         home=snapshot.ref(row.home),
         valid=records.Valid(*times.piece_at(validity, moment.valid)),
-        spans=several(validity),
+        spans=multiple_spans(validity),
         closed=not validity.contains(moment.valid),
         seq=row.seq,
         properties=details.properties,
@@ -459,7 +459,7 @@ def edge(snapshot: visible.VisibleSnapshot, place: EdgePlace, row: EdgeRow, mome
     )
 
 
-def several(validity: times.Validity) -> tuple[records.Valid, ...]:
+def multiple_spans(validity: times.Validity) -> tuple[records.Valid, ...]:
     """The spans of a validity, if they are not one."""
     if type(validity) is times.Interval and validity.start < validity.end:
         return ()
@@ -498,12 +498,12 @@ def version(snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVersion
     )
     # Most have none of these. Beyond 15 keywords Python calls with a dictionary: a fifth of the time of all of this.
     more: dict[str, Any] = {}
-    if spans := several(validity):
+    if spans := multiple_spans(validity):
         more["spans"] = spans
     if snapshot.is_made_of_others(node, row):
         more["stale"] = provenance.stale(snapshot, node, row)
     if snapshot.says_again:
-        more["restated"] = restated(snapshot, node, number)
+        more["restated"] = restatements(snapshot, node, number)
     if details.properties:
         more["properties"] = properties(details)
     return structs.replace(found, **more) if more else found
@@ -516,7 +516,7 @@ def proposal(
     seq: int,
     is_visible: Callable[[int], bool] | None = None,
 ) -> records.Proposal:
-    """The record of a proposal at a commit; for ``is_visible`` see :func:`evidence_shown`."""
+    """The record of a proposal at a commit; for ``is_visible`` see :func:`visible_evidence`."""
     status, decided = asof.decision_at(snapshot.tables, identifier, row, seq)
     details = snapshot.details(row.seq, row.details)
     names = []
@@ -532,7 +532,7 @@ def proposal(
         source_name=names[0],
         target=sides[1],
         target_name=names[1],
-        evidence=evidence_shown(snapshot, details.properties, sides, seq, is_visible),
+        evidence=visible_evidence(snapshot, details.properties, sides, seq, is_visible),
         why=details.why,
         seq=row.seq,
         decided=decided,
@@ -561,7 +561,7 @@ class StagingOrder:
         """It is kept in memory alone."""
 
 
-def staged_until(
+def proposals_until(
     snapshot: visible.VisibleSnapshot,
     seq: int,
     status: str | None = None,
@@ -592,16 +592,16 @@ def in_ended(snapshot: visible.VisibleSnapshot, node: int) -> str:
     ended = snapshot.ended
     if node not in ended.around and snapshot.is_in_standing(node):
         return ""
-    found = _ended_around(snapshot, node, ended)
+    found = _nearest_ended_container(snapshot, node, ended)
     return "" if found is None else snapshot.ref(found)
 
 
-def _ended_around(snapshot: visible.VisibleSnapshot, start: int, ended: Ended) -> int | None:
+def _nearest_ended_container(snapshot: visible.VisibleSnapshot, start: int, ended: Ended) -> int | None:
     """The nearest ended world around a node; what was found out on the way is kept. Depth costs no stack."""
     known = ended.around
     if start in known:
         return known[start]
-    if (told := _told_around(snapshot.placings(start), ended)) is not None:
+    if (told := _known_ended_container(snapshot.placings(start), ended)) is not None:
         known[start] = told
         return told
     # Others read what is known at the same time: what is not sure yet is not among it.
@@ -611,7 +611,7 @@ def _ended_around(snapshot: visible.VisibleSnapshot, start: int, ended: Ended) -
     while path:
         node, places = path[-1]
         place = next(places, None)
-        if place is not None and not _is_over(snapshot, place.source, ended.over):
+        if place is not None and not _has_ended(snapshot, place.source, ended.over):
             around = place.source
             if around not in known and around not in here:
                 # Containment has no circles; what leads to nothing that ended leaves all below it there.
@@ -634,7 +634,7 @@ def _ended_around(snapshot: visible.VisibleSnapshot, start: int, ended: Ended) -
     return here[start]
 
 
-def _told_around(places: Iterable[EdgePlace], ended: Ended) -> int | None:
+def _known_ended_container(places: Iterable[EdgePlace], ended: Ended) -> int | None:
     """The nearest ended world around what lies in these, if it is known of each that it has ended or lies in such."""
     nearest: int | None = None
     for source, *_ in places:
@@ -645,7 +645,7 @@ def _told_around(places: Iterable[EdgePlace], ended: Ended) -> int | None:
     return nearest
 
 
-def _is_over(snapshot: visible.VisibleSnapshot, node: int, known: dict[int, bool]) -> bool:
+def _has_ended(snapshot: visible.VisibleSnapshot, node: int, known: dict[int, bool]) -> bool:
     """True if a world held before the moment, and holds no more."""
     tables, moment = snapshot.tables, snapshot.place.moment
     if node == ROOT_NODE:

@@ -18,10 +18,13 @@ def tunings(snapshot: VisibleSnapshot, home: int | None, *, ended: bool) -> list
     ``ended`` is listed where no home is asked for.
     """
     found = snapshot.tunings(ended=ended) if home is None else snapshot.tunings_at(home)
-    return [_record(snapshot, known) for known in sorted(found, key=lambda known: (known.seq, known.world, known.type))]
+    return [
+        _tuning_record(snapshot, known)
+        for known in sorted(found, key=lambda known: (known.seq, known.world, known.type))
+    ]
 
 
-def _record(snapshot: VisibleSnapshot, known: settings.Tuning) -> records.Tuning:
+def _tuning_record(snapshot: VisibleSnapshot, known: settings.Tuning) -> records.Tuning:
     row = known.row
     return records.Tuning(
         world=snapshot.tables.node(known.world).lineage.hex(),
@@ -133,7 +136,7 @@ def counts_at(snapshot: VisibleSnapshot) -> dict[str, int]:
     return {"worlds": len(worlds), "edges": sum(known), "proposals": staged}
 
 
-def marked_commit(snapshot: Snapshot, name: str, seq: int) -> int:
+def bookmarked_commit(snapshot: Snapshot, name: str, seq: int) -> int:
     """The commit that a bookmark stands for, as known at commit ``seq``.
 
     Raises:
@@ -150,7 +153,7 @@ def marked_commit(snapshot: Snapshot, name: str, seq: int) -> int:
     return found[1].marked
 
 
-def bookmarks_known(snapshot: Snapshot, seq: int) -> list[records.Bookmark]:
+def known_bookmarks(snapshot: Snapshot, seq: int) -> list[records.Bookmark]:
     """Every bookmark as known at commit ``seq``, in the order in which they were set.
 
     One whose name was erased is none any more.

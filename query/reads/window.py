@@ -17,7 +17,7 @@ from worlddb.projections.tables.reads.asof import Moment, OpenSpace
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.query.lanes.text_lane import ExactTextLane, PresentTextLane, TextLane, WorldTextLane
 from worlddb.query.lanes.vector_lane import SeenVectors, VectorLane, VectorQuery, WorldVectors
-from worlddb.query.reads.store_facts import marked_commit
+from worlddb.query.reads.store_facts import bookmarked_commit
 from worlddb.query.snapshot import edge_rules, valid_period, visible
 from worlddb.query.snapshot.snapshot import InteriorCache, Snapshot, SnapshotSource
 
@@ -30,13 +30,13 @@ MAX_KEPT: Final = 100_000
 """Of how many nodes a confined view remembers whether they are inside; beyond it begins anew."""
 
 
-_MOST_ASKED: Final = 64
+_MAX_STANDING_KEYS: Final = 64
 """For how many worlds and choices a view keeps what says what is always to be done."""
 ErasuresSeen = tuple[int, int | None]
 """How often the data file was found replaced, and the erasure whose bytes still lie in files."""
 
 
-class _Kept(NamedTuple):
+class _ViewCache(NamedTuple):
     """What a view has made of the texts that it sees, as of the erasures that it was made after.
 
     ``lanes`` and ``vectors`` are of a confined one; ``standing`` are the worlds that say what is to be done whenever
@@ -79,10 +79,10 @@ class Reader(SnapshotSource, Protocol):
     def vector_query(self, text: str, spaces: Sequence[OpenSpace]) -> VectorQuery | str:
         """The text as a vector of the first space whose model is here, or why there is none."""
 
-    def unasked(self, spaces: Sequence[OpenSpace]) -> str:
+    def why_no_vector(self, spaces: Sequence[OpenSpace]) -> str:
         """Why there can be no vector of a text in any of the spaces, without asking a model; ``""`` if there can."""
 
-    def vector_given(self, values: Sequence[float], spaces: Sequence[OpenSpace]) -> VectorQuery | str:
+    def given_vector(self, values: Sequence[float], spaces: Sequence[OpenSpace]) -> VectorQuery | str:
         """A caller's vector in the first of some spaces, or in words why there is none.
 
         Raises:
@@ -102,7 +102,7 @@ class Reader(SnapshotSource, Protocol):
         """Say that texts without a vector were found, which another process may have written."""
 
     @property
-    def told_of_hits(self) -> Callable[[Any], None]:
+    def on_hits(self) -> Callable[[Any], None]:
         """Called with what each recall has found."""
 
 
@@ -131,13 +131,13 @@ class Window:
         self.unify = unify
         """True if the worlds of one identity are seen as one."""
         self._built_in = built_in
-        self._kept: _Kept | None = None
+        self._cache: _ViewCache | None = None
         self._inside: dict[int, bool] = {}
         self._also_at: Moment | None = None
 
     def narrowed(self, top: int) -> Window:
         """The same moment, from inside a world."""
-        inner = self._like(self.place._replace(top=top))
+        inner = self._copy(self.place._replace(top=top))
         with inner.snapshot() as snapshot:
             inner.spec = edge_rules.spec_of(self._built_in, snapshot.registered(), self.spec.codes)
         return inner
@@ -145,31 +145,31 @@ class Window:
     def at_valid(self, valid: int) -> Window:
         """The same window at another valid time."""
         place = self.place._replace(moment=self.place.moment._replace(valid=valid))
-        return self._like(place)
+        return self._copy(place)
 
     def revealing(self, *, expired: bool = True, deprecated: bool = False) -> Window:
         """The same window, through which what a deadline hides is seen too, or what is deprecated."""
         before = self.shows
-        shown = self._like(self.place, visible.Shown(before.expired or expired, before.deprecated or deprecated))
+        shown = self._copy(self.place, visible.Shown(before.expired or expired, before.deprecated or deprecated))
         shown._also_at = self._also_at
         return shown
 
-    def _like(self, place: visible.Place, shows: visible.Shown | None = None) -> Window:
+    def _copy(self, place: visible.Place, shows: visible.Shown | None = None) -> Window:
         shown = self.shows if shows is None else shows
         made = Window(self.reader, place, self._built_in, self.spec, unify=self.unify, shows=shown)
         made._left_out = self._left_out
         return made
 
-    def leaving_out(self, nodes: frozenset[int], *, unindexed: bool) -> Window:
+    def excluding(self, nodes: frozenset[int], *, unindexed: bool) -> Window:
         """The same window, through which some worlds are not found; ``unindexed``: as if they said nothing."""
-        without = self._like(self.place)
+        without = self._copy(self.place)
         without._left_out = visible.LeftOut(nodes, unindexed and bool(nodes))
         without._also_at = self._also_at
         return without
 
     def at(self, moment: Moment) -> Window:
         """The same window at an earlier moment. Of a confined one, as much of it as is seen at both."""
-        earlier = self._like(self.place._replace(moment=moment))
+        earlier = self._copy(self.place._replace(moment=moment))
         earlier._also_at = self.place.moment
         with earlier.snapshot() as snapshot:
             earlier.spec = edge_rules.spec_of(self._built_in, snapshot.registered(), self.spec.codes)
@@ -216,10 +216,10 @@ class Window:
         recall, but not that of periods, of which there may be any number. After an erasure it is made anew, without
         the words that are gone.
         """
-        known = self.know_inside(snapshot, choice)
+        known = self.use_kept_world(snapshot, choice)
         if known is not None:
             return WorldTextLane(known.seen, self.place.moment.seq)
-        lanes = self._kept_for(snapshot).lanes
+        lanes = self._cache_for(snapshot).lanes
         lane = lanes.get(choice)
         if lane is None:
             lane = ExactTextLane(snapshot, choice)
@@ -234,7 +234,7 @@ class Window:
         near = snapshot.kept_vectors(self.reader.worlds, self.reader.generation, choice, space, dimension)
         if near is not None:
             return WorldVectors(near)
-        key, vectors = (space, choice), self._kept_for(snapshot).vectors
+        key, vectors = (space, choice), self._cache_for(snapshot).vectors
         seen = vectors.get(key)
         if seen is None:
             seen = SeenVectors(snapshot, space, dimension, choice)
@@ -246,15 +246,15 @@ class Window:
         self, snapshot: visible.VisibleSnapshot, asked: Hashable, find: Callable[[], tuple[int, ...]]
     ) -> tuple[int, ...]:
         """What ``find`` finds of the texts that say what is always to be done, kept by what was ``asked`` of."""
-        kept = self._kept_for(snapshot).standing
+        kept = self._cache_for(snapshot).standing
         found = kept.get(asked)
         if found is None:
-            if len(kept) >= _MOST_ASKED:
+            if len(kept) >= _MAX_STANDING_KEYS:
                 kept.clear()
             found = kept[asked] = find()
         return found
 
-    def know_inside(self, snapshot: visible.VisibleSnapshot, choice: valid_period.Choice) -> At | None:
+    def use_kept_world(self, snapshot: visible.VisibleSnapshot, choice: valid_period.Choice) -> At | None:
         """Let a confined snapshot know who lies inside by what is kept of the world, and give that."""
         return snapshot.kept_world(self.reader.worlds, self.reader.generation, choice)
 
@@ -267,14 +267,14 @@ class Window:
             for each in self.reader.interiors.kept.values():
                 each.write()
 
-    def _kept_for(self, snapshot: visible.VisibleSnapshot) -> _Kept:
+    def _cache_for(self, snapshot: visible.VisibleSnapshot) -> _ViewCache:
         """What was kept, unless texts were erased since: then nothing.
 
         Another thread, still on a transaction from before the erasure, adds to what it was given.
         """
-        seen, kept = (self.reader.generation, snapshot.erasure_due()), self._kept
+        seen, kept = (self.reader.generation, snapshot.erasure_due()), self._cache
         if kept is None or kept.erasures != seen:
-            kept = self._kept = _Kept(seen, {}, {}, {})
+            kept = self._cache = _ViewCache(seen, {}, {}, {})
         return kept
 
 
@@ -282,14 +282,14 @@ HandlerCodes = Set[tuple[str, int, bytes]]
 """Type, version and digest of the edge handlers that a process has."""
 
 
-class Known(NamedTuple):
+class IngestPoint(NamedTuple):
     """A caller's moment on the ingest axis: a time, a commit or a bookmark; with none, the head."""
 
     ingested: times.TimeLike | None
     seq: int | None
     bookmark: str | None
 
-    def named(self) -> str:
+    def given_name(self) -> str:
         """The name of the one that was given; empty for the head.
 
         Raises:
@@ -312,7 +312,7 @@ class Known(NamedTuple):
         if self.ingested is not None:
             return log.seq_at(times.parse_time(self.ingested, "ingested"))
         if self.bookmark is not None:
-            return marked_commit(snapshot, self.bookmark, head)
+            return bookmarked_commit(snapshot, self.bookmark, head)
         if self.seq is None:
             return head
         limits.checked_number(self.seq, "seq", -limits.HIGHEST_SEQ, limits.HIGHEST_SEQ)
@@ -331,12 +331,12 @@ class Windows:
         self._codes = codes
         self._newest: tuple[int, edge_rules.Spec] | None = None
 
-    def at(self, known: Known, valid: times.TimeLike | None, *, unify: bool) -> tuple[Window, int]:
+    def at(self, known: IngestPoint, valid: times.TimeLike | None, *, unify: bool) -> tuple[Window, int]:
         """The window at a moment, and when that moment was on the ingest axis.
 
         ``valid`` defaults to the time of a given moment, else to now.
         """
-        is_past = bool(known.named())
+        is_past = bool(known.given_name())
         with self._reader.snapshot() as snapshot:
             at = known.commit(snapshot)
             ingested = snapshot.log.header(at).ingest_time if at else 0

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from worlddb.log.beliefs.kref import Kref
 
 
-def class_of(snapshot: VisibleSnapshot, start: int, seq: int, spec: edge_rules.Spec) -> list[int]:
+def identity_class(snapshot: VisibleSnapshot, start: int, seq: int, spec: edge_rules.Spec) -> list[int]:
     """The worlds that are one with a world as known at a commit, itself included, in log order."""
     tables = snapshot.tables
     seen, pending = {start}, [start]
@@ -48,16 +48,16 @@ def class_of(snapshot: VisibleSnapshot, start: int, seq: int, spec: edge_rules.S
     return sorted(seen)
 
 
-def identities_of(snapshot: VisibleSnapshot, spec: edge_rules.Spec, nodes: Iterable[int]) -> frozenset[int]:
+def expand_identities(snapshot: VisibleSnapshot, spec: edge_rules.Spec, nodes: Iterable[int]) -> frozenset[int]:
     """Some worlds, and all that are one with any of them as the snapshot knows it."""
     found: set[int] = set()
     for node in nodes:
         if node not in found:
-            found.update(class_of(snapshot, node, snapshot.place.moment.seq, spec))
+            found.update(identity_class(snapshot, node, snapshot.place.moment.seq, spec))
     return frozenset(found)
 
 
-def stale_inside(snapshot: VisibleSnapshot, spec: edge_rules.Spec, world: int) -> Iterator[records.World]:
+def stale_worlds(snapshot: VisibleSnapshot, spec: edge_rules.Spec, world: int) -> Iterator[records.World]:
     """The worlds inside one that rest on what holds no more, at the snapshot's moment and in log order."""
     tables, moment = snapshot.tables, snapshot.place.moment
     summaries = {node for node, _ in tables.typed(SUMMARY_TYPE)}
@@ -92,7 +92,7 @@ def tagged_version(snapshot: VisibleSnapshot, spec: edge_rules.Spec, digest: byt
     return None if seen is None or snapshot.hides(node) else build.world_of(snapshot, node, seen, moment, spec)
 
 
-class Classes:
+class IdentityClasses:
     """The identities that a read has met, as far as it can see and as known at its moment."""
 
     def __init__(self, snapshot: VisibleSnapshot, spec: edge_rules.Spec) -> None:
@@ -102,7 +102,7 @@ class Classes:
 
     def members(self, node: int) -> list[int]:
         """The worlds that are one with a world, itself included, in log order."""
-        return class_of(self._snapshot, node, self._snapshot.place.moment.seq, self._spec)
+        return identity_class(self._snapshot, node, self._snapshot.place.moment.seq, self._spec)
 
     def is_new(self, node: int) -> bool:
         """True if nothing of its class was met before."""
@@ -130,11 +130,11 @@ def type_filter(
     """The types that a filter by ``type_name`` takes at a moment, with subtypes and instances."""
     tables = snapshot.tables
     codes = {name: tables.type_code(name) for name in spec.lattice_types}
-    visible = _Visible(snapshot, world, moment)
+    visible = _LookupScope(snapshot, world, moment)
     standing = visible.nearest(
         node
         for node, first in tables.named(name_digest(type_name))
-        if first <= moment.seq and _stands_for(snapshot, node, moment) == type_name
+        if first <= moment.seq and _type_name_of(snapshot, node, moment) == type_name
     )
     names, instances, seen = {type_name}, set(), set(standing)
     while standing:
@@ -145,7 +145,7 @@ def type_filter(
                     continue
                 if not edge_rules.holds(snapshot, spec, name, "widen_types", row.home):
                     continue
-                subtype = None if name == INSTANCE_OF else _below(snapshot, place.source, name, moment)
+                subtype = None if name == INSTANCE_OF else _subtype_name(snapshot, place.source, name, moment)
                 if subtype is None:
                     instances.add(place.source)
                 elif place.source not in seen and visible.steps(place.source) is not None:
@@ -155,32 +155,32 @@ def type_filter(
     return TypeFilter(frozenset(names) - {""} | {type_name}, frozenset(instances))
 
 
-def _below(snapshot: VisibleSnapshot, node: int, lattice_type: str, moment: asof.Moment) -> str | None:
+def _subtype_name(snapshot: VisibleSnapshot, node: int, lattice_type: str, moment: asof.Moment) -> str | None:
     """The type that a lattice edge's source stands for; ``None`` if it is an instance.
 
     What is a ``subtype_of`` something is a type by that alone; of other edge types it must be of type ``Type``.
     """
     if lattice_type == SUBTYPE_OF:
-        return _name_of(snapshot, node, moment)
-    return _stands_for(snapshot, node, moment)
+        return _name_at(snapshot, node, moment)
+    return _type_name_of(snapshot, node, moment)
 
 
-def _stands_for(snapshot: VisibleSnapshot, node: int, moment: asof.Moment) -> str | None:
+def _type_name_of(snapshot: VisibleSnapshot, node: int, moment: asof.Moment) -> str | None:
     """The type that a node of type ``Type`` stands for."""
     seen = asof.version_at(snapshot.tables, node, moment)
     if seen is None or seen.row.type != type_digest(TYPE_OF_TYPES):
         return None
-    return _name_of(snapshot, node, moment)
+    return _name_at(snapshot, node, moment)
 
 
-def _name_of(snapshot: VisibleSnapshot, node: int, moment: asof.Moment) -> str:
+def _name_at(snapshot: VisibleSnapshot, node: int, moment: asof.Moment) -> str:
     """The name of a node at a moment; empty if it has none then, or it was erased."""
     seen = asof.version_at(snapshot.tables, node, moment)
     body = None if seen is None else snapshot.body(seen.row)
     return "" if body is None else body.name
 
 
-class _Visible:
+class _LookupScope:
     """Which worlds a query sees from where it asks, and how far up they are."""
 
     def __init__(self, snapshot: VisibleSnapshot, world: int, moment: asof.Moment) -> None:
@@ -208,7 +208,7 @@ class _Visible:
         return [node for node, steps in found.items() if steps == min(found.values())]
 
 
-class Wanted(NamedTuple):
+class Lookup(NamedTuple):
     """A lookup: a name or alias, a type, the node of the world around it, and the digests of labels.
 
     ``after``: a page is looked for, of what comes behind this node.
@@ -224,7 +224,7 @@ class Wanted(NamedTuple):
 def find(
     snapshot: VisibleSnapshot,
     spec: edge_rules.Spec,
-    wanted: Wanted,
+    wanted: Lookup,
     *,
     include_superseded: bool,
     period: valid_period.Period | None,
@@ -243,10 +243,10 @@ def find(
     if memories and wanted.name is not None and snapshot.has_forks:
         after, wanted = wanted.after, wanted._replace(after=None)
         found = find(snapshot, spec, wanted, include_superseded=include_superseded, period=period, unify=unify)
-        known = _no_forks(snapshot, found)
-        yield from known if after is None else (each for each in known if _node(snapshot, each) > after)
+        known = _without_forks(snapshot, found)
+        yield from known if after is None else (each for each in known if _node_of_record(snapshot, each) > after)
         return
-    is_apart = apart_in(snapshot, wanted.inside) if memories else _nowhere
+    is_apart = fork_filter(snapshot, wanted.inside) if memories else _is_never_apart
     moment = snapshot.place.moment
     scope = Scope(snapshot.tables, wanted.inside, moment)
     types = None if wanted.type is None else type_filter(snapshot, wanted.type, moment, spec, wanted.inside)
@@ -264,9 +264,9 @@ def find(
         else:
             seen = [*valid_period.versions_in(snapshot.tables, node, moment, period)][::-1]
             versions = (build.world_of(snapshot, node, version, moment, spec, period) for version in seen)
-        return (version for version in versions if _fits(version, node, name, types))
+        return (version for version in versions if _matches(version, node, name, types))
 
-    classes = Classes(snapshot, spec) if unify else None
+    classes = IdentityClasses(snapshot, spec) if unify else None
     for node in _candidates(snapshot, wanted, types):
         found = fitting(node, wanted.name)
         if classes is None:
@@ -275,25 +275,25 @@ def find(
             yield from next(filter(None, (list(fitting(member, None)) for member in classes.members(node))))
 
 
-def apart_in(snapshot: VisibleSnapshot, inside: int) -> Callable[[int], bool]:
+def fork_filter(snapshot: VisibleSnapshot, inside: int) -> Callable[[int], bool]:
     """Tell of worlds inside one whether they lie there by way of forks alone."""
     if not snapshot.has_forks:
-        return _nowhere
+        return _is_never_apart
     from worlddb.query.forks.fork_reads import Apart
 
     return Apart(snapshot, inside)
 
 
-def _nowhere(node: int) -> bool:
+def _is_never_apart(node: int) -> bool:
     return False
 
 
-def called(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, inside: int) -> Iterator[int]:
+def nodes_named(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, inside: int) -> Iterator[int]:
     """The nodes of the worlds that :func:`find` gives by a name alone, of which no records are made."""
     moment, form = snapshot.place.moment, normalised(name)
     scope = Scope(snapshot.tables, inside, moment)
-    for node in _candidates(snapshot, Wanted(name, None, inside), None):
-        seen = build.shown(snapshot, node, moment, spec) if scope.holds(node) else None
+    for node in _candidates(snapshot, Lookup(name, None, inside), None):
+        seen = build.shown_version(snapshot, node, moment, spec) if scope.holds(node) else None
         if seen is None:
             continue
         body = snapshot.body(seen.row)
@@ -302,13 +302,13 @@ def called(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, inside: 
             yield node
 
 
-def _candidates(snapshot: VisibleSnapshot, wanted: Wanted, types: TypeFilter | None) -> Iterator[int]:
+def _candidates(snapshot: VisibleSnapshot, wanted: Lookup, types: TypeFilter | None) -> Iterator[int]:
     """Nodes that may fit, in log order."""
     tables, seq = snapshot.tables, snapshot.place.moment.seq
     after = -1 if wanted.after is None else wanted.after
     if wanted.name is not None:
         digest = name_digest(wanted.name)
-        rows = _named_inside(snapshot, digest, wanted.inside) if digest != NO_NAME else iter(())
+        rows = _name_rows(snapshot, digest, wanted.inside) if digest != NO_NAME else iter(())
     elif wanted.labels and not snapshot.place.is_confined:
         rows = ((node, 0) for node in sorted(snapshot.labelled(wanted.labels[0])))
     elif types is not None and not snapshot.place.is_confined:
@@ -317,7 +317,7 @@ def _candidates(snapshot: VisibleSnapshot, wanted: Wanted, types: TypeFilter | N
         if wanted.after is None:
             rows = iter(sorted((dict(chain.from_iterable(typed)) | instances).items()))
         else:
-            rows = _each_once(merge(*typed, sorted(instances.items())))
+            rows = _unique_nodes(merge(*typed, sorted(instances.items())))
     else:
         # What others have of a type is neither read nor waited for.
         rows = ((node, 0) for node in snapshot.inhabitants(wanted.inside, wanted.after))
@@ -326,7 +326,7 @@ def _candidates(snapshot: VisibleSnapshot, wanted: Wanted, types: TypeFilter | N
             yield node
 
 
-def _each_once(rows: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _unique_nodes(rows: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Rows in log order without another one of the same node, of which the first was known the longest."""
     last = -1
     for node, first in rows:
@@ -335,13 +335,13 @@ def _each_once(rows: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         last = node
 
 
-_FEW_NAMED: Final = 2
+_NAMED_BATCH: Final = 2
 """Nodes of a name that are looked at before the world around them is listed."""
-_LISTED_FOR_ONE: Final = 16
+_LISTED_PER_NODE: Final = 16
 """Members that are listed in the time in which it is found out of one node what it lies in."""
 
 
-def _named_inside(snapshot: VisibleSnapshot, digest: bytes, inside: int) -> Iterator[tuple[int, int]]:
+def _name_rows(snapshot: VisibleSnapshot, digest: bytes, inside: int) -> Iterator[tuple[int, int]]:
     """The rows of a name, in log order; without most of those outside of a world, where it has few members.
 
     Many worlds in many places may share a name, so both are read in turn, some of each, until one is at its end.
@@ -350,24 +350,24 @@ def _named_inside(snapshot: VisibleSnapshot, digest: bytes, inside: int) -> Iter
     if inside == schema.ROOT_NODE:
         yield from rows
         return
-    members, most, last = Inhabitants(snapshot.tables, inside, snapshot.place.moment), _FEW_NAMED, -1
+    members, most, last = Inhabitants(snapshot.tables, inside, snapshot.place.moment), _NAMED_BATCH, -1
     while few := list(islice(rows, most)):
         yield from few
         if len(few) < most:
             return
         last, most = few[-1][0], 4 * most
-        if (listed := members.listed(_LISTED_FOR_ONE * most)) is not None:
+        if (listed := members.listed(_LISTED_PER_NODE * most)) is not None:
             yield from snapshot.tables.named(digest, nodes=sorted(node for node in listed if node > last))
             return
 
 
-def _fits(record: records.World, node: int, name: str | None, types: TypeFilter | None) -> bool:
+def _matches(record: records.World, node: int, name: str | None, types: TypeFilter | None) -> bool:
     if types is not None and record.type not in types.names and node not in types.instances:
         return False
     return name is None or normalised(name) in {normalised(text) for text in (record.name, *record.aliases)}
 
 
-_SHOWN: Final = 8
+_MAX_LISTED: Final = 8
 """How many worlds of one name an error lists."""
 
 
@@ -396,7 +396,7 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
         node = table_reads.find_node(snapshot.tables, given, snapshot.place.moment.seq)
     except errors.AmbiguousReference as several:
         if isinstance(given, str):
-            _refuse_named(snapshot, spec, given, unify, several.details["candidates"])
+            _refuse_ambiguous_prefix(snapshot, spec, given, unify, several.details["candidates"])
         raise
     except errors.InputError as error:
         if not isinstance(given, str) or name_digest(given) == NO_NAME:
@@ -406,16 +406,16 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
         no_reference = error
     else:
         if isinstance(given, str):
-            _refuse_named(snapshot, spec, given, unify, [snapshot.tables.node(node).lineage.hex()])
+            _refuse_ambiguous_prefix(snapshot, spec, given, unify, [snapshot.tables.node(node).lineage.hex()])
         return node
-    found = _called(snapshot, spec, given, unify)
+    found = _find_named(snapshot, spec, given, unify)
     if len(found) > 1:
-        found = _of_nobody(snapshot, spec, given, unify, found)
+        found = _outside_user_worlds(snapshot, spec, given, unify, found)
     if len(found) > 1:
-        raise _ambiguous(given, found)
+        raise _ambiguous_name(given, found)
     if found:
         return table_reads.find_node(snapshot.tables, bytes.fromhex(found[0].ref), snapshot.place.moment.seq)
-    if _is_outermost(snapshot, given):
+    if _is_name_of_top(snapshot, given):
         return snapshot.place.top
     if isinstance(no_reference, errors.UnknownReference):
         raise no_reference
@@ -424,18 +424,18 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
     )
 
 
-_MOST_NAMESAKES: Final = 256
+_MAX_NAMESAKES: Final = 256
 """How many worlds of a name are looked at in order to tell which are in no user's world."""
 
 
-def _of_nobody(
+def _outside_user_worlds(
     snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, unify: bool, found: list[records.World]
 ) -> list[records.World]:
     """Of several worlds of a name those that are in no user's world, if there are such; all, if there are very many."""
     named = snapshot.tables.named(name_digest(name))
-    if sum(1 for _ in islice(named, _MOST_NAMESAKES + 1)) > _MOST_NAMESAKES:
+    if sum(1 for _ in islice(named, _MAX_NAMESAKES + 1)) > _MAX_NAMESAKES:
         return found
-    others = _called(snapshot, spec, name, unify, lambda node: somebodys(snapshot, node) is None)
+    others = _find_named(snapshot, spec, name, unify, lambda node: user_world_around(snapshot, node) is None)
     return others if others and others[0].closed == found[0].closed else found
 
 
@@ -455,7 +455,7 @@ def node_to_write(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *,
     # A name of one letter may begin the reference by chance.
     if ids.is_reference(given) and lineage.startswith(given.strip().lower()):
         return node
-    holder = somebodys(snapshot, node)
+    holder = user_world_around(snapshot, node)
     if holder is None:
         return node
     told = _name_ever(snapshot, holder) or f"the world {ids.short(snapshot.tables.node(holder).lineage)}"
@@ -468,20 +468,20 @@ def node_to_write(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *,
     )
 
 
-_SOMEBODYS: Final = frozenset(("scope", "user", "world"))
+_USER_WORLD_TYPES: Final = frozenset(("scope", "user", "world"))
 """The types, whatever their case, of worlds that hold what is one user's, agent's, app's, or client's."""
 
 
-def somebodys(snapshot: VisibleSnapshot, node: int) -> int | None:
+def user_world_around(snapshot: VisibleSnapshot, node: int) -> int | None:
     """The world around a node, the nearest first, that holds what is somebody's; ``None`` if there is none."""
     seen, pending = {snapshot.place.top}, [node]
     while pending:
         here = pending.pop()
-        around = {place.source for place in snapshot.placings(here)} or _containers_ever(snapshot, here)
+        around = {place.source for place in snapshot.placings(here)} or _known_containers(snapshot, here)
         for each in sorted(around - seen):
             newest = asof.newest_version(snapshot.tables, each, snapshot.place.moment.seq)
             body = None if newest is None else snapshot.body(newest.row)
-            if body is not None and body.type.casefold() in _SOMEBODYS:
+            if body is not None and body.type.casefold() in _USER_WORLD_TYPES:
                 return each
             seen.add(each)
             pending.append(each)
@@ -494,7 +494,7 @@ def _name_ever(snapshot: VisibleSnapshot, node: int) -> str:
     return "" if body is None else body.name
 
 
-def called_of_their_own(
+def top_level_namesakes(
     snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, is_meant: Callable[[records.World], bool]
 ) -> list[records.World]:
     """The worlds of a name that come before all others of it, of those that are meant and of their own right.
@@ -502,22 +502,22 @@ def called_of_their_own(
     Such lie in the outermost world that is seen, not inside of another one: a person of whom somebody speaks is not the
     user of that name.
     """
-    return _called(snapshot, spec, name, False, partial(_is_of_its_own, snapshot), is_meant)
+    return _find_named(snapshot, spec, name, False, partial(_is_top_level, snapshot), is_meant)
 
 
-def _is_of_its_own(snapshot: VisibleSnapshot, node: int) -> bool:
+def _is_top_level(snapshot: VisibleSnapshot, node: int) -> bool:
     """Whether the outermost world contains a node directly; of one that nothing contains now, whether no other did.
 
     In place of the root of a store that came in a bundle stands where that lies.
     """
     around = {place.source for place in snapshot.placings(node)}
     if not around:
-        return _containers_ever(snapshot, node) == {snapshot.place.top}
-    taken_in = (each for each in around if each != snapshot.place.top and _is_taken_in(snapshot, each))
-    return snapshot.place.top in around or any(_is_of_its_own(snapshot, each) for each in taken_in)
+        return _known_containers(snapshot, node) == {snapshot.place.top}
+    taken_in = (each for each in around if each != snapshot.place.top and _is_imported_root(snapshot, each))
+    return snapshot.place.top in around or any(_is_top_level(snapshot, each) for each in taken_in)
 
 
-def _called(
+def _find_named(
     snapshot: VisibleSnapshot,
     spec: edge_rules.Spec,
     name: str,
@@ -526,32 +526,32 @@ def _called(
     is_meant: Callable[[records.World], bool] | None = None,
 ) -> list[records.World]:
     """The worlds of a name that come before all others of it, among some nodes and of those that are meant."""
-    wanted = Wanted(name, None, snapshot.place.top)
+    wanted = Lookup(name, None, snapshot.place.top)
     how: dict[str, Any] = {"period": None, "unify": unify, "among": among}
     for superseded in (False, True):
         worlds = find(snapshot, spec, wanted, include_superseded=superseded, **how)
         worlds = worlds if is_meant is None else filter(is_meant, worlds)
-        found = list(islice(_no_forks(snapshot, worlds), _SHOWN + 1))
+        found = list(islice(_without_forks(snapshot, worlds), _MAX_LISTED + 1))
         if found and not superseded and snapshot.has_forks:
-            found = _no_forks_of_ended(snapshot, spec, wanted, unify, found)
+            found = _without_forks_of_ended(snapshot, spec, wanted, unify, found)
         if found:
             return found
     return []
 
 
-def _no_forks_of_ended(
-    snapshot: VisibleSnapshot, spec: edge_rules.Spec, wanted: Wanted, unify: bool, found: list[records.World]
+def _without_forks_of_ended(
+    snapshot: VisibleSnapshot, spec: edge_rules.Spec, wanted: Lookup, unify: bool, found: list[records.World]
 ) -> list[records.World]:
     """Worlds of a name without those of forks that go on from one of that name which has ended."""
-    origins = [frozenset(_origins(snapshot, _node(snapshot, world))) for world in found]
+    origins = [frozenset(_origins(snapshot, _node_of_record(snapshot, world))) for world in found]
     if not any(origins):
         return found
     ever = find(snapshot, spec, wanted, include_superseded=True, period=None, unify=unify)
-    called = {_node(snapshot, world) for world in ever}
+    called = {_node_of_record(snapshot, world) for world in ever}
     return [world for world, goes_on_from in zip(found, origins, strict=True) if called.isdisjoint(goes_on_from)]
 
 
-def _refuse_named(
+def _refuse_ambiguous_prefix(
     snapshot: VisibleSnapshot, spec: edge_rules.Spec, prefix: str, unify: bool, begun: Sequence[str]
 ) -> None:
     """Refuse a prefix of some references, if it is the name of another world too.
@@ -559,7 +559,7 @@ def _refuse_named(
     Raises:
         AmbiguousReference: it is.
     """
-    named = [world for world in _called(snapshot, spec, prefix, unify) if world.ref not in begun]
+    named = [world for world in _find_named(snapshot, spec, prefix, unify) if world.ref not in begun]
     if named:
         several = ", ".join(f"{each.ref} ({each.type})" for each in named)
         raise errors.AmbiguousReference(
@@ -569,11 +569,11 @@ def _refuse_named(
         )
 
 
-def _no_forks(snapshot: VisibleSnapshot, found: Iterator[records.World]) -> Iterator[records.World]:
+def _without_forks(snapshot: VisibleSnapshot, found: Iterator[records.World]) -> Iterator[records.World]:
     """Worlds in log order without those that go on from an earlier one of them."""
     seen: set[int] = set()
     for world in found:
-        node = _node(snapshot, world)
+        node = _node_of_record(snapshot, world)
         if not seen or seen.isdisjoint(_origins(snapshot, node)):
             yield world
         seen.add(node)
@@ -586,7 +586,7 @@ def _origins(snapshot: VisibleSnapshot, node: int) -> Iterator[int]:
     return (row.origin for row in rows if row.how != fork_rows.BROUGHT)
 
 
-_MOST_PASSED_OVER: Final = 8
+_MAX_KEY_HOPS: Final = 8
 """How many worlds that are not seen inside any more a key is followed past; as many as there are is not told."""
 
 
@@ -601,7 +601,7 @@ def keyed_node(snapshot: VisibleSnapshot, key: str) -> int | None:
     lineage = hashing.keyed_lineage(secret, key.encode())
     if snapshot.place.is_confined:
         top, first = tables.node(snapshot.place.top).lineage, lineage
-        for _ in range(_MOST_PASSED_OVER):
+        for _ in range(_MAX_KEY_HOPS):
             if known(lineage) is not None:
                 break
             lineage = hashing.keyed_lineage_within(secret, top, lineage)
@@ -636,23 +636,23 @@ def kref_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, wanted: Kref) ->
     here: int | None = None
     for name, key in places:
         keyed = keyed_node(snapshot, key)
-        here = _directly_in(snapshot, spec, here, (name, SPACE if here else PROJECT)) if keyed is None else keyed
+        here = _find_member(snapshot, spec, here, (name, SPACE if here else PROJECT)) if keyed is None else keyed
         if here is None:
             raise errors.UnknownReference(f"There is no {key!r:.200}", "Look at what there is with find", ref=key[:200])
-    node = _directly_in(snapshot, spec, here, (wanted.name, wanted.kind))
+    node = _find_member(snapshot, spec, here, (wanted.name, wanted.kind))
     if node is None:
         text = wanted.item_key
         raise errors.UnknownReference(f"There is nothing at {text!r:.200}", "Make it with create_at", ref=text[:200])
     return node
 
 
-def _directly_in(
+def _find_member(
     snapshot: VisibleSnapshot, spec: edge_rules.Spec, world: int | None, wanted: tuple[str, str]
 ) -> int | None:
     """The one world of a name or alias and a type that is a member of a world, else ``None``; of any, if not said."""
     name, kind = wanted
     tables, moment = snapshot.tables, snapshot.place.moment
-    within = Wanted(name, None, snapshot.place.top if world is None else world)
+    within = Lookup(name, None, snapshot.place.top if world is None else world)
     for superseded in (False, True):
         found = [
             (table_reads.find_node(tables, bytes.fromhex(each.ref), moment.seq), each)
@@ -661,7 +661,7 @@ def _directly_in(
         ]
         found = [each for each in found if world is None or world in containers_at(tables, each[0], moment)]
         if len(found) > 1:
-            raise _ambiguous(name, [record for _, record in found])
+            raise _ambiguous_name(name, [record for _, record in found])
         if found:
             return found[0][0]
     return None
@@ -729,7 +729,7 @@ def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, 
     """
 
     def called(text: str) -> list[records.World]:
-        return list(find(snapshot, spec, Wanted(text, None, inside), include_superseded=True, period=None))
+        return list(find(snapshot, spec, Lookup(text, None, inside), include_superseded=True, period=None))
 
     others = called(name)
     scopes = [world for world in (*called(f"{_SCOPE}{name}"), *others) if world.type == "Scope"]
@@ -738,26 +738,26 @@ def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, 
     own = [
         each for each in scopes if composed(each.name) in (f"{_SCOPE}{meant}", meant) and each.name.startswith(_SCOPE)
     ]
-    own = list(_no_forks(snapshot, iter(own)))
-    found = own + list(_no_forks(snapshot, (world for world in typed if composed(world.name) == meant)))
+    own = list(_without_forks(snapshot, iter(own)))
+    found = own + list(_without_forks(snapshot, (world for world in typed if composed(world.name) == meant)))
     if not found:
         near = sorted({world.name.removeprefix(_SCOPE) for world in (*scopes, *typed)})
         there = [
-            *map(repr, near[:_SHOWN]),
-            *(f"{ids.short(bytes.fromhex(world.ref))} ({world.type}) of the name" for world in others[:_SHOWN]),
+            *map(repr, near[:_MAX_LISTED]),
+            *(f"{ids.short(bytes.fromhex(world.ref))} ({world.type}) of the name" for world in others[:_MAX_LISTED]),
         ]
         raise errors.UnknownReference(
             f"There is no user {name[:80]!r}" + (f"; there is {', '.join(there)}" if there else ""),
             "Give the name as it was written, or the reference of the world that is theirs",
-            near=near[:_SHOWN],
+            near=near[:_MAX_LISTED],
         )
-    places = {_containers_ever(snapshot, _node(snapshot, world)) for world in found}
+    places = {_known_containers(snapshot, _node_of_record(snapshot, world)) for world in found}
     if len(places) > 1 or len({composed(world.name) for world in own}) > 1 or len(found) > len(own) + 1:
-        raise _ambiguous(name, found)
+        raise _ambiguous_name(name, found)
     return found
 
 
-def _containers_ever(snapshot: VisibleSnapshot, node: int) -> frozenset[int]:
+def _known_containers(snapshot: VisibleSnapshot, node: int) -> frozenset[int]:
     """The worlds that contain a node at any valid time, as known at the moment.
 
     In place of the root of a store that came in a bundle stands where that lies: what is its users' is theirs here too.
@@ -768,14 +768,14 @@ def _containers_ever(snapshot: VisibleSnapshot, node: int) -> frozenset[int]:
         placed = snapshot.tables.incoming(pending.pop(), schema.CONTAINS_CODE, known_after=seq, known_by=seq)
         for source in {place.source for place, row in placed if row.unlinked > seq} - seen:
             seen.add(source)
-            if _is_taken_in(snapshot, source):
+            if _is_imported_root(snapshot, source):
                 pending.append(source)
             else:
                 found.add(source)
     return frozenset(found)
 
 
-def _is_taken_in(snapshot: VisibleSnapshot, node: int) -> bool:
+def _is_imported_root(snapshot: VisibleSnapshot, node: int) -> bool:
     """Whether a world is the root of another store, which came in a bundle."""
     newest = asof.newest_version(snapshot.tables, node, snapshot.place.moment.seq)
     body = None if newest is None else snapshot.body(newest.row)
@@ -784,11 +784,11 @@ def _is_taken_in(snapshot: VisibleSnapshot, node: int) -> bool:
     return "imported" in snapshot.details(newest.row.seq, newest.row.details).source
 
 
-def _node(snapshot: VisibleSnapshot, world: records.World) -> int:
+def _node_of_record(snapshot: VisibleSnapshot, world: records.World) -> int:
     return table_reads.find_node(snapshot.tables, bytes.fromhex(world.ref), snapshot.place.moment.seq)
 
 
-def _is_outermost(snapshot: VisibleSnapshot, name: str) -> bool:
+def _is_name_of_top(snapshot: VisibleSnapshot, name: str) -> bool:
     """The outermost world is inside of nothing that is seen, so no lookup by name finds it."""
     # Not as a record, which says in what it lies: whether that was looked up before would tell what else is there.
     node, moment = snapshot.place.top, snapshot.place.moment
@@ -799,11 +799,11 @@ def _is_outermost(snapshot: VisibleSnapshot, name: str) -> bool:
     return normalised(name) in map(normalised, names)
 
 
-def _ambiguous(name: str, found: list[records.World]) -> errors.AmbiguousReference:
-    listed = ", ".join(f"{ids.short(bytes.fromhex(world.ref))} ({world.type})" for world in found[:_SHOWN])
-    more = ", and more" if len(found) > _SHOWN else ""
+def _ambiguous_name(name: str, found: list[records.World]) -> errors.AmbiguousReference:
+    listed = ", ".join(f"{ids.short(bytes.fromhex(world.ref))} ({world.type})" for world in found[:_MAX_LISTED])
+    more = ", and more" if len(found) > _MAX_LISTED else ""
     return errors.AmbiguousReference(
         f"Several worlds are called {name[:80]!r}: {listed}{more}",
         "Give the reference of one of them",
-        candidates=[world.ref for world in found[:_SHOWN]],
+        candidates=[world.ref for world in found[:_MAX_LISTED]],
     )

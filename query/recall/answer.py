@@ -132,7 +132,9 @@ def hit_of(
         from worlddb.query.consolidation.fresh_summaries import summaries_in
 
         is_short = summaries_in(snapshot).is_fresh(node, seen)
-    world = build.world_of(snapshot, node, seen, window.place.moment, window.spec, choice.period, is_closed_up=is_short)
+    world = build.world_of(
+        snapshot, node, seen, window.place.moment, window.spec, choice.period, without_bases=is_short
+    )
     container = next(filter(scope.sees, containers), containers[0] if containers else None)
     each = choice.each(snapshot.tables, node, window.place.moment) if choice.is_of_several else ()
     others = [other for other in each if other.number != seen.number]

@@ -182,7 +182,7 @@ class Filter:
         self._types = {type_digest(name) for name in given.types}
         # Whoever is one with somebody is meant by the names of both.
         self._about, self._speakers = (
-            [world_lookup.identities_of(snapshot, spec, self._called(spec, name)) for name in names]
+            [world_lookup.expand_identities(snapshot, spec, self._called(spec, name)) for name in names]
             for names in (given.about, given.speaker)
         )
         self._labels = tuple(map(name_digest, given.labels))

@@ -153,7 +153,7 @@ def near(
         for node, seen in shown.items():
             span = since, times.FOREVER if until is None else until
             one = _compared(snapshot, gate.inside, subject, framed, node, seen, span, cosines, targets.get(node))
-            if one is not None and not (nobodys and world_lookup.somebodys(snapshot, node) is not None):
+            if one is not None and not (nobodys and world_lookup.user_world_around(snapshot, node) is not None):
                 one = msgspec.structs.replace(one, is_of_one=False) if is_plan else one
                 found.append((-one.likeness, node, one))
         return [one for _, _, one in sorted(found, key=lambda each: each[:2])][:limit]
@@ -186,7 +186,7 @@ def _subject(
     found: list[frozenset[int]] = []
     for name in names:
         if isinstance(name, str):
-            nodes = frozenset(islice(world_lookup.called(snapshot, window.spec, name, inside), MAX_ABOUT))
+            nodes = frozenset(islice(world_lookup.nodes_named(snapshot, window.spec, name, inside), MAX_ABOUT))
             if nodes:
                 words |= claim_frame.words_of(name)
                 found.append(nodes)
@@ -202,7 +202,7 @@ def _subject(
         found.append(frozenset([node]))
         words |= _called(snapshot, node)
     for place, nodes in enumerate(found):
-        found[place] = world_lookup.identities_of(snapshot, window.spec, nodes)
+        found[place] = world_lookup.expand_identities(snapshot, window.spec, nodes)
         for other in sorted(found[place] - nodes):
             words |= _called(snapshot, other)
     return _Subject(frozenset(words) if names else claim_frame.leading_subject(text), tuple(found))

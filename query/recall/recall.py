@@ -319,7 +319,7 @@ def _look_up(
     if set(request.lanes) == {TEXT}:
         return _LookedUp(head)
     if window.place.is_confined:
-        window.know_inside(snapshot, request.choice)
+        window.use_kept_world(snapshot, request.choice)
     if names is None:
         about = candidates.entities_named(snapshot, request.question, window.spec)
     else:

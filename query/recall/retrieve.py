@@ -540,7 +540,7 @@ def grouped(
     snapshot: visible.VisibleSnapshot,
     inside: int,
     ranked: Sequence[ranking.Ranked],
-    classes: world_lookup.Classes | None,
+    classes: world_lookup.IdentityClasses | None,
 ) -> list[Grouped]:
     """The containers of the hits inside the world that is searched, best first.
 
@@ -600,7 +600,7 @@ def group_hits(hits: Iterable[Hit], keys: Callable[[Hit], Iterable[Hashable]]) -
     return sorted(scored, key=lambda group: -round(group.score, 6))
 
 
-def _identity(classes: world_lookup.Classes | None, node: int) -> int:
+def _identity(classes: world_lookup.IdentityClasses | None, node: int) -> int:
     """What stands for a node and for all that are one with it."""
     return node if classes is None else min(classes.members(node))
 
@@ -669,7 +669,7 @@ def retrieve(
     while True:
         asked = min(MAX_K, _MORE * asked)
         found = _find(window, snapshot, request._replace(k=asked), about, lanes)
-        classes = world_lookup.Classes(snapshot, window.spec)
+        classes = world_lookup.IdentityClasses(snapshot, window.spec)
         best = [ranked for ranked in found.ranked if classes.is_new(ranked.passed.node)][: request.k]
         if len(best) == request.k or len(found.ranked) < asked or asked == MAX_K:
             return found._replace(ranked=best)
@@ -693,7 +693,7 @@ def _find_groups(
     inside, before = searched_world(window, snapshot, request), -1
     while True:
         found = _find(window, snapshot, request._replace(k=asked), about, lanes)
-        classes = world_lookup.Classes(snapshot, window.spec) if window.unify else None
+        classes = world_lookup.IdentityClasses(snapshot, window.spec) if window.unify else None
         groups = grouped(snapshot, inside, found.ranked, classes)[: request.k]
         if len(groups) == request.k or len(found.ranked) == before or asked == most:
             return found._replace(groups=[group._replace(hits=group.hits[: request.group]) for group in groups])

@@ -169,7 +169,7 @@ def _search(there: Asked, iri: str, lanes: frozenset[str]) -> Named:
     if VECTOR in lanes:
         with window.snapshot() as snapshot:
             spaces = snapshot.answering_spaces(exact=True)
-        missed += filter(None, [window.reader.unasked(spaces)])
+        missed += filter(None, [window.reader.why_no_vector(spaces)])
         lanes -= {VECTOR} if missed else set()
     name = f"{iri} {' '.join(sorted(lanes))} {there.stamp}"
     return Named(name, iri, lambda: Part(list(search_lines(window, text, lanes, missed)), iri), None, missed)

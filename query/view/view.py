@@ -20,9 +20,9 @@ from worlddb.projections.tables.storage.schema import ROOT_NODE, STATUS_NAMES, P
 from worlddb.query.history.journal import Entry, LastTold, journal
 from worlddb.query.question.question import CONVEX, DEFAULT_K, LANES, TEXT, Question, Request
 from worlddb.query.reads import adjacency, build, store_facts, world_lookup
-from worlddb.query.reads.store_facts import bookmarks_known, tunings
+from worlddb.query.reads.store_facts import known_bookmarks, tunings
 from worlddb.query.reads.window import Window
-from worlddb.query.reads.world_lookup import Wanted, find, named_node
+from worlddb.query.reads.world_lookup import Lookup, find, named_node
 from worlddb.query.recall import near_claims
 from worlddb.query.recall.filters import Conditions, Filters, label_digests, tag_digest
 from worlddb.query.recall.recall import recall, with_what_comes
@@ -160,7 +160,7 @@ class View:
         """
         with self._snapshot() as snapshot:
             inside = self._node(snapshot, world)
-            scope, is_apart = snapshot.scope(inside), world_lookup.apart_in(snapshot, inside)
+            scope, is_apart = snapshot.scope(inside), world_lookup.fork_filter(snapshot, inside)
             nodes = (node for node in snapshot.pinned() if scope.holds(node) and not is_apart(node))
             found = [build.world(snapshot, node, self.moment, self.spec) for node in nodes]
             return [each for each in found if each is not None and not each.erased]
@@ -329,7 +329,7 @@ class View:
         period = valid_period.period_of(during, overlaps, include_superseded=include_superseded)
         conditions = None if properties is None else Conditions.of(properties)
         with self._showing(include_expired, include_deprecated).snapshot() as snapshot:
-            wanted = Wanted(name, type, self._node(snapshot, world), label_digests(label))
+            wanted = Lookup(name, type, self._node(snapshot, world), label_digests(label))
             if after is not None and self.unify:
                 raise errors.InputError("after is given where identities are seen as one", "List without unify")
             if after is not None or (limit is not None and limit <= MOST_OF_A_PAGE and not self.unify):
@@ -368,7 +368,7 @@ class View:
         """
         with self._snapshot() as snapshot:
             within = self._node(snapshot, world)
-            return list(world_lookup.stale_inside(snapshot, self.spec, within))
+            return list(world_lookup.stale_worlds(snapshot, self.spec, within))
 
     def in_ended(self, ref: Any) -> str:
         """The nearest ended container, if all containers have ended or lie in ended ones; else empty.
@@ -407,8 +407,8 @@ class View:
         most = None if limit is None else limits.checked_number(limit, "limit", 0, LARGEST)
         with self._snapshot() as snapshot:
             node = self._named(snapshot, ref)
-            one = world_lookup.class_of(snapshot, node, self.seq, self.spec) if self.unify else [node]
-            behind = -1 if after is None else adjacency.number_of(snapshot, after)
+            one = world_lookup.identity_class(snapshot, node, self.seq, self.spec) if self.unify else [node]
+            behind = -1 if after is None else adjacency.find_edge_number(snapshot, after)
             found = adjacency.edges_of(snapshot, self.spec, one, wanted, behind)
             kept = (edge for edge in found if not self.unify or not adjacency.unifies(snapshot, self.spec, edge))
             return list(islice(kept, most))
@@ -567,7 +567,7 @@ class View:
         wanted = None if relation is None else preferences.checked_relation(relation)
         with self._snapshot() as snapshot:
             node = self._named(snapshot, subject)
-            one = world_lookup.class_of(snapshot, node, self.seq, self.spec) if self.unify else [node]
+            one = world_lookup.identity_class(snapshot, node, self.seq, self.spec) if self.unify else [node]
             return preferences.preferences(snapshot, self.spec, one, wanted)
 
     def edge(self, ref: Any) -> records.Edge:
@@ -607,7 +607,7 @@ class View:
     def _somebodys_world(self, ref: Any) -> str | None:
         """The user's world, or another scope, in which a world lies; ``None`` if there is none."""
         with self._snapshot() as snapshot:
-            holder = world_lookup.somebodys(snapshot, self._named(snapshot, ref))
+            holder = world_lookup.user_world_around(snapshot, self._named(snapshot, ref))
             return None if holder is None else snapshot.tables.node(holder).lineage.hex()
 
     def _begun_with(self, digits: str) -> str:
@@ -619,7 +619,7 @@ class View:
     def _called_of_their_own(self, name: str, is_meant: Callable[[records.World], bool]) -> list[records.World]:
         """The worlds of a name that no other world inside this view contains, valid ones before all others."""
         with self._snapshot() as snapshot:
-            return world_lookup.called_of_their_own(snapshot, self.spec, name, is_meant)
+            return world_lookup.top_level_namesakes(snapshot, self.spec, name, is_meant)
 
     def _in_log_order(self, refs: list[str]) -> list[str]:
         """References in the order in which the log first has them."""
@@ -839,7 +839,7 @@ class View:
         while True:
             with self._snapshot() as snapshot:
                 behind = -1 if after is None else self._named(snapshot, after)
-                asked = Wanted(None, None, self._node(snapshot, world), after=behind)
+                asked = Lookup(None, None, self._node(snapshot, world), after=behind)
                 among = partial(self._is_contradicted, snapshot)
                 how: dict[str, Any] = {"period": None, "memories": True, "include_superseded": False}
                 found = list(islice(find(snapshot, self.spec, asked, among=among, **how), wanted))
@@ -857,7 +857,7 @@ class View:
             node = self._named(snapshot, ref)
             if node >= self._named(snapshot, other):
                 return False
-            wanted = Wanted(None, None, self._node(snapshot, world), after=node - 1)
+            wanted = Lookup(None, None, self._node(snapshot, world), after=node - 1)
             found = find(snapshot, self.spec, wanted, include_superseded=False, period=None, memories=True)
             return any(each.ref == ref for each in islice(found, 1))
 
@@ -865,7 +865,7 @@ class View:
         """References of the worlds that contain a world directly, in log order."""
         with self._snapshot() as snapshot:
             node = self._named(snapshot, ref)
-            one = world_lookup.class_of(snapshot, node, self.seq, self.spec) if self.unify else [node]
+            one = world_lookup.identity_class(snapshot, node, self.seq, self.spec) if self.unify else [node]
             places = sorted((place.edge, place.source) for each in one for place in snapshot.placings(each))
             return [snapshot.tables.node(source).lineage.hex() for _, source in places]
 
@@ -971,7 +971,7 @@ class View:
         most = None if limit is None else limits.checked_number(limit, "limit", 0, LARGEST)
         with self._snapshot() as snapshot:
             behind = None if after is None else self._staged(snapshot, after)
-            known = islice(build.staged_until(snapshot, self.seq, status, behind), most)
+            known = islice(build.proposals_until(snapshot, self.seq, status, behind), most)
             return [build.proposal(snapshot, found, row, self.seq) for found, row in known]
 
     def proposal(self, ref: Any) -> records.Proposal:
@@ -994,7 +994,7 @@ class View:
         """
         with self._snapshot() as snapshot:
             start = self._named(snapshot, ref)
-            one = world_lookup.class_of(snapshot, start, self.seq, self.spec)
+            one = world_lookup.identity_class(snapshot, start, self.seq, self.spec)
             return [snapshot.tables.node(node).lineage.hex() for node in one]
 
     def export_identity(self, ref: Any) -> records.Identity:
@@ -1011,7 +1011,7 @@ class View:
         They are the whole store's, so a confined view has none.
         """
         with self._snapshot() as snapshot:
-            return [] if snapshot.whole is None else bookmarks_known(snapshot.whole, self.seq)
+            return [] if snapshot.whole is None else known_bookmarks(snapshot.whole, self.seq)
 
     def edge_types(self, world: Any = None, *, include_ended: bool = False) -> list[records.EdgeType]:
         """The edge types in force: every registration, or with ``world`` those that apply to edges in it.
@@ -1578,7 +1578,7 @@ def _recalled(
         found = _receipted(include_superseded, limited, window, request)
     else:
         found = with_what_comes(window, request)
-    window.reader.told_of_hits(found)
+    window.reader.on_hits(found)
     return found
 
 

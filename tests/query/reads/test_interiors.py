@@ -212,13 +212,13 @@ def test_what_had_ended_around_one_world_is_known_of_those_beside_it_and_of_that
         held = db.view(valid=TIMES[1])
         db.retire(shelf, at=TIMES[2])
         ended, asked = db.view(valid="2031-01-01"), list[int]()
-        is_over = build._is_over
+        is_over = build._has_ended
 
         def counted(snapshot: VisibleSnapshot, node: int, known: dict[int, bool]) -> bool:
             asked.append(node)
             return is_over(snapshot, node, known)
 
-        monkeypatch.setattr(build, "_is_over", counted)
+        monkeypatch.setattr(build, "_has_ended", counted)
         for view, around in ((held, ""), (ended, shelf), (held, ""), (db.view(valid=TIMES[1]), "")):
             assert [view.in_ended(fact) for fact in facts] == [around] * 3
         # The box and the shelf, each once.
@@ -297,9 +297,9 @@ def test_edges_of_a_world_with_many_are_those_that_are_read_at_once_page_by_page
                 (top, *refs[:2]), (None, "beside", "owned_by", "refers_to"), ("out", "in", "both"), (False, True)
             ):
                 how: Any = {"type": asked, "direction": direction, "include_superseded": superseded}
-                monkeypatch.setattr(adjacency, "_FEW", 10_000)
+                monkeypatch.setattr(adjacency, "_FEW_EDGES", 10_000)
                 whole = [edge.ref for edge in view.edges(world, **how)]
-                monkeypatch.setattr(adjacency, "_FEW", 0)
+                monkeypatch.setattr(adjacency, "_FEW_EDGES", 0)
                 found: list[str] = []
                 while len(page := view.edges(world, **how, limit=3, after=found[-1] if found else None)) == 3:
                     found += [edge.ref for edge in page]

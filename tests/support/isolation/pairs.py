@@ -71,7 +71,7 @@ LIMITS: Final[tuple[tuple[Any, str, int], ...]] = (
     (snapshot, "MAX_MEMBERS", 4),
     (snapshot, "MAX_COMMITS", 2),
     (table_reads, "_SHOWN_CANDIDATES", 2),
-    (world_lookup, "_SHOWN", 2),
+    (world_lookup, "_MAX_LISTED", 2),
     (operators, "MAX_SUGGESTION_WORLDS", 3),
     (candidates, "MAX_ENTITIES", 2),
     (candidates, "SMALL_WORLD", 3),
