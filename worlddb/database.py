@@ -240,7 +240,7 @@ class Database(WriteCalls):
         except BaseException:
             self._env.close()
             raise
-        rules = edge_rules.rewritten(
+        rules = edge_rules.rewrite_spec(
             tuple(handler.on_query_rewrite for handler in DEFAULT_ONTOLOGY),
             tuple((handler.name, handler.version) for handler in DEFAULT_ONTOLOGY),
         )

@@ -318,7 +318,7 @@ class _Look:
                 if body is None:
                     continue
                 numbers = [seen.number, *(number for number, _ in repeated)]
-                again = [each for number in numbers for each in self._snapshot.said_again(node, number)]
+                again = [each for number in numbers for each in self._snapshot.restatements_of(node, number)]
                 others = [each.seq for each in again if not self._is_its(each.seq, each.details)]
                 told = Withdrawn(
                     ref=self._ref(node),

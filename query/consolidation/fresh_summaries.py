@@ -182,7 +182,7 @@ class Summaries:
         self._own_secret = b""
         self._known: dict[int, Fresh | None] = {}
         # What is found where some worlds are left out, to see what would be said then, is true of that read alone.
-        self._kept = None if snapshot.left_out.nodes else snapshot.kept_between(FreshKept)
+        self._kept = None if snapshot.excluded.nodes else snapshot.shared_cache(FreshKept)
         self._shows_all = snapshot.shows != visible.BY_DEFAULT
         self.stale: set[int] = set()
         """The summaries that were found to be stale."""
@@ -302,9 +302,9 @@ class Summaries:
     def _marks(self) -> witness.Marks | None:
         """What may be hidden inside of a world; ``None`` where nothing is."""
         snapshot = self._snapshot
-        if not (snapshot.has_marks or snapshot.left_out.nodes):
+        if not (snapshot.has_marks or snapshot.excluded.nodes):
             return None
-        return witness.Marks(snapshot.hides, snapshot.deadline, snapshot.every_row)
+        return witness.Marks(snapshot.hides, snapshot.deadline, snapshot.store_tables)
 
     def _found(self, world: int) -> Fresh | None:
         snapshot = self._snapshot

@@ -62,14 +62,14 @@ class Apart:
     def _is_fork(self, node: int) -> bool:
         snapshot = self._snapshot
         origin = fork_rows.origin_beside(
-            snapshot.every_row, snapshot.tables, node, snapshot.place.moment, self._scope.sees
+            snapshot.store_tables, snapshot.tables, node, snapshot.place.moment, self._scope.sees
         )
         return origin is not None
 
 
 def forked_from(snapshot: VisibleSnapshot, node: int) -> Fork | None:
     """What a world goes on from; ``None`` if it was not forked, or if the view does not see that world."""
-    for row in fork_rows.origins_of(snapshot.every_row, node, snapshot.place.moment.seq):
+    for row in fork_rows.origins_of(snapshot.store_tables, node, snapshot.place.moment.seq):
         if row.how != fork_rows.BROUGHT:
             return _shown(snapshot, row)
     return None
@@ -77,7 +77,7 @@ def forked_from(snapshot: VisibleSnapshot, node: int) -> Fork | None:
 
 def forks_of(snapshot: VisibleSnapshot, node: int) -> list[Fork]:
     """The forks of a world that the view sees, in the order in which they were begun."""
-    rows = fork_rows.copies_of(snapshot.every_row, node, snapshot.place.moment.seq)
+    rows = fork_rows.copies_of(snapshot.store_tables, node, snapshot.place.moment.seq)
     found = (_shown(snapshot, row) for row in rows if row.how == fork_rows.TOP)
     return sorted((each for each in found if each is not None), key=lambda each: (each.seq, each.ref))
 
@@ -86,13 +86,13 @@ def with_forks(snapshot: VisibleSnapshot, nodes: Iterable[int]) -> list[int]:
     """Some worlds, and what goes on from them in forks of them or of worlds around them, at any remove."""
     found = [*nodes]
     for node in found:
-        rows = fork_rows.copies_of(snapshot.every_row, node, snapshot.place.moment.seq)
+        rows = fork_rows.copies_of(snapshot.store_tables, node, snapshot.place.moment.seq)
         found += [row.node for row in rows if row.how != fork_rows.BROUGHT and row.node not in found]
     return found
 
 
 def _shown(snapshot: VisibleSnapshot, row: fork_rows.ForkRow) -> Fork | None:
-    tables, seq = snapshot.every_row, snapshot.place.moment.seq
+    tables, seq = snapshot.store_tables, snapshot.place.moment.seq
     fork, origin = tables.node(row.node).lineage, tables.node(row.origin).lineage
     if snapshot.tables.node_of(fork) is None or snapshot.tables.node_of(origin) is None:
         return None

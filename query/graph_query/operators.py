@@ -226,7 +226,7 @@ def _filter_time(step: query_steps.FilterTime, selection: Selection) -> str:
 
 
 def _filter_period(step: query_steps.FilterPeriod, selection: Selection) -> str:
-    span, lies_so = valid_period.span_of(step.span, "span"), valid_period.RELATIONS[step.relation]
+    span, lies_so = valid_period.parse_span(step.span, "span"), valid_period.RELATIONS[step.relation]
     return _keep_versions(selection, lambda _, seen: any(lies_so(piece, span) for piece in seen.validity.pieces))
 
 

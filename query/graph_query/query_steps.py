@@ -11,7 +11,7 @@ import msgspec
 
 from worlddb.log.model import errors, ids, limits, times
 from worlddb.query.recall.filters import Conditions
-from worlddb.query.snapshot.valid_period import RELATIONS, Span, span_of
+from worlddb.query.snapshot.valid_period import RELATIONS, Span, parse_span
 
 SpanValue: TypeAlias = tuple[int | None, int | None]
 """A span of time in microseconds; ``None`` is an open end."""
@@ -105,7 +105,7 @@ class FilterTime(_Step, frozen=True, tag="filter_time"):
             InvalidInterval: one holds no instant.
         """
         given = {"during": self.during, "overlaps": self.overlaps, "between": self.between}
-        return {name: span_of(span, name) for name, span in given.items() if span is not None}
+        return {name: parse_span(span, name) for name, span in given.items() if span is not None}
 
     def __str__(self) -> str:
         spans = (
@@ -123,10 +123,10 @@ class FilterPeriod(_Step, frozen=True, tag="filter_period"):
 
     def __post_init__(self) -> None:
         _one_of(self.relation, "the relation", tuple(RELATIONS))
-        span_of(self.span, "span")
+        parse_span(self.span, "span")
 
     def __str__(self) -> str:
-        span = span_of(self.span, "span")
+        span = parse_span(self.span, "span")
         shown = f"[{times.format_time(span.start)}, {times.format_time(span.end)})"
         return f"filter_period {self.relation} {shown}"
 
@@ -231,7 +231,7 @@ def span_value(given: Span | None, what: str) -> SpanValue | None:
     """A span as a query keeps it."""
     if given is None:
         return None
-    start, end = span_of(given, what)
+    start, end = parse_span(given, what)
     return None if start <= times.ALWAYS else start, None if end >= times.FOREVER else end
 
 

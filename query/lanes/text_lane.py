@@ -175,7 +175,7 @@ class WorldTextLane:
 
 
 def _visible_documents(snapshot: visible.VisibleSnapshot, choice: valid_period.Choice) -> Iterator[TextDocument]:
-    tables, moment, left_out = snapshot.tables, snapshot.place.moment, snapshot.left_out.texts
+    tables, moment, left_out = snapshot.tables, snapshot.place.moment, snapshot.excluded.texts
     whole = snapshot.stored
     states = whole.tables.has_rows("by_object")
     for node in snapshot.inhabitants():

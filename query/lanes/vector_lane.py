@@ -101,7 +101,7 @@ class SeenVectors:
     def __init__(
         self, snapshot: visible.VisibleSnapshot, space: int, dimension: int, choice: valid_period.Choice
     ) -> None:
-        tables, moment, left_out = snapshot.tables, snapshot.place.moment, snapshot.left_out.texts
+        tables, moment, left_out = snapshot.tables, snapshot.place.moment, snapshot.excluded.texts
         self.pending = 0
         rows: list[vector_rows.VectorRow] = []
         for node in snapshot.inhabitants():

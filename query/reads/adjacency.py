@@ -187,7 +187,7 @@ def edges_of(
     for place, row in every:
         if place.edge <= after or not edge_known(row, moment.seq):
             continue
-        if wanted.include_superseded or valid_period.edge_in(tables, place, row, moment, wanted.period):
+        if wanted.include_superseded or valid_period.is_edge_shown(tables, place, row, moment, wanted.period):
             yield build.edge(snapshot, place, row, moment)
 
 

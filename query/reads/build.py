@@ -112,7 +112,7 @@ def _holds_with_ends(
     """True if the edge is in force together with both of its ends."""
     if period is None:
         ends = (place.source, row.target)
-        return valid_period.edge_in(tables, place, row, moment, None) and all(
+        return valid_period.is_edge_shown(tables, place, row, moment, None) and all(
             asof.version_at(tables, end, moment) for end in ends
         )
     if not asof.edge_known(row, moment.seq):
@@ -293,9 +293,9 @@ def world_of(
     elif snapshot.is_made_of_others(node, seen.row):
         more["rests_on"], more["rests_on_more"] = provenance.rests_on(snapshot, node, seen.row)
         more["stale"] = provenance.stale(snapshot, node, seen.row)
-    if snapshot.says_trust:
+    if snapshot.has_trust_statements:
         more["trust"] = provenance.trust_in(snapshot).name(node, seen.row)
-    if snapshot.says_again:
+    if snapshot.has_restatements:
         more["restated"] = restatements(snapshot, node, seen.number)
     if snapshot.has_marks:
         more["expires_at"] = snapshot.deadline(node)
@@ -399,7 +399,7 @@ def marks(snapshot: visible.VisibleSnapshot, node: int) -> list[records.Mark]:
 def restatements(snapshot: visible.VisibleSnapshot, node: int, number: int) -> tuple[records.Restatement, ...]:
     """The times that a version of a world was said again, the first :data:`MAX_RESTATED` of them."""
     found = []
-    for row in snapshot.said_again(node, number)[:MAX_RESTATED]:
+    for row in snapshot.restatements_of(node, number)[:MAX_RESTATED]:
         header, details = snapshot.header(row.seq), snapshot.details(row.seq, row.details)
         found.append(
             records.Restatement(
@@ -502,7 +502,7 @@ def version(snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVersion
         more["spans"] = spans
     if snapshot.is_made_of_others(node, row):
         more["stale"] = provenance.stale(snapshot, node, row)
-    if snapshot.says_again:
+    if snapshot.has_restatements:
         more["restated"] = restatements(snapshot, node, number)
     if details.properties:
         more["properties"] = properties(details)
@@ -572,7 +572,7 @@ def proposals_until(
     With ``after`` those behind that one: what comes before it takes no time.
     """
     whole = snapshot.whole
-    kept = None if whole is None else snapshot.kept_between(StagingOrder)
+    kept = None if whole is None else snapshot.shared_cache(StagingOrder)
     known = sorted(snapshot.tables.staged()) if whole is None or kept is None else kept.of(whole.tables)
     first = 0
     if after is not None:
@@ -590,7 +590,7 @@ def proposals_until(
 def in_ended(snapshot: visible.VisibleSnapshot, node: int) -> str:
     """The nearest world around one that has ended, if all that contain it have or lie in such; else empty."""
     ended = snapshot.ended
-    if node not in ended.around and snapshot.is_in_standing(node):
+    if node not in ended.around and snapshot.has_standing_container(node):
         return ""
     found = _nearest_ended_container(snapshot, node, ended)
     return "" if found is None else snapshot.ref(found)

@@ -124,7 +124,7 @@ class Window:
     ) -> None:
         self.shows = shows
         """What is seen that reads leave out by default."""
-        self._left_out = visible.ALL_THERE
+        self._excluded = visible.NONE_EXCLUDED
         self.reader = reader
         self.place = place
         self.spec = spec
@@ -157,13 +157,13 @@ class Window:
     def _copy(self, place: visible.Place, shows: visible.Shown | None = None) -> Window:
         shown = self.shows if shows is None else shows
         made = Window(self.reader, place, self._built_in, self.spec, unify=self.unify, shows=shown)
-        made._left_out = self._left_out
+        made._excluded = self._excluded
         return made
 
     def excluding(self, nodes: frozenset[int], *, unindexed: bool) -> Window:
         """The same window, through which some worlds are not found; ``unindexed``: as if they said nothing."""
         without = self._copy(self.place)
-        without._left_out = visible.LeftOut(nodes, unindexed and bool(nodes))
+        without._excluded = visible.ExcludedWorlds(nodes, unindexed and bool(nodes))
         without._also_at = self._also_at
         return without
 
@@ -188,13 +188,13 @@ class Window:
                 also_at=self._also_at,
                 interiors=self.reader.interiors,
                 shows=self.shows,
-                left_out=self._left_out,
+                excluded=self._excluded,
             )
             try:
                 yield seen
             finally:
                 # What was made for this read knows the snapshot too: let go of here, it waits for no collector.
-                seen.let_go()
+                seen.release()
 
     def present_lane(self, head: int) -> PresentTextLane:
         """The text index of the whole store, up to its ``head``."""

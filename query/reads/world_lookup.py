@@ -582,7 +582,7 @@ def _without_forks(snapshot: VisibleSnapshot, found: Iterator[records.World]) ->
 def _origins(snapshot: VisibleSnapshot, node: int) -> Iterator[int]:
     from worlddb.projections.tables.forks import fork_rows
 
-    rows = fork_rows.origins_of(snapshot.every_row, node, snapshot.place.moment.seq)
+    rows = fork_rows.origins_of(snapshot.store_tables, node, snapshot.place.moment.seq)
     return (row.origin for row in rows if row.how != fork_rows.BROUGHT)
 
 

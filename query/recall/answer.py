@@ -136,9 +136,9 @@ def hit_of(
         snapshot, node, seen, window.place.moment, window.spec, choice.period, without_bases=is_short
     )
     container = next(filter(scope.sees, containers), containers[0] if containers else None)
-    each = choice.each(snapshot.tables, node, window.place.moment) if choice.is_of_several else ()
+    each = choice.each(snapshot.tables, node, window.place.moment) if choice.allows_several else ()
     others = [other for other in each if other.number != seen.number]
-    if others and request.least_trust and snapshot.says_trust:
+    if others and request.least_trust and snapshot.has_trust_statements:
         trust = provenance.trust_in(snapshot)
         others = [other for other in others if trust.is_at_least(node, other.row, request.least_trust)]
     said = world.content
@@ -446,7 +446,7 @@ def notes_of(
     named, unresolved, unlisted = question.times, question.unresolved_times, question.unlisted_times
     without = _BY_LANE.get(lanes) or _BY_FUSION.get(request.fusion)
     uncounted = _UNCOUNTED.format(without) if named and without else ""
-    is_refused = not choice.is_of_several and not choice.include_superseded and choice.period is None
+    is_refused = not choice.allows_several and not choice.include_superseded and choice.period is None
     parts = (
         _UNKNOWN.format(", ".join(unknown)) if unknown else "",
         _UNHELD.format(" and no ".join(unheld)) if unheld else "",

@@ -105,13 +105,13 @@ class Gate:
     ) -> None:
         """With ``memories`` it leaves out forks, and reports unless they are asked for."""
         # Where nothing was ever said of trust, everything passes without a look at what it rests on.
-        self._least_trust = least_trust if snapshot.says_trust else 0
+        self._least_trust = least_trust if snapshot.has_trust_statements else 0
         self._tables = snapshot.tables
         self._whole = snapshot.whole
         self._moment, self._top = snapshot.place
         self.inside = inside
         self.choice = choice
-        self._is_of_several = choice.is_of_several
+        self._is_of_several = choice.allows_several
         self._scope = snapshot.scope(inside)
         self.snapshot = snapshot
         self._inhabitants = Inhabitants(snapshot.tables, inside, self._moment)
@@ -156,7 +156,7 @@ class Gate:
         """The worlds that are searched, if they are few or were listed before; ``None`` for any."""
         if not self._listed_to:
             if self.inside != self._top:
-                self._members = self.snapshot.members_known(self.inside)
+                self._members = self.snapshot.known_members(self.inside)
             self._listed_to = SMALL_WORLD
             if self._members is None and not self.snapshot.has_more_members(self.inside, SMALL_WORLD):
                 self._list(SMALL_WORLD)
@@ -332,7 +332,7 @@ class Gate:
             held = self._held(hits)
         if len(hits) == limit and self._list_rather(max(held, 0.5) / limit, limit, wanted):
             return first, fetch(first, self._members)
-        self.snapshot.look_through(self.inside, limit)
+        self.snapshot.add_checked_hits(self.inside, limit)
         return limit, hits
 
     def _held(self, hits: Sequence[Proposed]) -> int:
@@ -347,11 +347,11 @@ class Gate:
         """
         whole = None if self._whole is None else self._whole.tables.progress().next_node
         likely = 0.0 if whole is None else share * whole
-        before = self.snapshot.looked_through(self.inside) if likely <= MAX_MEMBERS else 0
+        before = self.snapshot.checked_hits(self.inside) if likely <= MAX_MEMBERS else 0
         most = int(LISTED_FOR_A_HIT * (max(0.0, wanted / share - fetched) + before / 2))
         if most <= self._listed_to or likely > most or (before and _MARGIN * likely > most):
             return False
-        self.snapshot.list_anew(self.inside)
+        self.snapshot.reset_checked_hits(self.inside)
         self._list(most)
         return self._members is not None
 
@@ -460,7 +460,7 @@ class _Participants:
 def participants(snapshot: visible.VisibleSnapshot, names: tuple[str, ...]) -> Set[int]:
     """The worlds of some of the names that participants of a conversation with a machine have, which something refers
     to; every question asks for the same."""
-    kept = snapshot.kept_between(_Participants) if names else None
+    kept = snapshot.shared_cache(_Participants) if names else None
     if kept is None or snapshot.whole is None:
         return set[int]().union(*all_called(snapshot, names).values())
     log = snapshot.whole.log
@@ -514,7 +514,7 @@ def referring(snapshot: visible.VisibleSnapshot, entities: Set[int], most: int) 
     """The worlds that refer to the entities, in log order; none if they are more than ``most``."""
     found: set[int] = set()
     tables, moment = snapshot.tables, snapshot.place.moment
-    if any(snapshot.has_more(entity, most) for entity in entities):
+    if any(snapshot.has_more_referrers(entity, most) for entity in entities):
         return []
     for entity in sorted(entities):
         own: dict[int, EdgeRow] = {}
@@ -523,7 +523,7 @@ def referring(snapshot: visible.VisibleSnapshot, entities: Set[int], most: int) 
                 found.add(place.source)
                 own[place.source] = row
             if len(found) > most:
-                snapshot.keep_more(entity, list(own.values()))
+                snapshot.keep_referrers(entity, list(own.values()))
                 return []
     return sorted(found)
 
@@ -573,7 +573,7 @@ class _Preferring:
 
 def tastes(gate: Gate, search: Fetch) -> tuple[int, ...]:
     """The worlds that state somebody's preference or choice; ``search`` finds texts with such words."""
-    kept = gate.snapshot.kept_between(_Preferring)
+    kept = gate.snapshot.shared_cache(_Preferring)
     known = dict[tuple[int, int], bool]() if kept is None else kept.known
     if len(known) > MAX_MEMBERS:
         known.clear()
@@ -605,7 +605,7 @@ def at_home(snapshot: visible.VisibleSnapshot, inside: int, entities: Set[int], 
     homes = {place.source for entity in entities for place in snapshot.placings(entity)}
     if not homes or len(homes) > MAX_HOMES or any(snapshot.scope(home).sees(inside) for home in homes):
         return set()
-    known = [snapshot.few_members(home, SMALL_WORLD) for home in homes] if len(homes) <= _FEW_HOMES else [None]
+    known = [snapshot.members_up_to(home, SMALL_WORLD) for home in homes] if len(homes) <= _FEW_HOMES else [None]
     if None not in known:
         return {node for node in nodes if any(node in members for members in known if members is not None)}
     strange: set[int] = set()
@@ -840,15 +840,15 @@ def _joined(snapshot: visible.VisibleSnapshot, node: int, codes: Iterable[int]) 
 
 def begun_within(snapshot: visible.VisibleSnapshot, spans: Iterable[Span]) -> Nodes | None:
     """The worlds that began in any of some spans; ``None`` if they are many, or only a part of the store is seen."""
-    kept = snapshot.kept_between(Beginnings)
+    kept = snapshot.shared_cache(Beginnings)
     if kept is None:
         return None
     began = [(span.start, span.end) for span in spans]
-    found = kept.within(snapshot.every_row, snapshot.worlds_known(), began)
+    found = kept.within(snapshot.store_tables, snapshot.worlds_known(), began)
     return None if found is None else Nodes(found)
 
 
 def begun_among(snapshot: visible.VisibleSnapshot, spans: Sequence[Span], hits: Sequence[Proposed]) -> list[Proposed]:
     """Those hits of a lane whose versions began in any of some spans; to look through many takes little."""
-    began = snapshot.every_row.begun([(hit.node, hit.version if hit.version < FIRST_LITERAL else 1) for hit in hits])
+    began = snapshot.store_tables.begun([(hit.node, hit.version if hit.version < FIRST_LITERAL else 1) for hit in hits])
     return [hit for hit, at in zip(hits, began, strict=True) if any(span.start <= at < span.end for span in spans)]

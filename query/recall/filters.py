@@ -259,7 +259,7 @@ class Filter:
             return False
         return self._is_of_source(details.source) or any(
             self._is_of_source(self._snapshot.details(again.seq, again.details).source)
-            for again in self._snapshot.said_again(node, seen.number)
+            for again in self._snapshot.restatements_of(node, seen.number)
         )
 
     def _is_of_source(self, source: Mapping[str, Any]) -> bool:

@@ -444,5 +444,5 @@ def _searched(window: Window, snapshot: visible.VisibleSnapshot, request: Reques
     inside = searched_world(window, snapshot, request)
     if inside == top:
         return snapshot.population()
-    members = snapshot.members_known(inside) or members_below(snapshot.tables, inside, moment, _COUNTED)
+    members = snapshot.known_members(inside) or members_below(snapshot.tables, inside, moment, _COUNTED)
     return snapshot.population() if members is None or len(members) > _COUNTED else len(members)

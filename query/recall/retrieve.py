@@ -369,7 +369,7 @@ def _competing(
         if alike.relation not in claim_relation.COMPETING and not (is_plan and _is_of_one(known, given)):
             continue
         # What says of something what it was made of does not take its place.
-        if not provenance.is_made_of(snapshot, later, new.seen.row, earlier):
+        if not provenance.is_derived_from(snapshot, later, new.seen.row, earlier):
             yield Rivals(later, earlier, alike.relation, alike.reason, is_plan)
 
 
@@ -957,7 +957,7 @@ _Weighing = Callable[[ranking.Ranked], tuple[str, float]]
 def _weighings(snapshot: visible.VisibleSnapshot, request: Request) -> list[_Weighing]:
     """The weightings of scores beside the evidence: trust, decay, and the type of a hit."""
     weighings: list[_Weighing] = []
-    if request.trust_weight and snapshot.says_trust:
+    if request.trust_weight and snapshot.has_trust_statements:
         trust_weight = request.trust_weight
         weighings.append(
             lambda each: (TRUST, -candidates.lost_for_trust(snapshot, each.passed, each.score, trust_weight))

@@ -24,10 +24,10 @@ from worlddb.query.snapshot.snapshot import (
     members_below,
 )
 
-FEW: Final = 32
+MAX_CHECKED_NAMESAKES: Final = 32
 """Of how many worlds with one name it is asked of each whether it is inside; if there are more, what is inside is
 listed, and each of that is asked for the name."""
-LIKE_OTHERS: Final = 4
+LEAST_CHECKED: Final = 4
 """About so many worlds it is asked at least, whether they are inside: of a name that nobody has, about any others."""
 
 
@@ -60,13 +60,13 @@ class ConfinedTables:
         self._nodes = 0
         self.timelines: timeline_rows.Readable = tables.timelines
         self.decisions: Seekable = tables.decisions
-        self.lineages: Scannable = SeenRows(
-            tables.lineages, lambda number: self._sees(int.from_bytes(number, "big")), self._look_for_nobody
+        self.lineages: Scannable = VisibleRows(
+            tables.lineages, lambda number: self._sees(int.from_bytes(number, "big")), self._walk_up_from_decoy
         )
-        self.edges: Scannable = SeenRows(
+        self.edges: Scannable = VisibleRows(
             tables.edges,
-            lambda place: self._has(schema.EdgePlace._make(schema.EDGE_PLACE.unpack(place))),
-            self._look_for_no_edge,
+            lambda place: self._shows_place(schema.EdgePlace._make(schema.EDGE_PLACE.unpack(place))),
+            self._walk_up_from_decoy_edge,
         )
 
     # -- nodes and versions
@@ -74,33 +74,33 @@ class ConfinedTables:
     def node_of(self, lineage: bytes) -> int | None:
         node = self._tables.node_of(lineage)
         if node is None:
-            self._look_for_nobody(lineage)
+            self._walk_up_from_decoy(lineage)
             return None
         return node if self._sees(node) else None
 
     def node(self, node: int) -> schema.NodeRow:
-        return self._tables.node(self._inside(node))
+        return self._tables.node(self._require_inside(node))
 
     def nodes_of(self, nodes: Sequence[int]) -> list[schema.NodeRow]:
-        return self._tables.nodes_of(list(map(self._inside, nodes)))
+        return self._tables.nodes_of(list(map(self._require_inside, nodes)))
 
     def version(self, node: int, version: int) -> schema.VersionRow:
-        return self._tables.version(self._inside(node), version)
+        return self._tables.version(self._require_inside(node), version)
 
     def newest_versions(self, nodes: Sequence[int]) -> list[tuple[int, schema.VersionRow]]:
-        return self._tables.newest_versions(list(map(self._inside, nodes)))
+        return self._tables.newest_versions(list(map(self._require_inside, nodes)))
 
     def versions_of(self, versions: Sequence[tuple[int, int]]) -> list[schema.VersionRow]:
-        return self._tables.versions_of([(self._inside(node), number) for node, number in versions])
+        return self._tables.versions_of([(self._require_inside(node), number) for node, number in versions])
 
     def version_rows(self, node: int) -> Iterator[tuple[int, schema.VersionRow]]:
-        return self._tables.version_rows(self._inside(node))
+        return self._tables.version_rows(self._require_inside(node))
 
     def aliases(self, node: int) -> Iterator[tuple[int, schema.AliasRow]]:
-        return self._tables.aliases(self._inside(node))
+        return self._tables.aliases(self._require_inside(node))
 
     def restatements(self, node: int) -> Iterator[schema.RestatedRow]:
-        return self._tables.restatements(self._inside(node))
+        return self._tables.restatements(self._require_inside(node))
 
     def named(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]:
         return self._first_uses(digest, partial(self._tables.named, digest), nodes)
@@ -127,9 +127,9 @@ class ConfinedTables:
     def place_of(self, edge: bytes) -> schema.EdgePlace | None:
         place = self._tables.place_of(edge)
         if place is None:
-            self._look_for_no_edge(edge)
+            self._walk_up_from_decoy_edge(edge)
             return None
-        return place if self._has(place) else None
+        return place if self._shows_place(place) else None
 
     def edge(self, place: schema.EdgePlace) -> schema.EdgeRow:
         row = self._tables.edge(place)
@@ -140,13 +140,13 @@ class ConfinedTables:
     def outgoing(
         self, node: int, code: int | None = None, after: int = 0, *, known_by: int = schema.LIVE
     ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
-        found = self._tables.outgoing(self._inside(node), code, after, known_by=known_by)
+        found = self._tables.outgoing(self._require_inside(node), code, after, known_by=known_by)
         return ((place, row) for place, row in found if self._shows(place, row))
 
     def edges_of_each(
         self, nodes: Sequence[int], codes: Sequence[int], *, incoming: bool, known_by: int
     ) -> dict[int, list[tuple[schema.EdgePlace, schema.EdgeRow]] | None]:
-        inside = list(map(self._inside, nodes))
+        inside = list(map(self._require_inside, nodes))
         found = self._tables.edges_of_each(inside, codes, incoming=incoming, known_by=known_by)
         return {
             node: None if edges is None else [edge for edge in edges if self._shows(*edge)]
@@ -156,7 +156,7 @@ class ConfinedTables:
     def between(
         self, sources: Iterable[int], code: int, targets: Set[int] | None, *, known_by: int = schema.LIVE
     ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
-        found = self._tables.between(map(self._inside, sources), code, targets, known_by=known_by)
+        found = self._tables.between(map(self._require_inside, sources), code, targets, known_by=known_by)
         return ((place, row) for place, row in found if self._shows(place, row))
 
     def incoming(
@@ -168,13 +168,15 @@ class ConfinedTables:
         known_after: int = 0,
         known_by: int = schema.LIVE,
     ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
-        found = self._tables.incoming(self._inside(node), code, after, known_after=known_after, known_by=known_by)
+        found = self._tables.incoming(
+            self._require_inside(node), code, after, known_after=known_after, known_by=known_by
+        )
         return ((place, row) for place, row in found if self._shows(place, row))
 
     def latest_incoming(
         self, node: int, code: int, *, known_by: int = schema.LIVE
     ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
-        found = self._tables.latest_incoming(self._inside(node), code, known_by=known_by)
+        found = self._tables.latest_incoming(self._require_inside(node), code, known_by=known_by)
         return ((place, row) for place, row in found if self._shows(place, row))
 
     # -- identity and hashes
@@ -182,23 +184,23 @@ class ConfinedTables:
     def proposal(self, proposal: bytes) -> schema.ProposalRow | None:
         row = self._tables.proposal(proposal)
         if row is None:
-            self._look_for_nobody(proposal)
+            self._walk_up_from_decoy(proposal)
             return None
-        return row if self._joins(row) else None
+        return row if self._shows_proposal(row) else None
 
     def staged(self, nodes: Sequence[int] | None = None) -> Iterator[proposal_rows.Staged]:
         nodes = self._interior() if nodes is None else [node for node in nodes if self._sees(node)]
         for found in self._tables.staged(nodes):
             row = self._tables.proposal(found.proposal)
-            if row is not None and self._joins(row):
+            if row is not None and self._shows_proposal(row):
                 yield found
 
     def hash_row(self, node: int, seq: int) -> tuple[int, bytes] | None:
-        return self._tables.hash_row(self._inside(node), seq)
+        return self._tables.hash_row(self._require_inside(node), seq)
 
     # -- what is inside
 
-    def know(self, holds: Callable[[int], bool], listed: Callable[[], list[int]]) -> None:
+    def use_interior(self, holds: Callable[[int], bool], listed: Callable[[], list[int]]) -> None:
         """Be told who lies inside, which saves walking up, and listing them."""
         self._holds, self._list = holds, listed
 
@@ -209,7 +211,7 @@ class ConfinedTables:
 
     def below(self, world: int) -> set[int]:
         """All that lies inside a world that is inside. What that contains is inside, so nothing is asked of each."""
-        found = members_below(self._tables, self._inside(world), self._moment) or set()
+        found = members_below(self._tables, self._require_inside(world), self._moment) or set()
         self._known.update(dict.fromkeys(found, True))
         return found
 
@@ -225,19 +227,19 @@ class ConfinedTables:
     # Whether something is outside or nowhere must not show in how long it takes to find out. Of what is outside it is
     # looked up what contains it, as far as the root; where nothing is found, the same is done for something else.
 
-    def _look_for_nobody(self, key: bytes) -> None:
+    def _walk_up_from_decoy(self, key: bytes) -> None:
         """Walk up from some world, which the key chooses, whether it is inside or not."""
         if self._whole is not None:
-            self._walk_up(self._any_node(self._whole, key))
+            self._walk_up(self._decoy_node(self._whole, key))
 
-    def _look_for_no_edge(self, key: bytes) -> None:
-        """As :meth:`_look_for_nobody`, from an edge."""
+    def _walk_up_from_decoy_edge(self, key: bytes) -> None:
+        """As :meth:`_walk_up_from_decoy`, from an edge."""
         if self._whole is not None:
-            node = self._any_node(self._whole, key)
+            node = self._decoy_node(self._whole, key)
             for place, _ in islice(self._tables.incoming(node, schema.CONTAINS_CODE), 1):
                 self._walk_up(place.source)
 
-    def _any_node(self, whole: rows.Tables, key: bytes) -> int:
+    def _decoy_node(self, whole: rows.Tables, key: bytes) -> int:
         if not self._nodes:
             self._nodes = whole.progress().next_node - 1
         return 1 + crc32(key) % self._nodes
@@ -259,16 +261,16 @@ class ConfinedTables:
         Where others have many of a kind, to read theirs and walk up from each would take a time that tells how many
         they are.
         """
-        found = list(islice(look(), FEW + 1) if nodes is None else look(nodes=nodes))
-        if nodes is None and len(found) > FEW:
+        found = list(islice(look(), MAX_CHECKED_NAMESAKES + 1) if nodes is None else look(nodes=nodes))
+        if nodes is None and len(found) > MAX_CHECKED_NAMESAKES:
             yield from look(nodes=self._interior())
             return
         seen = [(node, first) for node, first in found if self._sees(node)]
-        for number in range(len(found), LIKE_OTHERS if nodes is None else 0):
-            self._look_for_nobody(digest + bytes([number]))
+        for number in range(len(found), LEAST_CHECKED if nodes is None else 0):
+            self._walk_up_from_decoy(digest + bytes([number]))
         yield from seen
 
-    def _inside(self, node: int) -> int:
+    def _require_inside(self, node: int) -> int:
         if not self._sees(node):
             raise transaction.missing_row(f"node {node}")
         return node
@@ -280,14 +282,14 @@ class ConfinedTables:
             self._scope.admit(row.target)
         return self._sees(row.target) and self._sees(row.home)
 
-    def _has(self, place: schema.EdgePlace) -> bool:
+    def _shows_place(self, place: schema.EdgePlace) -> bool:
         return self._shows(place, self._tables.edge(place))
 
-    def _joins(self, row: schema.ProposalRow) -> bool:
+    def _shows_proposal(self, row: schema.ProposalRow) -> bool:
         return self._sees(row.source) and self._sees(row.target) and self._sees(row.home)
 
 
-class SeenRows:
+class VisibleRows:
     """A table without the pairs whose value stands for something outside.
 
     ``look`` takes as long as to find one of these.

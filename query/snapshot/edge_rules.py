@@ -42,7 +42,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
         """The type and direction that are meant by the name of a relation or of its inverse."""
         for inverse, relation in self.inverses:
             if inverse == type_name:
-                return relation, _TURNED[direction]
+                return relation, _OPPOSITE[direction]
         return type_name, "both" if type_name in self.symmetric_types else direction
 
     @property
@@ -66,12 +66,12 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, identity_types=self.identity_types | {edge_type})
 
 
-_TURNED: Final = {"out": "in", "in": "out", "both": "both"}
+_OPPOSITE: Final = {"out": "in", "in": "out", "both": "both"}
 Rewrite = Callable[[Spec], Spec]
 """An edge type's rewrite, handed to the query by the façade as a value."""
 
 
-def rewritten(rewrites: tuple[Rewrite, ...], built_in: tuple[tuple[str, int], ...]) -> Spec:
+def rewrite_spec(rewrites: tuple[Rewrite, ...], built_in: tuple[tuple[str, int], ...]) -> Spec:
     """The specification after every built-in edge type has rewritten it."""
     spec = Spec(built_in=built_in)
     for rewrite in rewrites:
@@ -100,7 +100,7 @@ def spec_of(spec: Spec, known: Sequence[Registration], codes: frozenset[tuple[st
             spec = _APPLY[rewrite](spec, one.type)
         if one.world != ROOT_NODE:
             scoped.add(one.type)
-        if not _is_here(one, codes):
+        if not _has_handler(one, codes):
             missing.add(one.type)
     return msgspec.structs.replace(
         spec,
@@ -138,13 +138,13 @@ def edge_types(snapshot: VisibleSnapshot, spec: Spec, home: int | None, *, ended
     in_force = (one for one in known if one.is_built_in and one.row.ended > seq)
     said = {one.type for one in in_force if home is not None or one.world == snapshot.place.top}
     said |= {one.type for one in known if not one.is_built_in and one.row.ended > seq}
-    listed = [_built_in(snapshot, name, version) for name, version in spec.built_in if name not in said]
-    listed += [_record(snapshot, spec, one) for one in known]
+    listed = [_built_in_record(snapshot, name, version) for name, version in spec.built_in if name not in said]
+    listed += [_registered_record(snapshot, spec, one) for one in known]
     order = {name: place for place, (name, _) in enumerate(spec.built_in)}
     return sorted(listed, key=lambda one: (order.get(one.name, len(order)), one.seq))
 
 
-def _is_here(known: Registration, codes: frozenset[tuple[str, int, bytes]]) -> bool:
+def _has_handler(known: Registration, codes: frozenset[tuple[str, int, bytes]]) -> bool:
     return (
         known.is_built_in
         or known.laws is not None
@@ -152,7 +152,7 @@ def _is_here(known: Registration, codes: frozenset[tuple[str, int, bytes]]) -> b
     )
 
 
-def _built_in(snapshot: VisibleSnapshot, name: str, version: int) -> records.EdgeType:
+def _built_in_record(snapshot: VisibleSnapshot, name: str, version: int) -> records.EdgeType:
     return records.EdgeType(
         name=name,
         version=version,
@@ -168,7 +168,7 @@ def _built_in(snapshot: VisibleSnapshot, name: str, version: int) -> records.Edg
     )
 
 
-def _record(snapshot: VisibleSnapshot, spec: Spec, known: Registration) -> records.EdgeType:
+def _registered_record(snapshot: VisibleSnapshot, spec: Spec, known: Registration) -> records.EdgeType:
     laws = known.laws
     return records.EdgeType(
         name=known.type,
@@ -181,7 +181,7 @@ def _record(snapshot: VisibleSnapshot, spec: Spec, known: Registration) -> recor
         seq=known.seq,
         ended=known.row.ended if known.row.ended <= snapshot.place.moment.seq else 0,
         why=snapshot.details(known.seq, known.row.details).why,
-        available=_is_here(known, spec.codes),
+        available=_has_handler(known, spec.codes),
         laws=() if laws is None else laws.names,
         inverse="" if laws is None else laws.inverse,
     )

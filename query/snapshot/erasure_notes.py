@@ -25,12 +25,12 @@ ELSEWHERE: Final = "backups, bundles and copies that were made elsewhere: the st
 def erased_since(log: LmdbLog, seq: int) -> Iterator[bytes]:
     """The worlds that lost texts to erasures after a commit, as often as the log says so. Looks at every later one."""
     for at in range(seq + 1, log.head().seq + 1):
-        for event in log.some_events(at, _ERASING):
+        for event in log.some_events(at, _ERASURE_EVENTS):
             if isinstance(event, ErasureEvent):
                 yield event.lineage
 
 
-_ERASING: Final[frozenset[type[Event]]] = frozenset((Erased, ErasedElsewhere, Struck, StruckElsewhere))
+_ERASURE_EVENTS: Final[frozenset[type[Event]]] = frozenset((Erased, ErasedElsewhere, Struck, StruckElsewhere))
 
 
 def erasure_of(snapshot: Snapshot, node: int) -> records.Erasure | None:
@@ -58,14 +58,14 @@ def struck_details(snapshot: Snapshot, nodes: Iterable[int], seq: int) -> dict[b
     log, tables = snapshot.log, snapshot.tables
     if not log.is_struck():
         return {}
-    events = (each for at in range(1, log.head().seq + 1) for each in log.some_events(at, _STRIKING))
+    events = (each for at in range(1, log.head().seq + 1) for each in log.some_events(at, _STRIKE_EVENTS))
     struck = {each.lineage for each in events if isinstance(each, Struck | StruckElsewhere)}
-    named = (_named(snapshot, node, seq) for node in nodes if tables.node(node).lineage in struck)
+    named = (_named_details(snapshot, node, seq) for node in nodes if tables.node(node).lineage in struck)
     stored = (log.blob(*place) for places in named for place in places if place[1] != NONE)
     return {codec.named_id(each): each for each in stored if each is not None and codec.is_struck(each)}
 
 
-def _named(snapshot: Snapshot, node: int, seq: int) -> set[tuple[int, int]]:
+def _named_details(snapshot: Snapshot, node: int, seq: int) -> set[tuple[int, int]]:
     """The details that name the terms and the sources of what a world is known to state at a commit."""
     from worlddb.projections.tables.statements import statement_rows
 
@@ -82,7 +82,7 @@ def literal_erasures(snapshot: Snapshot, world: int) -> dict[int, records.Erasur
     for seq in range(1, log.head().seq + 1):
         if lineage not in log.stored_events(seq):
             continue
-        for event in log.some_events(seq, _STRIKING):
+        for event in log.some_events(seq, _STRIKE_EVENTS):
             if isinstance(event, Struck | StruckElsewhere) and event.lineage == lineage and event.terms:
                 header, reason = log.header(seq), ""
                 if isinstance(event, Struck):
@@ -100,7 +100,7 @@ def literal_erasures(snapshot: Snapshot, world: int) -> dict[int, records.Erasur
     return found
 
 
-_STRIKING: Final[frozenset[type[Event]]] = frozenset((Struck, StruckElsewhere))
+_STRIKE_EVENTS: Final[frozenset[type[Event]]] = frozenset((Struck, StruckElsewhere))
 
 
 class ErasedText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -164,9 +164,9 @@ class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     authors: tuple[str, ...] = ()
 
 
-KEPT_LISTED: Final = 1_000
+MAX_KEPT_LISTED: Final = 1_000
 """How many worlds a receipt lists that were left as they were."""
-_LATER: Final = ("kept", "kept_count", "authors")
+_LATER_FIELDS: Final = ("kept", "kept_count", "authors")
 """What receipts of earlier releases did not say. It is left out, of the seal too, where there is nothing to say."""
 
 
@@ -226,7 +226,7 @@ def receipt_of(snapshot: Snapshot, store_id: bytes, seq: int, copies: Sequence[C
         for event in struck
     )
     first = min(holds)
-    kept = _kept(snapshot, seq, events.refs, {event.lineage for event in erased}) if erased else []
+    kept = _surviving_worlds(snapshot, seq, events.refs, {event.lineage for event in erased}) if erased else []
     receipt = ErasureReceipt(
         store=store_id.hex(),
         seq=seq,
@@ -236,14 +236,14 @@ def receipt_of(snapshot: Snapshot, store_id: bytes, seq: int, copies: Sequence[C
         ingested_at=header.ingest_time,
         worlds=worlds,
         not_reached=(*holding(as_they_are(copies), first, seq), ELSEWHERE),
-        kept=tuple(snapshot.tables.node(node).lineage.hex() for node in kept[:KEPT_LISTED]),
+        kept=tuple(snapshot.tables.node(node).lineage.hex() for node in kept[:MAX_KEPT_LISTED]),
         kept_count=len(kept),
         authors=tuple(sorted({log.header(place).author for place in holds})),
     )
     return msgspec.structs.replace(receipt, seal=_seal(log, receipt))
 
 
-def _kept(snapshot: Snapshot, seq: int, named: Sequence[bytes], erased: Collection[bytes]) -> list[int]:
+def _surviving_worlds(snapshot: Snapshot, seq: int, named: Sequence[bytes], erased: Collection[bytes]) -> list[int]:
     """What lay inside of the worlds that a commit was to erase, and went on to have its texts."""
     tables = snapshot.tables
     gone = {node for lineage in erased if (node := tables.node_of(lineage)) is not None}
@@ -255,16 +255,16 @@ def _kept(snapshot: Snapshot, seq: int, named: Sequence[bytes], erased: Collecti
             if row.target not in inside and edge_known(row, seq):
                 inside[row.target] = None
                 pending.append(row.target)
-    return [node for node in inside if node not in gone and node not in tops and _said(snapshot, node, seq)]
+    return [node for node in inside if node not in gone and node not in tops and _had_text(snapshot, node, seq)]
 
 
-def _said(snapshot: Snapshot, node: int, seq: int) -> bool:
+def _had_text(snapshot: Snapshot, node: int, seq: int) -> bool:
     """True if a world had a text at a commit that was not gone by then, whether or not it is by now."""
     row = row_of(snapshot.tables, node)
-    return (row is not None and row.seq > seq) or _says(snapshot, node)
+    return (row is not None and row.seq > seq) or _has_text(snapshot, node)
 
 
-def _says(snapshot: Snapshot, node: int) -> bool:
+def _has_text(snapshot: Snapshot, node: int) -> bool:
     rows = (row for _, row in snapshot.tables.version_rows(node))
     return any(snapshot.log.blob(row.seq, row.position) is not None for row in rows)
 
@@ -304,22 +304,26 @@ def check(snapshot: Snapshot, store_id: bytes, receipt: ErasureReceipt, copies: 
     try:
         recorded = receipt_of(snapshot, store_id, receipt.seq, copies)
         problems = (*_problems(snapshot, receipt, recorded), *_list_problems(snapshot.log, receipt, recorded, copies))
-        kept = _kept_now(snapshot, receipt.seq)
+        kept = _count_surviving(snapshot, receipt.seq)
     except errors.WorldDBError as error:
         problems, kept = (error.message,), 0
     return ErasureCheck(not problems, problems, kept)
 
 
-def _kept_now(snapshot: Snapshot, seq: int) -> int:
+def _count_surviving(snapshot: Snapshot, seq: int) -> int:
     """How many of the worlds that an erasure left inside of what it was to erase have a text now."""
     events = snapshot.log.events(seq)
     erased = {event.lineage for event in events.events if isinstance(event, Erased)}
-    return sum(_says(snapshot, node) for node in _kept(snapshot, seq, events.refs, erased)) if erased else 0
+    return (
+        sum(_has_text(snapshot, node) for node in _surviving_worlds(snapshot, seq, events.refs, erased))
+        if erased
+        else 0
+    )
 
 
 def _problems(snapshot: Snapshot, receipt: ErasureReceipt, recorded: ErasureReceipt) -> Iterator[str]:
     log, seq = snapshot.log, receipt.seq
-    for field in _differing(receipt, recorded):
+    for field in _differing_fields(receipt, recorded):
         yield f"commit {seq} has another value for {field}"
     if chain_hash(log.stored_header(seq)[1]).hex() != recorded.chain:
         yield f"the header of commit {seq} does not have the chain hash that was stored with it"
@@ -339,7 +343,7 @@ def _problems(snapshot: Snapshot, receipt: ErasureReceipt, recorded: ErasureRece
         yield "an erasure is not finished: bytes may still lie in the store's files"
 
 
-def _differing(receipt: ErasureReceipt, recorded: ErasureReceipt) -> list[str]:
+def _differing_fields(receipt: ErasureReceipt, recorded: ErasureReceipt) -> list[str]:
     fields = ("chain", "events_hash", "author", "ingested_at", "worlds")
     return [field for field in fields if getattr(receipt, field) != getattr(recorded, field)]
 
@@ -352,10 +356,10 @@ def _list_problems(
     It was made at the time of the erasure or later, and copies that were brought up to date since are out of it.
     """
     if receipt.seal:
-        if not _differing(receipt, recorded) and receipt.seal != _seal(log, receipt):
+        if not _differing_fields(receipt, recorded) and receipt.seal != _seal(log, receipt):
             yield "its seal is not that of what it says: it was altered"
         return
-    for field in _LATER:
+    for field in _LATER_FIELDS:
         if getattr(receipt, field) not in ((), 0, getattr(recorded, field)):
             yield f"it has no seal, and another value for {field}"
     texts = (text.seq for world in recorded.worlds for text in world.texts)

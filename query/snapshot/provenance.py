@@ -33,7 +33,7 @@ MAX_SHOWN: Final = 64
 """How many of the worlds that one rests on are shown; of more it is said that there are more."""
 MAX_WEIGHED: Final = 4_096
 """How many of them are looked at for its trust; what rests on more is trusted as little as can be."""
-_TOGETHER: Final = 512
+_BATCH: Final = 512
 """Of how many of them rows are looked up together where all are asked for."""
 _DERIVED_FROM: Final = EDGE_TYPE_CODES["derived_from"]
 _SUPERSEDES: Final = EDGE_TYPE_CODES["supersedes"]
@@ -75,16 +75,16 @@ class Trust:
             return None
         version = node, row.seq
         if version not in self._levels:
-            self._meet(node, row)
+            self._add_version(node, row)
             folded = self._is_folded()
-            self._levels[version] = self._lowest[version] if folded else self._least_below(node, row)
+            self._levels[version] = self._lowest[version] if folded else self._lowest_level_below(node, row)
         return self._levels[version]
 
-    def _meet(self, node: int, row: VersionRow) -> None:
+    def _add_version(self, node: int, row: VersionRow) -> None:
         version = node, row.seq
         if version not in self._above:
             self._above[version] = []
-            self._lowest[version] = self._own(node, row)
+            self._lowest[version] = self._find_own_level(node, row)
             self._versions.setdefault(node, row.seq)
             self._pending.append((node, row))
 
@@ -93,11 +93,11 @@ class Trust:
 
         Such a walk comes by one version of each world, and by so many at most.
         """
-        bases = _bases_in(self._snapshot)
+        bases = _bases_of(self._snapshot)
         while self._pending and len(self._above) <= MAX_WEIGHED:
             node, row = self._pending.pop()
             for base, base_row in bases.of(node, row.seq, row.type):
-                self._meet(base, base_row)
+                self._add_version(base, base_row)
                 self._above[base, base_row.seq].append((node, row.seq))
                 self._lower((node, row.seq), self._lowest[base, base_row.seq])
         return not self._pending and len(self._versions) == len(self._above) <= MAX_WEIGHED
@@ -107,18 +107,18 @@ class Trust:
         pending = [version]
         while pending and level is not None:
             at = pending.pop()
-            if self._lowest[at] != _least((self._lowest[at], level)):
+            if self._lowest[at] != _lowest_level((self._lowest[at], level)):
                 self._lowest[at] = level
                 pending += self._above[at]
 
-    def _least_below(self, node: int, row: VersionRow) -> int | None:
-        least = self._own(node, row)
-        for looked_at, (_, base, base_row) in enumerate(_all_below(self._snapshot, node, row), 1):
+    def _lowest_level_below(self, node: int, row: VersionRow) -> int | None:
+        least = self._find_own_level(node, row)
+        for looked_at, (_, base, base_row) in enumerate(_walk_bases(self._snapshot, node, row), 1):
             if least == 0:
                 break
             if looked_at > MAX_WEIGHED:
                 return 0
-            least = _least((least, self._own(base, base_row)))
+            least = _lowest_level((least, self._find_own_level(base, base_row)))
         return least
 
     def name(self, node: int, row: VersionRow) -> str | None:
@@ -138,50 +138,50 @@ class Trust:
 
     def own(self, node: int, row: VersionRow) -> int | None:
         """What is said of a version apart from what it rests on, ``None`` if nothing is."""
-        return self._own(node, row) if self.is_said else None
+        return self._find_own_level(node, row) if self.is_said else None
 
-    def _own(self, node: int, row: VersionRow) -> int | None:
+    def _find_own_level(self, node: int, row: VersionRow) -> int | None:
         """What is said of a version itself."""
         version = node, row.seq
         if version not in self._owns:
             chain = [row, *(base for _, base in repeated(self._snapshot, node, row))]
             below: int | None = None
             for each in reversed(chain):
-                below = self._owns[node, each.seq] = self._said_of(node, each, below)
+                below = self._owns[node, each.seq] = self._stated_level(node, each, below)
         return self._owns[version]
 
-    def _said_of(self, node: int, row: VersionRow, below: int | None) -> int | None:
+    def _stated_level(self, node: int, row: VersionRow, below: int | None) -> int | None:
         """What is said of those who said a version, of which ``below`` is said of what it repeats."""
         said = [(row.seq, row.details)]
-        if self._snapshot.says_again:
+        if self._snapshot.has_restatements:
             again = self._snapshot.tables.restatements(node)
             known = (each for each in again if each.seq <= self._snapshot.place.moment.seq)
             versions = ((each, self._snapshot.tables.version(node, each.version)) for each in known)
             said += [
                 (each.seq, each.details)
                 for each, version in versions
-                if version.body == row.body and not self._is_claimed(each.seq, each.details)
+                if version.body == row.body and not self._is_imported(each.seq, each.details)
             ]
-        levels = [self._by_saying(node, *each) for each in said]
-        levels[0] = _least((levels[0], below))
+        levels = [self._level_of_statement(node, *each) for each in said]
+        levels[0] = _lowest_level((levels[0], below))
         # Of several who said the same, one that is trusted suffices; what nothing is said of counts as the most.
         return None if None in levels else max(level for level in levels if level is not None)
 
-    def _is_claimed(self, seq: int, details: int) -> bool:
+    def _is_imported(self, seq: int, details: int) -> bool:
         """True if it came with a bundle, which may claim anything: nothing is trusted more for that."""
         given = self._snapshot.details(seq, details)
         return IMPORTED in given.source or IMPORTED in given.properties
 
-    def _by_saying(self, node: int, seq: int, details: int) -> int | None:
+    def _level_of_statement(self, node: int, seq: int, details: int) -> int | None:
         """What is said of one who said something of a world."""
-        by_source, by_claims = self._by_source(seq, details)
-        found = _least((self._by_author(seq), by_source, self._by_place(node)))
-        return _least((self._rest if found is None else found, by_claims))
+        by_source, by_claims = self._source_levels(seq, details)
+        found = _lowest_level((self._author_level(seq), by_source, self._place_level(node)))
+        return _lowest_level((self._rest if found is None else found, by_claims))
 
-    def _by_author(self, seq: int) -> int | None:
-        return self._by_name("author", "", self._snapshot.header(seq).author) if self._said["author"] else None
+    def _author_level(self, seq: int) -> int | None:
+        return self._named_level("author", "", self._snapshot.header(seq).author) if self._said["author"] else None
 
-    def _by_source(self, seq: int, details: int) -> tuple[int | None, int | None]:
+    def _source_levels(self, seq: int, details: int) -> tuple[int | None, int | None]:
         """What is said of a version's source, and of what it only claims of earlier imports.
 
         A bundle can claim to come from anywhere, so that such a claim may make it less trusted, and never more.
@@ -192,26 +192,28 @@ class Trust:
         source = given.source
         if IMPORTED in given.properties and IMPORTED not in source:
             source = source | {IMPORTED: given.properties[IMPORTED]}
-        said, claimed = (_least(self._by_name("source", *field) for field in each) for each in _fields(source))
+        said, claimed = (
+            _lowest_level(self._named_level("source", *field) for field in each) for each in _fields(source)
+        )
         return said, claimed
 
-    def _by_name(self, kind: str, field: str, value: str) -> int | None:
+    def _named_level(self, kind: str, field: str, value: str) -> int | None:
         named = kind, field, value
         if named not in self._named:
             self._secret = self._secret or self._snapshot.secret()
             both = trust_levels.keyed_digest(self._secret, field, value), trust_levels.named_digest(field, value)
-            self._named[named] = _least(map(self._said[kind].get, both))
+            self._named[named] = _lowest_level(map(self._said[kind].get, both))
         return self._named[named]
 
-    def _by_place(self, node: int) -> int | None:
+    def _place_level(self, node: int) -> int | None:
         """What is said of the nearest world around one, or of it; the least if several are as near."""
         known = self._said["world"]
         if not known:
             return None
         if node not in self._around:
             self._around[node] = None
-            for level in settings.levels(node, self._snapshot.containers_heeded):
-                found = _least(known.get(lineage) for lineage in self._snapshot.lineages_heeded(level))
+            for level in settings.levels(node, self._snapshot.relevant_containers):
+                found = _lowest_level(known.get(lineage) for lineage in self._snapshot.lineages_of(level))
                 if found is not None:
                     self._around[node] = found
                     break
@@ -252,10 +254,10 @@ def rests_on(
 
     ``within``: as if there were no others than these worlds.
     """
-    found = list(islice(_all_below(snapshot, node, row, within), MAX_SHOWN + 1))
+    found = list(islice(_walk_bases(snapshot, node, row, within), MAX_SHOWN + 1))
     trust = trust_in(snapshot)
     shown = tuple(
-        _basis(snapshot, trust, *each, snapshot.header(each[2].seq), snapshot.body(each[2]))
+        _basis_record(snapshot, trust, *each, snapshot.header(each[2].seq), snapshot.body(each[2]))
         for each in found[:MAX_SHOWN]
     )
     return shown, len(found) > MAX_SHOWN
@@ -264,29 +266,29 @@ def rests_on(
 def all_bases(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> Iterator[records.Basis]:
     """All that a world rests on, the nearest first and then in log order."""
     trust, headers = trust_in(snapshot), dict[int, codec.Header]()
-    found = _all_below(snapshot, node, row, together=_TOGETHER)
-    while some := list(islice(found, _TOGETHER)):
+    found = _walk_bases(snapshot, node, row, together=_BATCH)
+    while some := list(islice(found, _BATCH)):
         snapshot.tables.nodes_of([base for _, base, _ in some])
         bodies = snapshot.bodies([base_row for _, _, base_row in some])
         for each, body in zip(some, bodies, strict=True):
             seq = each[2].seq
             header = headers.get(seq) or headers.setdefault(seq, snapshot.header(seq))
-            yield _basis(snapshot, trust, *each, header, body)
+            yield _basis_record(snapshot, trust, *each, header, body)
 
 
-def is_made_of(snapshot: VisibleSnapshot, node: int, row: VersionRow, other: int) -> bool:
+def is_derived_from(snapshot: VisibleSnapshot, node: int, row: VersionRow, other: int) -> bool:
     """True if a world rests on another one, at any remove among the first that are weighed."""
-    return any(base == other for _, base, _ in islice(_all_below(snapshot, node, row), MAX_WEIGHED))
+    return any(base == other for _, base, _ in islice(_walk_bases(snapshot, node, row), MAX_WEIGHED))
 
 
 def stale(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> tuple[records.Stale, ...]:
     """What a version of a world rests on, at any remove, and holds no more, the nearest first: 64 of them at most."""
-    reasons = _reasons_in(snapshot)
+    reasons = _stale_reasons_of(snapshot)
     made = reasons.known(node, row)
-    if not reasons.may_be_below(made):
+    if not reasons.may_have_stale_basis(made):
         return ()
     found: list[records.Stale] = []
-    above: dict[int, _Made | None] = {node: None}
+    above: dict[int, _DerivedVersion | None] = {node: None}
     """What each world was come to from."""
     pending = [made]
     for at in pending:
@@ -302,17 +304,19 @@ def stale(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> tuple[record
     return tuple(found)
 
 
-def _path(reasons: "_Reasons", base: "_Made", above: Mapping[int, "_Made | None"]) -> tuple[str, ...]:
+def _path(
+    reasons: "_StaleReasons", base: "_DerivedVersion", above: Mapping[int, "_DerivedVersion | None"]
+) -> tuple[str, ...]:
     """The worlds that lead to a base, the first that the world was made of itself first."""
     steps = []
-    at: _Made | None = base
+    at: _DerivedVersion | None = base
     while at is not None:
         steps.append(reasons.ref(at))
         at = above[at.node]
     return tuple(reversed(steps[:-1]))
 
 
-class _Made:
+class _DerivedVersion:
     """A version of a world, and what was found out of what it was made of."""
 
     __slots__ = ("above", "bases", "is_stale", "node", "ref", "row")
@@ -321,12 +325,12 @@ class _Made:
         self.node = node
         self.row = row
         self.ref = ""
-        self.bases: list[tuple[_Made, records.Stale | None]] | None = None
-        self.above: list[_Made] = []
+        self.bases: list[tuple[_DerivedVersion, records.Stale | None]] | None = None
+        self.above: list[_DerivedVersion] = []
         self.is_stale = False
 
 
-class _Reasons:
+class _StaleReasons:
     """Why what worlds were made of holds no more, looked up once for a read.
 
     Mostly nothing below is stale, which is found out for all worlds on the way: of many that rest on one another, each
@@ -335,51 +339,51 @@ class _Reasons:
 
     def __init__(self, snapshot: VisibleSnapshot) -> None:
         self._snapshot = snapshot
-        self._known: dict[tuple[int, VersionRow], _Made] = {}
-        self._pending: list[_Made] = []
+        self._known: dict[tuple[int, VersionRow], _DerivedVersion] = {}
+        self._pending: list[_DerivedVersion] = []
         """Those of whose bases nothing is known yet."""
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Forget what was made of each, so that no two know of one another."""
         for made in self._known.values():
             made.above.clear()
 
-    def known(self, node: int, row: VersionRow) -> _Made:
+    def known(self, node: int, row: VersionRow) -> _DerivedVersion:
         """What is known of a version."""
         found = self._known.get((node, row))
         if found is None:
-            found = self._known[node, row] = _Made(node, row)
+            found = self._known[node, row] = _DerivedVersion(node, row)
             self._pending.append(found)
         return found
 
-    def bases(self, made: _Made) -> list[tuple[_Made, records.Stale | None]]:
+    def bases(self, made: _DerivedVersion) -> list[tuple[_DerivedVersion, records.Stale | None]]:
         """What a version was made of itself, and why that holds no more if it does not; without the way to it."""
         if made.bases is None:
             found = []
-            for base, seen, then, told in _bases_told(self._snapshot, made.node, made.row):
+            for base, seen, then, told in _stated_bases(self._snapshot, made.node, made.row):
                 below = self.known(base, seen.row)
                 below.above.append(made)
-                found.append((below, _why_stale(self._snapshot, made.node, base, seen, then, told)))
+                found.append((below, _find_stale_reason(self._snapshot, made.node, base, seen, then, told)))
             made.bases = found
         return made.bases
 
-    def may_be_below(self, made: _Made) -> bool:
+    def may_have_stale_basis(self, made: _DerivedVersion) -> bool:
         """False if nothing that a version was made of, at any remove, holds no more."""
         for _ in range(MAX_WEIGHED):
             if made.is_stale or not self._pending:
                 break
             at = self._pending.pop()
             if any(reason is not None or below.is_stale for below, reason in self.bases(at)):
-                _is_stale_from(at)
+                _mark_stale(at)
         return made.is_stale or bool(self._pending)
 
-    def ref(self, made: _Made) -> str:
+    def ref(self, made: _DerivedVersion) -> str:
         """The reference of a world."""
         made.ref = made.ref or self._snapshot.tables.node(made.node).lineage.hex()
         return made.ref
 
 
-def _is_stale_from(made: _Made) -> None:
+def _mark_stale(made: _DerivedVersion) -> None:
     """Remember of a version, and of all that was made of it, that something below is stale."""
     pending = [made]
     while pending:
@@ -389,15 +393,15 @@ def _is_stale_from(made: _Made) -> None:
             pending += at.above
 
 
-def _reasons_in(snapshot: VisibleSnapshot) -> _Reasons:
-    found = snapshot.kept.get(_Reasons)
+def _stale_reasons_of(snapshot: VisibleSnapshot) -> _StaleReasons:
+    found = snapshot.kept.get(_StaleReasons)
     if found is None:
-        found = snapshot.kept[_Reasons] = _Reasons(snapshot)
-    assert isinstance(found, _Reasons)
+        found = snapshot.kept[_StaleReasons] = _StaleReasons(snapshot)
+    assert isinstance(found, _StaleReasons)
     return found
 
 
-def _bases_told(
+def _stated_bases(
     snapshot: VisibleSnapshot, node: int, row: VersionRow
 ) -> Iterator[tuple[int, asof.SeenVersion, asof.SeenVersion | None, asof.Moment]]:
     """What a version was made of, in the version that it was, in that which held when this was said, and the moment
@@ -414,7 +418,7 @@ def _bases_told(
     for edge in edges:
         told = asof.Moment(max(edge.seq, row.seq), max(edge.valid_from, row.valid_from))
         then = made_of = asof.version_at(tables, edge.target, told)
-        if made_of is None and (begins := _begins_later(tables, edge.target, told)) is not None:
+        if made_of is None and (begins := _later_start(tables, edge.target, told)) is not None:
             told = asof.Moment(told.seq, begins)
             then = made_of = asof.version_at(tables, edge.target, told)
         if made_of is None or edge.seq >= row.seq:
@@ -423,14 +427,14 @@ def _bases_told(
             yield edge.target, made_of, then, told
 
 
-def _begins_later(tables: TableReads, node: int, told: asof.Moment) -> int | None:
+def _later_start(tables: TableReads, node: int, told: asof.Moment) -> int | None:
     """When a world that has not begun by a moment begins, as is known then; ``None`` if it had begun before."""
     held = (each.validity for each in asof.versions_as_of(tables, node, told.seq))
     begins = min((validity.start for validity in held if not validity.is_empty), default=told.valid)
     return begins if begins > told.valid else None
 
 
-def _why_stale(
+def _find_stale_reason(
     snapshot: VisibleSnapshot,
     maker: int,
     node: int,
@@ -444,10 +448,10 @@ def _why_stale(
     if text is None:
         erased = snapshot.erasure(node)
         if erased is None:
-            return _stale(snapshot, node, made_of.row, "erased", made_of.row.valid_from, made_of.row.seq)
+            return _stale_record(snapshot, node, made_of.row, "erased", made_of.row.valid_from, made_of.row.seq)
         # The erasing commit of another history is none of this log's.
         at = erased.ingested_at
-        return _stale(snapshot, node, made_of.row, "erased", at, erased.seq, ingested_at=at)
+        return _stale_record(snapshot, node, made_of.row, "erased", at, erased.seq, ingested_at=at)
     if moment.valid < told.valid or then is None:
         return None
     now = asof.version_at(tables, node, moment)
@@ -460,13 +464,13 @@ def _why_stale(
             return None
         taken_by = _superseded_by(snapshot, node)
         by = "" if taken_by is None else tables.node(taken_by).lineage.hex()
-        return _stale(snapshot, node, made_of.row, "superseded" if by else "ended", since, learned, by)
+        return _stale_record(snapshot, node, made_of.row, "superseded" if by else "ended", since, learned, by)
     if now.number <= max(made_of.number, then.number):
         return None
     said = snapshot.body(now.row)
     if said is not None and (said.type, said.name, said.content) == (text.type, text.name, text.content):
         return None
-    return _stale(snapshot, node, now.row, "replaced", now.validity.start, now.row.seq)
+    return _stale_record(snapshot, node, now.row, "replaced", now.validity.start, now.row.seq)
 
 
 def _supersedes(snapshot: VisibleSnapshot, node: int, other: int) -> bool:
@@ -483,7 +487,7 @@ def _superseded_by(snapshot: VisibleSnapshot, node: int) -> int | None:
     return next((place.source for place, edge in incoming if asof.edge_seen(tables, place, edge, moment)), None)
 
 
-def _stale(
+def _stale_record(
     snapshot: VisibleSnapshot,
     node: int,
     row: VersionRow,
@@ -506,7 +510,7 @@ def _stale(
     )
 
 
-def _all_below(
+def _walk_bases(
     snapshot: VisibleSnapshot,
     node: int,
     row: VersionRow,
@@ -518,14 +522,14 @@ def _all_below(
 
     What so many of them ``together`` were made of is looked up at once, and not kept if they are several.
     """
-    bases = _bases_in(snapshot)
+    bases = _bases_of(snapshot)
     seen: set[int | tuple[int, int]] = {node}
     level: list[_Version] = [(node, row.seq, row.type)]
     for steps in count(1):
         below: list[_Version] = []
         for begin in range(0, len(level), together):
             some = level[begin : begin + together]
-            each = map(bases.of, *zip(*some, strict=True)) if together == 1 else _made_of_each(snapshot, some)
+            each = map(bases.of, *zip(*some, strict=True)) if together == 1 else _find_bases_of_each(snapshot, some)
             for (at, _, _), found in zip(some, each, strict=True):
                 for base, base_row in found:
                     met = base if base != at else (base, base_row.seq)
@@ -549,11 +553,11 @@ class _Bases:
         """What the version of a commit was made of, each in the version that it was made of; ``kind`` is its type."""
         version = node, seq
         if version not in self._known:
-            self._known[version] = list(_made_of(self._snapshot, node, seq, kind))
+            self._known[version] = list(_find_bases(self._snapshot, node, seq, kind))
         return self._known[version]
 
 
-def _bases_in(snapshot: VisibleSnapshot) -> _Bases:
+def _bases_of(snapshot: VisibleSnapshot) -> _Bases:
     found = snapshot.kept.get(_Bases)
     if found is None:
         found = snapshot.kept[_Bases] = _Bases(snapshot)
@@ -561,7 +565,7 @@ def _bases_in(snapshot: VisibleSnapshot) -> _Bases:
     return found
 
 
-def _made_of(snapshot: VisibleSnapshot, node: int, seq: int, kind: bytes) -> Iterator[tuple[int, VersionRow]]:
+def _find_bases(snapshot: VisibleSnapshot, node: int, seq: int, kind: bytes) -> Iterator[tuple[int, VersionRow]]:
     """What the version of a commit was made of, in the versions that it was made of; ``kind`` is its type."""
     tables, moment = snapshot.tables, snapshot.place.moment
     for edge in snapshot.derivations(node):
@@ -578,10 +582,10 @@ def _made_of(snapshot: VisibleSnapshot, node: int, seq: int, kind: bytes) -> Ite
                     yield edge.target, newest.row
 
 
-def _made_of_each(
+def _find_bases_of_each(
     snapshot: VisibleSnapshot, versions: Sequence[_Version]
 ) -> Iterator[Iterable[tuple[int, VersionRow]]]:
-    """As :func:`_made_of`, of each of some versions."""
+    """As :func:`_find_bases`, of each of some versions."""
     tables, seq = snapshot.tables, snapshot.place.moment.seq
     plain = [node for node, _, kind in versions if kind != SUMMARY_TYPE]
     edges = tables.edges_of_each(plain, [_DERIVED_FROM], incoming=False, known_by=seq)
@@ -590,13 +594,13 @@ def _made_of_each(
     for node, written, kind in versions:
         found = edges.get(node, []) if kind != SUMMARY_TYPE else None
         if found is None:
-            yield _made_of(snapshot, node, written, kind)
+            yield _find_bases(snapshot, node, written, kind)
             continue
         known = ((edge.target, rows[edge.target, edge.target_version]) for _, edge in found if seq < edge.unlinked)
         yield [(base, row) for base, row in known if base != node or row.seq < written]
 
 
-def _basis(
+def _basis_record(
     snapshot: VisibleSnapshot,
     trust: Trust,
     steps: int,
@@ -635,5 +639,5 @@ def _fields(source: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[tupl
     return said, claimed
 
 
-def _least(levels: Iterable[int | None]) -> int | None:
+def _lowest_level(levels: Iterable[int | None]) -> int | None:
     return min((level for level in levels if level is not None), default=None)

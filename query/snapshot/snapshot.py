@@ -90,7 +90,7 @@ def containers_of_each(tables: table_reads.TableReads, nodes: Sequence[int], mom
     return found
 
 
-_TOGETHER: Final = 16
+_BATCH: Final = 16
 """So many nodes are looked up together: fewer take as long one by one, and a walk up ends at what is known."""
 
 
@@ -129,7 +129,7 @@ class Scope:
         if self._holds is not None:
             return node == self._world or self._holds(node)
         known = self._inside.get(node)
-        return self._leads_up(node) if known is None else known
+        return self._walk_up(node) if known is None else known
 
     def look_ahead(self, nodes: Iterable[int]) -> None:
         """Find out together what :meth:`holds` is going to be asked of many nodes."""
@@ -137,7 +137,7 @@ class Scope:
         if self._world == schema.ROOT_NODE or self._holds is not None:
             return
         level = [node for node in dict.fromkeys(nodes) if node not in inside]
-        if len(level) < _TOGETHER:
+        if len(level) < _BATCH:
             return
         while level:
             above.update(zip(level, containers_of_each(self._tables, level, self._moment), strict=True))
@@ -160,7 +160,7 @@ class Scope:
         """Remember that a node lies inside: what contains it at the moment does."""
         self._inside[node] = True
 
-    def _leads_up(self, start: int) -> bool:
+    def _walk_up(self, start: int) -> bool:
         """Walk up until something is known to be inside; every node is passed once."""
         inside = self._inside
         # Most lie in one world each; the walk takes as long as that of a confined view from somewhere outside.
@@ -274,7 +274,7 @@ class Standing(NamedTuple):
     stretch: Stretch
 
 
-def standing_in(tables: rows.Tables, world: int, moment: asof.Moment) -> Standing | None:
+def find_standing(tables: rows.Tables, world: int, moment: asof.Moment) -> Standing | None:
     """The first container of a world that is valid at a moment; ``None`` if it is not, or nothing contains it."""
     seq, valid = moment
     newest = tables.version(world, tables.node(world).versions)
@@ -287,36 +287,36 @@ def standing_in(tables: rows.Tables, world: int, moment: asof.Moment) -> Standin
         within = Stretch(seen.validity.start, seen.validity.end)
     for place, row in tables.placed(world):
         if asof.edge_seen(tables, place, row, moment):
-            return Standing(place.source, within.within(stretch_of(row, moment)))
+            return Standing(place.source, within.within(edge_stretch(row, moment)))
     return None
 
 
-def standing_in_each(tables: rows.Tables, worlds: Sequence[int], moment: asof.Moment) -> list[Standing | None]:
-    """As :func:`standing_in`, of many worlds."""
+def find_standing_of_each(tables: rows.Tables, worlds: Sequence[int], moment: asof.Moment) -> list[Standing | None]:
+    """As :func:`find_standing`, of many worlds."""
     placed = tables.edges_of_each(worlds, (schema.CONTAINS_CODE,), incoming=True, known_by=moment.seq)
     each: list[Standing | None] = []
     for world, seen in zip(worlds, asof.versions_at(tables, worlds, moment), strict=True):
         edges = placed.get(world, [])
         if edges is None:
-            each.append(standing_in(tables, world, moment))
+            each.append(find_standing(tables, world, moment))
             continue
         inside = next((edge for edge in edges if asof.edge_seen(tables, *edge, moment)), None)
         if seen is None or inside is None:
             each.append(None)
         else:
             within = Stretch(seen.validity.start, seen.validity.end)
-            each.append(Standing(inside[0].source, within.within(stretch_of(inside[1], moment))))
+            each.append(Standing(inside[0].source, within.within(edge_stretch(inside[1], moment))))
     return each
 
 
-def stretch_of(row: schema.EdgeRow, moment: asof.Moment) -> Stretch:
+def edge_stretch(row: schema.EdgeRow, moment: asof.Moment) -> Stretch:
     """The times around a moment in which an edge stays in force; of one that was cut later, that instant alone."""
     if row.closed <= moment.seq:
         return Stretch(row.valid_from, row.valid_to)
     return Stretch(moment.valid, moment.valid + 1)
 
 
-class Plain(NamedTuple):
+class PlainPlacement(NamedTuple):
     """That a world lies in one that stands, as of a commit, for all valid times of a stretch.
 
     ``is_derived``: it was once said to be derived from others. ``is_alone``: it has no edge besides, but the few by
@@ -329,7 +329,7 @@ class Plain(NamedTuple):
     is_alone: bool = True
 
 
-class Referred(NamedTuple):
+class ReferenceCount(NamedTuple):
     """At least so many edges from different worlds to one, as of a commit and for all valid times of a stretch."""
 
     seq: int
@@ -397,15 +397,15 @@ class InteriorCache:
         self.standing: dict[int, tuple[int, Stretch]] = {}
         """Worlds that are valid, as all around them are, by the first container of each: the commit, and the valid
         times for which that is known."""
-        self.plain: dict[int, Plain] = {}
+        self.plain: dict[int, PlainPlacement] = {}
         """Worlds that lie in one that stands, and whether they have hardly any edge but those of containment."""
-        self.referred: dict[int, Referred] = {}
+        self.referred: dict[int, ReferenceCount] = {}
         """Worlds to which many refer."""
         self.kept: dict[Callable[[KeptPlace], Any], Any] = {}
         """What other reads of the whole store keep from one to the next, each by its own type."""
         self.large: dict[int, int] = {}
         """Worlds that once had more members than so many, which were worth listing; they are looked into otherwise."""
-        self.looked_through: dict[int, int] = {}
+        self.checked_hits: dict[int, int] = {}
         """Of how many hits recalls found out whether they lie in a world, since it was listed, or tried to be."""
         self._inside: OrderedDict[tuple[int, int, asof.Moment], array[int]] = OrderedDict()
         self._ended: dict[asof.Moment, Ended] = {}
@@ -426,7 +426,7 @@ class InteriorCache:
             self.standing.clear()
         self.standing[world] = seq, stretch
 
-    def keep_plain(self, world: int, plain: Plain) -> None:
+    def keep_plain(self, world: int, plain: PlainPlacement) -> None:
         """Keep of a world that nothing is to be said about those around it."""
         if len(self.plain) >= MAX_STANDING:
             self.plain.clear()
@@ -438,13 +438,13 @@ class InteriorCache:
             self.large.clear()
         self.large[world] = most
 
-    def look_through(self, world: int, hits: int) -> None:
+    def add_checked_hits(self, world: int, hits: int) -> None:
         """Keep of how many hits more it was found out whether they lie in a world."""
-        if len(self.looked_through) >= MAX_STANDING:
-            self.looked_through.clear()
-        self.looked_through[world] = self.looked_through.get(world, 0) + hits
+        if len(self.checked_hits) >= MAX_STANDING:
+            self.checked_hits.clear()
+        self.checked_hits[world] = self.checked_hits.get(world, 0) + hits
 
-    def keep_referred(self, world: int, referred: Referred) -> None:
+    def keep_referred(self, world: int, referred: ReferenceCount) -> None:
         """Keep of a world that many refer to it."""
         if len(self.referred) >= MAX_STANDING:
             self.referred.clear()
@@ -465,7 +465,7 @@ class InteriorCache:
             return None
         if moment.seq == kept.seq:
             return kept.members
-        level = _followed(snapshot, world, kept, moment)
+        level = _follow_interior(snapshot, world, kept, moment)
         if level is None:
             return None
         self._keep(world, level)
@@ -508,7 +508,7 @@ class InteriorCache:
                 self._kept.popitem(last=False)
 
 
-def _followed(snapshot: Snapshot, world: int, kept: Interior, moment: asof.Moment) -> Interior | None:
+def _follow_interior(snapshot: Snapshot, world: int, kept: Interior, moment: asof.Moment) -> Interior | None:
     """An interior brought up to a later commit; ``None`` if it must or should be listed anew."""
     log, tables = snapshot
     inside, stretch = {world, *kept.members}, kept.stretch

@@ -112,7 +112,7 @@ class Choice(NamedTuple):
         return validity.contains(moment.valid) if self.period is None else self.period.admits(validity)
 
     @property
-    def is_of_several(self) -> bool:
+    def allows_several(self) -> bool:
         """True if several versions of one world may be shown.
 
         Those that were valid one after another in a span, or before the one that is valid now, or all.
@@ -133,7 +133,7 @@ class Choice(NamedTuple):
             elif shown is not None:
                 until_now = Period(times.Interval(times.ALWAYS, moment.valid + 1), throughout=False)
                 yield from versions_in(tables, node, moment, until_now)
-        elif self.is_of_several:
+        elif self.allows_several:
             yield from versions_in(tables, node, moment, self.period)
         else:
             seen = self.seen(tables, node, moment)
@@ -141,7 +141,7 @@ class Choice(NamedTuple):
                 yield seen
 
 
-def period_of(during: Span | None, overlaps: Span | None, *, include_superseded: bool = False) -> Period | None:
+def parse_period(during: Span | None, overlaps: Span | None, *, include_superseded: bool = False) -> Period | None:
     """What a read asks of validity, or ``None`` if it is asked at the view's instant.
 
     Raises:
@@ -155,24 +155,24 @@ def period_of(during: Span | None, overlaps: Span | None, *, include_superseded:
     if len(given) > 1:
         raise errors.InputError(f"Both {given[0]} and {given[1]} were given", "Give one of them")
     if during is not None:
-        return Period(span_of(during, "during"), throughout=True)
-    return Period(span_of(overlaps, "overlaps"), throughout=False)
+        return Period(parse_span(during, "during"), throughout=True)
+    return Period(parse_span(overlaps, "overlaps"), throughout=False)
 
 
 OPEN: Final = ".."
 """An end of a span that is left open, as ISO 8601-2 writes it where there is no ``None``."""
-_OPEN: Final = (None, OPEN)
+_OPEN_ENDS: Final = (None, OPEN)
 
 
-def span_of(given: Any, what: str) -> times.Interval:
-    """The half-open span that a caller gave; raises as :func:`period_of`."""
+def parse_span(given: Any, what: str) -> times.Interval:
+    """The half-open span that a caller gave; raises as :func:`parse_period`."""
     if isinstance(given, Valid):
         span = times.Interval(given.start, given.end)
     elif isinstance(given, tuple | list) and len(given) == 2:
         start, end = given
         span = times.Interval(
-            times.ALWAYS if start in _OPEN else times.parse_time(start, f"the start of {what}"),
-            times.FOREVER if end in _OPEN else times.parse_time(end, f"the end of {what}"),
+            times.ALWAYS if start in _OPEN_ENDS else times.parse_time(start, f"the start of {what}"),
+            times.FOREVER if end in _OPEN_ENDS else times.parse_time(end, f"the end of {what}"),
         )
     else:
         remedy = f"Give {what}=(start, end); None, or '{OPEN}', leaves an end open"
@@ -199,7 +199,7 @@ def versions_in(
             yield seen
 
 
-def edge_in(
+def is_edge_shown(
     tables: table_reads.TableReads, place: EdgePlace, row: EdgeRow, moment: asof.Moment, period: Period | None
 ) -> bool:
     """True if a read shows the edge."""

@@ -29,16 +29,16 @@ from worlddb.query.snapshot.snapshot import (
     Ended,
     Inhabitants,
     InteriorCache,
-    Plain,
-    Referred,
+    PlainPlacement,
+    ReferenceCount,
     Scope,
     Snapshot,
     Stretch,
+    edge_stretch,
+    find_standing,
+    find_standing_of_each,
     members_below,
     placings_at,
-    standing_in,
-    standing_in_each,
-    stretch_of,
 )
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ _LISTED_FOR_A_PAGE: Final = 4_096
 """Members of a world that are listed for a page of them; of more, the nodes of the store are passed in order."""
 _PASSED_FOR_A_PAGE: Final = 65_536
 """Nodes that are passed so before all members are listed, since few of the others are among them."""
-_MOST_DERIVED: Final = 2_048
+_MAX_DERIVATIONS: Final = 2_048
 """Of how many worlds one read keeps what they were derived from."""
-MOST_BODIES: Final = 64
+MAX_BODIES: Final = 64
 """How many bodies are kept for as long as one read takes."""
 
 
@@ -74,7 +74,7 @@ class Shown(NamedTuple):
 BY_DEFAULT: Final = Shown()
 
 
-class LeftOut(NamedTuple):
+class ExcludedWorlds(NamedTuple):
     """Worlds that are left out of a read, to see what it would be without them.
 
     ``unindexed``: as if they said nothing, in the statistics of texts too; else as if they were deprecated.
@@ -89,7 +89,7 @@ class LeftOut(NamedTuple):
         return self.nodes if self.unindexed else frozenset()
 
 
-ALL_THERE: Final = LeftOut()
+NONE_EXCLUDED: Final = ExcludedWorlds()
 _HIDING: Final = schema.DEADLINES, schema.DEPRECATIONS
 """What the marks begin with that hide worlds, in the order of :class:`Shown`."""
 
@@ -112,7 +112,7 @@ class VisibleSnapshot:
     __slots__ = (
         *("_also_at", "_bodies", "_derivations", "_edged", "_headers", "_here", "_interiors", "_listings"),
         *("_any_hidden", "_any_mark", "_lone", "_placings", "_refs", "_says_again", "_says_trust", "_snapshot"),
-        *("kept", "left_out", "place", "shows", "tables"),
+        *("kept", "excluded", "place", "shows", "tables"),
     )
 
     def __init__(
@@ -124,16 +124,16 @@ class VisibleSnapshot:
         also_at: asof.Moment | None = None,
         interiors: InteriorCache | None = None,
         shows: Shown = BY_DEFAULT,
-        left_out: LeftOut = ALL_THERE,
+        excluded: ExcludedWorlds = NONE_EXCLUDED,
     ) -> None:
         """Confine a snapshot to what a place may see.
 
         ``also_at``: of what is confined, show only what is inside at this moment too. ``interiors`` are kept of the
-        whole store, and of use to nobody who sees a part of it. ``shows``: also what is hidden otherwise. ``left_out``
+        whole store, and of use to nobody who sees a part of it. ``shows``: also what is hidden otherwise. ``excluded``
         is hidden in any case.
         """
         self.shows = shows
-        self.left_out = left_out
+        self.excluded = excluded
         self._any_hidden: bool | None = None
         unused = snapshot.tables.unused
         self._any_mark: bool | None = False if unused and "marks" in unused else None
@@ -163,10 +163,10 @@ class VisibleSnapshot:
             known = {} if known is None else known
             self.tables = ConfinedTables(self.tables, place.top, place.moment, known, whole=whole)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Forget what was made for this read, which knows of one another: nothing is left for a collector to find."""
         for made in self.kept.values():
-            forget = getattr(made, "let_go", None)
+            forget = getattr(made, "release", None)
             if forget is not None:
                 forget()
         self.kept.clear()
@@ -189,14 +189,14 @@ class VisibleSnapshot:
         self, worlds: kept_worlds.Worlds, generation: int, choice: valid_period.Choice
     ) -> world_index.At | None:
         """What is kept of the world that all of this lies in; ``None`` if nothing is that says what is seen."""
-        if not self.place.is_confined or self._also_at is not None or self.left_out.unindexed:
+        if not self.place.is_confined or self._also_at is not None or self.excluded.unindexed:
             return None
         log, tables = self._snapshot
         erasures = generation, log.scrub_due()
         here = worlds.at(log, tables, self.place.top, self.place.moment, choice.wanted, erasures)
         if here is not None and isinstance(self.tables, ConfinedTables):
             self._here = here
-            self.tables.know(here.seen.holds, here.seen.inhabitants)
+            self.tables.use_interior(here.seen.holds, here.seen.inhabitants)
         return here
 
     def kept_vectors(
@@ -206,7 +206,7 @@ class VisibleSnapshot:
         here = self.kept_world(worlds, generation, choice)
         return None if here is None else here.near(*self._snapshot, space, dimension)
 
-    def kept_between(self, kind: Callable[[KeptPlace], Kept]) -> Kept | None:
+    def shared_cache(self, kind: Callable[[KeptPlace], Kept]) -> Kept | None:
         """What reads of the whole store keep from one to the next, of a kind; ``None`` where only a part is seen."""
         if self._interiors is None:
             return None
@@ -241,7 +241,7 @@ class VisibleSnapshot:
         if place in bodies:
             return bodies[place]
         found = self._snapshot.body(row)
-        if len(bodies) < MOST_BODIES:
+        if len(bodies) < MAX_BODIES:
             bodies[place] = found
         return found
 
@@ -251,11 +251,10 @@ class VisibleSnapshot:
         Nearly all are, and it is kept for the next reads of the same commit. That it is False says nothing, and it is
         of confined views.
         """
-        return self._interiors is not None and self._standing(world) is not None
+        return self._interiors is not None and self._find_standing(world) is not None
 
     def look_ahead(self, edges: Iterable[tuple[schema.EdgePlace, schema.EdgeRow]]) -> None:
-        """Find out together of what edges of containment lead to what :meth:`is_in_standing` and :meth:`is_alone` will
-        be asked of each."""
+        """Batch the lookups of :meth:`has_standing_container` and :meth:`is_alone` for the targets of edges."""
         if self._interiors is None:
             return
         (seq, valid), plain = self.place.moment, self._interiors.plain
@@ -270,24 +269,24 @@ class VisibleSnapshot:
         if not new:
             return
         alone = self._snapshot.tables.lone_each([row.target for _, row in new])
-        self._stand_each({place.source for place, row in new if row.target in alone})
+        self._find_standing_of_each({place.source for place, row in new if row.target in alone})
         for place, row in new:
-            beyond = self._stood(place.source)
+            beyond = self._known_standing(place.source)
             if beyond is not None and row.target in alone:
-                stretch = beyond.within(stretch_of(row, self.place.moment))
-                self._interiors.keep_plain(row.target, Plain(seq, stretch, alone[row.target]))
+                stretch = beyond.within(edge_stretch(row, self.place.moment))
+                self._interiors.keep_plain(row.target, PlainPlacement(seq, stretch, alone[row.target]))
 
-    def _stand_each(self, worlds: Iterable[int]) -> None:
+    def _find_standing_of_each(self, worlds: Iterable[int]) -> None:
         """Find out of many worlds whether they stand."""
         if self._interiors is None:
             return
-        new = [world for world in worlds if self._stood(world) is None]
-        for world, found in zip(new, standing_in_each(self._snapshot.tables, new, self.place.moment), strict=True):
-            beyond = None if found is None else self._standing(found.container)
+        new = [world for world in worlds if self._known_standing(world) is None]
+        for world, found in zip(new, find_standing_of_each(self._snapshot.tables, new, self.place.moment), strict=True):
+            beyond = None if found is None else self._find_standing(found.container)
             if found is not None and beyond is not None:
                 self._interiors.keep_standing(world, self.place.moment.seq, beyond.within(found.stretch))
 
-    def _stood(self, world: int) -> Stretch | None:
+    def _known_standing(self, world: int) -> Stretch | None:
         """The times for which it was kept that a world stands so, if the moment is one of them."""
         if world == schema.ROOT_NODE:
             return ALL_TIMES
@@ -295,16 +294,16 @@ class VisibleSnapshot:
         known = None if self._interiors is None else self._interiors.standing.get(world)
         return known[1] if known is not None and known[0] == seq and known[1].holds(valid) else None
 
-    def _standing(self, world: int) -> Stretch | None:
+    def _find_standing(self, world: int) -> Stretch | None:
         """The times around the moment for which a world stands so."""
         if self._interiors is None:
             return None
         seq, ended = self.place.moment.seq, self.ended
         path: list[tuple[int, Stretch]] = []
-        while (known := self._stood(world)) is None:
+        while (known := self._known_standing(world)) is None:
             if ended.is_in_ended(world):
                 return None
-            found = standing_in(self._snapshot.tables, world, self.place.moment)
+            found = find_standing(self._snapshot.tables, world, self.place.moment)
             if found is None:
                 return None
             path.append((world, found.stretch))
@@ -327,7 +326,7 @@ class VisibleSnapshot:
         found: Ended = self.kept.setdefault(Ended, Ended({}, {}))
         return found
 
-    def is_in_standing(self, node: int) -> bool:
+    def has_standing_container(self, node: int) -> bool:
         """True if the first world that contains a node is known to stand: quick to say, and true of nearly all."""
         if node in self._placings:
             places = self._placings[node]
@@ -337,18 +336,18 @@ class VisibleSnapshot:
         if self._is_plain(node):
             return True
         moment, tables = self.place.moment, self._snapshot.tables
-        alone = self._alone(node)
+        alone = self._find_lone(node)
         placed = iter(tables.placed(node, None if alone is None else alone.placed))
         for place, row in placed:
             if asof.edge_seen(tables, place, row, moment):
-                beyond = self._standing(place.source)
+                beyond = self._find_standing(place.source)
                 if beyond is None:
                     # Who asks goes on with what contains it.
                     others = [other for other, edge in placed if asof.edge_seen(tables, other, edge, moment)]
                     self._placings[node] = [place, *others]
                     return False
-                stretch = beyond.within(stretch_of(row, moment))
-                kept = Plain(moment.seq, stretch, self._ever_derived(node), alone is not None)
+                stretch = beyond.within(edge_stretch(row, moment))
+                kept = PlainPlacement(moment.seq, stretch, self._ever_derived(node), alone is not None)
                 self._interiors.keep_plain(node, kept)
                 return True
         return False
@@ -359,20 +358,20 @@ class VisibleSnapshot:
         kept = None if self._interiors is None else self._interiors.plain.get(node)
         return kept is not None and kept.seq == seq and kept.stretch.holds(valid)
 
-    def has_more(self, entity: int, most: int) -> bool:
+    def has_more_referrers(self, entity: int, most: int) -> bool:
         """True if it was kept that more than so many refer to an entity at the moment."""
         known = None if self._interiors is None else self._interiors.referred.get(entity)
         seq, valid = self.place.moment
         return known is not None and known.worlds > most and known.seq == seq and known.stretch.holds(valid)
 
-    def keep_more(self, entity: int, edges: Sequence[schema.EdgeRow]) -> None:
+    def keep_referrers(self, entity: int, edges: Sequence[schema.EdgeRow]) -> None:
         """Keep that these edges from different worlds refer to an entity at the moment."""
         if self._interiors is not None:
             seq, _ = self.place.moment
             stretch = ALL_TIMES
             for row in edges:
-                stretch = stretch.within(stretch_of(row, self.place.moment))
-            self._interiors.keep_referred(entity, Referred(seq, stretch, len(edges)))
+                stretch = stretch.within(edge_stretch(row, self.place.moment))
+            self._interiors.keep_referred(entity, ReferenceCount(seq, stretch, len(edges)))
 
     def bodies(self, rows: Sequence[schema.VersionRow]) -> list[blobs.Body | None]:
         """As :meth:`body`, of many versions, none of which is kept."""
@@ -404,15 +403,15 @@ class VisibleSnapshot:
             if edges is not None:
                 known[node] = [place for place, row in edges if asof.edge_seen(self.tables, place, row, moment)]
 
-    def members_known(self, world: int) -> fields.Nodes | None:
+    def known_members(self, world: int) -> fields.Nodes | None:
         """Who lies inside a world at the moment, if that is known from a read before."""
         if self._here is not None:
             return self._here.members(world)
         return None if self._interiors is None else self._interiors.at(self._snapshot, world, self.place.moment)
 
-    def few_members(self, world: int, most: int) -> fields.Nodes | None:
+    def members_up_to(self, world: int, most: int) -> fields.Nodes | None:
         """Who lies inside a world at the moment, if they are known or no more than ``most``; listed once and kept."""
-        known = self.members_known(world)
+        known = self.known_members(world)
         if known is not None or self.has_more_members(world, most):
             return known
         listed = Inhabitants(self.tables, world, self.place.moment)
@@ -430,19 +429,19 @@ class VisibleSnapshot:
         if self._interiors is not None:
             self._interiors.keep_large(world, most)
 
-    def looked_through(self, world: int) -> int:
+    def checked_hits(self, world: int) -> int:
         """Of how many hits recalls found out whether they lie in a world that may be listed and kept."""
-        return 0 if self._interiors is None else self._interiors.looked_through.get(world, 0)
+        return 0 if self._interiors is None else self._interiors.checked_hits.get(world, 0)
 
-    def look_through(self, world: int, hits: int) -> None:
+    def add_checked_hits(self, world: int, hits: int) -> None:
         """Keep that this was found out of so many more."""
         if self._interiors is not None:
-            self._interiors.look_through(world, hits)
+            self._interiors.add_checked_hits(world, hits)
 
-    def list_anew(self, world: int) -> None:
+    def reset_checked_hits(self, world: int) -> None:
         """Keep that a world is listed, or tried to be."""
         if self._interiors is not None:
-            self._interiors.looked_through.pop(world, None)
+            self._interiors.checked_hits.pop(world, None)
 
     def keep_members(self, world: int, listed: Inhabitants) -> fields.Nodes:
         """Who was listed as inside a world, for this read and those that follow."""
@@ -479,7 +478,7 @@ class VisibleSnapshot:
         return asof.answering_spaces(self._snapshot.log, self._snapshot.tables, self.place.moment.seq, exact=exact)
 
     @property
-    def every_row(self) -> Tables:
+    def store_tables(self) -> Tables:
         """The rows of the whole store: who reads them shows only worlds that ``tables`` have."""
         return self._snapshot.tables
 
@@ -488,7 +487,7 @@ class VisibleSnapshot:
         found = self._headers.get(seq)
         if found is None:
             found = self._snapshot.log.header(seq)
-            if len(self._headers) < MOST_BODIES:
+            if len(self._headers) < MAX_BODIES:
                 self._headers[seq] = found
         return found
 
@@ -504,10 +503,10 @@ class VisibleSnapshot:
     def registration(self, type_name: str, home: int) -> settings.Registration | None:
         """The registration of an edge type that holds for edges at home in a world."""
         tables, seq = self._snapshot.tables, self.place.moment.seq
-        found = settings.Nearest(tables, type_name, seq).at(home, self._above)
-        return None if found is None else self._as_seen(found)
+        found = settings.Nearest(tables, type_name, seq).at(home, self._visible_containers)
+        return None if found is None else self._registration_as_seen(found)
 
-    def _above(self, node: int) -> list[int]:
+    def _visible_containers(self, node: int) -> list[int]:
         """The containers of a node whose registrations count here: of what is inside, those inside.
 
         Above the world that is everything here all count: what holds for it holds for everything in it.
@@ -541,7 +540,7 @@ class VisibleSnapshot:
         inside = [one for one in known if self._is_inside(one.world)]
         return inside + [one._replace(world=self.place.top, details=NONE) for one in around if one not in inside]
 
-    def _as_seen(self, known: settings.Registration) -> settings.Registration:
+    def _registration_as_seen(self, known: settings.Registration) -> settings.Registration:
         """Show a registration as this view sees it.
 
         One from outside holds for everything here, without its reason.
@@ -560,7 +559,7 @@ class VisibleSnapshot:
 
     def tunings_at(self, home: int) -> list[settings.Tuning]:
         """The thresholds that hold in a world, one for each type that has its own."""
-        found = settings.tunings_holding(self._snapshot.tables, home, self._above, self.place.moment.seq)
+        found = settings.tunings_holding(self._snapshot.tables, home, self._visible_containers, self.place.moment.seq)
         return [self._tuning_as_seen(one) for one in found]
 
     def guards(self) -> list[settings.Guard]:
@@ -570,7 +569,7 @@ class VisibleSnapshot:
 
     def guards_at(self, home: int) -> settings.Guards:
         """What becomes of them in a world."""
-        return settings.guards_at(self._snapshot.tables, home, self._above, self.place.moment.seq)
+        return settings.guards_at(self._snapshot.tables, home, self._visible_containers, self.place.moment.seq)
 
     def is_tuning_visible(self, lineage: bytes, seq: int) -> bool:
         """True if thresholds of a world may be known here.
@@ -604,7 +603,7 @@ class VisibleSnapshot:
             if self._ever_derived(node):
                 edges = self.tables.outgoing(node, _DERIVED_FROM, known_by=self.place.moment.seq)
                 found = [row for _, row in edges]
-            if len(self._derivations) >= _MOST_DERIVED:
+            if len(self._derivations) >= _MAX_DERIVATIONS:
                 self._derivations.clear()
             self._derivations[node] = found
         return found
@@ -623,15 +622,15 @@ class VisibleSnapshot:
 
         It may be derived from others itself. False says nothing.
         """
-        known = None if self._lone[0] == node else self._known(node)
-        return self._alone(node) is not None if known is None else known.is_alone
+        known = None if self._lone[0] == node else self._known_plain(node)
+        return self._find_lone(node) is not None if known is None else known.is_alone
 
-    def _known(self, node: int) -> Plain | None:
+    def _known_plain(self, node: int) -> PlainPlacement | None:
         """What was kept of a world's edges as of the moment's commit."""
         kept = None if self._interiors is None else self._interiors.plain.get(node)
         return kept if kept is not None and kept.seq == self.place.moment.seq else None
 
-    def _alone(self, node: int) -> Lone | None:
+    def _find_lone(self, node: int) -> Lone | None:
         if self._lone[0] != node:
             self._lone = node, self._snapshot.tables.lone(node)
         return self._lone[1]
@@ -639,26 +638,26 @@ class VisibleSnapshot:
     def _ever_derived(self, node: int) -> bool:
         """Whether a world was said to be derived from others, at the moment's commit or later."""
         alone = self._lone[1] if self._lone[0] == node else None
-        known = self._known(node) if alone is None else alone
+        known = self._known_plain(node) if alone is None else alone
         return self._snapshot.tables.has_outgoing(node, _DERIVED_FROM) if known is None else known.is_derived
 
     @property
-    def says_trust(self) -> bool:
+    def has_trust_statements(self) -> bool:
         """True if it was ever said how far anything is trusted."""
         if self._says_trust is None:
             self._says_trust = self._snapshot.tables.has_rows("trusts")
         return self._says_trust
 
     @property
-    def says_again(self) -> bool:
+    def has_restatements(self) -> bool:
         """True if anything was ever said again."""
         if self._says_again is None:
             self._says_again = self._snapshot.tables.has_rows("restatements")
         return self._says_again
 
-    def said_again(self, node: int, number: int) -> list[schema.RestatedRow]:
+    def restatements_of(self, node: int, number: int) -> list[schema.RestatedRow]:
         """The times that a version of a world was said again, as known at the moment, in log order."""
-        if not self.says_again:
+        if not self.has_restatements:
             return []
         rows = self.tables.restatements(node)
         return [row for row in rows if row.version == number and row.seq <= self.place.moment.seq]
@@ -668,7 +667,7 @@ class VisibleSnapshot:
         """True if a deadline, or that it is deprecated, may hide anything of what is asked for."""
         if self._any_hidden is None:
             any_mark = self._any_mark if self._any_mark is not None else self.has_marks
-            self._any_hidden = bool(self.left_out.nodes) or (any_mark and self._has_hiding_marks())
+            self._any_hidden = bool(self.excluded.nodes) or (any_mark and self._has_hiding_marks())
         return self._any_hidden
 
     def hides(self, node: int, period: valid_period.Period | None = None) -> bool:
@@ -678,7 +677,7 @@ class VisibleSnapshot:
         """
         if not self.hides_any:
             return False
-        if node in self.left_out.nodes:
+        if node in self.excluded.nodes:
             return True
         seq, valid = self.place.moment
         if not self.shows.deprecated and self.is_deprecated(node):
@@ -827,11 +826,15 @@ class VisibleSnapshot:
 
     def trusts(self) -> list[trust_levels.Said]:
         """How far what is trusted; of worlds, what is said of those inside and of those around all that is seen."""
-        known = trust_levels.trusts_known(self._snapshot.tables, self.place.moment.seq) if self.says_trust else []
+        known = (
+            trust_levels.trusts_known(self._snapshot.tables, self.place.moment.seq) if self.has_trust_statements else []
+        )
         if not self.place.is_confined:
             return known
         heeded = {
-            lineage for level in settings.levels(self.place.top, self._above) for lineage in self.lineages_heeded(level)
+            lineage
+            for level in settings.levels(self.place.top, self._visible_containers)
+            for lineage in self.lineages_of(level)
         }
         return [
             said
@@ -839,11 +842,11 @@ class VisibleSnapshot:
             if said.kind != "world" or said.digest in heeded or self.tables.node_of(said.digest) is not None
         ]
 
-    def containers_heeded(self, node: int) -> list[int]:
+    def relevant_containers(self, node: int) -> list[int]:
         """The containers of a world of which what is said holds for it, for this view."""
-        return self._above(node)
+        return self._visible_containers(node)
 
-    def lineages_heeded(self, nodes: Iterable[int]) -> list[bytes]:
+    def lineages_of(self, nodes: Iterable[int]) -> list[bytes]:
         """The lineages of such containers, whether or not they can be seen."""
         return [self._snapshot.tables.node(node).lineage for node in nodes]
 
@@ -873,7 +876,7 @@ class VisibleSnapshot:
         last = schema.ROOT_NODE if after is None else max(after, schema.ROOT_NODE)
         # Who sees one world alone would notice by the time how much there is beside it.
         is_listed = within != schema.ROOT_NODE and (after is None or self.place.is_confined)
-        few = None if is_listed or within == schema.ROOT_NODE else self.few_members(within, _LISTED_FOR_A_PAGE)
+        few = None if is_listed or within == schema.ROOT_NODE else self.members_up_to(within, _LISTED_FOR_A_PAGE)
         if few is not None:
             found = sorted(few) if len(few) <= _LISTED_FOR_A_PAGE else few.in_order
             yield from map(int, found[bisect_right(found, last) :])
@@ -881,15 +884,15 @@ class VisibleSnapshot:
         if not is_listed:
             end = self._snapshot.tables.progress().next_node
             until = end if within == schema.ROOT_NODE else min(end, last + 1 + _PASSED_FOR_A_PAGE)
-            yield from self._all_behind(last, until)
+            yield from self._nodes_after(last, until)
             if until == end:
                 return
             last = until - 1
         if within != schema.ROOT_NODE:
-            inside = self._inside_in_order(within, is_page=after is not None)
+            inside = self._sorted_members(within, is_page=after is not None)
             yield from inside[bisect_right(inside, last) :]
 
-    def _inside_in_order(self, world: int, *, is_page: bool) -> Sequence[int]:
+    def _sorted_members(self, world: int, *, is_page: bool) -> Sequence[int]:
         """Every node inside a world at the moment, in log order; a page after the first finds them listed."""
         moment, top = self.place
         kept = self._listings if is_page and self.place.is_confined and self._also_at is None else None
@@ -904,7 +907,7 @@ class VisibleSnapshot:
                 kept.keep_inside(top, world, moment, found)
         return found
 
-    def _all_behind(self, last: int, until: int) -> Iterator[int]:
+    def _nodes_after(self, last: int, until: int) -> Iterator[int]:
         moment = self.place.moment
         for node in range(last + 1, until):
             if self.tables.node(node).created > moment.seq:

@@ -236,7 +236,7 @@ class View:
             UnknownReference: the view knows nothing under the reference or the name.
             AmbiguousReference: a prefix or a name fits several worlds.
         """
-        period = valid_period.period_of(during, overlaps, include_superseded=include_superseded)
+        period = valid_period.parse_period(during, overlaps, include_superseded=include_superseded)
         is_plain = tag is not None or period is not None or (type(ref) is str and "?" not in ref)
         asked = None if is_plain else _pinned(ref)
         with self._showing(include_expired, include_deprecated).snapshot() as snapshot:
@@ -326,7 +326,7 @@ class View:
                 raise errors.InvalidText(f"{what} is {text.__class__.__name__}, not text", "Give it as str")
         if limit is not None:
             limits.checked_number(limit, "limit", 0, LARGEST)
-        period = valid_period.period_of(during, overlaps, include_superseded=include_superseded)
+        period = valid_period.parse_period(during, overlaps, include_superseded=include_superseded)
         conditions = None if properties is None else Conditions.of(properties)
         with self._showing(include_expired, include_deprecated).snapshot() as snapshot:
             wanted = Lookup(name, type, self._node(snapshot, world), label_digests(label))
@@ -357,7 +357,7 @@ class View:
         span, or together at some instant of it. Read in pages, so a world of any size costs little memory and no long
         transaction.
         """
-        period = valid_period.period_of(during, overlaps, include_superseded=include_superseded)
+        period = valid_period.parse_period(during, overlaps, include_superseded=include_superseded)
         return adjacency.members(self._showing(include_expired, include_deprecated), ref, include_superseded, period)
 
     def stale(self, world: Any = None) -> list[records.World]:
@@ -401,7 +401,7 @@ class View:
         valid at some instant of it. Where identities are seen as one: the edges of all of them, but not those that make
         them one.
         """
-        period = valid_period.period_of(during, overlaps, include_superseded=include_superseded)
+        period = valid_period.parse_period(during, overlaps, include_superseded=include_superseded)
         wanted = adjacency.EdgeFilter(type, direction, include_superseded, period)
         wanted.check()
         most = None if limit is None else limits.checked_number(limit, "limit", 0, LARGEST)
@@ -780,7 +780,7 @@ class View:
         those where all three are valid together at some instant of it. :meth:`edges` gives them whatever became of the
         two sides.
         """
-        period = valid_period.period_of(during, overlaps)
+        period = valid_period.parse_period(during, overlaps)
         with self._snapshot() as snapshot:
             nodes: Iterator[int]
             if ref is None:
@@ -884,8 +884,8 @@ class View:
         """
         from worlddb.query.history import lineage
 
-        learned = None if between is None else valid_period.span_of(between, "between")
-        period = valid_period.period_of(during, overlaps)
+        learned = None if between is None else valid_period.parse_span(between, "between")
+        period = valid_period.parse_period(during, overlaps)
         with self._snapshot() as snapshot:
             node = self._named(snapshot, ref)
             return lineage.history(snapshot, node, between=learned, period=period)
@@ -917,7 +917,7 @@ class View:
         """
         from worlddb.query.history import lineage
 
-        span = valid_period.span_of(between, "between")
+        span = valid_period.parse_span(between, "between")
         if ref is not None and world is not None:
             raise errors.InputError("Both ref and world were given", "Give one of them")
         with self._snapshot() as snapshot:
@@ -1636,7 +1636,7 @@ def _choice(
     """The versions of a world that a recall is asked for."""
     if tag is not None and (digest := tag_digest(tag)) != world_lookup.CURRENT:
         return _tagged(digest, include_superseded, during, overlaps)
-    period = valid_period.period_of(during, overlaps, include_superseded=bool(include_superseded))
+    period = valid_period.parse_period(during, overlaps, include_superseded=bool(include_superseded))
     by_default = include_superseded is None and period is None
     earlier = question.asks_for_change if by_default else bool(include_superseded)
     return valid_period.Choice(bool(include_superseded), period, earlier)

@@ -37,7 +37,7 @@ class Unlisted(Inhabitants):
 def known_and_right(view: View, node: int) -> bool:
     """True if a world's members were cached, rightly; they are listed and cached if not."""
     with view._snapshot() as snapshot:
-        known = snapshot.members_known(node)
+        known = snapshot.known_members(node)
         exact = members_below(snapshot.tables, node, view.moment)
         assert exact is not None
         if known is None:
@@ -126,7 +126,7 @@ def test_a_part_of_the_store_shares_nothing_of_what_the_whole_knows(tmp_path: Pa
         assert not known_and_right(whole, node)
         assert known_and_right(whole, node)
         with db.view(world=outer)._snapshot() as snapshot:
-            assert snapshot.members_known(node) is None
+            assert snapshot.known_members(node) is None
 
 
 def test_so_many_worlds_are_kept_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

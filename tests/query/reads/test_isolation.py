@@ -25,7 +25,7 @@ from worlddb.query.lanes.text_lane import ExactTextLane
 from worlddb.query.reads import store_facts
 from worlddb.query.reads.window import Window
 from worlddb.query.snapshot import snapshot as containment
-from worlddb.query.snapshot.confined_tables import ConfinedTables, SeenRows
+from worlddb.query.snapshot.confined_tables import ConfinedTables, VisibleRows
 from worlddb.query.snapshot.valid_period import Choice
 from worlddb.query.snapshot.visible import VisibleSnapshot
 
@@ -349,7 +349,7 @@ def _one_side_will_do(self: ConfinedTables, row: ProposalRow) -> bool:
     return self._sees(row.source) or self._sees(row.target)
 
 
-def _prefixes_are_shared(self: SeenRows, prefix: bytes) -> Any:
+def _prefixes_are_shared(self: VisibleRows, prefix: bytes) -> Any:
     return self._table.scan(prefix)
 
 
@@ -393,9 +393,9 @@ LEAKS: dict[str, tuple[Any, str, Any]] = {
     "an edge from a home outside": (ConfinedTables, "_shows", _home_is_ignored),
     "an edge to a world outside": (ConfinedTables, "_shows", _target_is_ignored),
     "an edge from a world outside": (ConfinedTables, "_shows", _source_is_ignored),
-    "a proposal about a world outside": (ConfinedTables, "_joins", _one_side_will_do),
+    "a proposal about a world outside": (ConfinedTables, "_shows_proposal", _one_side_will_do),
     "that others have proposals": (ConfinedTables, "staged", _proposals_are_shared),
-    "prefixes of ids outside": (SeenRows, "scan", _prefixes_are_shared),
+    "prefixes of ids outside": (VisibleRows, "scan", _prefixes_are_shared),
     "names outside": (ConfinedTables, "named", _names_are_shared),
     "how rare a word is outside": (Window, "exact_lane", _statistics_are_shared),
     "events outside": (journal, "_shown", _events_are_shared),

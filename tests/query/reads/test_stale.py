@@ -200,14 +200,14 @@ def test_a_world_that_rests_on_very_many_tells_the_first(db: Database) -> None:
 def test_a_chain_of_worlds_is_looked_through_once_for_a_read(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of them was looked through anew down to the first: 3,000 in a row took minutes to find."""
     asked = 0
-    look = provenance._why_stale
+    look = provenance._find_stale_reason
 
     def counted(*about: Any) -> Stale | None:
         nonlocal asked
         asked += 1
         return look(*about)
 
-    monkeypatch.setattr(provenance, "_why_stale", counted)
+    monkeypatch.setattr(provenance, "_find_stale_reason", counted)
     chain: list[str] = []
     for n in range(30):
         chain.append(fact(db, f"Day {n}.", *chain[-1:]))

@@ -504,14 +504,14 @@ def test_there_is_a_bound_on_how_much_is_said(told: Told, monkeypatch: pytest.Mo
 def test_what_many_worlds_rest_on_is_walked_once_for_a_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of 64 worlds that are shown was weighed by a walk of its own, whether anything was said of trust or not."""
     asked = 0
-    look = provenance._made_of
+    look = provenance._find_bases
 
     def counted(*about: Any) -> Iterator[tuple[int, Any]]:
         nonlocal asked
         asked += 1
         return look(*about)
 
-    monkeypatch.setattr(provenance, "_made_of", counted)
+    monkeypatch.setattr(provenance, "_find_bases", counted)
     with worlddb.open(tmp_path / "store", author="bot", embedder=None) as db:
         layers = [[db.create("Fact", f"{layer}.{n}", resolve=False).ref for n in range(9)] for layer in range(9)]
         with db.batch() as tx:
@@ -531,14 +531,14 @@ def test_what_many_worlds_rest_on_is_walked_once_for_a_read(tmp_path: Path, monk
 def test_the_trust_of_a_chain_is_folded_once_for_a_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of them, and each of what it shows, was weighed by a walk of its own down to the first."""
     walks = 0
-    walk = provenance.Trust._least_below
+    walk = provenance.Trust._lowest_level_below
 
     def counted(trust: provenance.Trust, *about: Any) -> int | None:
         nonlocal walks
         walks += 1
         return walk(trust, *about)
 
-    monkeypatch.setattr(provenance.Trust, "_least_below", counted)
+    monkeypatch.setattr(provenance.Trust, "_lowest_level_below", counted)
     with worlddb.open(tmp_path / "store", author="bot", embedder=None) as db:
         chain = [db.create("Fact", f"{n}", resolve=False, source={"from": f"{n}"}).ref for n in range(12)]
         for made, base in itertools.pairwise(reversed(chain)):

@@ -12,7 +12,7 @@ import pytest
 
 from tests.tools.mcp.test_mcp_confined import SCRIPT, Side, two_sides
 from worlddb.projections.tables.storage.write_buffer import Table
-from worlddb.query.snapshot.confined_tables import FEW
+from worlddb.query.snapshot.confined_tables import MAX_CHECKED_NAMESAKES
 
 ASKED: list[tuple[str, dict[str, Any]]] = [
     *(entry for entry in SCRIPT if entry[0] not in ("memory_purge_scope", "memory_retire_all")),
@@ -22,7 +22,7 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ("memory_verify", {}),
     ("memory_proposals", {"status": "all"}),
 ]
-OTHERS = 4 * FEW
+OTHERS = 4 * MAX_CHECKED_NAMESAKES
 """Of how many rows of others a call may get hold of that looks up a few names."""
 NAMES_TWICE = ("memory_write",)
 """They are looked up for who it may be about, and for what is near."""
