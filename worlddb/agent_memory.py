@@ -1346,8 +1346,8 @@ def _is_seen(db: Database, view: View, ref: str) -> bool:
 def _told_later(listed: Iterable[records.World], about: Mapping[str, Iterable[str]]) -> dict[str, str]:
     """Map each memory that a later one competes with to the reference of the later one."""
     worlds = sorted(listed, key=lambda world: (-world.valid.start, -world.seq))
-    said = [claim_relation.Said(world.content, frozenset(about.get(world.ref, ()))) for world in worlds]
-    return {worlds[place].ref: worlds[at].ref for place, at in claim_relation.told_later(said).items()}
+    said = [claim_relation.NamedStatement(world.content, frozenset(about.get(world.ref, ()))) for world in worlds]
+    return {worlds[place].ref: worlds[at].ref for place, at in claim_relation.find_later_rivals(said).items()}
 
 
 def _beside(

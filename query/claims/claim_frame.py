@@ -23,9 +23,9 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_KEPT: Final = 4_096
+_MAX_FRAMES: Final = 4_096
 """How many texts' frames are kept, since the same memories are found again and again."""
-_QUESTIONS: Final = 64
+_MAX_QUESTIONS: Final = 64
 """How many questions are kept as they were read."""
 MAX_CHARACTERS: Final = 400
 """A longer text is more than one statement, and has no frame."""
@@ -438,13 +438,13 @@ class Frame(NamedTuple):
     """The words by which it says that something is so beside what was before, or tells of another thing of the kind."""
     only: bool = False
     """It says that nothing else is so."""
-    way: str = ""
+    verb_preposition: str = ""
     """The preposition behind its verb, if it makes another thing of it: to live with, to work on."""
-    one: frozenset[str] = frozenset()
+    singled_out: frozenset[str] = frozenset()
     """What it says of which, if that is one of its kind: "the oldest tree in the garden is", "Mira's first car was"."""
     ranks: frozenset[str] = frozenset()
     """The words by which that is one of its kind: first, oldest, only; and the numbers: room 12."""
-    some: frozenset[str] = frozenset()
+    indefinite: frozenset[str] = frozenset()
     """The stems of what it speaks of as of any of its kind: "a taxi"."""
     owned: frozenset[str] = frozenset()
     """The words of what belongs to the subject as they are said, but for those of change and rank: sister, rent."""
@@ -462,7 +462,7 @@ class Frame(NamedTuple):
     """It says that of some time of the day."""
     kin: frozenset[str] = frozenset()
     """Of brothers and sisters, who are siblings, those that it names."""
-    at: str = ""
+    place_preposition: str = ""
     """The preposition behind a verb for living: in a town, on a street, at a number."""
     thing: "Thing" = ANYTHING
     """Which thing it speaks of, if it begins with one: "my return flight to Rome"."""
@@ -472,18 +472,18 @@ class Frame(NamedTuple):
     """Those of its numbers that are times of the day."""
     measured: frozenset[tuple[str, str]] = frozenset()
     """The units of its numbers, each with what is measured: GB of storage."""
-    plainly: str = ""
+    plain_clause: str = ""
     """What it tells beside plans and denials that name no value, if that is a number, or is so now; empty if there is
     no such."""
     numbered: frozenset[tuple[str, str]] = frozenset()
     """What its verb is done to and has a number behind it: keeps jar 3."""
     cancelled: frozenset[str] = frozenset()
     """The stems of what it says was cancelled."""
-    often: float = 0.0
+    times_a_year: float = 0.0
     """How often in a year it is so; 0 if it does not say how often."""
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_MAX_FRAMES)
 def _stem(word: str) -> str:
     found = analysis.analyze(word).stems
     return found[0] if len(found) == 1 else word
@@ -535,7 +535,7 @@ def single_verbs() -> frozenset[str]:
     return stems(_SINGLE_VERBS.split())
 
 
-def folded(text: str) -> str:
+def fold_blanks(text: str) -> str:
     """A text as it is compared for being repeated: NFC, blanks folded."""
     return " ".join((text if text.isascii() else unicodedata.normalize("NFC", text)).split())
 
@@ -571,72 +571,74 @@ _YEARLY: Final = late(
 _PARTS_OF_ONE: Final = {"h": 0.5, "a": 0.25, "t": 0.75}
 
 
-def _number(word: str) -> float:
+def _parse_number(word: str) -> float:
     return float(_NUMBER_WORDS[word]) if word in _NUMBER_WORDS else float(word)
 
 
-def _shown(value: float) -> str:
+def _format_number(value: float) -> str:
     return str(int(value)) if value == int(value) else str(round(value, 4))
 
 
-def _clock(match: re.Match[str]) -> str:
+def _clock_time(match: re.Match[str]) -> str:
     """Half past seven: 7.30; a quarter to eight: 7.45."""
-    hour = int(_number(match["hour"])) - (match["side"] == "to")
+    hour = int(_parse_number(match["hour"])) - (match["side"] == "to")
     minute = 30 if match["part"] == "half" else 15 if match["side"] == "past" else 45
     return f"{hour or 12}.{minute}"
 
 
-def _dozens(match: re.Match[str]) -> str:
-    return "6" if match["half"] else _shown(12 * _number(match["count"] or "1"))
+def _replace_dozens(match: re.Match[str]) -> str:
+    return "6" if match["half"] else _format_number(12 * _parse_number(match["count"] or "1"))
 
 
-def _often(match: re.Match[str]) -> str:
-    times = {"once": 1.0, "twice": 2.0}.get(match["word"] or "") or _number(match["count"])
-    return f"{_shown(times * _A_YEAR[match['unit']])} {OFTEN}"
+def _replace_frequency(match: re.Match[str]) -> str:
+    times = {"once": 1.0, "twice": 2.0}.get(match["word"] or "") or _parse_number(match["count"])
+    return f"{_format_number(times * _A_YEAR[match['unit']])} {OFTEN}"
 
 
-def _in_a_year(plain: str) -> float:
+def _times_a_year(plain: str) -> float:
     """How often in a year something is so that a statement tells of; 0 if it does not say how often."""
     if (counted := _OFTEN.search(plain)) is not None:
-        return float(_often(counted).split()[0])
+        return float(_replace_frequency(counted).split()[0])
     if (said := _REGULARLY.search(plain)) is None:
         return 0.0
     if said["adverb"]:
         return _ADVERBS.get(said["adverb"], 1.0)
     gap = said["gap"] or "1"
-    every = _GAPS.get(gap) or _number(gap)
+    every = _GAPS.get(gap) or _parse_number(gap)
     return _IN_A_YEAR.get(said["unit"], _A_YEAR["week"]) / max(every, 1.0)
 
 
-def _amount(match: re.Match[str]) -> str:
+def _replace_amount(match: re.Match[str]) -> str:
     """An amount in the unit in which such are compared; "80 km an hour" tells of no hour."""
     base, much = _OF_UNIT[match["unit"]]
     before = match.string[max(0, match.start() - _LEADING) : match.start()].split()[-2:] if match["one"] else ()
     if any(word[0].isdecimal() or word in _NUMBER_WORDS for word in before):
         return match[0]
-    value = _PARTS_OF_ONE[match["parts"][0]] if match["parts"] else _number(match["count"]) if match["count"] else 1.0
+    value = (
+        _PARTS_OF_ONE[match["parts"][0]] if match["parts"] else _parse_number(match["count"]) if match["count"] else 1.0
+    )
     value += 0.5 * bool(match["half"] or match["more"])
-    return f"{_shown(value * much)} {base}"
+    return f"{_format_number(value * much)} {base}"
 
 
-def _quantified(plain: str) -> str:
+def _normalise_quantities(plain: str) -> str:
     """A text with amounts and how often in one unit each: half an hour is 30 minutes, once a week 52 times a year.
 
     What is paid is by the month.
     """
     if _QUANTIFYING.search(plain) is None:
         return plain
-    plain = _YEARLY.sub(_by_the_month, plain)
-    plain = _DOZENS.sub(_dozens, _CLOCK_WORDS.sub(_clock, _HALF_DAY.sub(_of_the_day, plain)))
-    return _AMOUNT.sub(_amount, _OFTEN.sub(_often, plain).replace("twice", "2 times"))
+    plain = _YEARLY.sub(_as_monthly_amount, plain)
+    plain = _DOZENS.sub(_replace_dozens, _CLOCK_WORDS.sub(_clock_time, _HALF_DAY.sub(_as_24_hour_time, plain)))
+    return _AMOUNT.sub(_replace_amount, _OFTEN.sub(_replace_frequency, plain).replace("twice", "2 times"))
 
 
-def _by_the_month(match: re.Match[str]) -> str:
+def _as_monthly_amount(match: re.Match[str]) -> str:
     """What is paid in a year by the month: 14,400 euros a year are 1,200 a month."""
-    return f"{_shown(float(match['count']) / _A_YEAR['month'])} {match['money']} a month"
+    return f"{_format_number(float(match['count']) / _A_YEAR['month'])} {match['money']} a month"
 
 
-def _of_the_day(match: re.Match[str]) -> str:
+def _as_24_hour_time(match: re.Match[str]) -> str:
     """A time of the day by 24 hours: 7 pm is 19.00."""
     hour, minute = int(match["hour"]) % _NOON, match["minute"] or ".00"
     return f"{hour + _NOON * (match['half'] == 'pm')}{minute}"
@@ -645,7 +647,7 @@ def _of_the_day(match: re.Match[str]) -> str:
 _NOON: Final = 12
 
 
-def _plain(text: str) -> str:
+def _normalise_text(text: str) -> str:
     plain = text.casefold().replace("’", "'").replace("cannot", "can not")
     if "n't" in plain:
         plain = _NOT.sub(" not", plain)
@@ -661,10 +663,13 @@ def _plain(text: str) -> str:
 
 def words_of(name: str) -> frozenset[str]:
     """The words of a name, as frames have them."""
-    return frozenset(word for word in _TOKEN.findall(_plain(folded(name))) if word[0] not in "'’") - _DETERMINERS
+    return (
+        frozenset(word for word in _TOKEN.findall(_normalise_text(fold_blanks(name))) if word[0] not in "'’")
+        - _DETERMINERS
+    )
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_MAX_FRAMES)
 def names_agree(one: frozenset[str], other: frozenset[str]) -> bool:
     """True if two sets of words may name one subject: if one of them has all words of the other.
 
@@ -674,7 +679,7 @@ def names_agree(one: frozenset[str], other: frozenset[str]) -> bool:
     return bool(first) and bool(second) and (first <= second or second <= first)
 
 
-def names_another(earlier: str, later: str) -> bool:
+def begins_with_other_name(earlier: str, later: str) -> bool:
     """True if two statements begin with different names, whatever both refer to."""
     one, other = (
         leading_subject(text)
@@ -687,30 +692,30 @@ def names_another(earlier: str, later: str) -> bool:
     return bool(one) and bool(other) and not names_agree(one, other)
 
 
-@lru_cache(maxsize=_QUESTIONS)
-def asked_of(question: str) -> tuple[frozenset[str], frozenset[str]] | None:
+@lru_cache(maxsize=_MAX_QUESTIONS)
+def question_terms(question: str) -> tuple[frozenset[str], frozenset[str]] | None:
     """The words of a question, and the stems of those that say something; ``None`` if it has none, or of "Ana's"."""
-    tokens = _TOKEN.findall(_plain(folded(question)))
-    telling = [] if any(word[0] in "'’" for word in tokens) else _telling(question, tokens)
+    tokens = _TOKEN.findall(_normalise_text(fold_blanks(question)))
+    telling = [] if any(word[0] in "'’" for word in tokens) else _significant_words(question, tokens)
     return (frozenset(tokens), stems(telling)) if telling else None
 
 
-@lru_cache(maxsize=_QUESTIONS)
-def says_nothing(question: str) -> bool:
+@lru_cache(maxsize=_MAX_QUESTIONS)
+def has_only_light_words(question: str) -> bool:
     """True if a question has no words but names, and those that say little."""
-    return not _telling(question, _TOKEN.findall(_plain(folded(question))))
+    return not _significant_words(question, _TOKEN.findall(_normalise_text(fold_blanks(question))))
 
 
-def _telling(question: str, tokens: list[str]) -> list[str]:
+def _significant_words(question: str, tokens: list[str]) -> list[str]:
     little = analysis.STOP_WORDS | _LIGHT_WORDS | _AUX | _TIMES | _CHANGE | _MODALS
-    titled = {word.casefold() for word in _TITLED.findall(folded(question))[1:] if word[0].isupper()}
+    titled = {word.casefold() for word in _TITLED.findall(fold_blanks(question))[1:] if word[0].isupper()}
     little |= titled
     said = (word for word in tokens if word not in little and word[0] not in "'’" and not word[0].isdecimal())
     return [_SAME_WORD.get(word, word) for word in said]
 
 
-@lru_cache(maxsize=_KEPT)
-def of_one_family(one: str, other: str) -> bool:
+@lru_cache(maxsize=_MAX_FRAMES)
+def share_family_name(one: str, other: str) -> bool:
     """True if two statements begin with names of which each has a word of its own beside a common one: Ana Berger."""
     first, second = leading_subject(one), leading_subject(other)
     both, attributes = first & second, _attribute_words()
@@ -718,20 +723,20 @@ def of_one_family(one: str, other: str) -> bool:
         bool(both)
         and all(any(word.isalpha() and word not in attributes for word in names - both) for names in (first, second))
         and not (both | first | second) & _DETERMINERS
-        and all(_is_called(text) for text in (one, other))
+        and all(_begins_with_full_name(text) for text in (one, other))
     )
 
 
-def _is_called(text: str) -> bool:
+def _begins_with_full_name(text: str) -> bool:
     """True if a statement begins with two words or more of a name."""
-    begin = _TITLED.findall(folded(text[:_LEADING]))[:2]
+    begin = _TITLED.findall(fold_blanks(text[:_LEADING]))[:2]
     return len(begin) == 2 and all(word[0].isupper() for word in begin) and begin[0].casefold() not in _DETERMINERS
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_MAX_FRAMES)
 def leading_subject(text: str) -> frozenset[str]:
     """The words of the name or noun phrase with which a statement begins; empty if it begins otherwise."""
-    titled = _TITLED.findall(folded(text[:_LEADING]).replace("’", "'"))
+    titled = _TITLED.findall(fold_blanks(text[:_LEADING]).replace("’", "'"))
     if not titled:
         return frozenset()
     first = titled[0].casefold()
@@ -759,7 +764,7 @@ def leading_subject(text: str) -> frozenset[str]:
     return frozenset(named)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_MAX_FRAMES)
 def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     """The frame of a statement about a subject; without one, about whom it begins with.
 
@@ -768,30 +773,30 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     if len(text) > MAX_CHARACTERS:
         return None
     subject = subject or leading_subject(text)
-    plain = folded(text)
-    simple = _plain(plain)
-    unfolded = _quantified(simple)
+    plain = fold_blanks(text)
+    simple = _normalise_text(plain)
+    unfolded = _normalise_quantities(simple)
     tokens = _TOKEN.findall(unfolded)
     if not tokens or not subject:
         return None
     naming = subject | {f"{word}s" for word in subject} | (_FIRST if "i" in subject else _PRONOUNS - _FIRST)
-    rest, head, owned = _after_subject(tokens, naming)
-    verb, passive = _verb(rest)
+    rest, head, owned = _split_subject(tokens, naming)
+    verb, passive = _find_verb(rest)
     bare = [
-        _SAME_WORD.get(word, word) for word in _numbers_joined(tokens) if word not in naming and word[0] not in "'’"
+        _SAME_WORD.get(word, word) for word in _join_number_words(tokens) if word not in naming and word[0] not in "'’"
     ]
     denied = sum(word in _NEGATIVE or word in _ENDING for word in set(tokens))
     denied -= not (_NEGATIVE.isdisjoint(tokens) or _ANY_MORE.isdisjoint(tokens))
     denied += sum(word in _OPPOSITE for word in bare)
     bare = [_OPPOSITE.get(word, word) for word in bare]
     said = [word for word in bare if word not in analysis.STOP_WORDS and word not in _NEGATIVE]
-    heavy = [word for word in said if word not in _OF_NO_CONTENT and not word[0].isdecimal()]
-    goes_on = _goes_on(tokens)
-    denies = frozenset() if goes_on else _denied(unfolded, naming)
+    heavy = [word for word in said if word not in _WITHOUT_CONTENT and not word[0].isdecimal()]
+    goes_on = _negated_endings(tokens)
+    denies = frozenset() if goes_on else _denied_stems(unfolded, naming)
     titled = frozenset(word.casefold() for word in _TITLED.findall(plain) if word[0].isupper())
-    thing, end = _thing(tokens, titled)
-    hours = _hours(_numbers_joined(tokens))
-    sort = _sort(_numbers_joined(tokens[end:]), titled, has_hours=bool(hours)) if end else ""
+    thing, end = _leading_thing(tokens, titled)
+    hours = _clock_hours(_join_number_words(tokens))
+    sort = _find_sort(_join_number_words(tokens[end:]), titled, has_hours=bool(hours)) if end else ""
     change = next((_SAME_WORD.get(word, word) for word in tokens if word in _CHANGE and word not in goes_on), "")
     return Frame(
         plain.rstrip(".!").casefold(),
@@ -801,22 +806,24 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         stems(word for word in said if word in _LIGHT_WORDS),
         _attributes(tokens, rest, verb, passive, owned) | ({"colour"} if sort == "colour" else set()),
         verb,
-        _numbers(bare),
+        _numbers_with_units(bare),
         frozenset(word for word in tokens if word in _TIMES),
         denied % 2 == 1,
         change.replace("-", " "),
         _is_past(tokens, verb),
         passive,
         bool(rest) and rest[0] in _WISHES,
-        frozenset(tokens) & ADDING | frozenset(tokens[-1:]) & {"too"} | (_further(tokens) if not change else set()),
+        frozenset(tokens) & ADDING
+        | frozenset(tokens[-1:]) & {"too"}
+        | (_distinguishing_words(tokens) if not change else set()),
         not _ONLY.isdisjoint(tokens),
-        _way(rest, verb),
-        *_one_of_its_kind(tokens, naming),
-        stems(_SAME_WORD.get(word, word) for word in _indefinite(tokens)),
+        _verb_preposition(rest, verb),
+        *_find_singled_out(tokens, naming),
+        stems(_SAME_WORD.get(word, word) for word in _indefinite_words(tokens)),
         owned,
         _proper_names(plain, naming),
-        "unsure" if plain.endswith("?") or _is_for_a_while(unfolded, tokens) else _mood(tokens, naming),
-        _recurs(tokens),
+        "unsure" if plain.endswith("?") or _is_temporary(unfolded, tokens) else _find_mood(tokens, naming),
+        _is_recurring(tokens),
         _is_former(rest, passive),
         denies,
         _AT_A_TIME.search(unfolded) is not None,
@@ -825,14 +832,14 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         thing,
         sort,
         hours,
-        frozenset((_one_of(unit), _stem(what)) for unit, what in _measured(tokens)),
-        *(_plainly(plain, tokens, naming), _done_to(rest, verb)),
+        frozenset((_singular_unit(unit), _stem(what)) for unit, what in _measured_things(tokens)),
+        *(_find_plain_clause(plain, tokens, naming), _numbered_objects(rest, verb)),
         denies or stems(heavy) - {_stem("cancelled")} if _is_cancelled(tokens, goes_on) else frozenset(),
-        _in_a_year(simple),
+        _times_a_year(simple),
     )
 
 
-_OF_NO_CONTENT: Final = _LIGHT_WORDS | _TIMES | _CHANGE | _ONLY | frozenset(_NUMBER_WORDS)
+_WITHOUT_CONTENT: Final = _LIGHT_WORDS | _TIMES | _CHANGE | _ONLY | frozenset(_NUMBER_WORDS)
 
 
 def _is_cancelled(tokens: list[str], goes_on: Set[str]) -> bool:
@@ -840,7 +847,7 @@ def _is_cancelled(tokens: list[str], goes_on: Set[str]) -> bool:
     return "cancelled" in tokens and not goes_on and _NEGATIVE.isdisjoint(tokens)
 
 
-def _plainly(text: str, tokens: list[str], naming: Set[str]) -> str:
+def _find_plain_clause(text: str, tokens: list[str], naming: Set[str]) -> str:
     """The clauses of a statement without those that only plan or deny, if one plainly tells a number or what is so now.
 
     Where somebody lives or works is so now.
@@ -854,11 +861,11 @@ def _plainly(text: str, tokens: list[str], naming: Set[str]) -> str:
     clauses = [clause for sentence in told for clause in _OWN_CLAUSES.split(sentence)]
     if len(clauses) <= 1:
         return ""
-    words = [_TOKEN.findall(_plain(clause)) for clause in clauses]
+    words = [_TOKEN.findall(_normalise_text(clause)) for clause in clauses]
     kept = [at for at, said in enumerate(words) if not _is_aside(said)]
     is_mine = "i" in naming or any(not _FIRST.isdisjoint(said) for said in words if _is_aside(said))
     own = naming | (_FIRST if is_mine else _THEIR)
-    if len(kept) == len(clauses) or not any(_tells_value(words[at], own) for at in kept):
+    if len(kept) == len(clauses) or not any(_states_value(words[at], own) for at in kept):
         return ""
     return "; ".join(clauses[at] for at in kept)
 
@@ -870,7 +877,7 @@ def _is_aside(tokens: list[str]) -> bool:
     return is_own and not is_of_value and not _ASIDE.isdisjoint(tokens)
 
 
-def _tells_value(tokens: list[str], own: Set[str]) -> bool:
+def _states_value(tokens: list[str], own: Set[str]) -> bool:
     """True if a clause says plainly of its subject how many or how much is so, or what is so at present."""
     is_of_another = own.isdisjoint(tokens[:1]) or (
         tokens[0] in _DETERMINERS and not (OF_SEVERAL | PEOPLE).isdisjoint(tokens)
@@ -879,7 +886,7 @@ def _tells_value(tokens: list[str], own: Set[str]) -> bool:
         return False
     is_now = not _AT_PRESENT.isdisjoint(tokens) or not _single_words().isdisjoint(tokens[1:2])
     is_of_value = _has_number(tokens) or is_now
-    return is_of_value and not _mood(tokens, own) and (_POINTING | _BEFORE).isdisjoint(tokens)
+    return is_of_value and not _find_mood(tokens, own) and (_POINTING | _BEFORE).isdisjoint(tokens)
 
 
 @cache
@@ -903,12 +910,12 @@ PEOPLE: Final = _words(
 """Those who belong to somebody, and of whom something else is so."""
 
 
-def _is_for_a_while(plain: str, tokens: list[str]) -> bool:
+def _is_temporary(plain: str, tokens: list[str]) -> bool:
     """True if a statement tells what will soon be as before: who leaves at nine comes back, but a flight does not."""
     return _FOR_A_WHILE.search(plain) is not None and _VEHICLES.isdisjoint(tokens)
 
 
-def _further(tokens: list[str]) -> frozenset[str]:
+def _distinguishing_words(tokens: list[str]) -> frozenset[str]:
     """The words that tell a thing from the one spoken of before; floors and streets are counted without being more.
 
     "Every other week" tells of no further one.
@@ -921,7 +928,7 @@ def _further(tokens: list[str]) -> frozenset[str]:
     )
 
 
-def _thing(tokens: list[str], titled: Set[str]) -> tuple[Thing, int]:
+def _leading_thing(tokens: list[str], titled: Set[str]) -> tuple[Thing, int]:
     """The thing with which a statement begins, and where what is said of it begins."""
     owner = next((at for at, word in enumerate(tokens[:4]) if word[0] in "'\u2019"), 0)
     if tokens[0] not in _DETERMINERS and not owner:
@@ -966,7 +973,7 @@ _HALVES: Final = _words("am pm o'clock noon midnight")
 _AT_HOURS: Final = _words("at by until till from around before after")
 
 
-def _hours(tokens: list[str]) -> frozenset[str]:
+def _clock_hours(tokens: list[str]) -> frozenset[str]:
     """The numbers of a statement that are times of the day."""
     found = set[str]()
     for before, word, after in zip(["", *tokens], tokens, [*tokens[1:], ""], strict=False):
@@ -982,7 +989,7 @@ _HOURS_OF_A_DAY: Final = 25
 _HOUR: Final = re.compile(r"\d{1,2}\.\d\d")
 
 
-def _measured(tokens: list[str]) -> Iterator[tuple[str, str]]:
+def _measured_things(tokens: list[str]) -> Iterator[tuple[str, str]]:
     """Each unit behind a number with the thing of which there is so much."""
     for at, word in enumerate(tokens[:-3]):
         if word[0].isdecimal() and tokens[at + 2] == "of":
@@ -1015,7 +1022,7 @@ ANTONYMS: Final = [
 """Qualities of which a thing has one at a time."""
 
 
-def _sort(rest: list[str], titled: Set[str], *, has_hours: bool) -> str:
+def _find_sort(rest: list[str], titled: Set[str], *, has_hours: bool) -> str:
     """Of what sort that is which is said of a thing: ``rest`` begins with the verb, or what stands before it."""
     if has_hours or not (_TIMES - _NO_TIMES).isdisjoint(rest):
         return "time"
@@ -1044,7 +1051,7 @@ _NO_TIMES: Final = _words("today hour hours daily weekly monthly yearly")
 _SAYING_LITTLE: Final = _words("very quite really rather so too now still always also just the")
 
 
-def _goes_on(tokens: list[str]) -> frozenset[str]:
+def _negated_endings(tokens: list[str]) -> frozenset[str]:
     """The words for an end that are denied themselves: who never stopped smoking smokes."""
     return frozenset(
         word
@@ -1053,14 +1060,14 @@ def _goes_on(tokens: list[str]) -> frozenset[str]:
     )
 
 
-def _denied(plain: str, naming: Set[str]) -> frozenset[str]:
+def _denied_stems(plain: str, naming: Set[str]) -> frozenset[str]:
     """The stems of what a denial or an end is of, up to the end of its clause, and the numbers that are no dates."""
     for clause in _CLAUSE_ENDS.split(plain):
         tokens = _TOKEN.findall(clause)
         place = next((at for at, word in enumerate(tokens) if word in _NEGATIVE or word in _ENDING), None)
         if place is None:
             continue
-        said = [word for word in _numbers_joined(tokens[place + 1 :]) if word not in naming and word[0] not in "'’"]
+        said = [word for word in _join_number_words(tokens[place + 1 :]) if word not in naming and word[0] not in "'’"]
         dated = {word for word, behind in pairwise([*said, ""]) if behind in _TIMES | _LIGHT_TIMES}
         found = {_OPPOSITE.get(each, each) for word in said if (each := _SAME_WORD.get(word, word))}
         found -= dated | analysis.STOP_WORDS | _NEGATIVE | _LIGHT_WORDS | _TIMES | _CHANGE | _ONLY
@@ -1077,7 +1084,7 @@ def _proper_names(plain: str, naming: Set[str]) -> frozenset[str]:
     return stems(_SAME_WORD.get(word, word) for word in found if word not in naming and word not in _TIMES)
 
 
-def _mood(tokens: list[str], naming: Set[str]) -> str:
+def _find_mood(tokens: list[str], naming: Set[str]) -> str:
     """How something is said: empty if plainly, as a fact."""
     said = {
         word
@@ -1103,7 +1110,7 @@ def _is_month(tokens: list[str], place: int) -> bool:
 _BEFORE_MONTHS: Final = _words("in on by of until till since from last next this to before after early late")
 
 
-def _recurs(tokens: list[str]) -> bool:
+def _is_recurring(tokens: list[str]) -> bool:
     """True if a statement tells of times that come again."""
     if not _RECURRING.isdisjoint(tokens):
         return True
@@ -1134,14 +1141,14 @@ def _is_former(rest: list[str], passive: bool) -> bool:
     return verb in _STATES_BEFORE and not is_done and _CHANGE.isdisjoint(rest)
 
 
-def _one_of_its_kind(tokens: list[str], naming: Set[str]) -> tuple[frozenset[str], frozenset[str]]:
+def _find_singled_out(tokens: list[str], naming: Set[str]) -> tuple[frozenset[str], frozenset[str]]:
     """What a statement speaks of before "is" or "was" if a word singles it out, and such words; else nothing."""
     place = next((at for at, word in enumerate(tokens) if word in _COPULA), 0)
     phrase = tokens[:place]
     ranks = frozenset(
         _SPELT.get(word, word) for word in phrase if word in _RANKS or (_MOST.match(word) and word not in _NO_RANKS)
     )
-    numbered = _numbered(tokens)
+    numbered = _identifying_numbers(tokens)
     if not ranks:
         return frozenset(), numbered
     named = (word for word in phrase if word not in naming and word not in analysis.STOP_WORDS and word[0] not in "'’")
@@ -1155,7 +1162,7 @@ _OF_ONE_FORM: Final = _words("put set cut hit let shut cost hurt split spread be
 _SIGNED: Final = re.compile(r"[a-z]+-?\d+[a-z]?$")
 
 
-def _numbered(tokens: list[str]) -> frozenset[str]:
+def _identifying_numbers(tokens: list[str]) -> frozenset[str]:
     """The numbers and signs by which a statement tells of one of a kind, before its verb: room 12, bug HER-17.
 
     "Drives 3 cars" has none: what is counted is no name, nor is a value behind the verb.
@@ -1182,7 +1189,7 @@ def _may_be_verb(word: str) -> bool:
     return word in _AUX or is_past(word) or (word.endswith(("s", "ed")) and not word.endswith("ss"))
 
 
-def _indefinite(tokens: list[str]) -> list[str]:
+def _indefinite_words(tokens: list[str]) -> list[str]:
     """The words that follow "a" or "an", as far as they may belong to it."""
     found: list[str] = []
     for place, word in enumerate(tokens):
@@ -1197,15 +1204,15 @@ def _indefinite(tokens: list[str]) -> list[str]:
 def forget() -> None:
     """Forget all texts, as an erasure asks for."""
     leading_subject.cache_clear()
-    asked_of.cache_clear()
-    says_nothing.cache_clear()
+    question_terms.cache_clear()
+    has_only_light_words.cache_clear()
     names_agree.cache_clear()
-    of_one_family.cache_clear()
+    share_family_name.cache_clear()
     frame.cache_clear()
     _stem.cache_clear()
 
 
-def _after_subject(
+def _split_subject(
     tokens: list[str], naming: frozenset[str] | set[str]
 ) -> tuple[list[str], frozenset[str], frozenset[str]]:
     """What follows the subject, and what belongs to it if the statement is about that: its stems, and its words."""
@@ -1246,7 +1253,7 @@ RENEWED: Final = _words("new current present latest old former")
 """Words that tell a thing from the one before it, and not from another."""
 
 
-def _verb(rest: list[str]) -> tuple[str, bool]:
+def _find_verb(rest: list[str]) -> tuple[str, bool]:
     """The stem of the verb of what is said, and whether it is said in the passive."""
     was = False
     for word in rest[:8]:
@@ -1262,7 +1269,7 @@ def _verb(rest: list[str]) -> tuple[str, bool]:
     return "", False
 
 
-def _done_to(rest: list[str], verb: str) -> frozenset[tuple[str, str]]:
+def _numbered_objects(rest: list[str], verb: str) -> frozenset[tuple[str, str]]:
     """What a verb is done to, if a number behind it tells which: "keeps jar 3", and not "weighs 70 kg"."""
     after = next((at for at, word in enumerate(rest[:6]) if verb and _stem(_SAME_WORD.get(word, word)) == verb), None)
     place = next((at + 1 for at, pair in enumerate(pairwise(rest[:6])) if pair in _IN_CARE), after)
@@ -1307,7 +1314,7 @@ _WAYS: Final = {"live": _words("with"), "work": _words("with on from") | OF_SHIF
 """By the stem of a verb, prepositions behind which something else is told than behind all others."""
 
 
-def _way(rest: list[str], verb: str) -> str:
+def _verb_preposition(rest: list[str], verb: str) -> str:
     apart = _WAYS.get(verb)
     place = next((at for at, word in enumerate(rest[:8]) if apart and _stem(_SAME_WORD.get(word, word)) == verb), None)
     return (
@@ -1382,7 +1389,7 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool, ow
         found -= {"job", "residence"}
     if len(rest) == 2 and rest[0] in _COPULA and _is_an_age(rest[1]):
         found.add("age")
-    if "job" in found and rest and verb not in _working() and _only_trades(tokens):
+    if "job" in found and rest and verb not in _work_stems() and _only_trades(tokens):
         found.discard("job")
     if rest and rest[0] in _WISHES:
         # Somebody who wants to live by the sea lives elsewhere.
@@ -1410,7 +1417,7 @@ def _only_trades(tokens: list[str]) -> bool:
 
 
 @cache
-def _working() -> frozenset[str]:
+def _work_stems() -> frozenset[str]:
     """The stems of verbs that say what somebody is or becomes; empty where it is "to be"."""
     return frozenset({""}) | stems(
         _words("work became becomes become remains serves trained trains qualified started retired")
@@ -1447,7 +1454,7 @@ _NO_HOMES: Final = _words(
 _LANGUAGES: Final = _words("language languages tongue")
 
 
-def _numbers_joined(tokens: list[str]) -> list[str]:
+def _join_number_words(tokens: list[str]) -> list[str]:
     """Number words as digits: "two hundred" is 200."""
     found: list[str] = []
     for word in tokens:
@@ -1459,16 +1466,16 @@ def _numbers_joined(tokens: list[str]) -> list[str]:
     return found
 
 
-def _one_of(unit: str) -> str:
+def _singular_unit(unit: str) -> str:
     """The unit without the sign of many: one hour, two hours."""
     return unit[:-1] if len(unit) > 3 and unit[-1] == "s" and unit[-2] != "s" else unit
 
 
-def _numbers(words: list[str]) -> frozenset[tuple[str, str]]:
+def _numbers_with_units(words: list[str]) -> frozenset[tuple[str, str]]:
     """Each number with the word behind it, which is most often its unit."""
     following = [*words[1:], ""][: len(words)]
     return frozenset(
-        (str(float(word)) if word.count(".") <= 1 else word, "" if unit in _BEHIND | _HALVES else _one_of(unit))
+        (str(float(word)) if word.count(".") <= 1 else word, "" if unit in _BEHIND | _HALVES else _singular_unit(unit))
         for word, unit in zip(words, following, strict=True)
         if word[0].isdecimal() and word.replace(".", "").isdecimal()
     )

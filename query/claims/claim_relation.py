@@ -60,65 +60,65 @@ _SWITCHED: Final = frozenset({"switch", "migrat"})
 """Stems of verbs that say that something else is used."""
 
 
-class Compared(NamedTuple):
+class ClaimComparison(NamedTuple):
     """How alike two statements are (0 to 1), how the later one relates to the earlier, and why.
 
-    ``is_of_one``: the earlier one says nothing but a value of an attribute of which the later one has another.
+    ``is_single_valued``: the earlier one says nothing but a value of an attribute of which the later one has another.
     """
 
     likeness: float
     relation: Relation
     reason: str
-    is_of_one: bool = False
+    is_single_valued: bool = False
 
 
-REPEATED: Final = Compared(1.0, "same", "the same words")
+REPEATED: Final = ClaimComparison(1.0, "same", "the same words")
 """What repeats another statement word for word."""
 
 
-def of_one_kind(cosine: float) -> Compared:
+def related_by_meaning(cosine: float) -> ClaimComparison:
     """What two statements are whose objects vectors find alike."""
-    return Compared(_rounded(cosine), "compatible", "same subject, near in meaning; both may hold")
+    return ClaimComparison(_clamp_likeness(cosine), "compatible", "same subject, near in meaning; both may hold")
 
 
 @lru_cache(maxsize=_KEPT)
-def relate(earlier: Frame, later: Frame) -> Compared | None:
+def relate(earlier: Frame, later: Frame) -> ClaimComparison | None:
     """How a later statement relates to an earlier one about the same subject; ``None`` if they are not near."""
-    if (cancelled := _cancelled(earlier, later)) is not None:
+    if (cancelled := _relate_cancellation(earlier, later)) is not None:
         return cancelled
-    found = _related(earlier, later)
-    if (found is None or found.relation == "compatible") and _is_another_best(earlier, later):
-        return _told(0.7, later, "another personal best", "replacement")
-    if found is not None and found.relation in COMPETING and _denies_another(earlier, later):
-        return _by_number(earlier, later) or _told(
+    found = _find_relation(earlier, later)
+    if (found is None or found.relation == "compatible") and _is_other_record(earlier, later):
+        return _comparison(0.7, later, "another personal best", "replacement")
+    if found is not None and found.relation in COMPETING and _denies_something_else(earlier, later):
+        return _relate_by_number(earlier, later) or _comparison(
             found.likeness, later, "something else is denied than what was said", "compatible"
         )
-    if found is not None and found.relation in COMPETING and _of_another(earlier, later):
-        return _told(found.likeness, later, "each told of another thing, or something else of it", "compatible")
-    if found is not None and found.relation in COMPETING and _disposes_of_another(earlier, later):
-        return _told(found.likeness, later, "another one is gone than was told of", "compatible")
-    if found is not None and found.relation in COMPETING and _holds_beside(earlier, later):
-        return _told(found.likeness, later, "beside what was said before", "compatible")
-    if found is not None and found.relation in COMPETING and not _says_how_it_is(earlier, later):
-        return _by_number(earlier, later) or _told(
+    if found is not None and found.relation in COMPETING and _are_other_things(earlier, later):
+        return _comparison(found.likeness, later, "each told of another thing, or something else of it", "compatible")
+    if found is not None and found.relation in COMPETING and _disposes_of_other_thing(earlier, later):
+        return _comparison(found.likeness, later, "another one is gone than was told of", "compatible")
+    if found is not None and found.relation in COMPETING and _holds_alongside(earlier, later):
+        return _comparison(found.likeness, later, "beside what was said before", "compatible")
+    if found is not None and found.relation in COMPETING and not _states_present_fact(earlier, later):
+        return _relate_by_number(earlier, later) or _comparison(
             found.likeness, later, "told of another time, or not as a fact", "compatible"
         )
-    if found is None or found.relation != "replacement" or not _is_of_one(earlier, later):
+    if found is None or found.relation != "replacement" or not _is_bare_value(earlier, later):
         return found
-    return found._replace(is_of_one=True)
+    return found._replace(is_single_valued=True)
 
 
-def _by_number(earlier: Frame, later: Frame) -> Compared | None:
+def _relate_by_number(earlier: Frame, later: Frame) -> ClaimComparison | None:
     """The relation of what is told plainly beside plans and denials: a number, or what is so now; else ``None``."""
-    plain = frames.frame(later.plainly, later.subject) if later.plainly else None
-    is_of_one = plain is not None and plain.verb == earlier.verb and plain.verb in frames.single_verbs()
-    if plain is None or not (_changed_numbers(earlier, plain) or plain.change or is_of_one):
+    plain = frames.frame(later.plain_clause, later.subject) if later.plain_clause else None
+    is_single_valued = plain is not None and plain.verb == earlier.verb and plain.verb in frames.single_verbs()
+    if plain is None or not (_changed_numbers(earlier, plain) or plain.change or is_single_valued):
         return None
     found = relate(earlier, plain)
     return found if found is not None and found.relation in COMPETING else None
 
 
-def _cancelled(earlier: Frame, later: Frame) -> Compared | None:
+def _relate_cancellation(earlier: Frame, later: Frame) -> ClaimComparison | None:
     """What a statement is to a plan if it says that this was cancelled, or the flight, trip or visit that it is of.
 
     What names less than the plan ("cancelled his flight", of one to Oslo) may be of another one, and ends nothing.
@@ -127,14 +127,14 @@ def _cancelled(earlier: Frame, later: Frame) -> Compared | None:
         return None
     is_planned = earlier.mood in ("wish", "will") or earlier.wish or _PLANNED.search(earlier.key) is not None
     is_planned = is_planned and not earlier.negated
-    if not is_planned or later.mood or _of_other_times(earlier, later):
+    if not is_planned or later.mood or _are_of_other_times(earlier, later):
         return None
     planned = earlier.content | earlier.light | earlier.head
     if any(not any(_is_act(each, other) for other in planned) for each in later.cancelled):
         return None
     is_named = all(any(_is_act(each, other) for each in later.cancelled) for other in earlier.content)
-    told = _told(0.9 if is_named else 0.6, later, "what was planned was cancelled", "replacement")
-    return told._replace(is_of_one=is_named and earlier.numbers <= later.numbers)
+    told = _comparison(0.9 if is_named else 0.6, later, "what was planned was cancelled", "replacement")
+    return told._replace(is_single_valued=is_named and earlier.numbers <= later.numbers)
 
 
 _PLANNED: Final = re.compile(
@@ -143,7 +143,7 @@ _PLANNED: Final = re.compile(
 """How what is to come is told as what goes on: "is flying to Oslo on Friday"."""
 
 
-def _is_another_best(earlier: Frame, later: Frame) -> bool:
+def _is_other_record(earlier: Frame, later: Frame) -> bool:
     """True if both tell somebody's best time or score, of one kind, and not the same.
 
     Who hopes to beat "my personal best of 25:50" has it; a personal best of 25:00 that is hoped for is none yet.
@@ -159,18 +159,18 @@ def _is_another_best(earlier: Frame, later: Frame) -> bool:
     values = [frozenset(_TIMED.findall(one.key)) for one in (earlier, later)]
     # Of "5K" and "I" a letter is left.
     named = [frozenset(name for name in one.names if len(name) > 1) for one in (earlier, later)]
-    is_told = is_own and named[0] == named[1] and not _of_other_events(earlier, later)
+    is_told = is_own and named[0] == named[1] and not _are_other_events(earlier, later)
     return is_told and all(len(each) == 1 for each in values) and values[0] != values[1]
 
 
-def _most(one: Frame) -> frozenset[str]:
+def _superlatives(one: Frame) -> frozenset[str]:
     """The superlatives by which a statement tells of one of a kind: the longest of her runs is not how far she runs."""
     return frozenset(
         word for word in one.ranks if len(word) > len("worst") and word.endswith("est") and word != "latest"
     )
 
 
-def _of_other_events(earlier: Frame, later: Frame) -> bool:
+def _are_other_events(earlier: Frame, later: Frame) -> bool:
     """True if each tells a best time of another race: 5K, and 10K."""
     said = [frozenset(_EVENT.findall(one.key)) if _BEST.search(one.key) else frozenset() for one in (earlier, later)]
     return all(said) and said[0].isdisjoint(said[1])
@@ -184,13 +184,13 @@ _EVENT: Final = re.compile(r"\b\d+ ?km?\b|\bmile\b|\bmarathon\b|\bhalf[ -]marath
 _TIMED: Final = re.compile(r"\b\d{1,3}:\d\d(?::\d\d)?\b")
 
 
-def _disposes_of_another(earlier: Frame, later: Frame) -> bool:
+def _disposes_of_other_thing(earlier: Frame, later: Frame) -> bool:
     """True if what somebody sold, or gave away, is told by a word more than the earlier statement has: a bike lock."""
     if _DISPOSES.search(later.key) is None or later.head:
         return False
     said = earlier.content | earlier.head | earlier.light
     more = later.content | (later.light & frames.stems(("old", "other")))
-    return bool(more - said - _disposing() - later.subject)
+    return bool(more - said - _disposal_stems() - later.subject)
 
 
 def _disposes(earlier: Frame, later: Frame) -> bool:
@@ -199,7 +199,7 @@ def _disposes(earlier: Frame, later: Frame) -> bool:
         return False
     if _DISPOSES.search(later.key) is None:
         return False
-    gone = later.content - _disposing()
+    gone = later.content - _disposal_stems()
     is_had = bool(earlier.head and not earlier.verb) or _HAVING.search(earlier.key) is not None
     said = earlier.content | earlier.head
     return is_had and bool(gone) and gone <= said and (gone <= earlier.names or earlier.head <= gone)
@@ -210,17 +210,17 @@ _HAVING: Final = re.compile(r"\b(?:has|have|owns?|drives?|rides?) (?:an?|the|his
 
 
 @cache
-def _disposing() -> frozenset[str]:
+def _disposal_stems() -> frozenset[str]:
     return frames.stems(("gave", "given", "threw", "thrown", "away", "scrapped", "donated", "sold"))
 
 
 def _is_act(noun: str, planned: str) -> bool:
     """True if a stem is that of a planned act, or of the noun for it: to fly, and a flight."""
-    return _of_one_word(noun, planned) or planned in _acts().get(noun, ())
+    return _share_root_word(noun, planned) or planned in _act_stems().get(noun, ())
 
 
 @cache
-def _acts() -> dict[str, frozenset[str]]:
+def _act_stems() -> dict[str, frozenset[str]]:
     going = "travel travels visit visits go goes going fly flies drive drives sail"
     words = {
         "flight": "fly flies flying", "trip": going, "journey": going, "tour": going, "holiday": going,
@@ -231,39 +231,39 @@ def _acts() -> dict[str, frozenset[str]]:
     return {stem: frames.stems(acts.split()) for noun, acts in words.items() for stem in frames.stems((noun,))}
 
 
-def _of_another(earlier: Frame, later: Frame) -> bool:
+def _are_other_things(earlier: Frame, later: Frame) -> bool:
     """True if two statements tell of two things of a kind, or of what a thing may be at once: red, and fast.
 
     What a word of change tells of is the one that was spoken of before.
     """
-    if _of_other_events(earlier, later) or bool(_most(earlier)) != bool(_most(later)):
+    if _are_other_events(earlier, later) or bool(_superlatives(earlier)) != bool(_superlatives(later)):
         return True
     if _lives_with(earlier) != _lives_with(later) or _is_where_beside_whom(earlier, later):
         return True
-    if later.change not in _PRESENT or _once(earlier, later):
+    if later.change not in _PRESENT or _lasting_attribute(earlier, later):
         return False
-    if earlier.past and later.past and _of_other_times(earlier, later):
+    if earlier.past and later.past and _are_of_other_times(earlier, later):
         return True
-    if _is_another_numbered(earlier, later):
+    if _is_other_numbered_thing(earlier, later):
         return True
-    if _is_another_thing(earlier, later):
+    if _begin_with_other_things(earlier, later):
         return True
     if later.change:
         return False
     if "residence" in earlier.attributes & later.attributes and earlier.verb == later.verb == "has":
         return True  # Of two houses in two towns, each is owned.
     return (
-        (not earlier.denied and not later.denied and _of_other_sorts(earlier, later))
-        or _measure_other_things(earlier, later)
-        or _may_be_another(earlier, later)
+        (not earlier.denied and not later.denied and _have_compatible_sorts(earlier, later))
+        or _measure_different_things(earlier, later)
+        or _may_be_other_event(earlier, later)
         or _at_other_hours(earlier, later)
-        or (_of_other_hours(earlier, later) and not earlier.hours and bool(_changed_units(earlier, later)))
+        or (_are_other_parts_of_day(earlier, later) and not earlier.hours and bool(_changed_units(earlier, later)))
     )
 
 
 def _lives_with(one: Frame) -> bool:
     """True if a statement tells with whom somebody lives, and not where."""
-    return one.way == "with" and (one.verb in _moving() or one.verb in frames.stems(("lives",)))
+    return one.verb_preposition == "with" and (one.verb in _moving_stems() or one.verb in frames.stems(("lives",)))
 
 
 def _is_where_beside_whom(earlier: Frame, later: Frame) -> bool:
@@ -276,7 +276,7 @@ def _is_where_beside_whom(earlier: Frame, later: Frame) -> bool:
 _WORKS: Final = re.compile(r"\b(?:works|worked|working|work) (in|at|for)\b")
 
 
-def _is_another_numbered(earlier: Frame, later: Frame) -> bool:
+def _is_other_numbered_thing(earlier: Frame, later: Frame) -> bool:
     """True if each is done to another one of a kind by number, and no word says that it took the place of the other.
 
     What is the same but for the number is one at a time behind some verbs: who takes bus 7 to work may take bus 9. What
@@ -286,12 +286,12 @@ def _is_another_numbered(earlier: Frame, later: Frame) -> bool:
         return False
     is_of_one_kind = {what for what, _ in earlier.numbered} == {what for what, _ in later.numbered}
     told = (earlier.content, earlier.times), (later.content, later.times)
-    is_one_at_a_time = earlier.verb in frames.single_verbs() | _taking()
-    return is_of_one_kind and (told[0] != told[1] or not is_one_at_a_time or earlier.verb in _storing())
+    is_one_at_a_time = earlier.verb in frames.single_verbs() | _taking_stems()
+    return is_of_one_kind and (told[0] != told[1] or not is_one_at_a_time or earlier.verb in _storing_stems())
 
 
 @cache
-def _taking() -> frozenset[str]:
+def _taking_stems() -> frozenset[str]:
     return frames.stems(_TAKING.split())
 
 
@@ -302,11 +302,11 @@ _TAKING: Final = (
 
 
 @cache
-def _storing() -> frozenset[str]:
+def _storing_stems() -> frozenset[str]:
     return frames.stems(("stores",))
 
 
-def _of_other_sorts(earlier: Frame, later: Frame) -> bool:
+def _have_compatible_sorts(earlier: Frame, later: Frame) -> bool:
     """True if they say of one thing what it may be at once: its colour and its place, or two of its qualities."""
     one, other = earlier.sort, later.sort
     if _changed_numbers(earlier, later):
@@ -315,7 +315,7 @@ def _of_other_sorts(earlier: Frame, later: Frame) -> bool:
     own, new = before - after, after - before
     if one == other:
         # What a thing has is one part and another, and of two qualities it has one at a time if they are opposites.
-        is_several = one == "part" or (one == "quality" and not any(pair <= own | new for pair in _antonyms()))
+        is_several = one == "part" or (one == "quality" and not any(pair <= own | new for pair in _antonym_stems()))
         return is_several and bool(own and new)
     if one and other:
         return "state" not in (one, other) or not {one, other}.isdisjoint(("colour", "quality"))
@@ -324,11 +324,11 @@ def _of_other_sorts(earlier: Frame, later: Frame) -> bool:
 
 
 @cache
-def _antonyms() -> frozenset[frozenset[str]]:
+def _antonym_stems() -> frozenset[frozenset[str]]:
     return frozenset(frames.stems(pair) for pair in frames.ANTONYMS)
 
 
-def _is_another_thing(earlier: Frame, later: Frame) -> bool:
+def _begin_with_other_things(earlier: Frame, later: Frame) -> bool:
     """True if each begins with another thing: my flight to Rome and to Oslo, the wedding and the wedding dinner."""
     one, other = earlier.thing, later.thing
     if not one.noun or not other.noun:
@@ -351,7 +351,7 @@ def _is_another_thing(earlier: Frame, later: Frame) -> bool:
     return bool(which and others) or bool((which | others) & frames.APART) or bool(is_coloured and (which or others))
 
 
-def _measure_other_things(earlier: Frame, later: Frame) -> bool:
+def _measure_different_things(earlier: Frame, later: Frame) -> bool:
     """True if other numbers are of other things: GB of memory and of storage, the price at one shop and at another."""
     unit = _changed_numbers(earlier, later)
     if not unit:
@@ -362,15 +362,15 @@ def _measure_other_things(earlier: Frame, later: Frame) -> bool:
     is_counted = earlier.verb.isdecimal() and later.verb.isdecimal()
     if (earlier.verb != later.verb and not is_counted) or not later.verb:
         return False
-    named, some = (earlier.names - later.names, later.names - earlier.names), (earlier.some, later.some)
+    named, some = (earlier.names - later.names, later.names - earlier.names), (earlier.indefinite, later.indefinite)
     return all(named) or (all(some) and some[0].isdisjoint(some[1]))
 
 
-def _may_be_another(earlier: Frame, later: Frame) -> bool:
+def _may_be_other_event(earlier: Frame, later: Frame) -> bool:
     """True if each tells of any one of a kind at its own time: a meeting at nine, and one at eleven."""
     one, other = earlier.content - {earlier.verb}, later.content - {later.verb}
-    is_any = bool(one and other) and one <= earlier.some and other <= later.some
-    if not is_any and not (one & other and one & other <= earlier.some & later.some):
+    is_any = bool(one and other) and one <= earlier.indefinite and other <= later.indefinite
+    if not is_any and not (one & other and one & other <= earlier.indefinite & later.indefinite):
         return False
     values, others = _values(earlier) - _values(later), _values(later) - _values(earlier)
     return (values <= earlier.hours and others <= later.hours) and (values != others or earlier.times != later.times)
@@ -381,53 +381,53 @@ def _at_other_hours(earlier: Frame, later: Frame) -> bool:
     if not earlier.hours or not later.hours or earlier.hours == later.hours:
         return False
     verbs = {earlier.verb, later.verb}
-    if not verbs.isdisjoint(_beginning()) and not verbs.isdisjoint(_ends()):
+    if not verbs.isdisjoint(_beginning_stems()) and not verbs.isdisjoint(_ending_stems()):
         return True
     is_on_its_days = later.recurs and not earlier.times
-    return is_on_its_days or (earlier.recurs and later.recurs and _of_other_times(earlier, later))
+    return is_on_its_days or (earlier.recurs and later.recurs and _are_of_other_times(earlier, later))
 
 
 @cache
-def _beginning() -> frozenset[str]:
+def _beginning_stems() -> frozenset[str]:
     return frames.stems(("leaves", "departs", "opens", "starts", "begins", "boards"))
 
 
 @cache
-def _ends() -> frozenset[str]:
+def _ending_stems() -> frozenset[str]:
     return frames.stems(("lands", "arrives", "closes", "ends", "finishes", "returns"))
 
 
-def _of_other_times(earlier: Frame, later: Frame) -> bool:
+def _are_of_other_times(earlier: Frame, later: Frame) -> bool:
     return bool(earlier.times) and bool(later.times) and earlier.times.isdisjoint(later.times)
 
 
-def _holds_beside(earlier: Frame, later: Frame) -> bool:
+def _holds_alongside(earlier: Frame, later: Frame) -> bool:
     """True if the later statement says that both hold, or tells of other times, or names no value of its own."""
-    if earlier.negated != later.negated or _once(earlier, later):
+    if earlier.negated != later.negated or _lasting_attribute(earlier, later):
         return False
     if later.adds & frames.ADDING or later.adds - earlier.adds:
         return True
     if later.change:
         return False
-    if earlier.recurs and later.recurs and _of_other_hours(earlier, later):
+    if earlier.recurs and later.recurs and _are_other_parts_of_day(earlier, later):
         return True
     is_other = bool(earlier.content - later.content) and bool(later.content - earlier.content)
     if earlier.times and later.times and earlier.times.isdisjoint(later.times) and is_other:
         return True
-    of_other = is_other or _undated(earlier) != _undated(later)
-    if _of_other_days(earlier, later) and of_other and not _is_when_of_one(earlier, later):
+    of_other = is_other or _numbers_outside_dates(earlier) != _numbers_outside_dates(later)
+    if _are_of_other_days(earlier, later) and of_other and not _both_time_one_thing(earlier, later):
         return True
     if earlier.wish and later.wish and is_other and "wish for answers" not in earlier.attributes & later.attributes:
         return True
-    return _names_no_value(earlier, later) or _says_more_of_home(earlier, later)
+    return _names_no_value(earlier, later) or _refines_home(earlier, later)
 
 
-def _is_when_of_one(earlier: Frame, later: Frame) -> bool:
+def _both_time_one_thing(earlier: Frame, later: Frame) -> bool:
     """True if both say only when one and the same thing is: "my flight to Rome is on 3 March at nine"."""
     return earlier.sort == later.sort == "time" and bool(earlier.thing.noun) and earlier.thing == later.thing
 
 
-def _denies_another(earlier: Frame, later: Frame) -> bool:
+def _denies_something_else(earlier: Frame, later: Frame) -> bool:
     """True if the later statement denies something narrower, or else, than what the earlier one says.
 
     Who no longer works late works; who quit smoking at Google may be at Google still.
@@ -445,19 +445,19 @@ def _denies_another(earlier: Frame, later: Frame) -> bool:
     spoken = frozenset[str]().union(*map(frames.stems_of, earlier.attributes & later.attributes))
     numbers = {value.partition(".")[0] for value in _values(earlier)}
     known = earlier.content | earlier.head | earlier.light | spoken | numbers
-    return any(not any(_of_one_word(each, other) for other in known) for each in later.denied)
+    return any(not any(_share_root_word(each, other) for other in known) for each in later.denied)
 
 
-def _of_one_word(one: str, other: str) -> bool:
+def _share_root_word(one: str, other: str) -> bool:
     """True if two stems may be of one word, as those of "subscribes" and "subscription" are."""
     least = max(_LEAST_COMMON, min(len(one), len(other)) - 2)
     return one == other or (len(other) >= least and one[:least] == other[:least])
 
 
-def _says_how_it_is(earlier: Frame, later: Frame) -> bool:
+def _states_present_fact(earlier: Frame, later: Frame) -> bool:
     """False if the later statement tells what was, or what may be, where the earlier one says plainly what is."""
     is_told_of_now = not earlier.past or bool(earlier.change)
-    if later.former and not earlier.former and is_told_of_now and not _once(earlier, later):
+    if later.former and not earlier.former and is_told_of_now and not _lasting_attribute(earlier, later):
         return bool(earlier.content) and earlier.content <= later.content and earlier.numbers == later.numbers
     if later.mood in ("ought", "may") and not earlier.mood and _values(earlier) and _values(later) - _values(earlier):
         # What the rent should or could be is not what it is.
@@ -465,14 +465,14 @@ def _says_how_it_is(earlier: Frame, later: Frame) -> bool:
     return later.mood not in ("unsure", "used", "wish") or earlier.mood != ""
 
 
-def _of_one_mood(earlier: Frame, later: Frame) -> bool:
+def _have_same_mood(earlier: Frame, later: Frame) -> bool:
     """True if both are said as plainly; of a date, what will be is as plain as what is."""
     if "schedule" in earlier.attributes & later.attributes and {earlier.mood, later.mood} <= {"", "will"}:
         return True
     return earlier.mood == later.mood
 
 
-def _of_one_sort(earlier: Frame, later: Frame) -> bool:
+def _have_same_sort(earlier: Frame, later: Frame) -> bool:
     """True if the values of two statements are of one sort: a name is replaced by a name, not by "ill" or "on holiday".
 
     What is the value of a thing that has one (a password, what somebody likes best) may be of any sort, as what a word
@@ -481,7 +481,7 @@ def _of_one_sort(earlier: Frame, later: Frame) -> bool:
     own, other = earlier.content - later.content, later.content - earlier.content
     if any(map(_is_address, own)) and earlier.negated == later.negated:
         return any(map(_is_address, other))
-    if later.change or earlier.negated != later.negated or earlier.one or _changed_numbers(earlier, later):
+    if later.change or earlier.negated != later.negated or earlier.singled_out or _changed_numbers(earlier, later):
         return True
     if not earlier.owned.isdisjoint(frames.OF_ONE_VALUE | frames.SORTING):
         return True
@@ -489,7 +489,7 @@ def _of_one_sort(earlier: Frame, later: Frame) -> bool:
         # Where her boss is at the moment is not who that is.
         return False
     if own & earlier.names:
-        is_state = "marital state" in frames.attributes_of(own) & frames.attributes_of(other) and not later.some
+        is_state = "marital state" in frames.attributes_of(own) & frames.attributes_of(other) and not later.indefinite
         return bool(other & later.names) or is_state
     # "Ana's dog is brown" and "is ill": no word stands for an attribute that both would be of.
     is_told = bool(frames.attributes_of(own) & frames.attributes_of(other))
@@ -501,13 +501,13 @@ def _is_address(word: str) -> bool:
     return not {"@", ".", "/"}.isdisjoint(word)
 
 
-def tells_of_years_before(one: Frame, year: int) -> bool:
+def names_only_earlier_years(one: Frame, year: int) -> bool:
     """True if a statement says what happened, and names years, all before another one: "moved there in 1999"."""
     named = [float(value) for value, unit in one.numbers if _is_year(value, unit)]
     return one.past and bool(named) and max(named) < year
 
 
-def _of_other_kinds(earlier: Frame, later: Frame) -> bool:
+def _are_of_other_kinds(earlier: Frame, later: Frame) -> bool:
     """True if one gives a number and the other none, and they speak of different things or attributes.
 
     A dog is brown and three years old; a phone is a Pixel, and its number is another thing.
@@ -518,7 +518,7 @@ def _of_other_kinds(earlier: Frame, later: Frame) -> bool:
     return one != other
 
 
-def _of_several(earlier: Frame, later: Frame) -> bool:
+def _may_both_hold(earlier: Frame, later: Frame) -> bool:
     """True if each tells of one of a kind of which somebody may have several: a hobby; a brother, and a sister.
 
     Of two that belong to somebody the words tell it if both say which one that is, and nothing that it may do or have.
@@ -528,7 +528,9 @@ def _of_several(earlier: Frame, later: Frame) -> bool:
     if earlier.kin and later.kin and earlier.kin.isdisjoint(later.kin):
         return True
     one, other = earlier.owned, later.owned
-    if (one & other).isdisjoint(frames.OF_SEVERAL) or (earlier.one and earlier.one == later.one):
+    if (one & other).isdisjoint(frames.OF_SEVERAL) or (
+        earlier.singled_out and earlier.singled_out == later.singled_out
+    ):
         return False
     both = (earlier, later)
     says_which = all((not each.verb or each.passive) and each.content - each.head and not each.numbers for each in both)
@@ -536,21 +538,29 @@ def _of_several(earlier: Frame, later: Frame) -> bool:
     return bool(says_which and is_other and (bool(earlier.names) == bool(later.names)))
 
 
-def _may_be_several(attribute: str, later: Frame) -> bool:
+def _allows_several_values(attribute: str, later: Frame) -> bool:
     return frames.KIND_OF.get(attribute) == frames.MANY and not later.change
 
 
-def _says_more_of_home(earlier: Frame, later: Frame) -> bool:
+def _refines_home(earlier: Frame, later: Frame) -> bool:
     """True if one statement of where somebody lives names the same place as the other, and more, or else the kind.
 
     Who lives in Lisbon may live in a flat in Lisbon, on a street, or on the third floor.
     """
     if "residence" not in earlier.attributes & later.attributes or _changed_numbers(earlier, later):
         return False
-    if earlier.at and later.at and {earlier.at, later.at} in _STREETS:
+    if (
+        earlier.place_preposition
+        and later.place_preposition
+        and {earlier.place_preposition, later.place_preposition} in _STREETS
+    ):
         return True
-    before, after = (one.content - frames.stems_of("residence") - _moving() - {one.verb} for one in (earlier, later))
-    is_told = bool(earlier.at and later.at) or (earlier.verb == later.verb and earlier.verb in _moving())
+    before, after = (
+        one.content - frames.stems_of("residence") - _moving_stems() - {one.verb} for one in (earlier, later)
+    )
+    is_told = bool(earlier.place_preposition and later.place_preposition) or (
+        earlier.verb == later.verb and earlier.verb in _moving_stems()
+    )
     return (is_told or bool(before)) and (before <= after or (is_told and after <= before))
 
 
@@ -559,7 +569,7 @@ _STREETS: Final = ({"in", "on"}, {"in", "at"})
 
 
 @cache
-def _moving() -> frozenset[str]:
+def _moving_stems() -> frozenset[str]:
     return frames.stems(("moved", "moves", "relocated", "relocates", "resettled"))
 
 
@@ -571,7 +581,7 @@ def _names_no_value(earlier: Frame, later: Frame) -> bool:
     return earlier.verb == later.verb != "" and (bool(own) != bool(other)) and bool(earlier.times | later.times)
 
 
-def _is_of_one(earlier: Frame, later: Frame) -> bool:
+def _is_bare_value(earlier: Frame, later: Frame) -> bool:
     """True if the earlier statement says nothing but a value of an attribute that the later one speaks of, too.
 
     Words in common do not make an attribute. Where no word stands for one, it is what belongs to the subject ("Ana's
@@ -581,26 +591,31 @@ def _is_of_one(earlier: Frame, later: Frame) -> bool:
     another name, or by a value of another sort.
     """
     own, other = earlier.content - later.content, later.content - earlier.content
-    if earlier.former or not {earlier.mood, later.mood}.isdisjoint(_OF_NO_VALUE) or not _of_one_mood(earlier, later):
+    if earlier.former or not {earlier.mood, later.mood}.isdisjoint(_OF_NO_VALUE) or not _have_same_mood(earlier, later):
         return False
-    if later.recurs and not earlier.recurs and not earlier.often:
+    if later.recurs and not earlier.recurs and not earlier.times_a_year:
         return False
     common = earlier.attributes & later.attributes
-    if _tells_of_another(later, common) or _of_other_hours(earlier, later):
+    if _mentions_in_passing(later, common) or _are_other_parts_of_day(earlier, later):
         return False
-    if earlier.at and later.at and earlier.at != later.at and not later.change:
+    if (
+        earlier.place_preposition
+        and later.place_preposition
+        and earlier.place_preposition != later.place_preposition
+        and not later.change
+    ):
         # Who lives on a street lives in a town.
         return False
-    if earlier.owned != later.owned or not _of_one_sort(earlier, later):
+    if earlier.owned != later.owned or not _have_same_sort(earlier, later):
         return False
     if _may_be_two(earlier, later):
         return False
-    if earlier.one and earlier.one == later.one:
+    if earlier.singled_out and earlier.singled_out == later.singled_out:
         return True
     if not later.change:
         if min(len(own), len(other)) > 1 or (own and other and _changed_numbers(earlier, later)):
             return False
-        if _of_other_days(earlier, later) and "schedule" not in earlier.attributes & later.attributes:
+        if _are_of_other_days(earlier, later) and "schedule" not in earlier.attributes & later.attributes:
             return False
     if earlier.attributes:
         return bool(common) and earlier.attributes - common <= _OF_PLACES
@@ -621,7 +636,7 @@ def _may_be_two(earlier: Frame, later: Frame) -> bool:
 _CALLED: Final = frozenset({"called", "named"})
 
 
-def _tells_of_another(later: Frame, common: frozenset[str]) -> bool:
+def _mentions_in_passing(later: Frame, common: frozenset[str]) -> bool:
     """True if a statement names an attribute by the way, or tells what once was done of it.
 
     Who lives in Porto with her husband tells of a home, and who was married once may be divorced.
@@ -632,76 +647,82 @@ def _tells_of_another(later: Frame, common: frozenset[str]) -> bool:
     return bool(spoken and common) and spoken.isdisjoint(common)
 
 
-def _of_other_hours(earlier: Frame, later: Frame) -> bool:
+def _are_other_parts_of_day(earlier: Frame, later: Frame) -> bool:
     """True if each names a part of the day, and not the same: what is taken in the morning, and in the evening."""
     before, after = (one.times & frames.PARTS_OF_DAY for one in (earlier, later))
     is_dated = "schedule" in earlier.attributes & later.attributes or bool(later.change)
     return bool(before) and bool(after) and before.isdisjoint(after) and not is_dated
 
 
-def _of_other_things(earlier: Frame, later: Frame) -> bool:
+def _name_other_things(earlier: Frame, later: Frame) -> bool:
     """True if both tell how one of a kind is called, and say nothing by which it would be one and the same."""
     if later.change or "name" not in earlier.attributes & later.attributes:
         return False
     called = frames.stems_of("name")
-    return all(bool(one.some - one.names - called) and not one.head for one in (earlier, later))
+    return all(bool(one.indefinite - one.names - called) and not one.head for one in (earlier, later))
 
 
-def _related(earlier: Frame, later: Frame) -> Compared | None:
+def _find_relation(earlier: Frame, later: Frame) -> ClaimComparison | None:
     if earlier.key == later.key:
         return REPEATED
     if later.verb in _SWITCHED and earlier.verb == "use" and earlier.content and later.content:
-        return _told(0.5, later, "something else than what was used", "replacement")
+        return _comparison(0.5, later, "something else than what was used", "replacement")
     if _disposes(earlier, later):
-        return _told(0.6, later, "what is told of it is gone", "replacement")
-    if not _touch(earlier, later) or not _heads_agree(earlier, later):
+        return _comparison(0.6, later, "what is told of it is gone", "replacement")
+    if not _have_common_terms(earlier, later) or not _heads_agree(earlier, later):
         return None
     if earlier.ranks and later.ranks and earlier.ranks != later.ranks:
-        return _told(0.3, later, "each told of another one of a kind", "compatible")
-    is_of_shifts = not frames.OF_SHIFTS.isdisjoint((earlier.way, later.way))
-    if earlier.verb == later.verb and earlier.way != later.way and (not later.change or is_of_shifts):
+        return _comparison(0.3, later, "each told of another one of a kind", "compatible")
+    is_of_shifts = not frames.OF_SHIFTS.isdisjoint((earlier.verb_preposition, later.verb_preposition))
+    if (
+        earlier.verb == later.verb
+        and earlier.verb_preposition != later.verb_preposition
+        and (not later.change or is_of_shifts)
+    ):
         # Who works at a bank may work on a novel, and lives with somebody wherever it is.
         return None
-    shared = _weight(earlier, later, common=True)
-    overlap = shared / max(_weight(earlier, later, common=False), 0.1)
+    shared = _term_weight(earlier, later, common=True)
+    overlap = shared / max(_term_weight(earlier, later, common=False), 0.1)
     units = _changed_numbers(earlier, later)
     # Of a thing that may be several nothing is replaced: who teaches physics may teach chemistry, too.
-    common = sorted(earlier.attributes & later.attributes, key=lambda each: (not _may_be_several(each, later), each))
+    common = sorted(
+        earlier.attributes & later.attributes, key=lambda each: (not _allows_several_values(each, later), each)
+    )
     both = earlier.content & later.content
     is_denied = earlier.negated != later.negated
-    if _of_several(earlier, later) and not is_denied:
-        return _told(0.3 + 0.4 * overlap, later, "one of several, and another one; both may hold", "compatible")
-    if _of_other_things(earlier, later) and earlier.names != later.names and not is_denied:
-        return _told(0.3 + 0.4 * overlap, later, "each may be of another one", "compatible")
+    if _may_both_hold(earlier, later) and not is_denied:
+        return _comparison(0.3 + 0.4 * overlap, later, "one of several, and another one; both may hold", "compatible")
+    if _name_other_things(earlier, later) and earlier.names != later.names and not is_denied:
+        return _comparison(0.3 + 0.4 * overlap, later, "each may be of another one", "compatible")
     differ = bool(earlier.content - later.content) and bool(later.content - earlier.content)
-    if not is_denied and not units and _says_the_same(earlier, later, overlap, differ):
-        return Compared(_rounded(overlap), "same", "the same said in other words")
+    if not is_denied and not units and _is_repetition(earlier, later, overlap, differ):
+        return ClaimComparison(_clamp_likeness(overlap), "same", "the same said in other words")
     if is_denied and earlier.times and later.times and earlier.times.isdisjoint(later.times):
-        return _told(0.3 + 0.4 * overlap, later, "each told of another time", "compatible")
+        return _comparison(0.3 + 0.4 * overlap, later, "each told of another time", "compatible")
     if is_denied and earlier.in_part and not later.in_part and not later.negated:
         # Who drinks no coffee after noon drinks some at breakfast.
-        return _told(0.3 + 0.4 * overlap, later, "each told of another time", "compatible")
+        return _comparison(0.3 + 0.4 * overlap, later, "each told of another time", "compatible")
     if is_denied and _denies(earlier, later, overlap, common):
         said = "one says it and the other denies it"
-        return _told(0.6 + 0.4 * overlap, later, said, "replacement" if later.change else "contradiction")
-    if is_denied and _says_of_its_own(earlier, later):
-        return _told(0.3 + 0.4 * overlap, later, "both may hold", "compatible")
-    if earlier.one and earlier.one == later.one and not is_denied and differ:
+        return _comparison(0.6 + 0.4 * overlap, later, said, "replacement" if later.change else "contradiction")
+    if is_denied and _share_only_verb(earlier, later):
+        return _comparison(0.3 + 0.4 * overlap, later, "both may hold", "compatible")
+    if earlier.singled_out and earlier.singled_out == later.singled_out and not is_denied and differ:
         told: Relation = "contradiction" if earlier.past and later.past else "replacement"
-        return _told(0.6 + 0.4 * overlap, later, "the same one of its kind, told otherwise", told)
-    if _of_other_frequency(earlier, later) and not is_denied:
-        return _told(0.6 + 0.4 * overlap, later, "the same habit, another frequency", "replacement")
+        return _comparison(0.6 + 0.4 * overlap, later, "the same one of its kind, told otherwise", told)
+    if _have_other_frequency(earlier, later) and not is_denied:
+        return _comparison(0.6 + 0.4 * overlap, later, "the same habit, another frequency", "replacement")
     if units and (both or common or earlier.verb == later.verb or earlier.head):
-        return _numbered(earlier, later, overlap, units)
-    if earlier.head & later.head and not is_denied and _of_other_kinds(earlier, later):
-        return _told(0.3 + 0.4 * overlap, later, "a number of one thing, and no number of another", "compatible")
-    if common and _adds(earlier, later) and not is_denied:
-        return _told(0.5 + 0.5 * overlap, later, "the later one says more", "compatible")
+        return _relate_numbers(earlier, later, overlap, units)
+    if earlier.head & later.head and not is_denied and _are_of_other_kinds(earlier, later):
+        return _comparison(0.3 + 0.4 * overlap, later, "a number of one thing, and no number of another", "compatible")
+    if common and _extends(earlier, later) and not is_denied:
+        return _comparison(0.5 + 0.5 * overlap, later, "the later one says more", "compatible")
     for attribute in common:
-        found = _by_attribute(earlier, later, overlap, attribute, both)
+        found = _relate_by_attribute(earlier, later, overlap, attribute, both)
         if found is not None:
             return found
-    return _by_words(earlier, later, overlap, both)
+    return _relate_by_words(earlier, later, overlap, both)
 
 
 def relation_of(earlier: str, later: str) -> Relation | None:
@@ -715,19 +736,19 @@ def relation_of(earlier: str, later: str) -> Relation | None:
     subject = before | after
     one, other = frames.frame(earlier, subject), frames.frame(later, subject)
     found = None if one is None or other is None else relate(one, other)
-    if found is not None and found.relation == "replacement" and not found.is_of_one:
+    if found is not None and found.relation == "replacement" and not found.is_single_valued:
         return "compatible"
     return None if found is None else found.relation
 
 
-class Said(NamedTuple):
+class NamedStatement(NamedTuple):
     """A statement, and the names of the persons and things that it is said to be about."""
 
     text: str
     about: frozenset[str] = frozenset()
 
 
-def told_later(said: Sequence[Said]) -> dict[int, int]:
+def find_later_rivals(said: Sequence[NamedStatement]) -> dict[int, int]:
     """By its place each statement that a later one competes with, and the place of the latest such.
 
     The statements are given newest first; of many the first ``MAX_COMPARED`` are compared.
@@ -758,7 +779,7 @@ def forget() -> None:
     frames.forget()
 
 
-def _touch(earlier: Frame, later: Frame) -> bool:
+def _have_common_terms(earlier: Frame, later: Frame) -> bool:
     """False if two statements have nothing in common: most have not, and this is quick to say."""
     return not (
         earlier.content.isdisjoint(later.content)
@@ -768,11 +789,11 @@ def _touch(earlier: Frame, later: Frame) -> bool:
         and earlier.light.isdisjoint(later.light)
         and earlier.head.isdisjoint(later.head)
         and earlier.ranks.isdisjoint(later.ranks)
-        and not _is_value_of_one(earlier, later)
+        and not _state_single_value(earlier, later)
     )
 
 
-def _is_value_of_one(earlier: Frame, later: Frame) -> bool:
+def _state_single_value(earlier: Frame, later: Frame) -> bool:
     """True if both say in a word or a number what something is that has one value: "The code is 4471"."""
     if earlier.thing.noun in frames.OF_ONE_VALUE and earlier.thing == later.thing and not (earlier.head or later.head):
         return True
@@ -780,16 +801,16 @@ def _is_value_of_one(earlier: Frame, later: Frame) -> bool:
     return is_one and earlier.subject == later.subject and bool(later.subject & frames.OF_ONE_VALUE)
 
 
-def _rounded(value: float) -> float:
+def _clamp_likeness(value: float) -> float:
     return round(min(1.0, max(0.0, value)), 3)
 
 
-def _told(likeness: float, later: Frame, reason: str, relation: Relation) -> Compared:
+def _comparison(likeness: float, later: Frame, reason: str, relation: Relation) -> ClaimComparison:
     since = f'; the later one says "{later.change}"' if later.change and relation == "replacement" else ""
-    return Compared(_rounded(likeness), relation, f"same subject, {reason}{since}")
+    return ClaimComparison(_clamp_likeness(likeness), relation, f"same subject, {reason}{since}")
 
 
-def _weight(earlier: Frame, later: Frame, *, common: bool) -> float:
+def _term_weight(earlier: Frame, later: Frame, *, common: bool) -> float:
     def of(heavy: frozenset[str], light: frozenset[str], times: frozenset[str], numbers: frozenset[object]) -> float:
         return len(heavy) + _LIGHT_WEIGHT * len(light) + 0.5 * len(times) + 0.7 * len(numbers)
 
@@ -812,7 +833,9 @@ def _heads_agree(earlier: Frame, later: Frame) -> bool:
         are_told_apart = earlier.head - general and later.head - general and both <= general
         if not both:
             # "Her mother's operation", and that her mother has one.
-            return any(_of_theirs(one.head) <= other.content for one, other in ((earlier, later), (later, earlier)))
+            return any(
+                _owned_by_relative(one.head) <= other.content for one, other in ((earlier, later), (later, earlier))
+            )
         return not are_told_apart and not (_owners(earlier) ^ _owners(later))
     head, other = (earlier.head, later) if earlier.head else (later.head, earlier)
     if not head:
@@ -825,14 +848,16 @@ def _owners(one: Frame) -> frozenset[str]:
     return frozenset(word for word in one.head if word.endswith("'s"))
 
 
-def _of_theirs(head: frozenset[str]) -> frozenset[str]:
+def _owned_by_relative(head: frozenset[str]) -> frozenset[str]:
     """The stems of what belongs to somebody's mother, and of her; nothing is in all if it belongs to nobody else."""
     is_theirs = any(word.endswith("'s") for word in head)
     return frozenset(word.removesuffix("'s") for word in head) if is_theirs else frozenset({""})
 
 
-def _says_the_same(earlier: Frame, later: Frame, overlap: float, differ: bool) -> bool:
-    if later.change != earlier.change and (earlier.content != later.content or not _at_present(earlier, later)):
+def _is_repetition(earlier: Frame, later: Frame, overlap: float, differ: bool) -> bool:
+    if later.change != earlier.change and (
+        earlier.content != later.content or not _changes_only_to_present(earlier, later)
+    ):
         return False
     if later.attributes - earlier.attributes and earlier.content != later.content:
         # Who is home from hospital is not in hospital.
@@ -846,12 +871,12 @@ def _says_the_same(earlier: Frame, later: Frame, overlap: float, differ: bool) -
     return overlap >= _SAME_FROM or (not differ and bool(earlier.content & later.content) and overlap >= _CLOSE)
 
 
-def _at_present(earlier: Frame, later: Frame) -> bool:
+def _changes_only_to_present(earlier: Frame, later: Frame) -> bool:
     """True if no word of change says more than that something is so at present: whose boat is sold owns none."""
     return {earlier.change, later.change} <= _PRESENT
 
 
-def _adds(earlier: Frame, later: Frame) -> bool:
+def _extends(earlier: Frame, later: Frame) -> bool:
     """True if the later statement has all that the earlier one says, and more."""
     if not earlier.content or not earlier.times <= later.times or not earlier.numbers <= later.numbers:
         return False
@@ -860,7 +885,7 @@ def _adds(earlier: Frame, later: Frame) -> bool:
 
 def _denies(earlier: Frame, later: Frame, overlap: float, common: list[str]) -> bool:
     both = earlier.content & later.content
-    if both and _says_of_its_own(earlier, later):
+    if both and _share_only_verb(earlier, later):
         return False
     if both:
         least = min(len(earlier.content), len(later.content))
@@ -868,7 +893,7 @@ def _denies(earlier: Frame, later: Frame, overlap: float, common: list[str]) -> 
     return bool(common) and min(len(earlier.content), len(later.content)) <= 1
 
 
-def _says_of_its_own(earlier: Frame, later: Frame) -> bool:
+def _share_only_verb(earlier: Frame, later: Frame) -> bool:
     """True if two statements have no more in common than their verb, or the word for what may be several.
 
     Who eats no meat may eat late, and who is allergic to nuts need not be to shellfish.
@@ -902,9 +927,9 @@ def _changed_units(earlier: Frame, later: Frame) -> list[str]:
     return list(dict.fromkeys(changed))
 
 
-def _of_other_frequency(earlier: Frame, later: Frame) -> bool:
+def _have_other_frequency(earlier: Frame, later: Frame) -> bool:
     """True if both say how often one thing is done, and not the same: every day, and once a month."""
-    if not earlier.often or not later.often or earlier.often == later.often:
+    if not earlier.times_a_year or not later.times_a_year or earlier.times_a_year == later.times_a_year:
         return False
     one, other = _objects(earlier), _objects(later)
     is_one_habit = earlier.verb == later.verb and earlier.head == later.head and (one <= other or other <= one)
@@ -921,43 +946,43 @@ def _is_hour_alone(value: str, before: set[str], later: Frame, earlier: Frame) -
     return (value in later.hours) == before.isdisjoint(earlier.hours) and not later.change
 
 
-def _numbered(earlier: Frame, later: Frame, overlap: float, unit: str) -> Compared | None:
+def _relate_numbers(earlier: Frame, later: Frame, overlap: float, unit: str) -> ClaimComparison | None:
     is_dated = all(_is_year(*number) for number in earlier.numbers | later.numbers)
-    once = _once(earlier, later)
+    once = _lasting_attribute(earlier, later)
     if once:
-        return _told(0.6 + 0.4 * overlap, later, f"another {once}", "contradiction")
+        return _comparison(0.6 + 0.4 * overlap, later, f"another {once}", "contradiction")
     if later.past and earlier.past:
         is_counted = earlier.passive or not earlier.verb or bool(_units(earlier) & _units(later))
         if not is_counted:
             # "Note 3" is not another number of what "note 4" is.
-            return _told(0.3 + 0.4 * overlap, later, "each told of something else", "compatible")
+            return _comparison(0.3 + 0.4 * overlap, later, "each told of something else", "compatible")
         if not earlier.passive and len(_changed_units(earlier, later)) > 1:
-            return _told(0.3 + 0.4 * overlap, later, "each told of something else", "compatible")
+            return _comparison(0.3 + 0.4 * overlap, later, "each told of something else", "compatible")
         objects = (earlier.content & later.content) - {earlier.verb} - frames.stems(_units(earlier))
-        if objects and objects <= earlier.some & later.some:
-            return _told(0.4 + 0.5 * overlap, later, "each may be of another one", "compatible")
+        if objects and objects <= earlier.indefinite & later.indefinite:
+            return _comparison(0.4 + 0.5 * overlap, later, "each may be of another one", "compatible")
         if is_dated and not earlier.passive:
-            return _told(0.4 + 0.5 * overlap, later, "the same done at another time", "compatible")
+            return _comparison(0.4 + 0.5 * overlap, later, "the same done at another time", "compatible")
         if earlier.content - later.content and later.content - earlier.content:
-            return _told(0.3 + 0.5 * overlap, later, "another number of another thing", "compatible")
-        return _told(0.6 + 0.4 * overlap, later, "another number of what was once", "contradiction")
+            return _comparison(0.3 + 0.5 * overlap, later, "another number of another thing", "compatible")
+        return _comparison(0.6 + 0.4 * overlap, later, "another number of what was once", "contradiction")
     if unit == frames.OFTEN and _objects(earlier) - _objects(later) and _objects(later) - _objects(earlier):
-        return _told(0.3 + 0.4 * overlap, later, "how often something else is so", "compatible")
-    own, other = (_objects(one) - _measuring() for one in (earlier, later))
+        return _comparison(0.3 + 0.4 * overlap, later, "how often something else is so", "compatible")
+    own, other = (_objects(one) - _measuring_stems() for one in (earlier, later))
     if own - other and other - own and own.isdisjoint(other) and not (earlier.attributes & later.attributes):
         # What is paid for water, and for electricity.
-        return _told(0.3 + 0.4 * overlap, later, "another number of another thing", "compatible")
-    both = (earlier.content & later.content) - _measuring() or not (own | other)
+        return _comparison(0.3 + 0.4 * overlap, later, "another number of another thing", "compatible")
+    both = (earlier.content & later.content) - _measuring_stems() or not (own | other)
     is_of_one_thing = both or earlier.attributes & later.attributes or earlier.head
-    if is_of_one_thing or _is_value_of_one(earlier, later):
-        return _told(0.6 + 0.4 * overlap, later, "the same attribute, another number", "replacement")
+    if is_of_one_thing or _state_single_value(earlier, later):
+        return _comparison(0.6 + 0.4 * overlap, later, "the same attribute, another number", "replacement")
     if earlier.verb and earlier.verb == later.verb:
-        return _told(0.5 + 0.4 * overlap, later, "the same verb, another number", "replacement")
+        return _comparison(0.5 + 0.4 * overlap, later, "the same verb, another number", "replacement")
     return None
 
 
 @cache
-def _measuring() -> frozenset[str]:
+def _measuring_stems() -> frozenset[str]:
     """Of whatever is measured, the stems of units: to pay 40 euros and to owe 30 have no more in common."""
     return frames.stems(_MEASURING.split())
 
@@ -974,20 +999,20 @@ def _is_year(value: str, unit: str) -> bool:
     return not is_counting and value.count(".") == 1 and _FIRST_YEAR <= float(value) <= _LAST_YEAR
 
 
-def _days(one: Frame) -> frozenset[str]:
+def _date_terms(one: Frame) -> frozenset[str]:
     """The months, weekdays, years and days of a month that a statement names, and the parts of dates in digits."""
     named = {word for word in one.times if word in _CALENDAR}
     dated = {f"{value} {unit}" for value, unit in one.numbers if unit in _CALENDAR or unit.isdecimal()}
     return frozenset(named | dated | {value for value, unit in one.numbers if _is_year(value, unit)})
 
 
-def _of_other_days(earlier: Frame, later: Frame) -> bool:
+def _are_of_other_days(earlier: Frame, later: Frame) -> bool:
     """True if both say of which day, month or year they tell, and not of the same."""
-    before, after = _days(earlier), _days(later)
+    before, after = _date_terms(earlier), _date_terms(later)
     return bool(before) and bool(after) and before != after
 
 
-def _undated(one: Frame) -> frozenset[tuple[str, str]]:
+def _numbers_outside_dates(one: Frame) -> frozenset[tuple[str, str]]:
     """The numbers of a statement that are no part of a date."""
     is_in_digits = any(unit.isdecimal() for _, unit in one.numbers)
     return frozenset(
@@ -1006,34 +1031,36 @@ def _values(one: Frame) -> frozenset[str]:
     return frozenset(value for value, _ in one.numbers)
 
 
-def _once(earlier: Frame, later: Frame) -> str:
+def _lasting_attribute(earlier: Frame, later: Frame) -> str:
     """What the two speak of and has one value for good; empty if there is nothing such."""
     common = sorted(earlier.attributes & later.attributes)
     return next((each for each in common if frames.KIND_OF.get(each) == frames.ONCE), "")
 
 
-def _by_attribute(
+def _relate_by_attribute(
     earlier: Frame, later: Frame, overlap: float, attribute: str, both: frozenset[str]
-) -> Compared | None:
+) -> ClaimComparison | None:
     """The relation of two statements of one attribute; ``None`` if it does not say that they are near."""
     kind = frames.KIND_OF.get(attribute, frames.CURRENT)
     if kind == frames.ONCE:
         reason = f"another {attribute}"
-        return _told(0.6 + 0.4 * overlap, later, reason, "contradiction")
-    if kind == frames.MANY or (attribute == "diet" and _is_eaten(earlier, later)):
-        return _told(0.45 + 0.4 * overlap, later, f"more than one {attribute} may hold", "compatible")
-    if earlier.past and later.past and not (earlier.verb in _moving() and later.verb in _moving()):
-        return _told(0.4 + 0.4 * overlap, later, f"each tells of a {attribute} that was", "compatible")
-    if attribute == "level" and not both and (_beyond(earlier, attribute) or _beyond(later, attribute)):
+        return _comparison(0.6 + 0.4 * overlap, later, reason, "contradiction")
+    if kind == frames.MANY or (attribute == "diet" and _both_name_foods(earlier, later)):
+        return _comparison(0.45 + 0.4 * overlap, later, f"more than one {attribute} may hold", "compatible")
+    if earlier.past and later.past and not (earlier.verb in _moving_stems() and later.verb in _moving_stems()):
+        return _comparison(0.4 + 0.4 * overlap, later, f"each tells of a {attribute} that was", "compatible")
+    if attribute == "level" and not both and (_content_beyond(earlier, attribute) or _content_beyond(later, attribute)):
         return None
     if attribute in _LASTING and not both and not later.change and earlier.verb != later.verb:
-        return None if overlap < _TOUCHING and not _both_state(earlier, later) else _replaced(later, overlap, attribute)
-    return _replaced(later, overlap, attribute)
+        return (
+            None if overlap < _TOUCHING and not _both_state(earlier, later) else _replacement(later, overlap, attribute)
+        )
+    return _replacement(later, overlap, attribute)
 
 
-def _is_eaten(earlier: Frame, later: Frame) -> bool:
+def _both_name_foods(earlier: Frame, later: Frame) -> bool:
     """True if each says what somebody eats, and the later one not that it has changed, or is all: fish and meat."""
-    eats = earlier.verb == later.verb and earlier.verb in _eating()
+    eats = earlier.verb == later.verb and earlier.verb in _eating_stems()
     return eats and not (later.change or earlier.only or later.only or earlier.times or later.times)
 
 
@@ -1046,33 +1073,33 @@ def _is_in_passing(earlier: Frame, later: Frame, overlap: float) -> bool:
 
 
 @cache
-def _made() -> frozenset[str]:
+def _making_stems() -> frozenset[str]:
     """What something is, and of what somebody does several: a program is written in Go, and she writes songs."""
     return frames.stems(("written",))
 
 
-def _meets_otherwise(earlier: Frame, later: Frame) -> bool:
+def _meets_at_other_time(earlier: Frame, later: Frame) -> bool:
     """True if a club or a class meets at another time."""
     is_one = earlier.content == later.content and earlier.verb == later.verb and bool(earlier.thing.noun)
-    return is_one and earlier.verb in _meeting() and _of_other_times(earlier, later)
+    return is_one and earlier.verb in _meeting_stems() and _are_of_other_times(earlier, later)
 
 
 @cache
-def _meeting() -> frozenset[str]:
+def _meeting_stems() -> frozenset[str]:
     return frames.stems(("meets", "gathers", "convenes"))
 
 
 @cache
-def _eating() -> frozenset[str]:
+def _eating_stems() -> frozenset[str]:
     return frames.stems(("eat", "eats"))
 
 
-def _only_how_often(one: Frame) -> bool:
+def _states_only_frequency(one: Frame) -> bool:
     """True if a statement says nothing of what is done but how often."""
     return one.content <= {one.verb} and bool(one.numbers) and {unit for _, unit in one.numbers} == {frames.OFTEN}
 
 
-def _beyond(one: Frame, attribute: str) -> frozenset[str]:
+def _content_beyond(one: Frame, attribute: str) -> frozenset[str]:
     """What a statement says beyond an attribute: in what somebody is an expert."""
     return one.content - frames.stems_of(attribute) - {one.verb}
 
@@ -1082,44 +1109,46 @@ def _both_state(earlier: Frame, later: Frame) -> bool:
     return {earlier.verb, later.verb} <= _STATES
 
 
-def _replaced(later: Frame, overlap: float, attribute: str) -> Compared:
-    return _told(0.6 + 0.4 * overlap, later, f"the same attribute ({attribute}), another value", "replacement")
+def _replacement(later: Frame, overlap: float, attribute: str) -> ClaimComparison:
+    return _comparison(0.6 + 0.4 * overlap, later, f"the same attribute ({attribute}), another value", "replacement")
 
 
-def _by_words(earlier: Frame, later: Frame, overlap: float, both: frozenset[str]) -> Compared | None:
+def _relate_by_words(earlier: Frame, later: Frame, overlap: float, both: frozenset[str]) -> ClaimComparison | None:
     """The relation of two statements that no attribute joins, by their verbs and the words in common."""
-    if earlier.head & later.head or _is_value_of_one(earlier, later):
-        return _told(0.6 + 0.4 * overlap, later, "the same attribute, another value", "replacement")
+    if earlier.head & later.head or _state_single_value(earlier, later):
+        return _comparison(0.6 + 0.4 * overlap, later, "the same attribute, another value", "replacement")
     verbs_agree = bool(earlier.verb) and earlier.verb == later.verb
     is_single = verbs_agree and earlier.verb in frames.single_verbs()
-    is_single = is_single and (earlier.verb not in _made() or earlier.passive) and not _only_how_often(earlier)
+    is_single = (
+        is_single and (earlier.verb not in _making_stems() or earlier.passive) and not _states_only_frequency(earlier)
+    )
     differ, objects_before = bool(later.content - earlier.content), bool(earlier.content - {earlier.verb})
     objects = both - {earlier.verb, later.verb}
     if earlier.past and later.past:
         if earlier.passive and later.passive and earlier.verb == later.verb:
-            return _told(0.6 + 0.4 * overlap, later, "the same was done, otherwise", "contradiction")
-        if objects and objects <= earlier.some & later.some:
-            return _told(0.4 + 0.5 * overlap, later, "each may be of another one", "compatible")
-        if objects and overlap >= _CLOSE and verbs_agree and _of_other_days(earlier, later):
-            return _told(0.4 + 0.5 * overlap, later, "the same done at another time", "compatible")
+            return _comparison(0.6 + 0.4 * overlap, later, "the same was done, otherwise", "contradiction")
+        if objects and objects <= earlier.indefinite & later.indefinite:
+            return _comparison(0.4 + 0.5 * overlap, later, "each may be of another one", "compatible")
+        if objects and overlap >= _CLOSE and verbs_agree and _are_of_other_days(earlier, later):
+            return _comparison(0.4 + 0.5 * overlap, later, "the same done at another time", "compatible")
         if objects and overlap >= _CLOSE:
-            return _told(0.5 + 0.4 * overlap, later, "the same told otherwise", "contradiction")
-        return _told(0.4 + 0.4 * overlap, later, "both may have been", "compatible") if objects else None
+            return _comparison(0.5 + 0.4 * overlap, later, "the same told otherwise", "contradiction")
+        return _comparison(0.4 + 0.4 * overlap, later, "both may have been", "compatible") if objects else None
     if later.change and (objects or overlap >= _TOUCHING) and not _is_in_passing(earlier, later, overlap):
-        return _told(0.5 + 0.4 * overlap, later, "words in common, otherwise than before", "replacement")
+        return _comparison(0.5 + 0.4 * overlap, later, "words in common, otherwise than before", "replacement")
     if earlier.numbered and earlier.numbered == later.numbered and verbs_agree and differ and objects_before:
-        return _told(0.6 + 0.4 * overlap, later, "the same one by number, otherwise", "replacement")
-    if _meets_otherwise(earlier, later):
-        return _told(0.6 + 0.4 * overlap, later, "the same at another time", "replacement")
+        return _comparison(0.6 + 0.4 * overlap, later, "the same one by number, otherwise", "replacement")
+    if _meets_at_other_time(earlier, later):
+        return _comparison(0.6 + 0.4 * overlap, later, "the same at another time", "replacement")
     if earlier.only and not later.only and verbs_agree and differ and objects_before:
-        return _told(0.55 + 0.4 * overlap, later, "the earlier one said that nothing else is so", "replacement")
+        return _comparison(0.55 + 0.4 * overlap, later, "the earlier one said that nothing else is so", "replacement")
     if is_single and (objects or not (earlier.light & later.light)):
-        return _told(0.55 + 0.4 * overlap, later, "the same verb, another object", "replacement")
+        return _comparison(0.55 + 0.4 * overlap, later, "the same verb, another object", "replacement")
     if objects and later.verb and earlier.verb != later.verb and earlier.content < later.content:
         # Who is from Kiel may work in Kiel.
-        return _told(0.4 + 0.4 * overlap, later, "the later one says more", "compatible")
+        return _comparison(0.4 + 0.4 * overlap, later, "the later one says more", "compatible")
     if objects and ((earlier.wish and not later.head) or overlap >= _CLOSE):
-        return _told(0.5 + 0.4 * overlap, later, "words in common, other values", "replacement")
+        return _comparison(0.5 + 0.4 * overlap, later, "words in common, other values", "replacement")
     if both and overlap >= _TOUCHING and earlier.verb == later.verb:
-        return _told(0.4 + 0.4 * overlap, later, "the same verb, another object", "compatible")
+        return _comparison(0.4 + 0.4 * overlap, later, "the same verb, another object", "compatible")
     return None

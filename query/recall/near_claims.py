@@ -16,7 +16,7 @@ from worlddb.projections.tables.names.canonical import normalised, type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.claims import claim_frame, claim_relation
-from worlddb.query.claims.claim_relation import Compared, Relation
+from worlddb.query.claims.claim_relation import ClaimComparison, Relation
 from worlddb.query.question.question import CONVEX, LANES, Question, Request
 from worlddb.query.question.question_dates import begin_named
 from worlddb.query.reads import build, world_lookup
@@ -144,7 +144,7 @@ def near(
 
     def compare(snapshot: visible.VisibleSnapshot, gate: Gate, cosines: dict[int, float]) -> list[Near]:
         subject = _subject(window, snapshot, gate.inside, text, names)
-        framed = claim_frame.frame(text, subject.words), claim_frame.folded(text)
+        framed = claim_frame.frame(text, subject.words), claim_frame.fold_blanks(text)
         linked = dict.fromkeys(_latest_about(snapshot, gate, subject.nodes))
         nodes = dict.fromkeys((*cosines, *linked))
         shown = {node: seen for node in nodes if (seen := gate.seen(node)) is not None and seen.row.type != _TURN}
@@ -290,10 +290,10 @@ def _compared(
         valid=Valid(start, seen.validity.end),
         about=tuple(snapshot.tables.node(target).lineage.hex() for target in targets),
         is_later=is_later,
-        is_of_one=alike.is_of_one,
+        is_of_one=alike.is_single_valued,
         is_repeated=(not begins_later or start <= until)
         and (seen.validity.end == until or since in (None, start))
-        and claim_frame.folded(said) == framed[1]
+        and claim_frame.fold_blanks(said) == framed[1]
         and subject.is_that_of(targets)
         and any(place.source == inside for place in snapshot.placings(node)),
     )
@@ -301,9 +301,9 @@ def _compared(
 
 def _likeness(
     subject: _Subject, said: str, framed: _Framed, cosine: float, *, is_linked: bool, is_later: bool, began: int
-) -> Compared | None:
+) -> ClaimComparison | None:
     given, folded = framed
-    if claim_frame.folded(said) == folded:
+    if claim_frame.fold_blanks(said) == folded:
         return claim_relation.REPEATED if is_linked or not subject.nodes else None
     first = claim_frame.leading_subject(said)
     leads = claim_frame.names_agree(first, subject.words)
@@ -322,12 +322,12 @@ def _likeness(
         is_one_verb = known.verb == given.verb and bool(known.light & given.light)
         least = ALIKE_FROM if is_one_verb else MEANT_FROM
         is_alike = cosine >= least and (is_one_verb or not known.content & given.content)
-        return claim_relation.of_one_kind(cosine) if is_alike and (is_linked or leads) else None
+        return claim_relation.related_by_meaning(cosine) if is_alike and (is_linked or leads) else None
     if not is_linked and not leads and alike.relation != "same":
         # It is named in the statement, which may be about somebody else.
         return None
-    if claim_frame.of_one_family(said, folded):
+    if claim_frame.share_family_name(said, folded):
         return None
     # Two of one family may be told of under its name, and what happened long before may be told now.
-    is_other = claim_frame.names_another(said, folded) or claim_relation.tells_of_years_before(given, began)
-    return alike._replace(is_of_one=alike.is_of_one and not is_other)
+    is_other = claim_frame.begins_with_other_name(said, folded) or claim_relation.names_only_earlier_years(given, began)
+    return alike._replace(is_single_valued=alike.is_single_valued and not is_other)

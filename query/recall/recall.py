@@ -107,7 +107,7 @@ def with_what_comes(window: Window, request: Request) -> records.Recall:
     # What is over again by the last of it answers as well as it did.
     over = [hit for hit in by_then if hit.valid.start > now and hit.version not in held]
     first = sorted([*then.hits, *over], key=lambda hit: -round(hit.score, 6)) if over else [*then.hits]
-    if request.question.times and claim_frame.says_nothing(request.question.without_times):
+    if request.question.times and claim_frame.has_only_light_words(request.question.without_times):
         # Of what somebody has on a day, that day's appointments come first.
         first.sort(key=lambda hit: hit.valid.start < coming.start or hit.valid.end > coming.end)
     held |= {hit.version for hit in over}

@@ -218,7 +218,7 @@ def _own_first(
     turns = _turns_of_what_is_mine(snapshot, ranked) if stated else {}
     if not turns and (len(stated) <= 1 or not any(_may_be_owned(one.text) for one in stated.values())):
         return ranked
-    if (asked := claim_frame.asked_of(question)) is None:
+    if (asked := claim_frame.question_terms(question)) is None:
         return ranked
     words, telling = asked
     frames = ((node, claim_frame.frame(one.text)) for node, one in stated.items())
@@ -344,7 +344,7 @@ def _competing(
         mine, theirs = words[node], words[other_node]
         if not shared and (one.about or other.about or mine.isdisjoint(theirs)):
             continue
-        if claim_frame.of_one_family(one.text, other.text):
+        if claim_frame.share_family_name(one.text, other.text):
             continue
         for each in () if shared else (node, other_node):
             if each not in around:
@@ -734,7 +734,7 @@ def _find(
     looked_at = ranking.DEPTH if numbers else LOOKED_AT
     past = past_times(request, snapshot.place.moment.valid) if shows_now else []
     state = _asked_state(request) if past else None
-    asks_all = bool(past) and claim_frame.says_nothing(request.question.without_times)
+    asks_all = bool(past) and claim_frame.has_only_light_words(request.question.without_times)
     looked_at = max(looked_at, _LOOKED_AT_THEN) if state or asks_all else looked_at
     asked = request._replace(k=max(request.k, looked_at)) if compares or until or numbers else request
     guiding = _guiding(window, gate, lanes, request)
@@ -820,7 +820,7 @@ _LOOKED_AT_THEN: Final = 64
 def _asked_state(request: Request) -> tuple[frozenset[str], frozenset[str]] | None:
     """The words of a question that asks for what is one at a time, where somebody lived or worked, and its stems that
     say something; else ``None``."""
-    asked = claim_frame.asked_of(request.question.without_times)
+    asked = claim_frame.question_terms(request.question.without_times)
     return None if asked is None or asked[1].isdisjoint(claim_frame.single_verbs()) else asked
 
 

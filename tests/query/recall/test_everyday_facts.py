@@ -13,7 +13,7 @@ import pytest
 import worlddb
 from worlddb import ManualClock, StaticEmbedder
 from worlddb.query.claims import claim_frame, claim_relation
-from worlddb.query.claims.claim_relation import Said
+from worlddb.query.claims.claim_relation import NamedStatement
 
 DAY = 86_400_000_000
 
@@ -416,7 +416,7 @@ OWN = ("My ", "Our ", "I ")
 
 
 def competes(earlier: str, later: str, about: frozenset[str] = frozenset()) -> bool:
-    return claim_relation.told_later([Said(later, about), Said(earlier, about)]) == {1: 0}
+    return claim_relation.find_later_rivals([NamedStatement(later, about), NamedStatement(earlier, about)]) == {1: 0}
 
 
 @pytest.mark.parametrize(("earlier", "later"), COMPETE)

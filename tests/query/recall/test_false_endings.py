@@ -214,7 +214,7 @@ HOLDS = (
 """What goes on: the later statement tells of something else, of a part, or of another time."""
 
 
-def related(earlier: str, later: str) -> claim_relation.Compared | None:
+def related(earlier: str, later: str) -> claim_relation.ClaimComparison | None:
     subject = words_of(earlier.split(maxsplit=1)[0].removesuffix("'s"))
     one, other = frame(earlier, subject), frame(later, subject)
     assert one is not None and other is not None

@@ -323,7 +323,7 @@ def test_only_a_value_of_one_attribute_is_taken_for_replaced(earlier: str, later
     known, given = claim_frame.frame(earlier), claim_frame.frame(later)
     assert known is not None and given is not None
     found = claim_relation.relate(known, given)
-    assert found is not None and found.is_of_one == expected
+    assert found is not None and found.is_single_valued == expected
     assert found.relation == "replacement" or not expected
 
 
