@@ -20,7 +20,7 @@ class Floor:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.env = shared_environment._open(folder)
+        self.env = shared_environment._open_lmdb(folder)
         self.seconds = 0.0
         self.cpu_seconds = 0.0
         self.commits = 0

@@ -59,7 +59,7 @@ def verify_store(
     totals, findings = verify.verify_log(read, last, progress=progress)
     with env.read() as txn:
         findings.extend(head_findings(LmdbLog(txn), rows.Tables(txn)))
-        findings.extend(verify.Finding(0, problem) for problem in copies.problems_of(LmdbLog(txn)))
+        findings.extend(verify.Finding(0, problem) for problem in copies.list_lost_notes(LmdbLog(txn)))
     if deep and not findings:
         findings.extend(compare_with_replay(env, last, progress))
     if not findings:
@@ -87,7 +87,7 @@ def _note(env: environment.Environment, deep: bool, findings: list[verify.Findin
 
     Indexes and snapshots are made anew from these. What lies beside the log is of no commit, and older stores have it.
     """
-    noted = high_water.noted_damage(env.folder)
+    noted = high_water.read_damage(env.folder)
     damaged = [found.seq for found in findings if found.seq and found.problem != verify.UNFINISHED]
     if damaged:
         high_water.note_damage(env.folder, high_water.Damage(min(damaged), deep))
@@ -145,7 +145,7 @@ def compare_with_replay(
     Raises:
         UnavailableError: they cannot be written there.
     """
-    return scratch.with_tables(env.folder, lambda folder: _compare_in(folder, env, last, progress))
+    return scratch.run_with_tables(env.folder, lambda folder: _compare_in(folder, env, last, progress))
 
 
 SEAL_FILE = "seal.json"
@@ -259,7 +259,7 @@ def _derived_otherwise(
     with kept.read() as txn:
         findings = head_findings(LmdbLog(txn), rows.Tables(txn))
     if not findings:
-        findings = scratch.with_tables(env.folder, lambda folder: _compare_in(folder, kept, seq, progress))
+        findings = scratch.run_with_tables(env.folder, lambda folder: _compare_in(folder, kept, seq, progress))
     return findings[0].problem if findings else ""
 
 
@@ -441,7 +441,9 @@ def _further_finding(env: environment.Environment) -> verify.Finding | None:
             # Of a large one only the hashes of its header and its events are looked at.
             large = count > _LAST_EVENTS
             found = (
-                verify.hash_findings(log, at) if large else verify.verify_commit(log, at, None, verify.Erasures())[1]
+                verify.hash_findings(log, at)
+                if large
+                else verify.verify_commit(log, at, None, verify.ErasureLedger())[1]
             )
             if found := [*found]:
                 return found[0]
@@ -459,7 +461,7 @@ def _first_looked_at(log: LmdbLog, last: int) -> int:
 
 
 def _end_findings(log: LmdbLog, first: int, last: int) -> Iterator[verify.Finding]:
-    erasures, previous = verify.Erasures(), None
+    erasures, previous = verify.ErasureLedger(), None
     if first > last:
         yield from verify.hash_findings(log, last)
     for seq in range(first, last + 1):
@@ -492,7 +494,7 @@ def _earlier_findings(log: LmdbLog, last: int) -> Iterator[verify.Finding]:
         left -= log.header(seq).event_count
         if left < 0:
             return
-        yield from verify.verify_commit(log, seq, None, verify.Erasures())[1]
+        yield from verify.verify_commit(log, seq, None, verify.ErasureLedger())[1]
 
 
 def head_row_findings(log: LmdbLog, tables: rows.Tables, last: int) -> Iterator[verify.Finding]:

@@ -34,7 +34,7 @@ def what_prevents(env: environment.Environment, *, wait_seconds: float | None = 
             return ""
         try:
             env.step("scrub")
-            copies.settle(env)
+            copies.reconcile_notes(env)
             _forget_indexes(env, INDEX_PATIENCE_SECONDS if wait_seconds is None else wait_seconds)
             _forget_scratch(env)
             _forget_snapshots(env)

@@ -153,7 +153,7 @@ class Writer(NamedTuple):
     """From where on the resolver is confident, where no thresholds are set for a world."""
     memory: transaction.CommitCache
     interiors: interiors.Interiors
-    group: group_commit.Group[Task, outcome.Receipt] | None = None
+    group: group_commit.CommitQueue[Task, outcome.Receipt] | None = None
     """Groups threads that write at the same time into one transaction; ``None`` if each has its own."""
     advisers: model_evidence.Advisers | None = None
     """The models that are asked about new worlds before the store is locked."""
@@ -221,7 +221,7 @@ def _execute_task(writer: Writer, task: Task) -> outcome.Receipt:
     is_large = len(task.commands) >= LARGE_BATCH or task.arriving is not None
     # A caller of ``progress`` may stop the work half way, so others do not share its transaction.
     if writer.group is not None and not is_large and task.progress is None:
-        return writer.group.ask(task, partial(_execute_together, writer))
+        return writer.group.submit(task, partial(_execute_together, writer))
     with runner.collector_paused(is_much=True) if is_large else nullcontext():
         return _execute_alone(writer, task)
 
@@ -277,8 +277,8 @@ def _told_of_copies(writer: Writer, receipt: outcome.Receipt) -> list[outcome.No
         log = LmdbLog(txn)
         erased = (event for event in log.events(receipt.seq).events if isinstance(event, Erased | Struck))
         places = [place for event in erased for place, _ in event.blobs]
-        known = copies.as_they_are(copies.noted_copies(writer.env.folder, log)) if places else []
-    found = copies.holding(known, min(places), receipt.seq) if known else []
+        known = copies.latest_copies(copies.noted_copies(writer.env.folder, log)) if places else []
+    found = copies.copies_holding(known, min(places), receipt.seq) if known else []
     return [outcome.Note("copies_remain", tuple(found[:_MOST_COPIES]))] if found else []
 
 
@@ -438,7 +438,7 @@ def _make_ready(writer: Writer, log: LmdbLog, tables: rows.Tables) -> None:
     if not log.check_format():
         raise errors.NotAStore(f"{writer.env.folder} holds no store", "Open it with create=True")
     refuse_copy(writer, log)
-    high_water.refuse_noted_damage(writer.env.folder)
+    high_water.refuse_damaged(writer.env.folder)
     if tables.progress().seq != log.head().seq:
         runner.rebuild_unless_level(log, tables)
     if tables.supposed_at():

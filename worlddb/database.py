@@ -229,7 +229,7 @@ class Database(WriteCalls):
                 if not create:
                     raise errors.NotAStore(f"There is no store at {folder}", "Check the path, or write to it first")
                 self._create_store()
-            scratch.remove_left_behind(folder)
+            scratch.remove_abandoned(folder)
             finish_erasures(self._env, wait_seconds=0.0)
             if (folder / "working").is_dir():
                 with suppress(OSError, errors.WorldDBError):  # It is no memory: the store opens without it.
@@ -279,7 +279,7 @@ class Database(WriteCalls):
         return self._writer_without_models()._replace(advisers=advisers, redactor=self._redactor)
 
     def _writer_without_models(self) -> Writer:
-        from worlddb.log.store.group_commit import Group
+        from worlddb.log.store.group_commit import CommitQueue
         from worlddb.projections.tables.storage.transaction import CommitCache
         from worlddb.reconciler.pipeline import Writer
         from worlddb.reconciler.transaction.interiors import Interiors
@@ -294,7 +294,7 @@ class Database(WriteCalls):
             self._resolving,
             CommitCache(),
             Interiors(),
-            None if self._group_seconds is None else Group(self._group_seconds),
+            None if self._group_seconds is None else CommitQueue(self._group_seconds),
         )
 
     def _create_store(self) -> None:
@@ -1560,7 +1560,10 @@ class Database(WriteCalls):
 
         with self._env.read() as txn:
             log = LmdbLog(txn)
-            remarks = [*(found.problem for found in verify.remarks_on(log)), *copies.remarks_on(self._env.folder, log)]
+            remarks = [
+                *(found.problem for found in verify.list_unproved_erasures(log)),
+                *copies.list_lost_lines(self._env.folder, log),
+            ]
         return (*remarks, *(found.problem for found in snapshot_findings(self._env, deep=False)))
 
     def rebuild(self, *names: str, progress: Progress | None = None) -> Rebuilt:
@@ -1574,7 +1577,7 @@ class Database(WriteCalls):
         wanted = tuple(name for name in PROJECTIONS if not names or name in names)
         began = monotonic()
         self._reader.rebuild(wanted, progress)
-        if TABLES_NAME in wanted and (noted := high_water.noted_damage(self._env.folder)) is not None:
+        if TABLES_NAME in wanted and (noted := high_water.read_damage(self._env.folder)) is not None:
             self.verify(deep=noted.deep, progress=progress)  # What finds nothing takes the note away.
         return Rebuilt(wanted, monotonic() - began, self.view().hash())
 

@@ -188,7 +188,7 @@ def restore(
 
         def settle(restored: environment.Environment, seq: int) -> None:
             for known in (ours, *([] if original is None else [original])):
-                copies.carry(known, restored, seq)
+                copies.inherit_notes(known, restored, seq)
             copies.note_copy(restored, copies.Copy(copies.BACKUP, str(source.resolve()), seq, seq))
 
         return backups.restore(ours, lambda: _open(opened, target, create=True), settle, original, progress)
@@ -259,10 +259,10 @@ def check_bundle(
         MalformedFile: the head is no checkpoint.
     """
     anchor = None if head is None and not keys else anchor_of(head, keys)
-    with bundle_contents.reading(folder_of(path)) as frames:
+    with bundle_contents.open_checked_bundle(folder_of(path)) as frames:
         bundle = frames.bundle()
         if anchor is not None:
-            frames.hold_against(anchor)
+            frames.require_head(anchor)
         return bundle
 
 

@@ -56,7 +56,7 @@ DEFAULT_TIMEOUT_SECONDS: Final = 10.0
 """How long a write waits for another process's."""
 MAX_THREADS: Final = 4
 """How many searches of one handle run at a time beside the thread that asked."""
-give_back_large_blocks: Final = environment.give_back_large_blocks
+give_back_large_blocks: Final = environment.release_large_blocks
 FEED_COMMITS: Final = 256
 FEED_ROWS: Final = 2_048
 FIRST_ROWS: Final = 64
@@ -115,7 +115,7 @@ def scratch_folder(path: str | Path) -> Iterator[Path]:
     except (OSError, ValueError) as error:
         raise _unusable(folder, error) from error
     try:
-        with scratch.held_folder(folder) as held:
+        with scratch.temporary_folder(folder) as held:
             yield held
     finally:
         for made in missing:
@@ -240,7 +240,7 @@ def backup_into(env: environment.Environment, folder: Path, author: str, progres
         made = backup(env, target, progress)
         if made.scrubbed:
             copies.note_copy(env, copies.Copy(copies.BACKUP, place, made.seq, made.head))
-        copies.carry(env, target, made.seq)
+        copies.inherit_notes(env, target, made.seq)
         return made
     finally:
         target.close()
@@ -353,7 +353,7 @@ class StoreReader:
             raise errors.DamagedStore(
                 "The log begins with another event than a store's", "Restore it from a backup", seq=1
             )
-        if high_water.noted_damage(env.folder) is not None:
+        if high_water.read_damage(env.folder) is not None:
             told = "a verification found %s damaged: what is read may be wrong, and writes are refused. %s"
             _LOG.warning(told, env.folder, high_water.DAMAGE_REMEDY)
         self.root = first.root

@@ -60,7 +60,7 @@ class CheckedFrames:
             try:
                 self._check.take(frame)
             except errors.InputError as error:
-                raise self._reader.failed(error.message) from None
+                raise self._reader.invalid(error.message) from None
             yield frame
 
     def bundle(self) -> Bundle:
@@ -68,18 +68,18 @@ class CheckedFrames:
         if not self._check.done:
             for _ in self:
                 pass
-        return _told(self._check, self._reader)
+        return _bundle_of(self._check, self._reader)
 
-    def hold_against(self, head: checkpoint.Anchor) -> None:
+    def require_head(self, head: checkpoint.Anchor) -> None:
         """See that a head stands for the bundle's world hash.
 
-        Call it after :meth:`bundle`. See :func:`hold_against`.
+        Call it after :meth:`bundle`. See :func:`require_head`.
         """
         hold_against(self._check.proof, head, self._reader.name)
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[CheckedFrames]:
+def open_checked_bundle(path: Path) -> Iterator[CheckedFrames]:
     """Open a bundle and check its frames while they are read.
 
     The memory that this takes does not grow with the bundle's texts.
@@ -115,7 +115,7 @@ def write_bundle(path: Path, frames: Iterable[AnyFrame], *, store: Path, overwri
             raise errors.DamagedStore(
                 f"The store cannot be exported: {error.message}", "Run `worlddb verify --deep` to see what is damaged"
             ) from None
-    return _told(check, writer)
+    return _bundle_of(check, writer)
 
 
 def check_frames(frames: Iterable[AnyFrame]) -> int:
@@ -151,7 +151,7 @@ def write_lines(path: Path, lines: Iterable[dict[str, Any]], *, store: Path, ove
     return {name: value for name, value in (first | last).items() if name not in ("kind", "format")}
 
 
-def _told(check: BundleCheck, file: BundleReader | BundleWriter) -> Bundle:
+def _bundle_of(check: BundleCheck, file: BundleReader | BundleWriter) -> Bundle:
     heading = check.heading
     assert heading is not None, "a checked bundle has one"
     return Bundle(
@@ -220,15 +220,15 @@ def read_contents(path: Path, head: checkpoint.Anchor | None = None) -> tuple[Bu
         InvalidBundle: it does not hold; which frame, and why.
         UnprovedBundle: the head does not stand for the bundle's world hash.
     """
-    with reading(path) as frames:
-        contents = gathered(frames)
+    with open_checked_bundle(path) as frames:
+        contents = collect_contents(frames)
         bundle = frames.bundle()
         if head is not None:
-            frames.hold_against(head)
+            frames.require_head(head)
         return bundle, contents
 
 
-def gathered(frames: Iterable[fr.AnyFrame]) -> Contents:
+def collect_contents(frames: Iterable[fr.AnyFrame]) -> Contents:
     """The frames of one bundle, which hold; the ``end`` frame may be missing."""
     commits: dict[int, fr.CommitFrame] = {}
     texts: dict[bytes, bytes | None] = {}
@@ -312,7 +312,7 @@ _Mark = TypeVar("_Mark", fr.DeadlineFrame, fr.LabelFrame, fr.PinFrame, fr.Deprec
 _By = TypeVar("_By", fr.VersionFrame, fr.EndedFrame, fr.VoidedFrame)
 
 
-class Apart(NamedTuple):
+class Divergence(NamedTuple):
     """A world of which two stores wrote different versions: how many they have in common, and where the rest goes.
 
     ``theirs`` is the lineage of the bundle's own rest, empty if it has none; ``ours`` is the one under which the bundle
@@ -324,22 +324,24 @@ class Apart(NamedTuple):
     ours: bytes
 
 
-def rest_of(lineage: bytes, body: bytes) -> bytes:
+def divergent_lineage(lineage: bytes, body: bytes) -> bytes:
     """The lineage of what became of a world in another store: the same in every store that takes it in."""
     return hashing.digest(hashing.APART, lineage, body)[: ids.LINEAGE_BYTES]
 
 
-def parted(contents: Contents, apart: Mapping[bytes, Apart], marked: Mapping[bytes, BundledWorld]) -> Contents:
+def split_divergent(
+    contents: Contents, apart: Mapping[bytes, Divergence], marked: Mapping[bytes, BundledWorld]
+) -> Contents:
     """A bundle with what went apart in worlds of their own, beside those here; what came from here is taken back.
 
     ``apart`` is by lineage, and so is ``marked``: whose marks a rest has, where that is not its world. A rest begins at
     the version that differs, and lies where its world does. Edges keep their nonces, so that what one store renamed the
     other knows again.
     """
-    return _Parting(contents, apart, marked).contents()
+    return _DivergenceSplit(contents, apart, marked).contents()
 
 
-def not_carried(contents: Contents, lineage: bytes, told: Apart) -> list[str]:
+def list_uncarried(contents: Contents, lineage: bytes, told: Divergence) -> list[str]:
     """What a bundle says of a world that its own rest does not have, in words."""
     world = next(each for each in contents.worlds if each.frame.lineage == lineage)
     edges = [each for group in contents.worlds for each in group.edges]
@@ -354,14 +356,16 @@ def not_carried(contents: Contents, lineage: bytes, told: Apart) -> list[str]:
     ]
 
 
-class _Parting:
-    def __init__(self, contents: Contents, apart: Mapping[bytes, Apart], marked: Mapping[bytes, BundledWorld]) -> None:
+class _DivergenceSplit:
+    def __init__(
+        self, contents: Contents, apart: Mapping[bytes, Divergence], marked: Mapping[bytes, BundledWorld]
+    ) -> None:
         self._contents, self._apart, self._marked = contents, apart, marked
-        self._groups = {world.frame.lineage: world for world in contents.worlds}
-        self._rests = {lineage for found, told in apart.items() for lineage in (found, told.theirs)}
-        self._back = {told.ours: (lineage, told.common) for lineage, told in apart.items() if told.ours}
+        self._worlds = {world.frame.lineage: world for world in contents.worlds}
+        self._diverged = {lineage for found, told in apart.items() for lineage in (found, told.theirs)}
+        self._returned = {told.ours: (lineage, told.common) for lineage, told in apart.items() if told.ours}
         self._blobs = dict(contents.blobs)
-        self._told_of = {
+        self._edge_keys = {
             (each.type, each.source, each.target, each.nonce) for world in contents.worlds for each in world.edges
         }
 
@@ -369,29 +373,32 @@ class _Parting:
         worlds: list[BundledWorld] = []
         for world in self._contents.worlds:
             told = self._apart.get(world.frame.lineage)
-            if world.frame.lineage in self._back:
+            if world.frame.lineage in self._returned:
                 continue
             if told is None:
-                worlds.append(self._edges_renamed(world))
+                worlds.append(self._rename_edges(world))
                 continue
             if told.theirs:
-                worlds.append(self._rest(world, told))
-            worlds.append(self._edges_renamed(self._common(world, told)))
-        worlds = [self._ended_by(world) for world in worlds] if self._back else worlds
+                worlds.append(self._divergent_part(world, told))
+            worlds.append(self._rename_edges(self._common_part(world, told)))
+        worlds = [self._rename_successors(world) for world in worlds] if self._returned else worlds
         return self._contents._replace(worlds=worlds, blobs=self._blobs)
 
-    def _ended_by(self, world: BundledWorld) -> BundledWorld:
+    def _rename_successors(self, world: BundledWorld) -> BundledWorld:
         """A world that ended by one that has another lineage now; one of two rests by the other, not by the world."""
-        is_rest = world.frame.lineage in self._rests
+        is_rest = world.frame.lineage in self._diverged
 
         def told(frames: Sequence[_By]) -> list[_By]:
-            return [msgspec.structs.replace(each, by=self._end(each.by, _LAST if is_rest else 1)[0]) for each in frames]
+            return [
+                msgspec.structs.replace(each, by=self._renamed_end(each.by, _LAST if is_rest else 1)[0])
+                for each in frames
+            ]
 
         return world._replace(versions=told(world.versions), ended=told(world.ended), voided=told(world.voided))
 
-    def _end(self, lineage: bytes, version: int) -> tuple[bytes, int]:
+    def _renamed_end(self, lineage: bytes, version: int) -> tuple[bytes, int]:
         """What stands for a version of a world."""
-        found = self._back.get(lineage)
+        found = self._returned.get(lineage)
         if found is not None:
             return found[0], version + found[1]
         told = self._apart.get(lineage)
@@ -399,11 +406,11 @@ class _Parting:
             return told.theirs, version - told.common
         return lineage, version
 
-    def _common(self, world: BundledWorld, told: Apart) -> BundledWorld:
+    def _common_part(self, world: BundledWorld, told: Divergence) -> BundledWorld:
         """The world without the bundle's own rest, and with that of this store, if the bundle has it."""
         at = told.common
-        kept = _cut(world, lambda after: after <= at)._replace(versions=world.versions[:at])
-        back = self._groups.get(told.ours)
+        kept = _keep_versions(world, lambda after: after <= at)._replace(versions=world.versions[:at])
+        back = self._worlds.get(told.ours)
         if back is None:
             return kept
         # What the bundle says to have ended was written anew here, before it came there.
@@ -417,7 +424,7 @@ class _Parting:
             ],
         )
         first_term = sum(len(each.places) for each in kept.terms)
-        moved = _moved(back, at)._replace(
+        moved = _shift_versions(back, at)._replace(
             stated=[
                 msgspec.structs.replace(each, quads=[part + first_term if part else 0 for part in each.quads])
                 for each in back.stated
@@ -427,10 +434,10 @@ class _Parting:
         joined = [[*one, *other] for one, other in sides]
         return BundledWorld(kept.frame, *joined)
 
-    def _rest(self, world: BundledWorld, told: Apart) -> BundledWorld:
+    def _divergent_part(self, world: BundledWorld, told: Divergence) -> BundledWorld:
         """The bundle's own rest as a world: its versions, when they end, and every mark that its world has."""
         at = told.common
-        rest = _moved(_cut(world, lambda after: after > at), -at)
+        rest = _shift_versions(_keep_versions(world, lambda after: after > at), -at)
         marked = self._marked.get(world.frame.lineage, world)
         frame = msgspec.structs.replace(world.frame, lineage=told.theirs)
         return BundledWorld(frame, *([] for _ in BundledWorld._fields[1:]))._replace(
@@ -439,21 +446,21 @@ class _Parting:
             voided=rest.voided,
             restated=rest.restated,
             tags=rest.tags,
-            deadlines=self._marks(marked.deadlines, told.theirs),
-            labels=self._marks(marked.labels, told.theirs),
-            pins=self._marks(marked.pins, told.theirs),
-            deprecated=self._marks(marked.deprecated, told.theirs),
+            deadlines=self._copy_marks(marked.deadlines, told.theirs),
+            labels=self._copy_marks(marked.labels, told.theirs),
+            pins=self._copy_marks(marked.pins, told.theirs),
+            deprecated=self._copy_marks(marked.deprecated, told.theirs),
         )
 
-    def _marks(self, frames: Sequence[_Mark], rest: bytes) -> list[_Mark]:
+    def _copy_marks(self, frames: Sequence[_Mark], rest: bytes) -> list[_Mark]:
         """Marks said of a rest as well, unless their texts are gone."""
         return [
-            msgspec.structs.replace(each, details=self._copied(each.details, rest))
+            msgspec.structs.replace(each, details=self._copy_details(each.details, rest))
             for each in frames
             if not each.details or self._blobs.get(each.details) is not None
         ]
 
-    def _copied(self, details: bytes, rest: bytes) -> bytes:
+    def _copy_details(self, details: bytes, rest: bytes) -> bytes:
         """Details as a blob of a rest's own, so that an erasure of the one world leaves the other's: always the same.
 
         Empty if there are none, or if they were erased.
@@ -467,45 +474,52 @@ class _Parting:
         self._blobs[hashing.blob_id(made)] = made
         return hashing.blob_id(made)
 
-    def _edges_renamed(self, world: BundledWorld) -> BundledWorld:
-        home = self._end(world.frame.lineage, 1)[0]
-        edges = [made for edge in world.edges for made in self._edges(edge, home)]
-        return world._replace(edges=edges, proposals=[self._renamed(_SAME_AS, each, home) for each in world.proposals])
+    def _rename_edges(self, world: BundledWorld) -> BundledWorld:
+        home = self._renamed_end(world.frame.lineage, 1)[0]
+        edges = [made for edge in world.edges for made in self._split_edge(edge, home)]
+        return world._replace(
+            edges=edges, proposals=[self._rename_ends(_SAME_AS, each, home) for each in world.proposals]
+        )
 
-    def _edges(self, edge: fr.EdgeFrame, home: bytes) -> list[fr.EdgeFrame]:
-        renamed = self._renamed(edge.type, edge, home)
+    def _split_edge(self, edge: fr.EdgeFrame, home: bytes) -> list[fr.EdgeFrame]:
+        renamed = self._rename_ends(edge.type, edge, home)
         # What joined a world with its own rest says nothing once they are one again, nor does what both have.
-        is_double = edge.source in self._back and edge.type in _CARRIED and self._is_told(renamed)
+        is_double = edge.source in self._returned and edge.type in _CARRIED and self._has_original(renamed)
         made = [] if renamed.source == renamed.target != edge.target or is_double else [renamed]
         told = self._apart.get(edge.target)
         if edge.type == _CONTAINS and told is not None and told.theirs and edge.target_version <= told.common:
-            body = self._groups[edge.target].versions[told.common].body
+            body = self._worlds[edge.target].versions[told.common].body
             beside = msgspec.structs.replace(edge, target=told.theirs, target_version=1, target_body=body, keyed=False)
             made.append(_with_identity(edge.type, beside, home))
         told = self._apart.get(edge.source)
         if edge.type in _CARRIED and told is not None and told.theirs and edge.source_version <= told.common:
-            made += self._carried(edge, renamed, told, home)
+            made += self._carry_edge(edge, renamed, told, home)
         return made
 
-    def _is_told(self, edge: fr.EdgeFrame) -> bool:
+    def _has_original(self, edge: fr.EdgeFrame) -> bool:
         """True if the bundle has what a rest's edge was made from."""
-        return (edge.type, edge.source, edge.target, edge.nonce) in self._told_of
+        return (edge.type, edge.source, edge.target, edge.nonce) in self._edge_keys
 
-    def _carried(self, edge: fr.EdgeFrame, renamed: fr.EdgeFrame, told: Apart, home: bytes) -> list[fr.EdgeFrame]:
+    def _carry_edge(
+        self, edge: fr.EdgeFrame, renamed: fr.EdgeFrame, told: Divergence, home: bytes
+    ) -> list[fr.EdgeFrame]:
         """The edge of a world that its rest has as well, if it holds while the rest does."""
-        rest = self._groups[edge.source].versions[told.common :]
+        rest = self._worlds[edge.source].versions[told.common :]
         held = times.Interval(edge.valid_from, edge.valid_to)
         holds = any(times.Interval(each.valid_from, each.valid_to).overlaps(held) for each in rest)
         if not holds or home in (edge.source, edge.target) or renamed.target == told.theirs:
             return []
-        details = self._copied(edge.details, told.theirs)
+        details = self._copy_details(edge.details, told.theirs)
         beside = msgspec.structs.replace(
             renamed, source=told.theirs, source_version=1, source_body=rest[0].body, details=details, keyed=False
         )
         return [_with_identity(edge.type, beside, home)]
 
-    def _renamed(self, type_name: str, frame: _F, home: bytes) -> _F:
-        ends = self._end(frame.source, frame.source_version), self._end(frame.target, frame.target_version)
+    def _rename_ends(self, type_name: str, frame: _F, home: bytes) -> _F:
+        ends = (
+            self._renamed_end(frame.source, frame.source_version),
+            self._renamed_end(frame.target, frame.target_version),
+        )
         if ends == ((frame.source, frame.source_version), (frame.target, frame.target_version)):
             return frame
         (source, source_version), (target, target_version) = ends
@@ -523,7 +537,7 @@ def _with_identity(type_name: str, frame: _F, home: bytes) -> _F:
     return msgspec.structs.replace(frame, proposal=made)
 
 
-def _cut(world: BundledWorld, is_kept: Callable[[int], bool]) -> BundledWorld:
+def _keep_versions(world: BundledWorld, is_kept: Callable[[int], bool]) -> BundledWorld:
     """A world with what is said after, or of, some numbers of versions alone."""
     count = len(world.versions)
     ended = [msgspec.structs.replace(each, after=each.after or count) for each in world.ended]
@@ -536,7 +550,7 @@ def _cut(world: BundledWorld, is_kept: Callable[[int], bool]) -> BundledWorld:
     )
 
 
-def _moved(world: BundledWorld, by: int) -> BundledWorld:
+def _shift_versions(world: BundledWorld, by: int) -> BundledWorld:
     """A world with its versions counted on from others."""
     count = len(world.versions)
 

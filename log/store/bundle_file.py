@@ -46,7 +46,7 @@ def new_file(path: Path, *, store: Path, overwrite: bool) -> Iterator[BinaryIO]:
             replaced is part of a store.
         UnavailableError: it cannot be written there.
     """
-    if overwrite and path.is_file() and _is_of_store(path):
+    if overwrite and path.is_file() and _belongs_to_store(path):
         raise errors.InputError(f"{str(path)!r:.200} belongs to a store", "Choose a name outside of every store")
     if path.exists() and not (overwrite and path.is_file()):
         raise errors.InputError(
@@ -75,7 +75,7 @@ def new_file(path: Path, *, store: Path, overwrite: bool) -> Iterator[BinaryIO]:
         ) from error
 
 
-def _is_of_store(path: Path) -> bool:
+def _belongs_to_store(path: Path) -> bool:
     """True of a file of LMDB, whatever its name, and of any other in a store's directory, also through links."""
     try:
         with path.open("rb") as file:
@@ -143,14 +143,14 @@ class BundleReader:
         """
         self._check_magic()
         while True:
-            frame = self._next()
+            frame = self._read_frame()
             yield frame
             if type(frame) is bundle.EndFrame:
                 if self._read(1):
-                    raise self.failed("something follows the end")
+                    raise self.invalid("something follows the end")
                 return
 
-    def failed(self, why: str, remedy: str = _AGAIN) -> errors.InvalidBundle:
+    def invalid(self, why: str, remedy: str = _AGAIN) -> errors.InvalidBundle:
         """The error that says which frame is at fault; the one last read."""
         return errors.InvalidBundle(
             f"The bundle {self.name} does not hold at frame {self.frames}: {why}",
@@ -171,7 +171,7 @@ class BundleReader:
             )
         if self._damage and bundle.MAGIC.startswith(found):
             # A decompressor that is given the beginning of a frame hands out nothing, and does not complain.
-            raise self.failed(f"its compressed data ends after {len(found)} bytes of content: it is cut short")
+            raise self.invalid(f"its compressed data ends after {len(found)} bytes of content: it is cut short")
         if found.startswith(bundle.LINES_STEM):
             raise errors.InvalidBundle(
                 f"{self.name} is an export in JSON Lines, and not a bundle",
@@ -186,32 +186,32 @@ class BundleReader:
             file=self.name,
         )
 
-    def _next(self) -> bundle.AnyFrame:
+    def _read_frame(self) -> bundle.AnyFrame:
         self.frames += 1
         if self.frames > limits.MAX_BUNDLE_FRAMES:
-            raise self.failed(f"there are more than {limits.MAX_BUNDLE_FRAMES:,} frames", "Export smaller worlds")
-        length = _LENGTH.unpack(self._exactly(_LENGTH.size))[0]
+            raise self.invalid(f"there are more than {limits.MAX_BUNDLE_FRAMES:,} frames", "Export smaller worlds")
+        length = _LENGTH.unpack(self._read_exactly(_LENGTH.size))[0]
         if length > limits.MAX_FRAME_BYTES:
-            raise self.failed(f"it says that it has {length:,} bytes, above the limit of {limits.MAX_FRAME_BYTES:,}")
-        payload = self._exactly(length)
-        stated = self._exactly(ids.HASH_BYTES)
+            raise self.invalid(f"it says that it has {length:,} bytes, above the limit of {limits.MAX_FRAME_BYTES:,}")
+        payload = self._read_exactly(length)
+        stated = self._read_exactly(ids.HASH_BYTES)
         self.hash = hashing.digest(hashing.BUNDLE, self.hash, payload)
         if stated != self.hash:
-            raise self.failed("it does not have the hash that stands behind it")
+            raise self.invalid("it does not have the hash that stands behind it")
         try:
             return bundle.decode_frame(payload)
         except ValueError as error:
-            raise self.failed(f"it cannot be decoded: {error}") from None
+            raise self.invalid(f"it cannot be decoded: {error}") from None
 
-    def _exactly(self, count: int) -> bytes:
+    def _read_exactly(self, count: int) -> bytes:
         found = self._read(count)
         if len(found) < count:
-            raise self.failed("the file ends in the middle: it is cut short")
+            raise self.invalid("the file ends in the middle: it is cut short")
         return found
 
     def _read(self, count: int) -> bytes:
         if self.size + count > limits.MAX_BUNDLE_BYTES:
-            raise self.failed(f"it has more than {limits.MAX_BUNDLE_BYTES:,} bytes", "Export smaller worlds")
+            raise self.invalid(f"it has more than {limits.MAX_BUNDLE_BYTES:,} bytes", "Export smaller worlds")
         parts: list[bytes] = []
         wanted = count
         try:
@@ -219,7 +219,7 @@ class BundleReader:
                 parts.append(part)
                 wanted -= len(part)
         except self._damage as error:
-            raise self.failed(f"its zstd data is damaged: {error}") from None
+            raise self.invalid(f"its zstd data is damaged: {error}") from None
         except OSError as error:
             raise errors.InputError(f"{self.name} cannot be read: {error.strerror}", "Check the disk") from None
         self.size += count - wanted

@@ -69,23 +69,23 @@ def refuse_inside(folder: Path, target: Path) -> None:
 def note_copy(env: environment.Environment, copy: Copy) -> None:
     """Remember a copy, as far as the directory can be written to."""
     path = copy.path.encode("utf-8", "backslashreplace").decode()
-    _write_lines(env.folder, [msgspec.structs.replace(copy, path=path)])
-    settle(env)
+    _append_lines(env.folder, [msgspec.structs.replace(copy, path=path)])
+    reconcile_notes(env)
 
 
-def settle(env: environment.Environment) -> None:
+def reconcile_notes(env: environment.Environment) -> None:
     """Write to either list of copies what only the other one has, as far as they can be written to."""
     with suppress(errors.WorldDBError, OSError, lmdb.Error):
         with env.read() as txn:
-            lacking = _in_file_alone(env.folder, LmdbLog(txn))
+            lacking = _only_in_file(env.folder, LmdbLog(txn))
         if lacking:
             env.refuse_damaged_pages(_KEYS)
-            env.write(partial(_add, lacking), timeout_seconds=_PATIENCE_SECONDS)
+            env.write(partial(_add_notes, lacking), timeout_seconds=_PATIENCE_SECONDS)
         with env.read() as txn:
-            _write_lines(env.folder, _without(_kept(LmdbLog(txn)), _in_file(env.folder)))
+            _append_lines(env.folder, _subtract_known(_read_data_file(LmdbLog(txn)), _read_file(env.folder)))
 
 
-def carry(source: environment.Environment, target: environment.Environment, seq: int) -> None:
+def inherit_notes(source: environment.Environment, target: environment.Environment, seq: int) -> None:
     """Let a copy of the first ``seq`` commits know the copies that its source knows, as far as it can be written to.
 
     They may hold what the copy erases one day. Of commits that came after ``seq`` it knows nothing.
@@ -93,19 +93,19 @@ def carry(source: environment.Environment, target: environment.Environment, seq:
     with suppress(errors.WorldDBError, OSError, lmdb.Error):
         with source.read() as txn:
             known = noted_copies(source.folder, LmdbLog(txn))
-        kept = [Copy(each.kind, each.path, min(each.seq, seq), min(each.head, seq)) for each in as_they_are(known)]
+        kept = [Copy(each.kind, each.path, min(each.seq, seq), min(each.head, seq)) for each in latest_copies(known)]
         with target.read() as txn:
-            lacking = _without(kept, noted_copies(target.folder, LmdbLog(txn)))
-        _write_lines(target.folder, lacking)
-    settle(target)
+            lacking = _subtract_known(kept, noted_copies(target.folder, LmdbLog(txn)))
+        _append_lines(target.folder, lacking)
+    reconcile_notes(target)
 
 
 def noted_copies(folder: Path, log: LmdbLog) -> list[Copy]:
     """List the copies that were remembered in either place; a backup as often as it was brought up to date."""
-    return [*_kept(log), *_in_file_alone(folder, log)]
+    return [*_read_data_file(log), *_only_in_file(folder, log)]
 
 
-def as_they_are(copies: Iterable[Copy]) -> list[Copy]:
+def latest_copies(copies: Iterable[Copy]) -> list[Copy]:
     """Of copies that were noted, list each once, a backup as it was last: it has had the erasures that came before."""
     newest: dict[object, Copy] = {}
     for copy in copies:
@@ -116,13 +116,13 @@ def as_they_are(copies: Iterable[Copy]) -> list[Copy]:
     return list(newest.values())
 
 
-def remarks_on(folder: Path, log: LmdbLog) -> Iterator[str]:
+def list_lost_lines(folder: Path, log: LmdbLog) -> Iterator[str]:
     """Say which copies the file lacks: nothing is lost by that, and somebody may have wanted it.
 
     That the file alone has some is as earlier releases left it.
     """
-    known = _kept(log)
-    lost = _without(known, _in_file(folder))
+    known = _read_data_file(log)
+    lost = _subtract_known(known, _read_file(folder))
     if lost:
         yield (
             f"{COPIES_FILE} lacks {len(lost):,} of {len(known):,} copies that data.mdb knows of, such as the"
@@ -130,14 +130,14 @@ def remarks_on(folder: Path, log: LmdbLog) -> Iterator[str]:
         )
 
 
-def problems_of(log: LmdbLog) -> Iterator[str]:
+def list_lost_notes(log: LmdbLog) -> Iterator[str]:
     """Say which notes of copies are gone from the data file, or cannot be read."""
-    most, known = max((number for number, _ in log.copies()), default=0), len(_kept(log))
+    most, known = max((number for number, _ in log.copies()), default=0), len(_read_data_file(log))
     if known != most:
         yield f"of the {most:,} copies that were noted in data.mdb, {known:,} can be read"
 
 
-def _kept(log: LmdbLog) -> list[Copy]:
+def _read_data_file(log: LmdbLog) -> list[Copy]:
     """Those in the data file that can be read, oldest first."""
     found: list[Copy] = []
     for _, stored in log.copies():
@@ -146,31 +146,33 @@ def _kept(log: LmdbLog) -> list[Copy]:
     return found
 
 
-def _add(lacking: Iterable[Copy], txn: lmdb.Transaction) -> None:
+def _add_notes(lacking: Iterable[Copy], txn: lmdb.Transaction) -> None:
     log = LmdbLog(txn)
     first = max((number for number, _ in log.copies()), default=0) + 1
-    for number, copy in enumerate(_without(lacking, _kept(log)), first):
+    for number, copy in enumerate(_subtract_known(lacking, _read_data_file(log)), first):
         log.note_copy(number, codec.encode((copy.kind, copy.path, copy.seq, copy.head)))
 
 
-def holding(copies: Iterable[Copy], first: int, seq: int) -> list[str]:
+def copies_holding(copies: Iterable[Copy], first: int, seq: int) -> list[str]:
     """Name the copies that hold texts from commit ``first`` on, and were made before commit ``seq`` erased these."""
     return [f"{copy.kind} at {copy.path}" for copy in copies if copy.seq >= first and copy.head < seq]
 
 
-def _without(copies: Iterable[Copy], known: Iterable[Copy]) -> list[Copy]:
+def _subtract_known(copies: Iterable[Copy], known: Iterable[Copy]) -> list[Copy]:
     """Each of some copies once, but for those that are known."""
     passed = set(known)
     return [copy for copy in dict.fromkeys(copies) if copy not in passed]
 
 
-def _in_file_alone(folder: Path, log: LmdbLog) -> list[Copy]:
+def _only_in_file(folder: Path, log: LmdbLog) -> list[Copy]:
     """What only the file has, but for what cannot have been: it would pass for a backup that is up to date."""
     head = log.head().seq
-    return [copy for copy in _without(_in_file(folder), _kept(log)) if 0 <= copy.seq <= copy.head <= head]
+    return [
+        copy for copy in _subtract_known(_read_file(folder), _read_data_file(log)) if 0 <= copy.seq <= copy.head <= head
+    ]
 
 
-def _in_file(folder: Path) -> list[Copy]:
+def _read_file(folder: Path) -> list[Copy]:
     try:
         lines = (folder / COPIES_FILE).read_bytes().splitlines()
     except OSError:
@@ -182,7 +184,7 @@ def _in_file(folder: Path) -> list[Copy]:
     return found
 
 
-def _write_lines(folder: Path, copies: list[Copy]) -> None:
+def _append_lines(folder: Path, copies: list[Copy]) -> None:
     if not copies:
         return
     lines = b"".join(msgspec.json.encode(copy) + b"\n" for copy in copies)

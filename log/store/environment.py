@@ -36,7 +36,7 @@ _LARGE_BYTES: Final = 256 * 1024
 
 
 @cache
-def give_back_large_blocks() -> None:
+def release_large_blocks() -> None:
     """Have the allocator map each large block by itself, so that its memory goes back when it is freed.
 
     Of itself glibc takes larger and larger ones from its heap, the more it has seen, where small ones that live long
@@ -65,7 +65,7 @@ def write_copy(source: lmdb.Transaction, folder: Path, without: bytes, map_bytes
     env = lmdb.open(str(aside), map_size=map_bytes, lock=False, sync=False, metasync=False)
     try:
         with env.begin(write=True) as txn, txn.cursor() as cursor, source.cursor() as pairs:
-            cursor.putmulti(_without(pairs, without), append=True)
+            cursor.putmulti(_pairs_except(pairs, without), append=True)
         env.sync(True)
         written = env.stat()["entries"]
     finally:
@@ -78,14 +78,14 @@ def write_copy(source: lmdb.Transaction, folder: Path, without: bytes, map_bytes
     return copy
 
 
-def _without(pairs: lmdb.Cursor, key: bytes) -> Iterator[tuple[bytes, bytes]]:
+def _pairs_except(pairs: lmdb.Cursor, key: bytes) -> Iterator[tuple[bytes, bytes]]:
     pairs.first()
     for pair in pairs:
         if pair[0] != key:
             yield pair  # type: ignore[misc]
 
 
-def put_in_place(copy: Path, folder: Path, step: Callable[[str], None]) -> None:
+def replace_data_file(copy: Path, folder: Path, step: Callable[[str], None]) -> None:
     """Let a copy take the place of the folder's data file, durably.
 
     Whoever has the old one open keeps it.
@@ -111,7 +111,7 @@ _SNAPSHOT_ATTEMPTS: Final = 5
 """How often to begin again because two commits came between opening a snapshot and finding it in the file."""
 
 
-def _repeat_mark(txn: lmdb.Transaction, settled: int) -> bool:
+def _recommit_scrub_mark(txn: lmdb.Transaction, settled: int) -> bool:
     """Commit what is there once more, if the rewriting for an erasure is still due.
 
     True if it is. LMDB keeps the last two commits, and a reader takes the one or the other by whether the number of
@@ -125,7 +125,7 @@ def _repeat_mark(txn: lmdb.Transaction, settled: int) -> bool:
     return True
 
 
-def _no_step(name: str) -> None:
+def _skip_crash_point(name: str) -> None:
     """Tests put their crash points here."""
 
 
@@ -139,7 +139,7 @@ class Environment:
 
     def __init__(self, folder: Path, *, author: str, timeout_seconds: float) -> None:
         self.folder = folder = folder.absolute()
-        self.step: Callable[[str], None] = _no_step
+        self.step: Callable[[str], None] = _skip_crash_point
         self.end_seen = False
         """Whether the last commits were looked at, as they are before the first write."""
         self.unlooked = 0
@@ -158,8 +158,8 @@ class Environment:
         Raises:
             UnavailableError: another store, or an older copy of this one, is in its place.
         """
-        self._check()
-        shared, turn = self._shared, shared_environment.Turn()
+        self._require_open()
+        shared, turn = self._shared, shared_environment.TransactionSlot()
         try:
             try:
                 shared.enter(turn)
@@ -169,10 +169,10 @@ class Environment:
                 finally:
                     txn.abort()
             finally:
-                shared.inside.discard(turn)
+                shared.open_slots.discard(turn)
                 shared.leave(turn)
         except shared_environment.BY_DAMAGE as error:
-            found = shared_environment.translated(error, self.folder)
+            found = shared_environment.translate_error(error, self.folder)
             if found is error:
                 raise
             raise found from error
@@ -187,7 +187,7 @@ class Environment:
             WriterBusy: another writer held the store beyond the time limit.
             UnavailableError: the store was moved, deleted or replaced while it was open here.
         """
-        self._check()
+        self._require_open()
         # Looked at before the lock, which would make the directory again, or lie in another store.
         self._shared.refuse_replaced()
         with self._lock.held(timeout_seconds, look=self._shared.refuse_replaced):
@@ -201,13 +201,13 @@ class Environment:
             except lmdb.MapFullError:
                 self._shared.grow()
             except shared_environment.BY_DAMAGE as error:
-                found = shared_environment.translated(error, self.folder)
+                found = shared_environment.translate_error(error, self.folder)
                 if found is error:
                     raise
                 raise found from error
 
     def _write_once(self, work: Callable[[lmdb.Transaction], T]) -> T:
-        shared, turn = self._shared, shared_environment.Turn()
+        shared, turn = self._shared, shared_environment.TransactionSlot()
         try:
             shared.enter(turn)
             txn = shared.begin(turn, write=True)
@@ -221,10 +221,10 @@ class Environment:
                 self._shared.abort(txn)
                 raise
         finally:
-            shared.inside.discard(turn)
+            shared.open_slots.discard(turn)
             shared.leave(turn)
         self.step("committed")
-        self._shared.committed(number, head)  # type: ignore[arg-type]
+        self._shared.record_commit(number, head)  # type: ignore[arg-type]
         return result
 
     @property
@@ -237,7 +237,7 @@ class Environment:
 
         ``None`` while another file is in the place of the data file.
         """
-        self._check()
+        self._require_open()
         return self._shared.stamp()
 
     def rewrite(self, settled: int, *, timeout_seconds: float | None = None) -> None:
@@ -253,18 +253,18 @@ class Environment:
             DamagedStore: the file is damaged; it is left as it is.
             UnavailableError: there is no room for a second file, it cannot be written, or the file is a symbolic link.
         """
-        self._check()
+        self._require_open()
         self._shared.refuse_replaced()
         with self._lock.held(timeout_seconds, look=self._shared.refuse_replaced):
             shared_environment.refuse_linked(self.folder)
             self.refuse_damaged_pages()
-            if not self._write_locked(lambda txn: _repeat_mark(txn, settled)):
+            if not self._write_locked(lambda txn: _recommit_scrub_mark(txn, settled)):
                 return
             try:
                 with self.read() as txn:
                     copy = write_copy(txn, self.folder, log.SCRUB_KEY, self._shared.env.info()["map_size"])
                 self.step("copied")
-                put_in_place(copy, self.folder, self.step)
+                replace_data_file(copy, self.folder, self.step)
             except OSError as error:
                 raise UnavailableError(
                     f"{self.folder} cannot be written anew: {error}", "Check disk space and permissions, then try again"
@@ -276,7 +276,7 @@ class Environment:
         Raises:
             UnavailableError: the store was moved, deleted or replaced while it was open here.
         """
-        self._check()
+        self._require_open()
         self._shared.refuse_replaced()
 
     def damaged_pages(self, keys: Sequence[bytes] = ()) -> list[PageFinding]:
@@ -315,7 +315,7 @@ class Environment:
 
     def map_bytes(self) -> tuple[int, int]:
         """Bytes of the memory map that are reserved, and those that pages have been given out of."""
-        self._check()
+        self._require_open()
         info = self._shared.env.info()
         return info["map_size"], (info["last_pgno"] + 1) * self._shared.env.stat()["psize"]
 
@@ -326,7 +326,7 @@ class Environment:
             if os.getpid() == self._pid:
                 shared_environment.release(self._shared)
 
-    def _check(self) -> None:
+    def _require_open(self) -> None:
         if self._closed:
             raise StoreClosed(f"The store {self.folder} was closed", "Open it again")
         if os.getpid() != self._pid:

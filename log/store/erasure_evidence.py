@@ -106,13 +106,13 @@ class LaterErasure(NamedTuple):
         return details.why if isinstance(details, Details) else ""
 
 
-def from_blob(blob: Evidence, event: ev.ErasedElsewhere | ev.StruckElsewhere) -> LaterErasure:
+def evidence_of(blob: Evidence, event: ev.ErasedElsewhere | ev.StruckElsewhere) -> LaterErasure:
     """The evidence that a blob holds, as an event of its commit says how far it goes."""
     listed = isinstance(event, ev.ErasedElsewhere) and event.listed
     return LaterErasure(event.through, blob.header, blob.events, dict(blob.details), listed)
 
 
-def arrived(events: codec.Events, blob_at: Callable[[int], bytes | None], seq: int) -> list[LaterErasure]:
+def list_evidence(events: codec.Events, blob_at: Callable[[int], bytes | None], seq: int) -> list[LaterErasure]:
     """The later erasures that commit ``seq`` took into this log.
 
     Raises:
@@ -120,10 +120,10 @@ def arrived(events: codec.Events, blob_at: Callable[[int], bytes | None], seq: i
     """
     kinds = ev.ErasedElsewhere | ev.StruckElsewhere
     named = {event.record: event for event in events.events if isinstance(event, kinds)}
-    return [_arrived(event, blob_at(position), seq) for position, event in named.items()]
+    return [_read_evidence(event, blob_at(position), seq) for position, event in named.items()]
 
 
-def _arrived(event: ev.ErasedElsewhere | ev.StruckElsewhere, stored: bytes | None, seq: int) -> LaterErasure:
+def _read_evidence(event: ev.ErasedElsewhere | ev.StruckElsewhere, stored: bytes | None, seq: int) -> LaterErasure:
     blob = None if stored is None else codec.decode_blob(stored, seq)
     if not isinstance(blob, Evidence):
         raise errors.DamagedStore(
@@ -131,19 +131,19 @@ def _arrived(event: ev.ErasedElsewhere | ev.StruckElsewhere, stored: bytes | Non
             "Run `worlddb verify`, and restore the store from a backup",
             seq=seq,
         )
-    return from_blob(blob, event)
+    return evidence_of(blob, event)
 
 
-def problems_of(events: codec.Events, blob_at: Callable[[int], bytes | None], seq: int) -> Iterator[str]:
+def list_unproved(events: codec.Events, blob_at: Callable[[int], bytes | None], seq: int) -> Iterator[str]:
     """What commit ``seq`` says of later erasures that its evidence does not bear out."""
     for event in events.events:
         if not isinstance(event, ev.ErasedElsewhere | ev.StruckElsewhere):
             continue
         try:
-            evidence = _arrived(event, blob_at(event.record), seq)
+            evidence = _read_evidence(event, blob_at(event.record), seq)
             struck = [each for each in evidence.struck if each.lineage == event.lineage]
             if isinstance(event, ev.StruckElsewhere):
-                yield from _problems_of_struck(event, evidence, struck, seq)
+                yield from _list_unproved_strikes(event, evidence, struck, seq)
                 continue
             here = next((each for each in evidence.erased if each.lineage == event.lineage), None)
         except errors.WorldDBError as error:
@@ -162,10 +162,10 @@ def problems_of(events: codec.Events, blob_at: Callable[[int], bytes | None], se
             yield f"the evidence for {shown} says something else"
 
 
-def _problems_of_struck(
+def _list_unproved_strikes(
     event: ev.StruckElsewhere, evidence: LaterErasure, struck: list[ev.Struck], seq: int
 ) -> Iterator[str]:
-    """As :func:`problems_of`, of single texts of a world."""
+    """As :func:`list_unproved`, of single texts of a world."""
     shown = event.lineage.hex()[:12]
     known = {
         (blob, place)
@@ -185,14 +185,14 @@ def _problems_of_struck(
         yield f"the evidence for {shown} gives another reason"
 
 
-class _Stored(msgspec.Struct, frozen=True, array_like=True, tag="erasure"):
+class _UntiedRecord(msgspec.Struct, frozen=True, array_like=True, tag="erasure"):
     through: int
     header: bytes
     events: bytes
     details: list[tuple[int, bytes]]
 
 
-_DECODER: Final = msgspec.msgpack.Decoder(_Stored)
+_DECODER: Final = msgspec.msgpack.Decoder(_UntiedRecord)
 _MARKS: Final = ev.Expires | ev.Labelled | ev.Unlabelled | ev.Pinned | ev.Tagged | ev.Deprecated | ev.BeliefsSet
 _SETTINGS: Final = (
     ev.Trusted | ev.Profiled | ev.Guarded | ev.Recalled | ev.Accessed | ev.AccountEvent | ev.StatementEvent
@@ -204,7 +204,7 @@ _NEWER: Final = (
 )
 
 
-def is_newer(events: codec.Events) -> bool:
+def has_newer_events(events: codec.Events) -> bool:
     """True if no release wrote such events that kept erasures beside the log: it kept none of what they say."""
     return any(
         isinstance(event, _NEWER) or (isinstance(event, ev.Created | ev.Revised) and event.stated != ev.UNKNOWN)
@@ -223,7 +223,7 @@ class UntiedErasures:
         for key in list(self.keys()):
             self._txn.delete(key)
         for each in kept:
-            stored = _Stored(each.through, each.header_bytes, each.events_bytes, sorted(each.details.items()))
+            stored = _UntiedRecord(each.through, each.header_bytes, each.events_bytes, sorted(each.details.items()))
             self._txn.put(_FIRST + each.chain, codec.encode(stored))
             for event in each.erased:
                 self._txn.put(_FIRST + event.lineage, each.chain)
@@ -247,12 +247,12 @@ class UntiedErasures:
         found: list[LaterErasure] = []
         for key in self.keys():
             if len(key) == len(_FIRST) + ids.HASH_BYTES:
-                read = _read(key[len(_FIRST) :], bytes(self._txn.get(key, b"")))
+                read = _parse_untied(key[len(_FIRST) :], bytes(self._txn.get(key, b"")))
                 found.extend([] if read is None else [read])
         return sorted(found, key=lambda each: each.header.ingest_time)
 
 
-def _read(chain: bytes, stored: bytes) -> LaterErasure | None:
+def _parse_untied(chain: bytes, stored: bytes) -> LaterErasure | None:
     try:
         found = _DECODER.decode(stored)
         record = LaterErasure(found.through, found.header, found.events, dict(found.details))

@@ -23,7 +23,7 @@ Serve = Callable[[Sequence[Request]], Sequence[Answer | Exception]]
 """What answers requests: for each of them a value, or what is to be raised to the one who asked."""
 
 
-class _Place(Generic[Request, Answer]):
+class _QueuedRequest(Generic[Request, Answer]):
     """One caller in the queue."""
 
     def __init__(self, request: Request) -> None:
@@ -40,22 +40,22 @@ class _Place(Generic[Request, Answer]):
         return answer
 
 
-class Group(Generic[Request, Answer]):
+class CommitQueue(Generic[Request, Answer]):
     """A queue of callers, one of whom is at work."""
 
     def __init__(self, timeout_seconds: float) -> None:
         self.timeout_seconds = timeout_seconds
         self._lock = threading.Lock()
-        self._waiting: list[_Place[Request, Answer]] = []
+        self._waiting: list[_QueuedRequest[Request, Answer]] = []
         self._busy = False
 
-    def ask(self, request: Request, serve: Serve[Request, Answer]) -> Answer:
+    def submit(self, request: Request, serve: Serve[Request, Answer]) -> Answer:
         """The answer to a request, which may be served together with others.
 
         Raises:
             WriterBusy: its turn did not come within the time limit; it was not served.
         """
-        place: _Place[Request, Answer] = _Place(request)
+        place: _QueuedRequest[Request, Answer] = _QueuedRequest(request)
         try:
             with self._lock:
                 self._waiting.append(place)
@@ -64,12 +64,12 @@ class Group(Generic[Request, Answer]):
             if not place.leads:
                 self._await_turn(place)
             if place.leads:
-                self._serve(place, serve)
+                self._serve_batch(place, serve)
         finally:
-            self._leave(place)
+            self._release(place)
         return place.answer()
 
-    def _await_turn(self, place: _Place[Request, Answer]) -> None:
+    def _await_turn(self, place: _QueuedRequest[Request, Answer]) -> None:
         if place.called.wait(self.timeout_seconds):
             return
         with self._lock:
@@ -82,26 +82,26 @@ class Group(Generic[Request, Answer]):
                 )
         # What is being served has time limits of its own, and always ends with an answer.
         if taken and not place.called.wait(LONGEST_SECONDS):
-            raise _interrupted()
+            raise _interrupted_error()
 
-    def _serve(self, leader: _Place[Request, Answer], serve: Serve[Request, Answer]) -> None:
-        together: list[_Place[Request, Answer]] = []
+    def _serve_batch(self, leader: _QueuedRequest[Request, Answer], serve: Serve[Request, Answer]) -> None:
+        together: list[_QueuedRequest[Request, Answer]] = []
         answers: Sequence[Answer | Exception] = ()
         try:
             with self._lock:
                 together, self._waiting = self._waiting[:MAX_TOGETHER], self._waiting[MAX_TOGETHER:]
             answers = serve([place.request for place in together])
         except Exception as error:
-            answers = [error if place is leader else _same_for_others(error) for place in together]
+            answers = [error if place is leader else _copy_error(error) for place in together]
         finally:
             if not answers:
-                answers = [_interrupted() for _ in together]
+                answers = [_interrupted_error() for _ in together]
             for place, answer in zip(together, answers, strict=True):
                 place.answers.append(answer)
                 if place is not leader:
                     place.called.set()
 
-    def _leave(self, place: _Place[Request, Answer]) -> None:
+    def _release(self, place: _QueuedRequest[Request, Answer]) -> None:
         """Hand on the work, however this caller has ended."""
         with self._lock:
             if place in self._waiting:
@@ -114,7 +114,7 @@ class Group(Generic[Request, Answer]):
                     self._waiting[0].called.set()
 
 
-def _same_for_others(error: Exception) -> Exception:
+def _copy_error(error: Exception) -> Exception:
     """Make an error of the same kind for each other thread.
 
     One that is raised in several threads would collect the traces of all of them.
@@ -124,7 +124,7 @@ def _same_for_others(error: Exception) -> Exception:
     return UnavailableError(f"The thread that wrote for this one failed: {error!r}", "Try again")
 
 
-def _interrupted() -> Exception:
+def _interrupted_error() -> Exception:
     return UnavailableError(
         "The thread that wrote for this one was interrupted, so that this may or may not have been written",
         "Try again under the same idempotency key, or look",

@@ -57,7 +57,7 @@ class Mark(NamedTuple):
     meta: int
 
 
-def marked(folder: Path) -> Mark | None:
+def read_mark(folder: Path) -> Mark | None:
     """The mark of a directory, if there is one that holds."""
     try:
         with open(folder / MARK_FILE, "rb", buffering=0) as opened:
@@ -79,7 +79,7 @@ class Damage(NamedTuple):
     deep: bool
 
 
-def noted_damage(folder: Path) -> Damage | None:
+def read_damage(folder: Path) -> Damage | None:
     """What is noted of damage in a directory; a note that cannot be read is one of a deep verification."""
     try:
         with open(folder / DAMAGE_FILE, "rb", buffering=0) as opened:
@@ -97,7 +97,7 @@ def noted_damage(folder: Path) -> Damage | None:
 
 def note_damage(folder: Path, damage: Damage) -> None:
     """Keep every process from writing, as far as the directory can be written to."""
-    before = noted_damage(folder)
+    before = read_damage(folder)
     kept = damage if before is None else Damage(damage.seq, damage.deep or before.deep)
     with suppress(OSError):
         (folder / DAMAGE_FILE).write_text(json.dumps(kept._asdict()) + "\n")
@@ -109,13 +109,13 @@ def forget_damage(folder: Path) -> None:
         (folder / DAMAGE_FILE).unlink()
 
 
-def refuse_noted_damage(folder: Path) -> None:
+def refuse_damaged(folder: Path) -> None:
     """Look before anything is written; five microseconds where there is no note.
 
     Raises:
         DamagedStore: a verification has found damage.
     """
-    found = noted_damage(folder)
+    found = read_damage(folder)
     if found is not None:
         where = f", first in commit {found.seq}" if found.seq else ""
         raise errors.DamagedStore(
@@ -157,9 +157,9 @@ def refuse_rolled_back(env: lmdb.Environment, data: Path) -> None:
     problem: _Problem | None = None
     for _ in range(_ATTEMPTS):
         # Read first: what is committed after it only takes the store further.
-        mark = marked(data.parent)
+        mark = read_mark(data.parent)
         with env.begin() as txn:
-            problem = _problem(data, txn.id(), mark)
+            problem = _find_problem(data, txn.id(), mark)
         if problem is None:
             return
     if problem is not None:
@@ -174,14 +174,14 @@ class _Problem(NamedTuple):
     seq: int = 0
 
 
-def _problem(data: Path, number: int, mark: Mark | None) -> _Problem | None:
+def _find_problem(data: Path, number: int, mark: Mark | None) -> _Problem | None:
     """What is wrong with the state of a transaction that the caller keeps open, and what to do."""
     keys = [log.HEAD_KEY] if mark is None else [log.HEAD_KEY, log.commit_key(mark.head.seq)]
-    metas = pages.both_metas(data, keys)
+    metas = pages.read_metas(data, keys)
     if metas is None:
         return None
     used, other = metas[number & 1], metas[~number & 1]
-    here, before = _head(used), _head(other)
+    here, before = _head_in(used), _head_in(other)
     if here is None:
         return None
     if not used.plain:
@@ -194,10 +194,11 @@ def _problem(data: Path, number: int, mark: Mark | None) -> _Problem | None:
             _REMEDY,
             here.seq + 1,
         )
-    if mark is not None and (problem := _against_mark(data, here, used, mark)):
+    if mark is not None and (problem := _compare_with_mark(data, here, used, mark)):
         return problem
-    if not _fit(numbers, number) and not (
-        number >= max(numbers) and (here == before or (before is not None and here.seq > before.seq) or _is(mark, here))
+    if not _are_consecutive(numbers, number) and not (
+        number >= max(numbers)
+        and (here == before or (before is not None and here.seq > before.seq) or _is_mark_of(mark, here))
     ):
         return _Problem(
             f"{data} has metas whose numbers, {numbers[0]} and {numbers[1]}, do not go together: which of them is the"
@@ -207,7 +208,7 @@ def _problem(data: Path, number: int, mark: Mark | None) -> _Problem | None:
     return None
 
 
-def _fit(numbers: tuple[int, ...], number: int) -> bool:
+def _are_consecutive(numbers: tuple[int, ...], number: int) -> bool:
     """True if two metas were written one after the other, and ``number`` is the last or the one before."""
     even, odd = numbers
     if even == odd == 0:
@@ -215,16 +216,16 @@ def _fit(numbers: tuple[int, ...], number: int) -> bool:
     return not even % 2 and odd % 2 == 1 and abs(even - odd) == 1 and number in (max(numbers), max(numbers) - 1)
 
 
-def _is(mark: Mark | None, head: log.Head) -> bool:
+def _is_mark_of(mark: Mark | None, head: log.Head) -> bool:
     return mark is not None and mark.head == head
 
 
-def _head(meta: pages.MetaPage) -> log.Head | None:
+def _head_in(meta: pages.MetaPage) -> log.Head | None:
     """The head of the log in a meta's tree; ``None`` if that cannot be read."""
     return None if meta.values is None else log.head_of(meta.values[0])
 
 
-def _against_mark(data: Path, here: log.Head, used: pages.MetaPage, mark: Mark) -> _Problem | None:
+def _compare_with_mark(data: Path, here: log.Head, used: pages.MetaPage, mark: Mark) -> _Problem | None:
     file, seq = data.parent / MARK_FILE, mark.head.seq
     if here.seq < seq:
         return _Problem(
@@ -233,7 +234,7 @@ def _against_mark(data: Path, here: log.Head, used: pages.MetaPage, mark: Mark) 
             f"Restore the store from a backup. To go on without commits {here.seq + 1} to {seq}, delete {file}",
             here.seq + 1,
         )
-    if used.values is not None and is_another(used.values[1], mark.head.chain):
+    if used.values is not None and is_different_commit(used.values[1], mark.head.chain):
         return _Problem(
             f"{data} has another commit {seq} than was acknowledged here (says {file.name} beside it): it is the file"
             " of another store, or was rolled back and written to",
@@ -249,26 +250,26 @@ def _against_mark(data: Path, here: log.Head, used: pages.MetaPage, mark: Mark) 
     return None
 
 
-def is_another(stored: bytes | None, chain: bytes) -> bool:
+def is_different_commit(stored: bytes | None, chain: bytes) -> bool:
     """True if a stored commit is whole, and not the one of this chain hash. A damaged one is for ``verify`` to find."""
     if stored is None or stored[: ids.HASH_BYTES] == chain:
         return False
     return codec.chain_hash(stored[ids.HASH_BYTES :]) == stored[: ids.HASH_BYTES]
 
 
-def goes_on_in(data: Path, seen: log.Head) -> bool:
+def has_commit(data: Path, seen: log.Head) -> bool:
     """True if a file holds a commit that was seen before; it is read without LMDB.
 
     Raises:
         OSError: it cannot be read.
     """
     for _ in range(_ATTEMPTS):
-        metas = pages.both_metas(data, [log.HEAD_KEY, log.commit_key(seen.seq)])
+        metas = pages.read_metas(data, [log.HEAD_KEY, log.commit_key(seen.seq)])
         for meta in metas or ():
-            head = _head(meta)
+            head = _head_in(meta)
             if head is None or meta.values is None or head.seq < seen.seq:
                 continue
             stored = meta.values[1]
-            if not seen.seq or (stored is not None and not is_another(stored, seen.chain)):
+            if not seen.seq or (stored is not None and not is_different_commit(stored, seen.chain)):
                 return True
     return False

@@ -49,9 +49,9 @@ class WriterLock:
         """
         waited = self._timeout_seconds if timeout_seconds is None else timeout_seconds
         try:
-            taken = self._take(waited)
+            taken = self._wait_for_file(waited)
         except OSError as error:
-            raise _unwritable(error) from error
+            raise _unwritable_error(error) from error
         if taken is None:
             holder = self.holder()
             who = f"process {holder.get('pid', '?')} on {holder.get('host', '?')}, author {holder.get('author', '?')!r}"
@@ -63,19 +63,19 @@ class WriterLock:
         try:
             look()
             try:
-                self._sign()
+                self._write_holder()
             except OSError as error:
-                raise _unwritable(error) from error
+                raise _unwritable_error(error) from error
             yield
         finally:
             # A child that was forked meanwhile has the file open too: to close it would not end the lock.
             fcntl.flock(taken, fcntl.LOCK_UN)
             os.close(taken)
 
-    def _take(self, timeout_seconds: float) -> int | None:
+    def _wait_for_file(self, timeout_seconds: float) -> int | None:
         """Return the locked file; None if another writer held it for the whole time limit."""
         until: float | None = None
-        while (taken := self._try()) is None:
+        while (taken := self._try_file()) is None:
             now = monotonic()
             until = now + timeout_seconds if until is None else until
             if now >= until:
@@ -83,7 +83,7 @@ class WriterLock:
             pause(min(POLL_SECONDS, until - now))
         return taken
 
-    def _try(self) -> int | None:
+    def _try_file(self) -> int | None:
         """Return the locked file; None if somebody else has it, or has taken it away meanwhile."""
         try:
             # Without wanting to make it: in a folder with a sticky bit that would need the file's owner.
@@ -113,7 +113,7 @@ class WriterLock:
             return {}
         return found if isinstance(found, dict) else {}
 
-    def _sign(self) -> None:
+    def _write_holder(self) -> None:
         try:
             if self._holder_file.read_bytes() == self._holder:
                 return
@@ -122,7 +122,7 @@ class WriterLock:
         self._holder_file.write_bytes(self._holder)
 
 
-def _unwritable(error: OSError) -> UnavailableError:
+def _unwritable_error(error: OSError) -> UnavailableError:
     is_frozen = error.errno == errno.EROFS
     remedy = (
         "Copy the directory to a place where you may write"

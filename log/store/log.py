@@ -86,7 +86,7 @@ def put_sorted(txn: lmdb.Transaction, room: bytes, keys: list[bytes], values: Se
         if len(keys) < MANY_TOGETHER:
             cursor.putmulti(zip(keys, values, strict=True))
             return
-        fresh = _behind_stored(cursor, keys)
+        fresh = _count_before_stored(cursor, keys)
         cursor.putmulti(zip(keys[:fresh], values[:fresh], strict=True))
         before = txn.stat()["leaf_pages"]
         cursor.putmulti(zip(keys[fresh:], values[fresh:], strict=True))
@@ -97,10 +97,10 @@ def put_sorted(txn: lmdb.Transaction, room: bytes, keys: list[bytes], values: Se
         looked_at += sum(map(len, keys[fresh::step]))
         full = (looked_at * count / len(keys[fresh::step]) + _PAIR_BYTES * count) / _PAGE_BYTES
         if txn.stat()["leaf_pages"] - before > _SPARSE * full + 2:
-            _part(txn, room, keys[-1])
+            _start_page_behind(txn, room, keys[-1])
 
 
-def _behind_stored(cursor: lmdb.Cursor, keys: Sequence[bytes]) -> int:
+def _count_before_stored(cursor: lmdb.Cursor, keys: Sequence[bytes]) -> int:
     """From where on none of some keys has a stored one between itself and the last of them."""
     if cursor.set_range(keys[-1]):
         if cursor.key() == keys[-1]:
@@ -111,7 +111,7 @@ def _behind_stored(cursor: lmdb.Cursor, keys: Sequence[bytes]) -> int:
     return bisect_right(keys, cursor.key()) if is_any else 0  # type: ignore[type-var]
 
 
-def _part(txn: lmdb.Transaction, room: bytes, last: bytes) -> None:
+def _start_page_behind(txn: lmdb.Transaction, room: bytes, last: bytes) -> None:
     """Have a page begin behind a room whose last key this is.
 
     The pairs of a page behind it are put back behind pairs that fill several pages, and these are deleted again: at the
@@ -276,7 +276,7 @@ class LmdbLog(Log):
         self._txn.put(_SEQ.pack(_COMMIT, seq), chain + record.header)
         self._txn.put(HEAD_KEY, _HEAD.pack(chain, seq))
         self._txn.put(_SEQ.pack(_EVENTS, seq), record.events)
-        if _strikes(record.events, seq):
+        if _has_strikes(record.events, seq):
             self._txn.put(_FORMAT_KEY, _STRUCK_MARK)
         blobs = {_BLOB.pack(_BLOBS, seq, at): blob for at, blob in enumerate(record.blobs) if blob is not None}
         put_sorted(self._txn, bytes([_BLOBS]), list(blobs), list(blobs.values()))
@@ -382,7 +382,7 @@ class LmdbLog(Log):
         """The chain hash as it was stored, and the header bytes."""
         stored = self._get(_SEQ.pack(_COMMIT, seq))
         if stored is None or len(stored) < ids.HASH_BYTES:
-            raise _missing("header", seq)
+            raise _missing_error("header", seq)
         return stored[: ids.HASH_BYTES], stored[ids.HASH_BYTES :]
 
     def chain(self, seq: int) -> bytes:
@@ -390,7 +390,7 @@ class LmdbLog(Log):
         return self.stored_header(seq)[0] if seq else hashing.GENESIS
 
     def events(self, seq: int) -> codec.Events:
-        return self._decoded_events(self.stored_events(seq), seq)
+        return self._decode_events(self.stored_events(seq), seq)
 
     def some_events(self, seq: int, kinds: frozenset[type[Event]]) -> Sequence[AnyEvent]:
         """The events of a commit that are of some kinds, in a fraction of the time of :meth:`events`."""
@@ -398,9 +398,9 @@ class LmdbLog(Log):
         try:
             return codec.decode_some_events(stored, seq, kinds)
         except errors.NewerFormat:
-            return self._decoded_events(stored, seq).events
+            return self._decode_events(stored, seq).events
 
-    def _decoded_events(self, stored: bytes, seq: int) -> codec.Events:
+    def _decode_events(self, stored: bytes, seq: int) -> codec.Events:
         try:
             return codec.decode_events(stored, seq)
         except errors.NewerFormat:
@@ -411,12 +411,12 @@ class LmdbLog(Log):
         """The events bytes of a commit."""
         stored = self._get(_SEQ.pack(_EVENTS, seq))
         if stored is None:
-            raise _missing("events", seq)
+            raise _missing_error("events", seq)
         return stored
 
     def blob(self, seq: int, position: int) -> bytes | None:
         if not 0 <= position <= _MAX_POSITION:
-            raise _missing(f"blob {position}", seq)
+            raise _missing_error(f"blob {position}", seq)
         return self._get(_BLOB.pack(_BLOBS, seq, position))
 
     def blobs(self, places: Sequence[tuple[int, int]]) -> list[bytes | None]:
@@ -429,7 +429,7 @@ class LmdbLog(Log):
     def read(self, first: int, last: int) -> Iterator[tuple[int, codec.Record]]:
         for seq in range(first, min(last, self.head().seq) + 1):
             events = self.stored_events(seq)
-            count = self._decoded_events(events, seq).blob_count
+            count = self._decode_events(events, seq).blob_count
             blobs = [self.blob(seq, position) for position in range(count)]
             yield seq, codec.Record(self.stored_header(seq)[1], events, blobs)
 
@@ -441,7 +441,7 @@ class LmdbLog(Log):
             found: Iterator[bytes] = cursor.iternext(values=False)  # type: ignore[assignment]
             return [bytes(key) for key in takewhile(lambda key: key[:1] < TABLES_FROM, islice(found, most))]
 
-    def problem_of_mark(self, key: bytes) -> str:
+    def find_mark_problem(self, key: bytes) -> str:
         """What is wrong with a record that is no header, events or blob; empty if it is a mark that the log writes."""
         stored = self._get(key) or b""
         if key[:1] == bytes([UNTIED]) or (key[:1] == bytes([COPIES]) and len(key) == _SEQ.size):
@@ -505,13 +505,13 @@ _STRUCK_TAG: Final = codec.encode(str(Struck.__struct_config__.tag))
 _ELSEWHERE_TAG: Final = codec.encode(str(StruckElsewhere.__struct_config__.tag))
 
 
-def _strikes(events: bytes, seq: int) -> bool:
+def _has_strikes(events: bytes, seq: int) -> bool:
     """True if the stored events of a commit say that single texts were erased."""
     may = _STRUCK_TAG in events or _ELSEWHERE_TAG in events
     return may and bool(codec.decode_some_events(events, seq, _STRIKING))
 
 
-def _missing(what: str, seq: int) -> errors.DamagedStore:
+def _missing_error(what: str, seq: int) -> errors.DamagedStore:
     return errors.DamagedStore(
         f"The {what} of commit {seq} is missing or cut short", "Run `worlddb verify`, or restore a backup", seq=seq
     )

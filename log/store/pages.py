@@ -85,7 +85,7 @@ class MetaPage(NamedTuple):
     values: tuple[bytes | None, ...] | None
 
 
-class _Bad(Exception):
+class _DamagedPage(Exception):
     """A page that cannot be followed."""
 
 
@@ -97,11 +97,11 @@ def damaged_pages(file: Path, transaction: int, keys: Sequence[bytes] = ()) -> l
     again meanwhile. ``None`` if the file has no such snapshot (any more), or a layout that this module does not know.
     """
     with open(file, "rb", buffering=0) as opened:
-        metas = [_meta(opened.fileno(), page) for page in _meta_places(opened.fileno())]
+        metas = [_read_meta(opened.fileno(), page) for page in _meta_offsets(opened.fileno())]
         found = next((meta for meta in metas if meta is not None and meta.transaction == transaction), None)
         if found is None:
             return None
-        walk = _Walk(opened.fileno(), found)
+        walk = _PageWalk(opened.fileno(), found)
         findings: list[PageFinding] = []
         if keys:
             return [finding for key in keys for finding in walk.path(key)]
@@ -121,11 +121,11 @@ def some_damaged_pages(
     As :func:`damaged_pages`; also gives the key from which on to look next, empty after the last leaf.
     """
     with open(file, "rb", buffering=0) as opened:
-        metas = [_meta(opened.fileno(), page) for page in _meta_places(opened.fileno())]
+        metas = [_read_meta(opened.fileno(), page) for page in _meta_offsets(opened.fileno())]
         found = next((meta for meta in metas if meta is not None and meta.transaction == transaction), None)
         if found is None:
             return None
-        walk, following = _Walk(opened.fileno(), found), begin
+        walk, following = _PageWalk(opened.fileno(), found), begin
         for _ in range(count):
             findings = list(walk.path(following, whole=True))
             if findings or not walk.following:
@@ -134,7 +134,7 @@ def some_damaged_pages(
         return [], following
 
 
-def both_metas(file: Path, keys: Sequence[bytes]) -> tuple[MetaPage, MetaPage] | None:
+def read_metas(file: Path, keys: Sequence[bytes]) -> tuple[MetaPage, MetaPage] | None:
     """What each of the two metas leads to, in the order of their pages.
 
     LMDB writes them by turns and uses no page again that the last two transactions left, so that both can be read.
@@ -146,9 +146,9 @@ def both_metas(file: Path, keys: Sequence[bytes]) -> tuple[MetaPage, MetaPage] |
     """
     with open(file, "rb", buffering=0) as opened:
         fd = opened.fileno()
-        metas = [_meta(fd, place) for place in _meta_places(fd)]
+        metas = [_read_meta(fd, place) for place in _meta_offsets(fd)]
         found = [
-            MetaPage(meta.transaction, meta.checksum, meta.plain, _values(_Walk(fd, meta), keys))
+            MetaPage(meta.transaction, meta.checksum, meta.plain, _read_values(_PageWalk(fd, meta), keys))
             for meta in metas
             if meta is not None
         ]
@@ -162,11 +162,11 @@ def counted_bytes(file: Path) -> int:
         OSError: it cannot be read.
     """
     with open(file, "rb", buffering=0) as opened:
-        metas = [_meta(opened.fileno(), place) for place in _meta_places(opened.fileno())]
+        metas = [_read_meta(opened.fileno(), place) for place in _meta_offsets(opened.fileno())]
     return max(((meta.last_page + 1) * meta.page_size for meta in metas if meta is not None), default=0)
 
 
-def misread_size(file: Path) -> bool:
+def has_damaged_page_size(file: Path) -> bool:
     """True if the metas do not name one size of pages that LMDB can work with, which it does not look at.
 
     Raises:
@@ -186,14 +186,14 @@ def misread_size(file: Path) -> bool:
 
 def checksum_of(fd: int, transaction: int, page_bytes: int) -> int | None:
     """The checksum of the meta that a transaction has just left; ``None`` if it wrote none."""
-    meta = _meta(fd, (transaction & 1) * page_bytes)
+    meta = _read_meta(fd, (transaction & 1) * page_bytes)
     return meta.checksum if meta is not None and meta.transaction == transaction else None
 
 
-def _values(walk: "_Walk", keys: Sequence[bytes]) -> tuple[bytes | None, ...] | None:
+def _read_values(walk: "_PageWalk", keys: Sequence[bytes]) -> tuple[bytes | None, ...] | None:
     try:
         return tuple(walk.value(key) for key in keys)
-    except _Bad:
+    except _DamagedPage:
         return None
 
 
@@ -209,8 +209,8 @@ def set_transaction(file: Path, transaction: int) -> None:
     """
     fd = os.open(file, os.O_RDWR | os.O_CLOEXEC)
     try:
-        places = _meta_places(fd)
-        metas = [(meta, place) for place in places for meta in (_meta(fd, place),) if meta is not None]
+        places = _meta_offsets(fd)
+        metas = [(meta, place) for place in places for meta in (_read_meta(fd, place),) if meta is not None]
         newest, begins = max(metas, key=lambda found: found[0].transaction)
         size = _META_BYTES - _PAGE.size - _U64.size
         body = _read_at(fd, size, begins + _PAGE.size)
@@ -235,16 +235,16 @@ def _read_at(fd: int, count: int, at: int) -> bytes:
     return found
 
 
-def _meta_places(fd: int) -> tuple[int, ...]:
+def _meta_offsets(fd: int) -> tuple[int, ...]:
     """Find where the two metas begin.
 
     The second is one page after the first, if the first can say how long that is.
     """
-    first = _meta(fd, 0)
+    first = _read_meta(fd, 0)
     return (0,) if first is None else (0, first.page_size)
 
 
-def _meta(fd: int, at: int) -> _Meta | None:
+def _read_meta(fd: int, at: int) -> _Meta | None:
     stored = _read_at(fd, _META_BYTES, at)
     if len(stored) < _META_BYTES:
         return None
@@ -262,7 +262,7 @@ def _meta(fd: int, at: int) -> _Meta | None:
     return _Meta(page_size, free, main, last_page, transaction, zlib.crc32(stored[trees : -_U64.size]), plain)
 
 
-class _Walk:
+class _PageWalk:
     """Follows a snapshot's trees; every page may be reached once."""
 
     def __init__(self, fd: int, meta: _Meta) -> None:
@@ -284,20 +284,20 @@ class _Walk:
         while pending:
             page, level, lower, upper = pending.pop()
             try:
-                stored, is_leaf = self._page(page, leaf=level == tree.depth)
-                nodes = self._nodes(stored, is_leaf)
+                stored, is_leaf = self._read_page(page, leaf=level == tree.depth)
+                nodes = self._parse_nodes(stored, is_leaf)
                 # The first key of a branch page means nothing: its child begins where the page does.
                 begins = [found if is_leaf or place else lower for place, (found, _, _) in enumerate(nodes)]
                 if not records:
                     begins = [_number_key(key) if is_leaf or place else key for place, key in enumerate(begins)]
-                _in_order(begins, lower, upper)
+                _check_order(begins, lower, upper)
                 if is_leaf:
                     entries += len(nodes)
                     for _, flags, (at, size) in nodes:
                         if flags & _BIG_VALUE:
-                            self._overflow(at, size)
+                            self._check_overflow(at, size)
                         if not records:
-                            self._free.append((page, self._stored(stored, flags, at, size)))
+                            self._free.append((page, self._read_value(stored, flags, at, size)))
                 else:
                     ends = [*begins[1:], upper]
                     below = [
@@ -305,7 +305,7 @@ class _Walk:
                         for begin, end, (_, _, value) in zip(begins, ends, nodes, strict=True)
                     ]
                     pending.extend(reversed(below))
-            except _Bad as bad:
+            except _DamagedPage as bad:
                 whole = False
                 yield PageFinding(page, lower if records else b"", str(bad))
         if whole and entries != tree.entries:
@@ -320,24 +320,24 @@ class _Walk:
         for page, stored in self._free:
             try:
                 free.update(self._free_list(stored, free))
-            except _Bad as bad:
+            except _DamagedPage as bad:
                 yield PageFinding(page, b"", str(bad))
 
     def _free_list(self, stored: bytes, before: set[int]) -> tuple[int, ...]:
         count = _U64.unpack_from(stored)[0] if len(stored) >= _U64.size else -1
         # A list may be shorter than its place: LMDB takes places before it knows how much it has to put there.
         if not 0 <= count < len(stored) // _U64.size:
-            raise _Bad("a list of free pages is longer than its place")
+            raise _DamagedPage("a list of free pages is longer than its place")
         listed: tuple[int, ...] = struct.unpack_from(f"={count}Q", stored, _U64.size)
         if any(one <= other for one, other in pairwise(listed)):
-            raise _Bad("a list of free pages is not in order")
+            raise _DamagedPage("a list of free pages is not in order")
         for page in listed:
             if not _FIRST_PAGE <= page <= self._meta.last_page:
-                raise _Bad(f"page {page} is listed as free, and there is no such page")
+                raise _DamagedPage(f"page {page} is listed as free, and there is no such page")
             if page in self._seen:
-                raise _Bad(f"page {page} is listed as free, and it is in use")
+                raise _DamagedPage(f"page {page} is listed as free, and it is in use")
             if page in before:
-                raise _Bad(f"page {page} is listed as free twice")
+                raise _DamagedPage(f"page {page} is listed as free twice")
         return listed
 
     def path(self, key: bytes, *, whole: bool = False) -> Iterator[PageFinding]:
@@ -350,23 +350,23 @@ class _Walk:
             try:
                 nodes = self._parsed.get((page, level))
                 if nodes is None:
-                    nodes = self._nodes(self._page(page, leaf=is_leaf)[0], is_leaf)
+                    nodes = self._parse_nodes(self._read_page(page, leaf=is_leaf)[0], is_leaf)
                     self._parsed[page, level] = nodes
                 begins = [found if is_leaf or place else lower for place, (found, _, _) in enumerate(nodes)]
-                _in_order(begins, lower, upper)
+                _check_order(begins, lower, upper)
                 place = bisect_right(begins, key) - 1
                 if is_leaf:
                     self.following = upper or b""
                     for _, flags, value in nodes if whole else ():
                         if flags & _BIG_VALUE:
-                            self._overflow(*value)
+                            self._check_overflow(*value)
                     if not whole and place >= 0 and begins[place] == key and nodes[place][1] & _BIG_VALUE:
-                        self._overflow(*nodes[place][2])
+                        self._check_overflow(*nodes[place][2])
                     return
                 place = max(place, 0)
                 page, level, lower = nodes[place][2][0], level + 1, begins[place]
                 upper = begins[place + 1] if place + 1 < len(begins) else upper
-            except _Bad as bad:
+            except _DamagedPage as bad:
                 yield PageFinding(page, lower, str(bad))
                 return
 
@@ -381,63 +381,63 @@ class _Walk:
         upper: bytes | None = None
         while page != _NO_PAGE:
             is_leaf = level == self._meta.main.depth
-            stored, _ = self._page(page, leaf=is_leaf)
-            nodes = self._nodes(stored, is_leaf)
+            stored, _ = self._read_page(page, leaf=is_leaf)
+            nodes = self._parse_nodes(stored, is_leaf)
             keys = [found if is_leaf or place else lower for place, (found, _, _) in enumerate(nodes)]
-            _in_order(keys, lower, upper)
+            _check_order(keys, lower, upper)
             place = bisect_right(keys, key) - 1
             if is_leaf:
                 if place < 0 or keys[place] != key:
                     return None
                 _, flags, (at, size) = nodes[place]
                 if flags & _BIG_VALUE:
-                    self._overflow(at, size)
-                return self._stored(stored, flags, at, size)
+                    self._check_overflow(at, size)
+                return self._read_value(stored, flags, at, size)
             page, level, lower = nodes[place][2][0], level + 1, keys[place]
             upper = keys[place + 1] if place + 1 < len(keys) else upper
         return None
 
-    def _stored(self, page: bytes, flags: int, at: int, size: int) -> bytes:
-        """A value, in its page or in others that :meth:`_overflow` has looked at."""
+    def _read_value(self, page: bytes, flags: int, at: int, size: int) -> bytes:
+        """A value, in its page or in others that :meth:`_check_overflow` has looked at."""
         if flags & _BIG_VALUE:
             return _read_at(self._fd, size, at * self._size + _PAGE.size)
         return page[at : at + size]
 
     def _read(self, page: int) -> bytes:
         if not _FIRST_PAGE <= page <= self._meta.last_page:
-            raise _Bad(f"there is no page {page}")
+            raise _DamagedPage(f"there is no page {page}")
         if page in self._seen:
-            raise _Bad(f"page {page} is named twice")
+            raise _DamagedPage(f"page {page} is named twice")
         self._seen.add(page)
         stored = _read_at(self._fd, self._size, page * self._size)
         if len(stored) < self._size:
-            raise _Bad(f"page {page} lies beyond the end of the file")
+            raise _DamagedPage(f"page {page} lies beyond the end of the file")
         if _PAGE.unpack_from(stored)[0] != page:
-            raise _Bad(f"page {page} says that it is another one")
+            raise _DamagedPage(f"page {page} says that it is another one")
         return stored
 
-    def _page(self, page: int, *, leaf: bool) -> tuple[bytes, bool]:
+    def _read_page(self, page: int, *, leaf: bool) -> tuple[bytes, bool]:
         stored = self._read(page)
         flags = _PAGE.unpack_from(stored)[2]
         if flags != (_LEAF if leaf else _BRANCH):
-            raise _Bad(f"page {page} is not a {'leaf' if leaf else 'branch'}")
+            raise _DamagedPage(f"page {page} is not a {'leaf' if leaf else 'branch'}")
         return stored, leaf
 
-    def _nodes(self, stored: bytes, is_leaf: bool) -> list[tuple[bytes, int, tuple[int, int]]]:
+    def _parse_nodes(self, stored: bytes, is_leaf: bool) -> list[tuple[bytes, int, tuple[int, int]]]:
         """List key, flags and value of each node.
 
         A value is (child page, 0), (overflow page, size) of a big value, or (place in the page, size) of another.
         """
         page, _, _, lower, upper = _PAGE.unpack_from(stored)
         if not _PAGE.size <= lower <= upper <= self._size or lower % 2:
-            raise _Bad(f"page {page} has its bounds wrong")
+            raise _DamagedPage(f"page {page} has its bounds wrong")
         offsets = struct.unpack_from(f"={(lower - _PAGE.size) // 2}H", stored, _PAGE.size)
         if not offsets:
-            raise _Bad(f"page {page} is empty")
+            raise _DamagedPage(f"page {page} is empty")
         nodes = []
         for at in offsets:
             if not upper <= at <= self._size - _NODE.size:
-                raise _Bad(f"page {page} names a record outside of itself")
+                raise _DamagedPage(f"page {page} names a record outside of itself")
             low, high, flags, key_size = _NODE.unpack_from(stored, at)
             begin = at + _NODE.size
             end = begin + key_size
@@ -448,40 +448,40 @@ class _Walk:
                 size = low | high << 16
                 big = flags == _BIG_VALUE
                 if not big and flags:
-                    raise _Bad(f"page {page} has a record of an unknown kind")
+                    raise _DamagedPage(f"page {page} has a record of an unknown kind")
                 value = (_U64.unpack_from(stored, end)[0], size) if big and end + 8 <= self._size else (end, size)
                 end += 8 if big else size
             if end > self._size:
-                raise _Bad(f"page {page} has a record that is longer than the page")
+                raise _DamagedPage(f"page {page} has a record that is longer than the page")
             nodes.append((key, flags if is_leaf else 0, value))
         return nodes
 
-    def _overflow(self, page: int, size: int) -> None:
+    def _check_overflow(self, page: int, size: int) -> None:
         stored = self._read(page)
         _, _, flags, low, high = _PAGE.unpack_from(stored)
         count = struct.unpack("=I", struct.pack("=HH", low, high))[0]
         if flags != _OVERFLOW:
-            raise _Bad(f"page {page} does not hold a long value")
+            raise _DamagedPage(f"page {page} does not hold a long value")
         if not 0 < count <= self._meta.last_page - page + 1 or _PAGE.size + size > count * self._size:
-            raise _Bad(f"page {page} holds a value that is longer than its pages")
+            raise _DamagedPage(f"page {page} holds a value that is longer than its pages")
         others = range(page + 1, page + count)
         if not self._seen.isdisjoint(others):
-            raise _Bad(f"page {page} holds a value in pages that are named twice")
+            raise _DamagedPage(f"page {page} holds a value in pages that are named twice")
         self._seen.update(others)
         if os.fstat(self._fd).st_size < page * self._size + _PAGE.size + size:
-            raise _Bad(f"page {page} holds a value that goes beyond the end of the file")
+            raise _DamagedPage(f"page {page} holds a value that goes beyond the end of the file")
 
 
 def _number_key(key: bytes) -> bytes:
     """A key of the tree of free pages, in bytes that have the order of its numbers."""
     if len(key) != _U64.size:
-        raise _Bad("it has a key that is not a number")
+        raise _DamagedPage("it has a key that is not a number")
     return key if sys.byteorder == "big" else key[::-1]
 
 
-def _in_order(keys: list[bytes], lower: bytes, upper: bytes | None) -> None:
+def _check_order(keys: list[bytes], lower: bytes, upper: bytes | None) -> None:
     """See that keys ascend from ``lower`` and stay below ``upper``, or a search goes past what a scan finds."""
     if keys[0] < lower or any(one >= other for one, other in pairwise(keys)):
-        raise _Bad("its keys are not in order")
+        raise _DamagedPage("its keys are not in order")
     if upper is not None and keys[-1] >= upper:
-        raise _Bad("its keys go beyond where the next page begins")
+        raise _DamagedPage("its keys go beyond where the next page begins")

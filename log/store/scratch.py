@@ -54,13 +54,13 @@ T = TypeVar("T")
 
 
 @contextmanager
-def held_folder(store: Path, prefix: str = HELD_PREFIX) -> Iterator[Path]:
+def temporary_folder(store: Path, prefix: str = HELD_PREFIX) -> Iterator[Path]:
     """Make a folder for temporary files in a store's directory, and remove it afterwards.
 
     Raises:
         UnavailableError: the directory cannot be written to.
     """
-    folder, lock = _made(store, prefix)
+    folder, lock = _make_locked_folder(store, prefix)
     try:
         yield folder
     finally:
@@ -68,14 +68,14 @@ def held_folder(store: Path, prefix: str = HELD_PREFIX) -> Iterator[Path]:
         lock.release()
 
 
-def with_tables(store: Path, work: Callable[[Path], T]) -> T:
+def run_with_tables(store: Path, work: Callable[[Path], T]) -> T:
     """Call ``work`` with a folder for scratch tables; again from the start if an erasure took it away meanwhile.
 
     Raises:
         UnavailableError: the directory cannot be written to, or texts were erased again and again.
     """
     for _ in range(_ATTEMPTS):
-        with held_folder(store, TABLES_PREFIX) as folder:
+        with temporary_folder(store, TABLES_PREFIX) as folder:
             try:
                 return work(folder)
             except (WorldDBError, OSError):
@@ -95,14 +95,14 @@ def unfinished_file(store: Path, target: Path) -> Iterator[IO[bytes]]:
         OSError: there can be no file beside ``target``.
     """
     try:
-        folder, lock = _made(store, HELD_PREFIX)
+        folder, lock = _make_locked_folder(store, HELD_PREFIX)
     except UnavailableError:
         folder, lock = None, None
     token = "" if folder is None else f"{_token(folder)}-"
     _remove_unfinished(target.parent)
     try:
         if folder is not None:
-            (folder / _OUTSIDE).write_bytes(_note(folder, target.parent))
+            (folder / _OUTSIDE).write_bytes(_outside_note(folder, target.parent))
         with _locked_file(target.parent, UNFINISHED_PREFIX + token) as made:
             try:
                 yield made
@@ -140,12 +140,12 @@ def _remove_unfinished(folder: Path) -> None:
                     os.unlink(each.path)
 
 
-def left_behind(store: Path) -> list[Path]:
+def abandoned_folders(store: Path) -> list[Path]:
     """List the folders whose owner has ended; nothing is changed."""
-    return [folder for folder in _found(store) if not _is_held(folder)]
+    return [folder for folder in _list_folders(store) if not _is_locked(folder)]
 
 
-def left_in_system() -> list[Path]:
+def abandoned_system_folders() -> list[Path]:
     """List this user's folders of tables that earlier releases left in the system's temporary directory."""
     try:
         with os.scandir(gettempdir()) as entries:
@@ -175,10 +175,10 @@ def _is_abandoned(folder: Path) -> bool:
     return bool(locks)
 
 
-def remove_left_behind(store: Path) -> None:
+def remove_abandoned(store: Path) -> None:
     """Remove the folders whose owner has ended, as far as that is possible; costs one listing where there are none."""
-    for folder in _found(store):
-        lock = _taken(folder)
+    for folder in _list_folders(store):
+        lock = _lock_folder(folder)
         if lock is not None:
             _remove(folder)
             lock.release()
@@ -186,24 +186,24 @@ def remove_left_behind(store: Path) -> None:
 
 def remove_for_erasure(store: Path) -> bool:
     """Remove tables whoever works with them, and all else that was left behind; false if some could not be removed."""
-    remove_left_behind(store)
-    for folder in left_in_system():
+    remove_abandoned(store)
+    for folder in abandoned_system_folders():
         shutil.rmtree(folder, ignore_errors=True)
     for _ in range(_ATTEMPTS):
-        there = _found(store, TABLES_PREFIX, _OLDER_PREFIX)
+        there = _list_folders(store, TABLES_PREFIX, _OLDER_PREFIX)
         if not there:
             return True
         for folder in there:
             shutil.rmtree(folder, ignore_errors=True)
-    return not _found(store, TABLES_PREFIX, _OLDER_PREFIX)
+    return not _list_folders(store, TABLES_PREFIX, _OLDER_PREFIX)
 
 
-def _made(store: Path, prefix: str) -> tuple[Path, FileLock]:
+def _make_locked_folder(store: Path, prefix: str) -> tuple[Path, FileLock]:
     """Make a folder and lock it. Whoever looks just then may take it for one that was left behind: there is another."""
     try:
         for _ in range(_ATTEMPTS):
             folder = Path(mkdtemp(prefix=prefix, dir=store))
-            lock = _taken(folder)
+            lock = _lock_folder(folder)
             if lock is None:
                 continue
             if (folder / _LOCK).exists():
@@ -215,7 +215,7 @@ def _made(store: Path, prefix: str) -> tuple[Path, FileLock]:
     raise UnavailableError(f"Temporary files in {store} were removed again and again", _REMEDY)
 
 
-def _taken(folder: Path) -> FileLock | None:
+def _lock_folder(folder: Path) -> FileLock | None:
     """Take the lock of a folder; None if its owner lives, or it is another user's."""
     from filelock import FileLock, Timeout
 
@@ -227,16 +227,16 @@ def _taken(folder: Path) -> FileLock | None:
     return lock
 
 
-def _is_held(folder: Path) -> bool:
+def _is_locked(folder: Path) -> bool:
     if not (folder / _LOCK).exists():
         return False
-    lock = _taken(folder)
+    lock = _lock_folder(folder)
     if lock is not None:
         lock.release()
     return lock is None
 
 
-def _found(store: Path, *prefixes: str) -> list[Path]:
+def _list_folders(store: Path, *prefixes: str) -> list[Path]:
     try:
         names = os.listdir(store)
     except OSError:
@@ -248,26 +248,26 @@ def _found(store: Path, *prefixes: str) -> list[Path]:
 def _remove(folder: Path) -> None:
     """Remove a folder, and before it what it says is being written elsewhere."""
     with suppress(OSError):
-        elsewhere = _elsewhere(folder)
+        elsewhere = _read_outside_note(folder)
         for file in elsewhere.glob(f"{UNFINISHED_PREFIX}{_token(folder)}-*") if elsewhere else ():
             file.unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _note(folder: Path, elsewhere: Path) -> bytes:
+def _outside_note(folder: Path, elsewhere: Path) -> bytes:
     """Where a file is being written, then the path, inode and device of the folder that says so."""
     itself = folder.stat()
     parts = (elsewhere.resolve(), folder.resolve(), str(itself.st_ino), str(itself.st_dev))
     return b"\0".join(os.fsencode(part) for part in parts)
 
 
-def _elsewhere(folder: Path) -> Path | None:
+def _read_outside_note(folder: Path) -> Path | None:
     """Where a folder's own file is being written; None if the note came here with a copy, or tells no place.
 
     A store that was moved keeps inode and device; after a restart of the machine the device may have another number.
     """
     elsewhere, *made = (folder / _OUTSIDE).read_bytes().split(b"\0")
-    _, *here = _note(folder, folder).split(b"\0")
+    _, *here = _outside_note(folder, folder).split(b"\0")
     is_own = len(made) == len(here) and made[1] == here[1] and (made[0] == here[0] or made[2] == here[2])
     return Path(os.fsdecode(elsewhere)) if is_own else None
 

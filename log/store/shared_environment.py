@@ -58,14 +58,14 @@ class ReadTransaction:
     def abort(self) -> None:
         """Abort the transaction and let go of it; whoever goes on reading gets an error."""
         self._abort()
-        self.get = self.cursor = self.id = self.stat = self._abort = _ended  # type: ignore[assignment]
+        self.get = self.cursor = self.id = self.stat = self._abort = _raise_ended  # type: ignore[assignment]
 
 
-def _ended(*_: object, **__: object) -> None:
+def _raise_ended(*_: object, **__: object) -> None:
     raise lmdb.BadTxnError("the read transaction has ended")
 
 
-class Turn:
+class TransactionSlot:
     """That of one transaction, from before it begins until it has ended."""
 
     __slots__ = ("thread",)
@@ -74,7 +74,7 @@ class Turn:
         self.thread = threading.get_ident()
 
 
-class Shared:
+class SharedEnvironment:
     """The environment that all handles of one process on one path share."""
 
     def __init__(self, folder: Path) -> None:
@@ -84,16 +84,16 @@ class Shared:
         """How many times the data file was found replaced."""
         self._folder = folder
         self._data = str(folder / DATA_FILE)
-        self._take(_open_present(folder))
+        self._use(_open_data_file(folder))
         self._mark = high_water.MarkFile(folder)
         self._seen: tuple[bytes | None, log.Head] = (None, log.EMPTY_HEAD)
         """The head that was seen last, as stored and read. It never goes back."""
         self._turn = threading.Condition()
-        self.inside: set[Turn] = set()
+        self.open_slots: set[TransactionSlot] = set()
         """The turns of the transactions that there are."""
         self._excluding = 0
 
-    def _take(self, present: "_Present") -> None:
+    def _use(self, present: "_OpenFile") -> None:
         self.env, self.file, self._descriptor, self.lock_file, self._is_frozen = present
         self._page_bytes: int = self.env.stat()["psize"]
 
@@ -105,32 +105,32 @@ class Shared:
         if descriptor >= 0:
             os.close(descriptor)
 
-    def enter(self, turn: Turn) -> None:
-        """Before every transaction, so that :meth:`alone` knows of it.
+    def enter(self, turn: TransactionSlot) -> None:
+        """Before every transaction, so that :meth:`exclude_threads` knows of it.
 
         Ctrl-C may come at any call. Whoever enters does so where :meth:`leave` follows in any case, entered or not.
         """
-        self.inside.add(turn)
+        self.open_slots.add(turn)
         # Entered first and looked at then, by both sides, so that one of them sees the other without a lock.
-        if self._excluding and self._count_of(turn.thread) == 1:
-            self.inside.discard(turn)
+        if self._excluding and self._count_slots(turn.thread) == 1:
+            self.open_slots.discard(turn)
             with self._turn:
                 self._turn.notify_all()
                 self._turn.wait_for(lambda: not self._excluding, _PATIENCE_SECONDS)
-                self.inside.add(turn)
+                self.open_slots.add(turn)
 
-    def leave(self, turn: Turn) -> None:
-        """After every transaction. Ctrl-C may come first: who ends one takes its turn out of :attr:`inside` before."""
-        self.inside.discard(turn)
+    def leave(self, turn: TransactionSlot) -> None:
+        """After every transaction. Ctrl-C may come first, so callers discard from :attr:`open_slots` before."""
+        self.open_slots.discard(turn)
         if self._excluding:
             with self._turn:
                 self._turn.notify_all()
 
-    def _count_of(self, thread: int) -> int:
-        return sum(turn.thread == thread for turn in tuple(self.inside))
+    def _count_slots(self, thread: int) -> int:
+        return sum(turn.thread == thread for turn in tuple(self.open_slots))
 
     @contextmanager
-    def alone(self) -> Iterator[int]:
+    def exclude_threads(self) -> Iterator[int]:
         """Keep new transactions of other threads waiting until theirs have ended.
 
         The wait has a time limit. Yields how many are left then.
@@ -138,15 +138,15 @@ class Shared:
         with self._turn:
             self._excluding += 1
             try:
-                mine = self._count_of(threading.get_ident())
-                ended = self._turn.wait_for(lambda: len(self.inside) <= mine, _PATIENCE_SECONDS)
+                mine = self._count_slots(threading.get_ident())
+                ended = self._turn.wait_for(lambda: len(self.open_slots) <= mine, _PATIENCE_SECONDS)
                 # Whoever comes meanwhile is among them for a moment, and waits without a transaction.
-                yield mine if ended else len(self.inside)
+                yield mine if ended else len(self.open_slots)
             finally:
                 self._excluding -= 1
                 self._turn.notify_all()
 
-    def begin(self, turn: Turn, *, write: bool, unread: bool = False) -> lmdb.Transaction:
+    def begin(self, turn: TransactionSlot, *, write: bool, unread: bool = False) -> lmdb.Transaction:
         """Begin a transaction on the present data file.
 
         Inside another one of the same thread, it is on the file of that. With ``unread`` nothing of the file's records
@@ -173,10 +173,10 @@ class Shared:
                 txn = begun if write else cast(lmdb.Transaction, ReadTransaction(begun))
                 del begun
                 # Looked at after the beginning: what is replaced from here on has this snapshot as it was.
-                if self._is_present() or (not write and self._count_of(turn.thread) > 1):
+                if self._is_present() or (not write and self._count_slots(turn.thread) > 1):
                     try:
                         if not unread and txn.get(log.HEAD_KEY) != seen[0]:
-                            self._see(txn, seen[1])
+                            self._remember_head(txn, seen[1])
                     except BaseException:
                         self.abort(txn) if write else txn.abort()
                         raise
@@ -184,18 +184,18 @@ class Shared:
                 self.abort(txn) if write else txn.abort()
             self.leave(turn)
             try:
-                self._follow()
+                self._reopen()
             finally:
                 self.enter(turn)
         raise UnavailableError(f"The data file of {self.key} is being replaced again and again", "Try again")
 
-    def _see(self, txn: lmdb.Transaction, seen: log.Head) -> None:
+    def _remember_head(self, txn: lmdb.Transaction, seen: log.Head) -> None:
         """Remember the head of a transaction that goes on from what was seen before it began."""
         stored: bytes | None = txn.get(log.HEAD_KEY)  # type: ignore[assignment]
         head = log.LmdbLog(txn).head()
         # Before anything was seen, whoever opens has looked at the pages on the way to the head alone.
         known: bytes | None = txn.get(log.commit_key(seen.seq)) if seen.seq else None  # type: ignore[assignment]
-        if head.seq < seen.seq or high_water.is_another(known, seen.chain):
+        if head.seq < seen.seq or high_water.is_different_commit(known, seen.chain):
             raise DamagedStore(
                 f"{self._data} ends at commit {head.seq} and does not hold commit {seen.seq}, which was read from it:"
                 " another file was copied over it while it was open",
@@ -204,7 +204,7 @@ class Shared:
         if head.seq >= self._seen[1].seq:
             self._seen = stored, head
 
-    def committed(self, number: int, stored: bytes | None) -> None:
+    def record_commit(self, number: int, stored: bytes | None) -> None:
         """After a commit, under the writer's lock: remember its head, in the process and in the directory's mark.
 
         Raises:
@@ -219,12 +219,12 @@ class Shared:
         if head is None or not head.seq:
             return
         self._seen = stored, head
-        self._lengthen()
+        self._extend_file()
         checksum = pages.checksum_of(self._descriptor, number, self._page_bytes)
         if checksum is not None:
             self._mark.put(high_water.Mark(head, number, self.file[1], checksum))
 
-    def _lengthen(self) -> None:
+    def _extend_file(self) -> None:
         """Make the file as long as its pages count, under the writer's lock.
 
         Pages that a commit took behind the end and gave back are counted, and were never written. Whoever opens the
@@ -234,17 +234,17 @@ class Shared:
         if os.fstat(self._descriptor).st_size >= counted_bytes:
             return
         with suppress(OSError), open(self._data, "r+b", buffering=0) as file:
-            if _number_of(os.fstat(file.fileno())) == self.file:
+            if _file_id(os.fstat(file.fileno())) == self.file:
                 file.truncate(counted_bytes)
 
     def stamp(self) -> tuple[int, int] | None:
         """The generation and the number of the last transaction; ``None`` if another file is in the place of this."""
-        turn = Turn()
+        turn = TransactionSlot()
         try:
             self.enter(turn)
             return (self.generation, self.env.info()["last_txnid"]) if self._is_there() else None
         finally:
-            self.inside.discard(turn)
+            self.open_slots.discard(turn)
             self.leave(turn)
 
     def refuse_replaced(self) -> None:
@@ -262,16 +262,16 @@ class Shared:
                 f"{self._folder / DATA_FILE} is gone: the store was moved or deleted while it was open here",
                 "Nothing was written. Put it back, or open it where it is now",
             )
-        if not self.goes_on():
+        if not self.has_seen_commits():
             raise UnavailableError(
                 f"{self._folder / DATA_FILE} is another file than the one that was opened, without commit"
                 f" {self._seen[1].seq} of that: another store, or an older copy, was put in its place",
                 "Nothing was read or written. Put the store back, or close this one and open what is there",
             )
 
-    def is_elsewhere(self) -> bool:
+    def is_displaced(self) -> bool:
         """True if the store that is open was moved or deleted, or if another is in its place."""
-        return not self._is_there() and not self.goes_on()
+        return not self._is_there() and not self.has_seen_commits()
 
     def _is_there(self) -> bool:
         """True if the name of the data file is that of the file that is open."""
@@ -281,17 +281,17 @@ class Shared:
         """True if the file that is open has its name, or if nothing has that name any more."""
         return _is_file(self._data, self.file, gone=True)
 
-    def goes_on(self) -> bool:
+    def has_seen_commits(self) -> bool:
         """True if the data file of the folder holds all that this process has seen: an erasure has written it anew."""
         try:
-            return high_water.goes_on_in(self._folder / DATA_FILE, self._seen[1])
+            return high_water.has_commit(self._folder / DATA_FILE, self._seen[1])
         except OSError:
             return False
 
-    def _follow(self) -> None:
+    def _reopen(self) -> None:
         """Open the data file that has taken the place of the one that is open."""
         self.refuse_replaced()
-        with self.alone() as left:
+        with self.exclude_threads() as left:
             if self._is_present():
                 return
             if left:
@@ -299,22 +299,22 @@ class Shared:
                     f"{self.key} was written anew while {left} transactions of this process were open",
                     "Let them end, then try again",
                 )
-            self._see_the_last()
+            self._remember_last_head()
             self.refuse_replaced()
             # No file has this number: if the new one does not open, the next transaction comes here again.
             self.file = _NO_FILE
             self.generation += 1
             self.close()
-            self._take(_open_present(self._folder))
+            self._use(_open_data_file(self._folder))
 
-    def _see_the_last(self) -> None:
+    def _remember_last_head(self) -> None:
         """Remember the head at which the old file ends, which others may have written."""
         with suppress(lmdb.Error, DamagedStore), self.env.begin() as txn:
             head = log.LmdbLog(txn).head()
             if head.seq > self._seen[1].seq:
                 self._seen = txn.get(log.HEAD_KEY), head
 
-    def _begin(self, turn: Turn, *, write: bool) -> lmdb.Transaction:
+    def _begin(self, turn: TransactionSlot, *, write: bool) -> lmdb.Transaction:
         """A transaction; if another process has grown the map, this one follows it first."""
         try:
             return self.env.begin(write=write)
@@ -331,7 +331,7 @@ class Shared:
 
         LMDB's binding waits for a moment in which no thread reads, which may never come while several are at it.
         """
-        with self.alone():
+        with self.exclude_threads():
             txn.abort()
 
     def grow(self) -> None:
@@ -340,7 +340,7 @@ class Shared:
 
     def _resize(self, map_bytes: Callable[[], int]) -> None:
         """Map the file anew (0: at the size that the file says), which ends every open transaction."""
-        with self.alone() as left:
+        with self.exclude_threads() as left:
             if left:
                 raise UnavailableError(
                     f"{self.key} outgrew its map while {left} transactions of this process were open",
@@ -349,27 +349,27 @@ class Shared:
             self.env.set_mapsize(map_bytes())
 
 
-_open_environments: dict[tuple[int, str], Shared] = {}
-_left_behind: set[Shared] = set()
+_open_environments: dict[tuple[int, str], SharedEnvironment] = {}
+_displaced: set[SharedEnvironment] = set()
 """Those whose handles are still open, although another store is in their place."""
 _registry_lock = threading.Lock()
 
 
-def acquire(folder: Path) -> Shared:
+def acquire(folder: Path) -> SharedEnvironment:
     with _registry_lock:
         key = (os.getpid(), os.path.realpath(folder))
         _refuse_inherited(key[1])
         shared = _open_environments.get(key)
-        if shared is not None and shared.is_elsewhere():
+        if shared is not None and shared.is_displaced():
             # Its handles refuse to go on with what is there now, which can be opened beside them.
-            _left_behind.add(shared)
+            _displaced.add(shared)
             shared = None
         try:
             if shared is None:
                 _refuse_opened_twice(folder)
-                shared = Shared(folder)
+                shared = SharedEnvironment(folder)
         except lmdb.Error as error:
-            raise translated(error, folder) from error
+            raise translate_error(error, folder) from error
         except OSError as error:
             remedy = _COPY_IT if error.errno == errno.EROFS else "Check the path and its permissions"
             raise UnavailableError(f"{folder} cannot be opened: {error}", remedy) from error
@@ -396,10 +396,10 @@ def _refuse_opened_twice(folder: Path) -> None:
 
     LMDB opens a file once in a process: the second to be closed would give back the locks of the first.
     """
-    opened = {shared for (pid, _), shared in _open_environments.items() if pid == os.getpid()} | _left_behind
+    opened = {shared for (pid, _), shared in _open_environments.items() if pid == os.getpid()} | _displaced
     for name in (DATA_FILE, LMDB_LOCK_FILE):
         with suppress(OSError):
-            found = _number_of(os.stat(folder / name))
+            found = _file_id(os.stat(folder / name))
             if any(found in (shared.file, shared.lock_file) for shared in opened):
                 raise UnavailableError(
                     f"{folder / name} is open in this process already, by a handle that was opened before its directory"
@@ -417,14 +417,14 @@ def _refuse_inherited(path: str) -> None:
         raise ForkedProcess(f"The store {path} was open in the parent process when it forked", FORK_REMEDY)
 
 
-def release(shared: Shared) -> None:
+def release(shared: SharedEnvironment) -> None:
     with _registry_lock:
         shared.handles -= 1
         if not shared.handles:
             key = (os.getpid(), shared.key)
             if _open_environments.get(key) is shared:
                 del _open_environments[key]
-            _left_behind.discard(shared)
+            _displaced.discard(shared)
             shared.close()
 
 
@@ -432,7 +432,7 @@ _File = tuple[int, int]
 _NO_FILE: Final = (-1, -1)
 
 
-class _Present(NamedTuple):
+class _OpenFile(NamedTuple):
     """The environment of a folder, which file it is on, that file opened for reading, and which lock file it has."""
 
     env: lmdb.Environment
@@ -452,7 +452,7 @@ def _is_file(data: str | Path, file: _File, *, gone: bool) -> bool:
     return (found.st_dev, found.st_ino) == file
 
 
-def _number_of(found: os.stat_result) -> _File:
+def _file_id(found: os.stat_result) -> _File:
     return found.st_dev, found.st_ino
 
 
@@ -473,7 +473,7 @@ def refuse_linked(folder: Path) -> None:
         )
 
 
-def _open_present(folder: Path) -> _Present:
+def _open_data_file(folder: Path) -> _OpenFile:
     data = folder / DATA_FILE
     for _ in range(_REPLACED_ATTEMPTS):
         refuse_linked(folder)
@@ -482,14 +482,14 @@ def _open_present(folder: Path) -> _Present:
         except FileNotFoundError:
             _refuse_emptied(folder)
             if not durable.make_data_file(data):
-                _open(folder).close()
+                _open_lmdb(folder).close()
             continue
         kept = False
         try:
-            file = _number_of(os.fstat(held))
+            file = _file_id(os.fstat(held))
             try:
                 is_frozen = durable.is_frozen(folder)
-                env = _open(folder, is_frozen=is_frozen)
+                env = _open_lmdb(folder, is_frozen=is_frozen)
             except DamagedStore:
                 if _is_file(data, file, gone=True):
                     raise
@@ -500,8 +500,8 @@ def _open_present(folder: Path) -> _Present:
                     # whose name goes with a crash is not durable.
                     durable.sync_folder(folder)
                 kept = True
-                lock_file = _NO_FILE if is_frozen else _number_of(os.stat(folder / LMDB_LOCK_FILE))
-                return _Present(env, file, held, lock_file, is_frozen)
+                lock_file = _NO_FILE if is_frozen else _file_id(os.stat(folder / LMDB_LOCK_FILE))
+                return _OpenFile(env, file, held, lock_file, is_frozen)
             env.close()
         finally:
             if not kept:
@@ -509,13 +509,13 @@ def _open_present(folder: Path) -> _Present:
     raise UnavailableError(f"The data file of {folder} is being replaced again and again", "Try again")
 
 
-def _open(folder: Path, *, is_frozen: bool = False) -> lmdb.Environment:
+def _open_lmdb(folder: Path, *, is_frozen: bool = False) -> lmdb.Environment:
     _refuse_emptied(folder)
     if not is_frozen:
         _allocate_lock_file(folder)
     data = folder / DATA_FILE
     existing_bytes = data.stat().st_size if data.exists() else 0
-    if existing_bytes and pages.misread_size(data):
+    if existing_bytes and pages.has_damaged_page_size(data):
         raise DamagedStore(
             f"{data} has a damaged meta: it does not say how long a page is", "Restore the store from a backup"
         )
@@ -607,7 +607,7 @@ def _refuse_emptied(folder: Path) -> None:
         )
 
 
-def _of_this_package(error: Exception) -> bool:
+def _is_raised_here(error: Exception) -> bool:
     """True if code of this package raised it: a host's own code may run within a transaction."""
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
@@ -616,7 +616,7 @@ def _of_this_package(error: Exception) -> bool:
     return module.partition(".")[0] == __name__.partition(".")[0]
 
 
-def _of_rows(error: Exception) -> bool:
+def _is_row_error(error: Exception) -> bool:
     """True for an error as rows raise it that are not what was written."""
     if isinstance(error, struct.error):
         return "unpack" in str(error)
@@ -631,15 +631,15 @@ BY_DAMAGE: Final = (
     *(lmdb.Error, SystemError, struct.error, StopIteration),
     *(IndexError, KeyError, AssertionError, ValueError, RuntimeError),
 )
-"""What damage may raise within a transaction; see :func:`translated`."""
+"""What damage may raise within a transaction; see :func:`translate_error`."""
 
 
-def translated(error: Exception, folder: Path) -> Exception:
+def translate_error(error: Exception, folder: Path) -> Exception:
     """Translate an error within a transaction; itself if it tells nothing of the store."""
     data = folder / DATA_FILE
     if not isinstance(error, lmdb.Error | SystemError):
         # Rows are decoded, and followed to one another, without a look at them first, which would cost every read.
-        if not _of_rows(error) or not _of_this_package(error):
+        if not _is_row_error(error) or not _is_raised_here(error):
             return error
         wrong = "has the wrong length" if isinstance(error, struct.error) else "does not fit the others"
         message = f"A row in {data} {wrong}: {str(error) or type(error).__name__}"

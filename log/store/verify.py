@@ -36,7 +36,7 @@ class Totals(NamedTuple):
     blobs: int
 
 
-class Erasures:
+class ErasureLedger:
     """Missing and erased blobs, gathered on the way through a log and compared at its end."""
 
     def __init__(self) -> None:
@@ -48,43 +48,43 @@ class Erasures:
         self.filled: dict[tuple[bytes, int], int] = {}
         """Versions whose texts came later than their hashes, and the commits that brought them."""
 
-    def told(self, seq: int, events: codec.Events) -> None:
+    def add_events(self, seq: int, events: codec.Events) -> None:
         """What the events of a commit say."""
         for event in events.events:
             if isinstance(event, Erased | ErasedElsewhere):
-                self.recorded(event.blobs, seq)
+                self.add_erased(event.blobs, seq)
             elif isinstance(event, ev.Struck | ev.StruckElsewhere):
-                self.struck_by(event, seq)
+                self.add_strike(event, seq)
             elif isinstance(event, Filled):
                 self.filled[event.lineage, event.version] = seq
 
-    def missing(self, seq: int, position: int, identifier: bytes) -> None:
+    def add_missing(self, seq: int, position: int, identifier: bytes) -> None:
         """A blob that is not there."""
         self._missing[seq, position] = identifier.hex()[:12]
 
-    def recorded(self, blobs: Iterable[tuple[int, int]], by: int) -> None:
+    def add_erased(self, blobs: Iterable[tuple[int, int]], by: int) -> None:
         """What commit ``by`` says to have erased; 0 for one that is not copied yet."""
         self._erased.update(dict.fromkeys(blobs, by))
 
-    def struck(self, seq: int, position: int, left: bytes) -> None:
+    def add_struck_blob(self, seq: int, position: int, left: bytes) -> None:
         """A blob of which single texts are gone, and the hash of what is left of it."""
         self._struck[seq, position] = left
 
-    def struck_by(self, event: ev.Struck | ev.StruckElsewhere, by: int) -> None:
+    def add_strike(self, event: ev.Struck | ev.StruckElsewhere, by: int) -> None:
         """What commit ``by`` says to have left of blobs; the last that speaks of one is right."""
         for blob, left in zip(event.blobs, event.hashes, strict=False):
             if self._strikes.get(blob, (by, b""))[0]:
                 self._strikes[blob] = by, left
 
-    def struck_by_others(self, blobs: Iterable[tuple[int, int]]) -> None:
+    def add_foreign_strikes(self, blobs: Iterable[tuple[int, int]]) -> None:
         """Blobs of which a commit that is not copied yet says what is left."""
         self._strikes.update(dict.fromkeys(blobs, (0, b"")))
 
-    def explains(self, seq: int, position: int) -> bool:
+    def has_erased(self, seq: int, position: int) -> bool:
         """True if a commit says to have erased a blob."""
         return (seq, position) in self._erased
 
-    def doubtful(self, seq: int) -> None:
+    def add_unreadable(self, seq: int) -> None:
         """A commit that may have erased something and cannot be read, or not be trusted."""
         self._doubtful.append(seq)
 
@@ -131,7 +131,7 @@ def page_findings(damaged: list[PageFinding]) -> list[Finding]:
 
 
 def verify_commit(
-    log: LmdbLog, seq: int, previous: codec.Header | None, erasures: Erasures
+    log: LmdbLog, seq: int, previous: codec.Header | None, erasures: ErasureLedger
 ) -> tuple[codec.Header | None, list[Finding]]:
     """Check one commit against its own hashes and its predecessor; the header if it can be read.
 
@@ -145,7 +145,7 @@ def verify_commit(
         if codec.chain_hash(stored) != chain:
             problems.append("its header does not have the chain hash that was stored with it")
         header = codec.decode_header(stored, seq)
-        problems.extend(_against_previous(log, header, seq, previous))
+        problems.extend(_link_problems(log, header, seq, previous))
         stored_events = log.stored_events(seq)
         if codec.events_hash(stored_events) != header.events_hash:
             problems.append("its events do not have the hash that its header names")
@@ -154,24 +154,24 @@ def verify_commit(
         if len(events.events) != header.event_count:
             problems.append(f"it has {len(events.events)} events and its header counts {header.event_count}")
         problems.extend(_blob_problems(log, seq, events, erasures))
-        problems.extend(erasure_evidence.problems_of(events, partial(log.blob, seq), seq))
+        problems.extend(erasure_evidence.list_unproved(events, partial(log.blob, seq), seq))
         # What damaged events say to have erased may name texts of sound commits, which would be blamed for it.
         if sound:
-            erasures.told(seq, events)
+            erasures.add_events(seq, events)
     except errors.WorldDBError as error:
         problems.append(error.message)
     if not sound:
-        erasures.doubtful(seq)
+        erasures.add_unreadable(seq)
     return header, [Finding(seq, problem) for problem in problems]
 
 
-def remarks_on(log: LmdbLog) -> Iterator[Finding]:
+def list_unproved_erasures(log: LmdbLog) -> Iterator[Finding]:
     """What the log repeats though nothing proves it: erasures that an upgrade found beside an older release's log."""
     tag = codec.encode(str(ErasedElsewhere.__struct_config__.tag))
     for seq in range(1, log.head().seq + 1):
         if tag not in log.stored_events(seq):
             continue
-        for each in erasure_evidence.arrived(log.events(seq), partial(log.blob, seq), seq):
+        for each in erasure_evidence.list_evidence(log.events(seq), partial(log.blob, seq), seq):
             if each.listed:
                 header = each.header
                 yield Finding(
@@ -191,7 +191,7 @@ def hash_findings(log: LmdbLog, seq: int) -> Iterator[Finding]:
         yield Finding(seq, "its events do not have the hash that its header names")
 
 
-def see_that_it_holds(log: LmdbLog, seq: int) -> None:
+def require_intact(log: LmdbLog, seq: int) -> None:
     """Check one commit and its texts before something is made of them.
 
     What was erased may be missing.
@@ -199,14 +199,14 @@ def see_that_it_holds(log: LmdbLog, seq: int) -> None:
     Raises:
         DamagedStore: it is not what was written.
     """
-    _, findings = verify_commit(log, seq, log.header(seq - 1) if seq > 1 else None, Erasures())
+    _, findings = verify_commit(log, seq, log.header(seq - 1) if seq > 1 else None, ErasureLedger())
     for finding in findings:
         raise errors.DamagedStore(
             f"Commit {seq} is not what was written: {finding.problem}", "Restore the store from a backup", seq=seq
         )
 
 
-def _against_previous(log: LmdbLog, header: codec.Header, seq: int, previous: codec.Header | None) -> Iterator[str]:
+def _link_problems(log: LmdbLog, header: codec.Header, seq: int, previous: codec.Header | None) -> Iterator[str]:
     if header.seq != seq:
         yield f"its header says that it is commit {header.seq}"
     if header.previous != log.chain(seq - 1):
@@ -215,7 +215,7 @@ def _against_previous(log: LmdbLog, header: codec.Header, seq: int, previous: co
         yield "its ingest time is not later than its predecessor's"
 
 
-def _blob_problems(log: LmdbLog, seq: int, events: codec.Events, erasures: Erasures) -> Iterator[str]:
+def _blob_problems(log: LmdbLog, seq: int, events: codec.Events, erasures: ErasureLedger) -> Iterator[str]:
     kinds = Imported | TakenOver | Forked
     absent = {position for event in events.events if isinstance(event, kinds) for position in event.absent}
     for position in range(events.blob_count):
@@ -223,11 +223,11 @@ def _blob_problems(log: LmdbLog, seq: int, events: codec.Events, erasures: Erasu
         if stored is None and position in absent:
             continue
         if stored is None:
-            erasures.missing(seq, position, events.blob(position))
+            erasures.add_missing(seq, position, events.blob(position))
         elif codec.named_id(stored) != events.blob(position):
             yield f"blob {position} ({events.blob(position).hex()[:12]}) is not what was written"
         elif (struck := codec.struck_in(stored)) is not None:
-            erasures.struck(seq, position, struck.hash)
+            erasures.add_struck_blob(seq, position, struck.hash)
 
 
 def verify_log(
@@ -244,7 +244,7 @@ def verify_log(
     findings: list[Finding] = []
     commits = events = blobs = 0
     previous: codec.Header | None = None
-    erasures = Erasures()
+    erasures = ErasureLedger()
     counts = array("q", [0])
 
     due = 1
@@ -256,13 +256,13 @@ def verify_log(
             upto = min(stored, last + 1)
             if upto - due > 1:
                 findings.append(Finding(due, f"commits {due} to {upto - 1} are missing: they have no headers"))
-                erasures.doubtful(due)
+                erasures.add_unreadable(due)
                 due, previous = upto, None
             for seq in range(due, min(stored, last) + 1):
-                see(seq, log)
+                check_commit(seq, log)
             due = stored + 1
 
-    def see(seq: int, log: LmdbLog) -> None:
+    def check_commit(seq: int, log: LmdbLog) -> None:
         nonlocal commits, events, blobs, previous
         header, found = verify_commit(log, seq, previous, erasures)
         findings.extend(found)
@@ -284,12 +284,12 @@ def verify_log(
     if erasures.filled and not findings:
         counted: dict[bytes, int] = {}
         for first in range(1, last + 1, chunk):
-            read(partial(_unfilled, first, min(first + chunk - 1, last), erasures, counted, findings))
+            read(partial(_find_lost_fills, first, min(first + chunk - 1, last), erasures, counted, findings))
     return Totals(commits, events, blobs), findings
 
 
-def _unfilled(
-    first: int, last: int, erasures: Erasures, counted: dict[bytes, int], findings: list[Finding], log: LmdbLog
+def _find_lost_fills(
+    first: int, last: int, erasures: ErasureLedger, counted: dict[bytes, int], findings: list[Finding], log: LmdbLog
 ) -> None:
     """Find texts that a later commit brought and that are gone again, although no commit erased them.
 
@@ -301,7 +301,7 @@ def _unfilled(
             if isinstance(event, Created | Revised) and event.lineage in lineages:
                 counted[event.lineage] = version = counted.get(event.lineage, 0) + 1
                 by = erasures.filled.get((event.lineage, version))
-                if by and log.blob(seq, event.body) is None and not erasures.explains(seq, event.body):
+                if by and log.blob(seq, event.body) is None and not erasures.has_erased(seq, event.body):
                     told = f"the text that it brought to commit {seq} is missing and no erasure is recorded"
                     findings.append(Finding(by, told))
 
@@ -319,23 +319,23 @@ def _stray_findings(read: Callable[[Callable[[LmdbLog], object]], object], count
     findings: list[Finding] = []
     after = b""
 
-    def look(log: LmdbLog) -> None:
+    def check_keys(log: LmdbLog) -> None:
         nonlocal after
         last, keys = log.last_stored(), log.keys(after, _STRAY_KEYS)
         for key in keys:
-            problem = _stray(log, key, last, counts)
+            problem = _stray_problem(log, key, last, counts)
             if problem and len(findings) < _MOST_STRAY:
                 place = place_of_key(key)
                 findings.append(Finding(0 if place is None else place.seq, problem))
         after = keys[-1] if len(keys) == _STRAY_KEYS else b""
 
     while True:
-        read(look)
+        read(check_keys)
         if not after:
             return findings
 
 
-def _stray(log: LmdbLog, key: bytes, last: int, counts: Sequence[int]) -> str:
+def _stray_problem(log: LmdbLog, key: bytes, last: int, counts: Sequence[int]) -> str:
     """What is wrong with there being a record of a key; empty if it has its place in the log."""
     place = place_of_key(key)
     if place is not None:
@@ -345,25 +345,25 @@ def _stray(log: LmdbLog, key: bytes, last: int, counts: Sequence[int]) -> str:
         if place.kind == "blob" and 0 <= named <= place.position:
             return f"there is a blob {place.position}, and the commit names {named}"
         return ""
-    return log.problem_of_mark(key)
+    return log.find_mark_problem(key)
 
 
 UNFINISHED: Final = "its erasure is not finished: the bytes that it erased may still lie in the store's files"
 """What is found of an erasure that was broken off; nothing is damaged."""
 
 
-def _erasure_findings(log: LmdbLog, last: int, erasures: Erasures) -> list[Finding]:
+def _erasure_findings(log: LmdbLog, last: int, erasures: ErasureLedger) -> list[Finding]:
     """Find faults about erasures, by all records of them: up to ``last``, since, and elsewhere."""
     findings: list[Finding] = []
     try:
         if log.head().seq > log.last_stored():
-            erasures.doubtful(log.last_stored() + 1)
+            erasures.add_unreadable(log.last_stored() + 1)
         for seq in range(last + 1, log.last_stored() + 1):
             for event in log.events(seq).events:
                 if isinstance(event, Erased | ErasedElsewhere):
-                    erasures.recorded(event.blobs, seq)
+                    erasures.add_erased(event.blobs, seq)
                 elif isinstance(event, ev.Struck | ev.StruckElsewhere):
-                    erasures.struck_by(event, seq)
+                    erasures.add_strike(event, seq)
         findings.extend(erasures.findings(log))
         findings.extend(_untied_findings(log))
     except errors.WorldDBError as error:

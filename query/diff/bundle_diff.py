@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from worlddb.log.model import blobs, errors, ids, times
 from worlddb.log.model import bundle as fr
 from worlddb.log.model import events as ev
-from worlddb.log.store.bundle_contents import BundledWorld, Contents, gathered
+from worlddb.log.store.bundle_contents import BundledWorld, Contents, collect_contents
 from worlddb.query.diff import bundle_side, common_past, diff_records, diff_side, field_diff, world_diff
 from worlddb.query.export.bundle_export import bundle_frames
 from worlddb.query.history.journal import Entry, journal
@@ -385,7 +385,7 @@ def _contents(given: Given, world: bytes) -> Contents:
     if not given.seq:
         raise errors.InputError("Nothing had been committed by then", "Compare with a later moment")
     try:
-        return gathered(bundle_frames(given.reader, world, given.seq, given.store_id))
+        return collect_contents(bundle_frames(given.reader, world, given.seq, given.store_id))
     except errors.UnknownReference:
         raise errors.UnknownReference(
             f"The store does not have the bundle's world {world.hex()} at commit {given.seq}",

@@ -9,7 +9,7 @@ import msgspec
 from worlddb.log.model import clock, codec, ids
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Details, Evidence
-from worlddb.log.store.erasure_evidence import from_blob
+from worlddb.log.store.erasure_evidence import evidence_of
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import LoggedBlobs
 from worlddb.projections.tables.reads.table_reads import TableReads
@@ -195,7 +195,7 @@ def _with_reason(entry: Entry, event: Any, log: LmdbLog) -> Entry:
     evidence = None if stored is None else codec.decode_blob(stored, entry.seq)
     if not isinstance(evidence, Evidence):
         return entry
-    return msgspec.structs.replace(entry, why=from_blob(evidence, event).reason(event.lineage))
+    return msgspec.structs.replace(entry, why=evidence_of(evidence, event).reason(event.lineage))
 
 
 def named_by(event: ev.Event) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import msgspec
 from worlddb.log.model import blobs, codec, errors, hashing, times
 from worlddb.log.model.codec import chain_hash, events_hash
 from worlddb.log.model.events import NONE, Erased, ErasedElsewhere, ErasureEvent, Event, Struck, StruckElsewhere
-from worlddb.log.store.copies import Copy, as_they_are, holding
+from worlddb.log.store.copies import Copy, copies_holding, latest_copies
 from worlddb.log.store.erasure_evidence import LaterErasure
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply.apply import erasure_of as row_of
@@ -235,7 +235,7 @@ def receipt_of(snapshot: Snapshot, store_id: bytes, seq: int, copies: Sequence[C
         author=header.author,
         ingested_at=header.ingest_time,
         worlds=worlds,
-        not_reached=(*holding(as_they_are(copies), first, seq), ELSEWHERE),
+        not_reached=(*copies_holding(latest_copies(copies), first, seq), ELSEWHERE),
         kept=tuple(snapshot.tables.node(node).lineage.hex() for node in kept[:MAX_KEPT_LISTED]),
         kept_count=len(kept),
         authors=tuple(sorted({log.header(place).author for place in holds})),
@@ -365,7 +365,7 @@ def _list_problems(
     texts = (text.seq for world in recorded.worlds for text in world.texts)
     literals = (literal.seq for world in recorded.worlds for literal in world.literals)
     first = min((*texts, *literals))
-    ever = {*holding(copies, first, receipt.seq), ELSEWHERE}
+    ever = {*copies_holding(copies, first, receipt.seq), ELSEWHERE}
     for name in receipt.not_reached:
         if name not in ever:
             yield f"it has no seal, and names a copy that this store knows nothing of: {name[:200]!r}"

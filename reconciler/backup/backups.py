@@ -12,7 +12,7 @@ import lmdb
 
 from worlddb.log.model import codec, errors, events, hashing, times
 from worlddb.log.store import copies, environment, verify
-from worlddb.log.store.erasure_evidence import LaterErasure, is_newer
+from worlddb.log.store.erasure_evidence import LaterErasure, has_newer_events
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections import runner, scrub
 from worlddb.projections.tables.apply.log_marks import refuse_supposed
@@ -327,7 +327,7 @@ def _last_of_older(log: LmdbLog) -> int:
     Whoever deletes a later text and invents its erasure has no record that it could come from.
     """
     head = log.head().seq
-    return next((seq - 1 for seq in range(1, head + 1) if is_newer(log.events(seq))), head)
+    return next((seq - 1 for seq in range(1, head + 1) if has_newer_events(log.events(seq))), head)
 
 
 def _fits(log: LmdbLog, each: LaterErasure, now: int) -> bool:

@@ -13,7 +13,7 @@ from worlddb.log.model import codec, errors, events, hashing, ids
 from worlddb.log.model.blobs import Cause
 from worlddb.log.store import environment, verify
 from worlddb.log.store.copies import BACKUP
-from worlddb.log.store.erasure_evidence import LaterErasure, arrived
+from worlddb.log.store.erasure_evidence import LaterErasure, list_evidence
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import Progress, apply_commit, rebuild
 from worlddb.projections.tables.storage.rows import Tables
@@ -155,9 +155,9 @@ class Copier:
         struck: Mapping[tuple[int, int], set[int]],
     ) -> None:
         """Copy commits and derive the tables; check everything that was copied."""
-        erasures = verify.Erasures()
-        erasures.recorded(gone, 0)
-        erasures.struck_by_others(struck)
+        erasures = verify.ErasureLedger()
+        erasures.add_erased(gone, 0)
+        erasures.add_foreign_strikes(struck)
         previous = log.header(first - 1) if first > 1 else None
         for seq, record in source.read(first, last):
             kept = [None if (seq, at) in gone else blob for at, blob in enumerate(record.blobs)]
@@ -223,7 +223,7 @@ def arrivals(log: LmdbLog, seq: int) -> list[LaterErasure]:
     stored = log.stored_events(seq)
     if _ELSEWHERE_TAG not in stored and _STRUCK_TAGS[1] not in stored:
         return []
-    return arrived(log.events(seq), partial(log.blob, seq), seq)
+    return list_evidence(log.events(seq), partial(log.blob, seq), seq)
 
 
 def erasures_after(env: environment.Environment, common: int) -> Elsewhere:
@@ -238,7 +238,7 @@ def erasures_after(env: environment.Environment, common: int) -> Elsewhere:
         for seq in range(common + 1, log.head().seq + 1):
             later = erasures_in(log, seq)
             if later:
-                verify.see_that_it_holds(log, seq)
+                verify.require_intact(log, seq)
             found += [each._replace(through=min(each.through, common)) for each in later]
         untied = [each._replace(through=min(each.through, common)) for each in log.untied.all()]
     return Elsewhere(tuple(found), tuple(untied))

@@ -46,7 +46,7 @@ def take(source: environment.Environment, seq: int, progress: runner.Progress | 
     """
     for _ in range(_ATTEMPTS):
         try:
-            made = scratch.with_tables(source.folder, lambda folder: _take(source, folder, seq, progress))
+            made = scratch.run_with_tables(source.folder, lambda folder: _take(source, folder, seq, progress))
         except OSError as error:
             raise UnavailableError(
                 f"No snapshot can be made in {source.folder}: {error}", "Check disk space and permissions"

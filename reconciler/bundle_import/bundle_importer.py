@@ -250,7 +250,7 @@ class _WentApart(NamedTuple):
 
     whole: Contents
     lineage: bytes
-    told: bundle_contents.Apart
+    told: bundle_contents.Divergence
 
 
 def _parted(ctx: context.Context, contents: Contents) -> tuple[Contents, list[_WentApart]]:
@@ -270,7 +270,7 @@ def _parted(ctx: context.Context, contents: Contents) -> tuple[Contents, list[_W
         found += [_WentApart(contents, lineage, each) for lineage, each in told.items()]
         common |= {lineage: each.common for lineage, each in told.items()}
         groups = {each.frame.lineage: each for each in contents.worlds}
-        contents = bundle_contents.parted(contents, told, taken_back)
+        contents = bundle_contents.split_divergent(contents, told, taken_back)
         taken_back |= {lineage: groups[each.ours] for lineage, each in told.items() if each.ours}
 
 
@@ -283,7 +283,7 @@ def _join(ctx: context.Context, apart: Sequence[_WentApart], merge: bundle_merge
         _contradict(ctx, one, other)
         if other >= ctx.tables.first_new_node:
             ctx.note("went_apart", lineage, told.theirs)
-            left = bundle_contents.not_carried(whole, lineage, told)
+            left = bundle_contents.list_uncarried(whole, lineage, told)
             if left:
                 ctx.note("not_carried", *(text.encode() for text in (ids.short(told.theirs), *left)))
     for _, lineage, told in apart:
@@ -318,7 +318,7 @@ def _other_ways(ctx: context.Context, one: int, other: int) -> list[int]:
 
         def is_way(node: int, first: bytes = first) -> bool:
             lineage = ctx.lineage(node)
-            return lineage in (first, bundle_contents.rest_of(first, ctx.tables.version(node, 1).body))
+            return lineage in (first, bundle_contents.divergent_lineage(first, ctx.tables.version(node, 1).body))
 
         if is_way(one) and is_way(other):
             return [each for each in found if is_way(each)]

@@ -251,9 +251,9 @@ class BundleMerge:
             later.extend(self._edge(edge, world.frame.lineage, told))
         return [*made, *later]
 
-    def apart(self) -> dict[bytes, bundle_contents.Apart]:
+    def apart(self) -> dict[bytes, bundle_contents.Divergence]:
         """The worlds that went different ways here and in the bundle, by lineage, and where each way leads."""
-        found: dict[bytes, bundle_contents.Apart] = {}
+        found: dict[bytes, bundle_contents.Divergence] = {}
         for world in self._contents.worlds:
             lineage = world.frame.lineage
             node = self._tables.node_of(lineage)
@@ -269,11 +269,11 @@ class BundleMerge:
             if not is_apart:
                 continue
             first = self._first(lineage, here[0][0], self._made[world.frame.t_create])
-            ours = bundle_contents.rest_of(first, here[common][0]) if len(here) > common else b""
-            theirs = bundle_contents.rest_of(first, there[common][0]) if len(there) > common else b""
+            ours = bundle_contents.divergent_lineage(first, here[common][0]) if len(here) > common else b""
+            theirs = bundle_contents.divergent_lineage(first, there[common][0]) if len(there) > common else b""
             ours = ours if ours in self._bodies else b""
             if ours or theirs:
-                found[lineage] = bundle_contents.Apart(common, theirs, ours)
+                found[lineage] = bundle_contents.Divergence(common, theirs, ours)
         return found
 
     def _first(self, lineage: bytes, body: bytes, made: Sequence[bytes]) -> bytes:
@@ -283,7 +283,9 @@ class BundleMerge:
         """
         while True:
             others = (other for other in made if other != lineage)
-            before = next((other for other in others if bundle_contents.rest_of(other, body) == lineage), None)
+            before = next(
+                (other for other in others if bundle_contents.divergent_lineage(other, body) == lineage), None
+            )
             if before is None:
                 return lineage
             lineage, body = before, self._bodies[before]

@@ -311,7 +311,9 @@ def _erased_worlds(ctx: Context, contents: bundle_contents.Contents) -> Iterator
         for body in {row.body for row in rows if ctx.draft.log.blob(row.seq, row.position) is None}:
             for lineage in told[body]:
                 of = (erased, *(each.lineage for each in contents.outside), *begins)
-                if lineage == erased or any(bundle_contents.rest_of(o, begins[lineage]) == lineage for o in of):
+                if lineage == erased or any(
+                    bundle_contents.divergent_lineage(o, begins[lineage]) == lineage for o in of
+                ):
                     yield lineage, erasure.seq
 
 

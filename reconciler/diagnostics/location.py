@@ -158,7 +158,7 @@ def _not_ours(folder: Path, path: Path, count: int) -> Symptom:
 
 def leftovers(folder: Path) -> Iterator[Symptom]:
     """What a process that was ended in the middle of something left behind."""
-    for path in scratch.left_behind(folder):
+    for path in scratch.abandoned_folders(folder):
         yield Symptom(
             "leftover",
             False,
@@ -168,7 +168,7 @@ def leftovers(folder: Path) -> Iterator[Symptom]:
             "Delete the directory, or leave it to the next program that opens the store; nothing else uses it",
             f"rm -r {quoted(path)}",
         )
-    for path in scratch.left_in_system():
+    for path in scratch.abandoned_system_folders():
         yield Symptom(
             "leftover",
             False,
@@ -192,7 +192,7 @@ def leftovers(folder: Path) -> Iterator[Symptom]:
 
 def noted_damage(folder: Path) -> Iterator[Symptom]:
     """Has a verification found damage, for which writes are refused."""
-    found = high_water.noted_damage(folder)
+    found = high_water.read_damage(folder)
     if found is not None:
         yield Symptom(
             "writes_refused",

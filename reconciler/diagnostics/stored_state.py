@@ -303,8 +303,8 @@ def chain(env: environment.Environment, progress: runner.Progress | None = None)
     with env.read() as txn:
         log = LmdbLog(txn)
         last, head, due = log.last_stored(), log.head().seq, log.scrub_due()
-        beside = list(copies.remarks_on(env.folder, log))
-        gaps = [verify.Finding(0, problem) for problem in copies.problems_of(log)]
+        beside = list(copies.list_lost_lines(env.folder, log))
+        gaps = [verify.Finding(0, problem) for problem in copies.list_lost_notes(log)]
     _, findings = verify.verify_log(read, last, progress=progress)
     if head != last:
         told = f"the log says that it ends at {head}, but its last commit is {last}"
@@ -314,7 +314,7 @@ def chain(env: environment.Environment, progress: runner.Progress | None = None)
         yield _unfinished(env.folder, due)
     yield from _damaged(env.folder, sorted([*findings, *gaps]))
     if not findings and not gaps:
-        for remark in cast(list[verify.Finding], read(lambda log: [*verify.remarks_on(log)])):
+        for remark in cast(list[verify.Finding], read(lambda log: [*verify.list_unproved_erasures(log)])):
             yield installation.Symptom(
                 "erasure_unproven",
                 False,

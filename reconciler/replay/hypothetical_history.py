@@ -138,7 +138,7 @@ class HypotheticalHistory:
         with self._source.read() as reading:
             log, tables = LmdbLog(reading), Tables(reading)
             for seq in range(begin, upto + 1):
-                verify.see_that_it_holds(log, seq)
+                verify.require_intact(log, seq)
                 then = _Then(log, tables, log.header(seq), log.events(seq))
                 other = self._commit(then, txn)
                 self._keys.learn(then.events)

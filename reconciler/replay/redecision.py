@@ -160,7 +160,7 @@ def redecide(
         DamagedStore: a commit is not what was written.
         UnavailableError: no scratch tables can be written into the store's directory.
     """
-    return scratch.with_tables(
+    return scratch.run_with_tables(
         source.folder, lambda folder: _redecide_in(folder, source, decider, first, last, progress)
     )
 
@@ -215,7 +215,7 @@ def _decide_some(
     with source.read() as reading:
         log, whole = LmdbLog(reading), Tables(reading)
         for seq in range(span[0], span[1] + 1):
-            verify.see_that_it_holds(log, seq)
+            verify.require_intact(log, seq)
             events = log.events(seq)
             if seq >= first:
                 # What is decided now stays in memory, and goes with these tables.

@@ -20,7 +20,7 @@ from tests.support.faults.children import Acknowledged, call
 from tests.support.faults.jobs import open_truncated, overwrite_pages, write_without_files, write_without_room
 from worlddb.log.store import durable, pages
 from worlddb.log.store.environment import Environment
-from worlddb.log.store.shared_environment import translated
+from worlddb.log.store.shared_environment import translate_error
 from worlddb.projections.indexes import tail
 
 HEAD_KEY = b"\x01head"
@@ -286,5 +286,5 @@ def test_a_process_without_free_file_handles_gets_a_typed_error_and_goes_on_late
 @pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])
 def test_a_store_that_cannot_be_entered_says_to_copy_it(tmp_path: Path, number: int) -> None:
     """LMDB, and not the system, says so where the file of readers is there already."""
-    told = translated(lmdb.Error(f"{tmp_path}: {os.strerror(number)}"), tmp_path)
+    told = translate_error(lmdb.Error(f"{tmp_path}: {os.strerror(number)}"), tmp_path)
     assert isinstance(told, worlddb.UnavailableError) and "and open the copy" in told.remedy

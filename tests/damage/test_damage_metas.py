@@ -17,7 +17,7 @@ import pytest
 import worlddb
 from tests.support.faults.children import ended, start
 from worlddb import DamagedStore
-from worlddb.log.store.high_water import MARK_FILE, marked
+from worlddb.log.store.high_water import MARK_FILE, read_mark
 
 pytestmark = pytest.mark.usefixtures("untried")
 
@@ -153,7 +153,7 @@ def test_a_mark_that_lags_is_missing_torn_or_changed_refuses_nothing_and_is_made
         put(store, data)
         (store / MARK_FILE).write_bytes(stored)
         assert outcome(store, 12) == "whole", stored.hex()
-        found = marked(store)
+        found = read_mark(store)
         assert found is not None and found.head.seq == 13
 
 

@@ -152,7 +152,7 @@ def test_a_way_to_a_key_that_ends_in_a_page_with_keys_beyond_it_is_refused(
     with lmdb.open(str(folder), readonly=True, lock=False) as env, env.begin() as txn:
         found = pages.damaged_pages(folder / "data.mdb", txn.id(), [before])
     assert found and "go beyond" in found[0].problem
-    metas = pages.both_metas(folder / "data.mdb", [before])
+    metas = pages.read_metas(folder / "data.mdb", [before])
     assert metas is not None and None in {meta.values for meta in metas}
 
 

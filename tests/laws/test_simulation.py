@@ -149,7 +149,7 @@ def _forgets_holes(row: schema.VersionRow | schema.EdgeRow, window: Interval, se
 
 def _keeps_what_was_begun(env: Environment, work: Any) -> Any:
     """A process that ends within a write leaves what it had written (law 3: nothing)."""
-    turn = shared_environment.Turn()
+    turn = shared_environment.TransactionSlot()
     env._shared.enter(turn)
     try:
         txn = env._shared.begin(turn, write=True)

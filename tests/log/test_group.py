@@ -21,7 +21,7 @@ from tests.support.faults.jobs import write_together
 from tests.support.faults.traces import traces
 from worlddb import Database, IdempotencyConflict, InputError, UnavailableError, WriterBusy
 from worlddb.log.store import group_commit as group_module
-from worlddb.log.store.group_commit import Group
+from worlddb.log.store.group_commit import CommitQueue
 from worlddb.log.store.log import LmdbLog
 
 PATIENCE_SECONDS = 180.0
@@ -195,7 +195,7 @@ def test_a_thread_that_is_interrupted_while_it_writes_for_others_leaves_nobody_w
 ) -> None:
     group = db._writer.group
     assert group is not None
-    serve = group._serve
+    serve = group._serve_batch
     served: list[int] = []
 
     def interrupted(leader: Any, work: Any) -> None:
@@ -208,7 +208,7 @@ def test_a_thread_that_is_interrupted_while_it_writes_for_others_leaves_nobody_w
 
         serve(leader, and_stop)
 
-    monkeypatch.setattr(group, "_serve", interrupted)
+    monkeypatch.setattr(group, "_serve_batch", interrupted)
     told = Together(db).run(creating(db, "a", "b", "c"))
     assert [type(answer) for answer in told] == [Interrupted, UnavailableError, UnavailableError]
     assert served == [1, 3]
@@ -217,7 +217,7 @@ def test_a_thread_that_is_interrupted_while_it_writes_for_others_leaves_nobody_w
 
 
 def test_a_request_whose_turn_does_not_come_in_time_is_not_served(monkeypatch: pytest.MonkeyPatch) -> None:
-    group: Group[int, int] = Group(0.01)
+    group: CommitQueue[int, int] = CommitQueue(0.01)
     inside, go_on, served = threading.Event(), threading.Event(), []
 
     def serve(requests: Any) -> list[int]:
@@ -228,13 +228,13 @@ def test_a_request_whose_turn_does_not_come_in_time_is_not_served(monkeypatch: p
 
     monkeypatch.setattr(group_module, "MAX_TOGETHER", 1)
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(group.ask, 1, serve)
+        first = pool.submit(group.submit, 1, serve)
         assert inside.wait(PATIENCE_SECONDS)
         with pytest.raises(WriterBusy):
-            group.ask(2, serve)
+            group.submit(2, serve)
         go_on.set()
         assert first.result(PATIENCE_SECONDS) == 2
-    assert group.ask(3, serve) == 6 and served == [1, 3]
+    assert group.submit(3, serve) == 6 and served == [1, 3]
 
 
 @pytest.mark.parametrize("delay_ms", [5, 40, 120, 250])

@@ -207,7 +207,7 @@ def test_what_is_there_now_is_opened_beside_the_handle_of_what_was_there(place: 
     with worlddb.open(place / "away", author="a", embedder=None) as moved:
         assert moved.head()[1:2] == moved.head()[1:2] and moved.head().store_id == first
         assert moved.create("Fact", "on").seq == 9
-    assert not shared_environment._left_behind
+    assert not shared_environment._displaced
 
 
 def test_a_data_file_alone_that_was_replaced_is_opened_when_the_old_handle_is_closed(place: Path) -> None:

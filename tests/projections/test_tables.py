@@ -25,7 +25,7 @@ from tests.support.model.stores import new_store, worlds
 from worlddb import Thresholds
 from worlddb.log.model.times import ALWAYS, FOREVER
 from worlddb.log.store import log
-from worlddb.log.store.environment import give_back_large_blocks
+from worlddb.log.store.environment import release_large_blocks
 from worlddb.projections import runner
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalised, type_digest
 from worlddb.projections.tables.storage import packed_runs, schema, transaction, write_buffer
@@ -646,7 +646,7 @@ def test_a_commit_of_much_has_the_allocator_give_large_blocks_back_and_another_d
 
     monkeypatch.setattr("ctypes.CDLL", Allocator)
     monkeypatch.setattr(transaction, "MUCH", 60)
-    give_back_large_blocks.cache_clear()
+    release_large_blocks.cache_clear()
     for nodes, expected in ((20, []), (70, [(-3, 256 * 1024)])):
         load(tmp_path / str(nodes), 5, nodes, 0, nodes)[0].close()
         assert asked == expected

@@ -45,7 +45,7 @@ def fork(reader: Store, writer: Writer, command: cmd.Fork, seq: int, idempotency
 
 def contents_of(reader: Store, ref: bytes, seq: int) -> bundle_contents.Contents:
     """A world with its interior as of a commit."""
-    return bundle_contents.gathered(bundle_export.bundle_frames(reader, ref, seq, reader.store_id))
+    return bundle_contents.collect_contents(bundle_export.bundle_frames(reader, ref, seq, reader.store_id))
 
 
 class Merge(msgspec.Struct, frozen=True, kw_only=True):

@@ -1148,7 +1148,7 @@ class WholeTables:
             # Before, there was no more than a new store has: what comes now is all that there is to count.
             most.update((name, self._opened[name].waiting if name in self._opened else 0) for name in schema.PACKED)
         if _given_out(now)[1] - known >= MUCH:
-            environment.give_back_large_blocks()
+            environment.release_large_blocks()
         # A count of rows takes time: it is made once for so many worlds and edges, and not of all tables at once.
         step, numbered = COUNTED_EVERY // len(schema.PACKED), _given_out(now)[1]
         came, goes = known // step, numbered // step

@@ -489,13 +489,13 @@ def test_of_what_went_apart_only_worlds_that_were_created_with_it_are_looked_at(
 ) -> None:
     """Each of many was compared with all in the bundle, under the writer's lock: 3 s for 1,000."""
     looks: list[bytes] = []
-    known = bundle_contents.rest_of
+    known = bundle_contents.divergent_lineage
 
     def counted(lineage: bytes, body: bytes) -> bytes:
         looks.append(lineage)
         return known(lineage, body)
 
-    monkeypatch.setattr(bundle_contents, "rest_of", counted)
+    monkeypatch.setattr(bundle_contents, "divergent_lineage", counted)
     copies = Copies(tmp_path)
     with copies.opened("one") as db:
         said = [db.create("Fact", "", content=f"fact {at}", world=copies.user).ref for at in range(20)]

@@ -153,7 +153,7 @@ def test_what_ended_processes_left_behind_is_told_and_what_running_ones_use_is_n
     names = (".new-abcd", f".check-{os.getpid()}-x", ".scratch-x", ".held-x", ".scrub")
     for name in names:
         (store / name).mkdir()
-    with scratch.held_folder(store):
+    with scratch.temporary_folder(store):
         told = {symptom.where for symptom in location.leftovers(store)}
     assert told == {str(store / name) for name in names}
     assert wrong(store) == set() and "leftover" in found(store)

@@ -138,7 +138,7 @@ def test_what_a_killed_process_leaves_is_gone_after_an_erasure(tmp_path: Path, j
 def test_an_opening_leaves_what_a_living_process_uses_and_an_erasure_takes_tables_from_it(tmp_path: Path) -> None:
     gone = made(tmp_path)
     with worlddb.open(tmp_path / "store") as db:
-        with scratch.held_folder(tmp_path / "store") as held:
+        with scratch.temporary_folder(tmp_path / "store") as held:
             (held / "input").write_text("what is on its way in")
             found: list[str] = []
 
@@ -147,12 +147,12 @@ def test_an_opening_leaves_what_a_living_process_uses_and_an_erasure_takes_table
                 if len(found) == 1:
                     (folder / "rows").write_text(NAME)
                     worlddb.open(tmp_path / "store").close()
-                    assert (folder / "rows").exists() and scratch.left_behind(tmp_path / "store") == []
+                    assert (folder / "rows").exists() and scratch.abandoned_folders(tmp_path / "store") == []
                     db.erase(gone, reason="request 8")
                     assert traces(tmp_path, [NAME, TEXT]) == []
                 return (folder / "rows").read_text() if len(found) == 1 else "made again"
 
-            assert scratch.with_tables(tmp_path / "store", work) == "made again" and len(set(found)) == 2
+            assert scratch.run_with_tables(tmp_path / "store", work) == "made again" and len(set(found)) == 2
             assert (held / "input").exists()
         assert left(tmp_path) == []
 
@@ -165,7 +165,7 @@ def test_a_folder_is_not_kept_because_a_process_of_its_number_lives(tmp_path: Pa
         for name in (f".check-{os.getpid()}-x", ".check-1-y"):
             (store / name).mkdir()
             (store / name / "data.mdb").write_text(NAME)
-        assert [path.name for path in scratch.left_behind(store)] == [".check-1-y", f".check-{os.getpid()}-x"]
+        assert [path.name for path in scratch.abandoned_folders(store)] == [".check-1-y", f".check-{os.getpid()}-x"]
         db.erase(gone, reason="request 9")
         assert traces(tmp_path, [NAME, TEXT]) == []
 
@@ -174,7 +174,7 @@ def test_only_files_of_its_own_are_removed_elsewhere(tmp_path: Path) -> None:
     made(tmp_path)
     folder = tmp_path / "store" / ".held-abc"
     folder.mkdir()
-    (folder / "outside").write_bytes(scratch._note(folder, tmp_path / "out"))
+    (folder / "outside").write_bytes(scratch._outside_note(folder, tmp_path / "out"))
     kept = [tmp_path / "out" / name for name in ("mine.bundle", ".export-other-1", ".export-")]
     for path in kept:
         path.touch()

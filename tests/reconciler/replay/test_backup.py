@@ -74,7 +74,9 @@ def test_a_backup_copies_up_to_the_head_that_it_found_and_not_what_is_written_me
     db: Database, tmp_path: Path, few: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(db, "walrus", 9)
-    monkeypatch.setattr(environment, "_no_step", lambda name: fill(db, "late", 1) if name == "locked" else None)
+    monkeypatch.setattr(
+        environment, "_skip_crash_point", lambda name: fill(db, "late", 1) if name == "locked" else None
+    )
     assert db.backup(tmp_path / "backup").seq == 10
     monkeypatch.undo()
     assert db.head().seq > 13
@@ -124,7 +126,7 @@ def test_a_backup_that_breaks_off_anywhere_holds_at_every_moment_and_is_gone_on_
                     _erase_one(db, erased)
 
             with monkeypatch.context() as patched:
-                patched.setattr(environment, "_no_step", step)
+                patched.setattr(environment, "_skip_crash_point", step)
                 try:
                     db.backup(backup)
                 except Interrupted:

@@ -118,7 +118,7 @@ def test_a_restore_that_breaks_off_leaves_nothing_that_can_be_written_to(
             raise Interrupted
 
     with monkeypatch.context() as patched:
-        patched.setattr(environment, "_no_step", step)
+        patched.setattr(environment, "_skip_crash_point", step)
         with pytest.raises(Interrupted):
             worlddb.restore(backed[1], tmp_path / "new")
     with worlddb.open(tmp_path / "new") as db:
@@ -156,7 +156,7 @@ def test_a_restore_that_breaks_off_at_any_point_is_gone_on_with(
         steps.clear()
         with monkeypatch.context() as patched:
             cut = at
-            patched.setattr(environment, "_no_step", step)
+            patched.setattr(environment, "_skip_crash_point", step)
             with suppress(Interrupted):
                 worlddb.restore(backed[1], into, erasures_of=original)
         is_over = len(steps) < at

@@ -284,7 +284,7 @@ def test_an_erasure_reaches_every_snapshot_also_one_that_is_being_made(
             db.erase(gone[1], reason="request")
 
     with monkeypatch.context() as patched:
-        patched.setattr(environment, "_no_step", step)
+        patched.setattr(environment, "_skip_crash_point", step)
         patched.setattr(commit_copier, "CHUNK_COMMITS", commits)
         made = db.snapshot(seq=db.head().seq)
     assert left[0] <= 0 and snapshots(db.path) == [made.seq]

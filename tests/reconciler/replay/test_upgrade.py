@@ -178,7 +178,7 @@ def test_what_an_older_release_commits_meanwhile_comes_into_the_backup_first(
                     txn.put(key, value)
             release(shared)
 
-    monkeypatch.setattr(environment, "_no_step", write_late)
+    monkeypatch.setattr(environment, "_skip_crash_point", write_late)
     made = worlddb.upgrade(store, backup=tmp_path / "kept")
     monkeypatch.undo()
     assert (made.seq, made.root) == (late.seq, late.root)

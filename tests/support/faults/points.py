@@ -28,7 +28,7 @@ EXIT_STATUS = 86
 """What a process that cut itself short exits with."""
 
 SEAMS: tuple[tuple[Any, str], ...] = (
-    (WriterLock, "_sign"),
+    (WriterLock, "_write_holder"),
     (Applier, "rehash"),
     (Tables, "flush"),
     (Tables, "clear"),
@@ -40,7 +40,7 @@ SEAMS: tuple[tuple[Any, str], ...] = (
 
 def install(step: Step) -> None:
     """Call ``step`` with a name at every point of every write; only in a process of its own."""
-    environment._no_step = step  # type: ignore[assignment]
+    environment._skip_crash_point = step  # type: ignore[assignment]
     for owner, name in SEAMS:
         setattr(owner, name, before(owner, name, step))
 

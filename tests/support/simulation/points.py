@@ -86,7 +86,7 @@ def installed(points: Step) -> Iterator[None]:
     writes a disk may lose is the matter of other tests.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(environment, "_no_step", points)
+        patch.setattr(environment, "_skip_crash_point", points)
         for owner, name in SEAMS:
             patch.setattr(owner, name, before(owner, name, points))
         patch.setattr(lmdb, "open", _unsynced(lmdb.open))
