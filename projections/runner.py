@@ -74,7 +74,7 @@ class LoggedBlobs:
 
     def _decoded(self, position: int) -> blobs.Blob | None:
         stored = self._log.blob(self._seq, position)
-        return None if stored is None else codec.written_blob(stored, self._events.blob(position), self._seq)
+        return None if stored is None else codec.decode_checked_blob(stored, self._events.blob(position), self._seq)
 
 
 def apply_commit(log: LmdbLog, tables: rows.Tables, seq: int) -> codec.Header:

@@ -437,7 +437,7 @@ class Hole(NamedTuple):
     after: int
 
 
-class Told(NamedTuple):
+class LineageHistory(NamedTuple):
     """What events say of when a lineage holds.
 
     ``born_to`` are the ends that its versions were written with, ``by`` the lineages that took from them last, by
@@ -450,7 +450,7 @@ class Told(NamedTuple):
     end: int | None
 
 
-def told_by(events: Iterable[tuple[int, ev.AnyEvent]]) -> Told:
+def lineage_history(events: Iterable[tuple[int, ev.AnyEvent]]) -> LineageHistory:
     """What the events of a lineage say, each with its commit, in log order."""
     born_to: list[int] = []
     by: dict[int, bytes] = {}
@@ -471,4 +471,4 @@ def told_by(events: Iterable[tuple[int, ev.AnyEvent]]) -> Told:
             span = times.Interval(event.valid_from, event.valid_to)
             end = len(holes) if end is None and span.is_open else end
             holes.append(Hole(span, event.details, b"", seq, len(born_to)))
-    return Told(born_to, by, holes, end)
+    return LineageHistory(born_to, by, holes, end)

@@ -47,7 +47,7 @@ def read_bundle_proof(stored: bytes, heading: bundle.Heading, commit: bundle.Com
     return proof
 
 
-def hold_against(proof: Inclusion | None, head: checkpoint.Anchor, name: str) -> None:
+def check_against_head(proof: Inclusion | None, head: checkpoint.Anchor, name: str) -> None:
     """Check that a head stands for the world hash of a checked bundle; ``name`` is the bundle's.
 
     Raises:
@@ -81,52 +81,52 @@ class BundleCheck:
         self.heading: fr.Heading | None = None
         self.proof: Inclusion | None = None
         self.done = False
-        self._frames = 0
-        self._given = bundle_values.Given()
-        self._types: set[str] = set()
+        self._frame_count = 0
+        self._references = bundle_values.BundleReferences()
+        self._edge_types: set[str] = set()
         self._hashes: dict[bytes, bytes] = {}
-        self._registered: dict[tuple[str, int, bytes], None] = {}
-        self._in_force: list[tuple[bytes, fr.RegistrationFrame]] = []
-        self._tuned: list[tuple[bytes, fr.TuningFrame]] = []
-        self._profiled: list[tuple[bytes, fr.ProfileFrame]] = []
-        self._believed: list[fr.BeliefFrame] = []
-        self._without_edges: set[tuple[str, int]] = set()
-        self._not_contained: set[bytes] = set()
-        self._begun = 0
-        self._last: fr.CommitFrame | None = None
-        self._group: bundle_values.Group | None = None
+        self._registered_types: dict[tuple[str, int, bytes], None] = {}
+        self._registrations: list[tuple[bytes, fr.RegistrationFrame]] = []
+        self._tunings: list[tuple[bytes, fr.TuningFrame]] = []
+        self._profiles: list[tuple[bytes, fr.ProfileFrame]] = []
+        self._beliefs: list[fr.BeliefFrame] = []
+        self._unused_types: set[tuple[str, int]] = set()
+        self._uncontained: set[bytes] = set()
+        self._world_count = 0
+        self._last_commit: fr.CommitFrame | None = None
+        self._group: bundle_values.WorldGroup | None = None
 
     @property
     def edge_types(self) -> list[tuple[str, int, bytes]]:
         """Name, version and digest of the registrations that were given."""
-        return list(self._registered)
+        return list(self._registered_types)
 
     @property
     def registrations(self) -> list[tuple[bytes, fr.RegistrationFrame]]:
         """The registrations that are in force, each with the world that it holds for."""
-        return self._in_force
+        return self._registrations
 
     @property
     def tunings(self) -> list[tuple[bytes, fr.TuningFrame]]:
         """The thresholds that are in force, each with the world that it holds for."""
-        return self._tuned
+        return self._tunings
 
     @property
     def profiles(self) -> list[tuple[bytes, fr.ProfileFrame]]:
         """The profiles that are in force, each with the world that it closes."""
-        return self._profiled
+        return self._profiles
 
     @property
     def beliefs(self) -> list[fr.BeliefFrame]:
         """What is set of beliefs."""
-        return self._believed
+        return self._beliefs
 
     @property
     def worlds(self) -> int:
         """How many worlds were begun."""
-        return self._begun
+        return self._world_count
 
-    def take(self, frame: fr.AnyFrame) -> None:
+    def check_frame(self, frame: fr.AnyFrame) -> None:
         """See that the next frame holds.
 
         Raises:
@@ -138,8 +138,8 @@ class BundleCheck:
             bundle_values.refuse("something follows the end")
         if self.proof is not None and type(frame) is not fr.EndFrame:
             bundle_values.refuse("something follows the proof")
-        _TAKE[type(frame)](self, frame)
-        self._frames += 1
+        _CHECKS[type(frame)](self, frame)
+        self._frame_count += 1
 
     # -- one function a frame
 
@@ -149,21 +149,21 @@ class BundleCheck:
 
     def commit(self, frame: fr.CommitFrame) -> None:
         bundle_values.check_commit(frame)
-        self._given.add_commit(frame.seq)
+        self._references.add_commit(frame.seq)
         if self.heading is not None and frame.seq == self.heading.seq:
-            self._last = frame
+            self._last_commit = frame
 
     def blob(self, frame: fr.BlobFrame) -> None:
         kind = bundle_values.blob_kind(frame.stored)
         struck = codec.struck_in(frame.stored) is not None
-        self._given.add_blob(codec.named_id(frame.stored), kind, struck=struck)
+        self._references.add_blob(codec.named_id(frame.stored), kind, struck=struck)
 
     def erased(self, frame: fr.ErasedFrame) -> None:
         bundle_values.check_size(frame.blob, ids.HASH_BYTES, "a blob's id")
-        self._given.add_blob(frame.blob, bundle_values.ERASED)
+        self._references.add_blob(frame.blob, bundle_values.ERASED)
 
     def outside(self, frame: fr.OutsideFrame) -> None:
-        self._given.add_world(frame.lineage)
+        self._references.add_world(frame.lineage)
         bundle_values.check_time(frame.t_create)
         if not frame.versions:
             bundle_values.refuse(f"the outside world {ids.short(frame.lineage)} has no version")
@@ -176,235 +176,237 @@ class BundleCheck:
             bundle_values.check_spans(spans, begins, ends)
         for stated in frame.stated:
             bundle_values.check_stated(stated)
-        self._given.add_outside(frame.lineage, [body for body, _, _ in frame.versions])
+        self._references.add_outside(frame.lineage, [body for body, _, _ in frame.versions])
 
     def world(self, frame: fr.WorldFrame) -> None:
-        self._end_group()
-        self._given.add_world(frame.lineage)
+        self._close_group()
+        self._references.add_world(frame.lineage)
         bundle_values.check_size(frame.world_hash, ids.HASH_BYTES, "a world hash")
         bundle_values.check_time(frame.t_create)
         bundle_values.check_number(frame.order, "an order")
-        self._group = bundle_values.Group(frame)
-        self._begun += 1
+        self._group = bundle_values.WorldGroup(frame)
+        self._world_count += 1
 
     def version(self, frame: fr.VersionFrame) -> None:
-        group = self._open_group()
-        self._given.body(frame.body)
-        self._given.details(frame.details)
-        self._given.commit(frame.seq)
+        group = self._require_group()
+        self._references.use_body(frame.body)
+        self._references.use_details(frame.details)
+        self._references.require_commit(frame.seq)
         bundle_values.check_interval(frame.valid_from, frame.born_to, frame.valid_to)
         bundle_values.check_spans(frame.spans, frame.valid_from, frame.valid_to)
         bundle_values.check_stated(frame.stated)
         if frame.by:
             bundle_values.check_size(frame.by, ids.LINEAGE_BYTES, "the superseding world")
-        self._given.add_version(group.lineage, frame.body)
+        self._references.add_version(group.lineage, frame.body)
 
     def alias(self, frame: fr.AliasFrame) -> None:
-        group = self._open_group()
-        if not 0 <= frame.position < self._given.aliases_in(frame.details):
+        group = self._require_group()
+        if not 0 <= frame.position < self._references.aliases_in(frame.details):
             bundle_values.refuse(f"there is no alias {frame.position} in {ids.short(frame.details)}")
-        self._given.details(frame.details)
-        self._given.commit(frame.seq)
+        self._references.use_details(frame.details)
+        self._references.require_commit(frame.seq)
         group.add_alias()
 
     def restated(self, frame: fr.RestatedFrame) -> None:
-        group = self._open_group()
+        group = self._require_group()
         bundle_values.check_number(frame.version, "a version", 1)
-        self._given.has_versions(group.lineage, frame.version)
-        self._given.details(frame.details)
-        self._given.commit(frame.seq)
+        self._references.check_version_count(group.lineage, frame.version)
+        self._references.use_details(frame.details)
+        self._references.require_commit(frame.seq)
 
     def deadline(self, frame: fr.DeadlineFrame) -> None:
         bundle_values.check_time(frame.at)
         bundle_values.check_number(frame.lasts, "how long a deadline lasts")
-        self._mark(frame)
+        self._check_mark(frame)
 
     def label(self, frame: fr.LabelFrame) -> None:
-        if not 0 <= frame.position < self._given.aliases_in(frame.details):
+        if not 0 <= frame.position < self._references.aliases_in(frame.details):
             bundle_values.refuse(f"there is no label {frame.position} in {ids.short(frame.details)}")
-        self._mark(frame)
+        self._check_mark(frame)
 
     def pin(self, frame: fr.PinFrame) -> None:
-        self._mark(frame)
+        self._check_mark(frame)
 
     def deprecated(self, frame: fr.DeprecatedFrame) -> None:
-        self._mark(frame)
+        self._check_mark(frame)
 
     def tag(self, frame: fr.TagFrame) -> None:
-        if not self._given.aliases_in(frame.details):
+        if not self._references.aliases_in(frame.details):
             bundle_values.refuse(f"there is no tag in {ids.short(frame.details)}")
         bundle_values.check_number(frame.number, "a version", 1)
-        self._given.has_versions(self._open_group().lineage, frame.number)
-        self._mark(frame)
+        self._references.check_version_count(self._require_group().lineage, frame.number)
+        self._check_mark(frame)
 
-    def _mark(self, frame: fr.DeadlineFrame | fr.LabelFrame | fr.PinFrame | fr.TagFrame | fr.DeprecatedFrame) -> None:
-        self._open_group().add_mark(type(frame))
-        self._given.details(frame.details)
-        self._given.commit(frame.seq)
+    def _check_mark(
+        self, frame: fr.DeadlineFrame | fr.LabelFrame | fr.PinFrame | fr.TagFrame | fr.DeprecatedFrame
+    ) -> None:
+        self._require_group().add_mark(type(frame))
+        self._references.use_details(frame.details)
+        self._references.require_commit(frame.seq)
 
     def terms(self, frame: fr.TermsFrame) -> None:
-        known = self._given.aliases_in(frame.details)
-        self._open_group().add_terms(frame, bundle_values.MOST_TERMS if known == bundle_values.ERASED else known)
-        self._given.details(frame.details, struck=True)
-        self._given.commit(frame.seq)
+        known = self._references.aliases_in(frame.details)
+        self._require_group().add_terms(frame, bundle_values.MOST_TERMS if known == bundle_values.ERASED else known)
+        self._references.use_details(frame.details, struck=True)
+        self._references.require_commit(frame.seq)
 
     def stated(self, frame: fr.StatedFrame) -> None:
         bundle_values.check_interval(frame.valid_from, frame.valid_to, frame.valid_to)
-        self._open_group().add_quads(frame)
-        self._given.details(frame.details, struck=True)
-        self._given.commit(frame.seq)
+        self._require_group().add_quads(frame)
+        self._references.use_details(frame.details, struck=True)
+        self._references.require_commit(frame.seq)
 
     def ended(self, frame: fr.EndedFrame) -> None:
-        group = self._open_group()
-        group.end()
+        group = self._require_group()
+        group.add_end()
         bundle_values.check_time(frame.at)
-        self._emptied(group, frame)
+        self._check_hole(group, frame)
 
     def voided(self, frame: fr.VoidedFrame) -> None:
         bundle_values.check_voided(frame)
-        self._emptied(self._open_group(), frame)
+        self._check_hole(self._require_group(), frame)
 
-    def _emptied(self, group: bundle_values.Group, frame: fr.EndedFrame | fr.VoidedFrame) -> None:
+    def _check_hole(self, group: bundle_values.WorldGroup, frame: fr.EndedFrame | fr.VoidedFrame) -> None:
         """What ends and holes share."""
-        self._given.has_versions(group.lineage, frame.after)
-        self._given.details(frame.details)
-        self._given.commit(frame.seq)
+        self._references.check_version_count(group.lineage, frame.after)
+        self._references.use_details(frame.details)
+        self._references.require_commit(frame.seq)
         if frame.by:
             bundle_values.check_size(frame.by, ids.LINEAGE_BYTES, "the superseding world")
 
     def proposal(self, frame: fr.ProposalFrame) -> None:
-        group = self._open_group()
+        group = self._require_group()
         accepted = bundle_values.check_proposal(frame)
-        self._ends(frame)
+        self._check_ends(frame)
         if bundle_values.identity_of(frame, bundle_values.SAME_AS, group.lineage) != frame.proposal:
             bundle_values.refuse(f"the proposal {ids.short(frame.proposal)} does not have the id of what it says")
         group.add_proposal(frame.proposal, accepted=accepted)
         for _, details, seq in frame.decisions:
-            self._given.details(details)
-            self._given.commit(seq)
+            self._references.use_details(details)
+            self._references.require_commit(seq)
 
     def edge(self, frame: fr.EdgeFrame) -> None:
-        group = self._open_group()
+        group = self._require_group()
         bundle_values.check_edge(frame)
-        self._ends(frame)
+        self._check_ends(frame)
         if bundle_values.identity_of(frame, frame.type, group.lineage) != frame.edge:
             bundle_values.refuse(f"the edge {ids.short(frame.edge)} does not have the id of what it says")
-        self._type(frame.type)
-        self._without_edges.discard((frame.type, frame.handler_version))
+        self._add_edge_type(frame.type)
+        self._unused_types.discard((frame.type, frame.handler_version))
         if frame.type == CONTAINS:
             group.add_member(frame, self._hashes.get(frame.target))
-            self._not_contained.discard(frame.target)
+            self._uncontained.discard(frame.target)
         else:
             group.add_edge(frame)
 
     def edge_type(self, frame: fr.EdgeTypeFrame) -> None:
         bundle_values.check_edge_type(frame)
         key = frame.type, frame.handler_version, frame.digest
-        if key in self._registered:
+        if key in self._registered_types:
             bundle_values.refuse(f"the edge type {errors.shown(frame.type)} is given twice")
-        self._registered[key] = None
-        self._without_edges.add(key[:2])
+        self._registered_types[key] = None
+        self._unused_types.add(key[:2])
 
     def registration(self, frame: fr.RegistrationFrame) -> None:
-        group = self._open_group()
+        group = self._require_group()
         bundle_values.check_registration(frame)
-        self._type(frame.type)
-        self._given.details(frame.details)
+        self._add_edge_type(frame.type)
+        self._references.use_details(frame.details)
         if frame.seq:
-            self._given.commit(frame.seq)
-        group.register(frame.type)
-        self._in_force.append((group.lineage, frame))
+            self._references.require_commit(frame.seq)
+        group.add_registration(frame.type)
+        self._registrations.append((group.lineage, frame))
 
     def tuning(self, frame: fr.TuningFrame) -> None:
-        group = self._open_group()
+        group = self._require_group()
         bundle_values.check_tuning(frame)
-        self._given.details(frame.details)
+        self._references.use_details(frame.details)
         if frame.seq:
-            self._given.commit(frame.seq)
-        group.tune(frame.type)
-        self._tuned.append((group.lineage, frame))
+            self._references.require_commit(frame.seq)
+        group.add_tuning(frame.type)
+        self._tunings.append((group.lineage, frame))
 
     def profile(self, frame: fr.ProfileFrame) -> None:
-        group = self._open_group()
+        group = self._require_group()
         bundle_values.check_profile(frame)
-        self._given.details(frame.details)
-        self._given.commit(frame.seq)
-        group.profile(frame.profile)
-        self._profiled.append((group.lineage, frame))
+        self._references.use_details(frame.details)
+        self._references.require_commit(frame.seq)
+        group.add_profile(frame.profile)
+        self._profiles.append((group.lineage, frame))
 
     def belief(self, frame: fr.BeliefFrame) -> None:
-        group, heading = self._open_group(), self.heading
+        group, heading = self._require_group(), self.heading
         assert heading is not None, "take looks first"
         bundle_values.check_belief(frame)
         if group.lineage != heading.world:
             bundle_values.refuse(f"beliefs are set for {ids.short(group.lineage)}, which is not the exported world")
-        group.believe(frame.what, frame.name)
-        self._believed.append(frame)
+        group.add_belief(frame.what, frame.name)
+        self._beliefs.append(frame)
 
     def retracted(self, frame: fr.RetractedFrame) -> None:
-        self._open_group()
+        self._require_group()
         if not frame.edges or len(frame.edges) % ids.HASH_BYTES:
             bundle_values.refuse("the list of retracted edges is cut short")
 
     def proof_frame(self, frame: fr.ProofFrame) -> None:
-        self._end_group()
+        self._close_group()
         assert self.heading is not None, "take looks first"
-        self.proof = read_bundle_proof(frame.stored, self.heading, self._last)
+        self.proof = read_bundle_proof(frame.stored, self.heading, self._last_commit)
 
     def end(self, frame: fr.EndFrame) -> None:
-        self._end_group()
+        self._close_group()
         heading = self.heading
         assert heading is not None, "take looks first"
-        bundle_values.check_end(frame, self._frames, self.worlds)
-        if self._given.has_struck is not (heading.format == fr.STRUCK_FORMAT):
-            has = "has" if self._given.has_struck else "has no"
+        bundle_values.check_end(frame, self._frame_count, self.worlds)
+        if self._references.has_struck is not (heading.format == fr.STRUCK_FORMAT):
+            has = "has" if self._references.has_struck else "has no"
             bundle_values.refuse(f"it is of format {heading.format}, and {has} details of which texts were erased")
         if self._hashes.get(heading.world) != heading.world_hash:
             bundle_values.refuse(f"the world {ids.short(heading.world)} does not have the hash that the bundle states")
-        self._not_contained.discard(heading.world)
-        for what, left in (("is in no world of the bundle", self._not_contained), *self._given.left_over()):
+        self._uncontained.discard(heading.world)
+        for what, left in (("is in no world of the bundle", self._uncontained), *self._references.find_unmatched()):
             if left:
                 bundle_values.refuse(
                     f"{ids.short(min(left))} {what}" + (f" (one of {len(left):,})" if len(left) > 1 else "")
                 )
-        if self._without_edges:
+        if self._unused_types:
             bundle_values.refuse(
-                f"no edge is of the type {min(self._without_edges)[0]!r:.80} in the version that is given"
+                f"no edge is of the type {min(self._unused_types)[0]!r:.80} in the version that is given"
             )
         self.done = True
 
     # -- what they share
 
-    def _end_group(self) -> None:
+    def _close_group(self) -> None:
         group, self._group = self._group, None
         if group is None:
             return
-        group.close(self._given.newest(group.lineage))
+        group.check_hash(self._references.complete_world(group.lineage))
         self._hashes[group.lineage] = group.frame.world_hash
-        self._not_contained.add(group.lineage)
+        self._uncontained.add(group.lineage)
 
-    def _open_group(self) -> bundle_values.Group:
+    def _require_group(self) -> bundle_values.WorldGroup:
         if self._group is None:
             bundle_values.refuse("it belongs to no world")
         return self._group
 
-    def _type(self, name: str) -> None:
-        self._types.add(name)
-        if len(self._types) > limits.MAX_BUNDLE_EDGE_TYPES:
+    def _add_edge_type(self, name: str) -> None:
+        self._edge_types.add(name)
+        if len(self._edge_types) > limits.MAX_BUNDLE_EDGE_TYPES:
             bundle_values.refuse(f"there are more than {limits.MAX_BUNDLE_EDGE_TYPES:,} edge types")
 
-    def _ends(self, frame: fr.EdgeFrame | fr.ProposalFrame) -> None:
+    def _check_ends(self, frame: fr.EdgeFrame | fr.ProposalFrame) -> None:
         for lineage, ordinal, body in (
             (frame.source, frame.source_version, frame.source_body),
             (frame.target, frame.target_version, frame.target_body),
         ):
             is_open = self._group is not None and self._group.lineage == lineage
-            self._given.version(lineage, ordinal, body, is_whole=not is_open)
-        self._given.details(frame.details)
-        self._given.commit(frame.seq)
+            self._references.check_version(lineage, ordinal, body, is_whole=not is_open)
+        self._references.use_details(frame.details)
+        self._references.require_commit(frame.seq)
 
 
-_TAKE: Final[dict[type[fr.Frame], Callable[[BundleCheck, Any], None]]] = {
+_CHECKS: Final[dict[type[fr.Frame], Callable[[BundleCheck, Any], None]]] = {
     fr.Heading: BundleCheck.heading_frame,
     fr.CommitFrame: BundleCheck.commit,
     fr.BlobFrame: BundleCheck.blob,

@@ -151,7 +151,7 @@ def blob_kind(stored: bytes) -> int:
 def check_proposal(frame: fr.ProposalFrame) -> bool:
     """True if it stands accepted."""
     check_size(frame.proposal, ids.HASH_BYTES, "a proposal's id")
-    _check_said(frame)
+    _check_common_fields(frame)
     decided = [decision for decision, _, _ in frame.decisions]
     if decided not in _HISTORIES:
         refuse(f"the proposal {ids.short(frame.proposal)} cannot have been {', then '.join(decided)[:80]}")
@@ -226,12 +226,12 @@ def check_belief(frame: fr.BeliefFrame) -> None:
 def check_edge(frame: fr.EdgeFrame) -> None:
     check_size(frame.edge, ids.HASH_BYTES, "an edge's id")
     limits.checked_text(frame.type, "an edge type", limits.MAX_TYPE_BYTES, empty=False)
-    _check_said(frame)
+    _check_common_fields(frame)
     check_interval(frame.valid_from, frame.born_to, frame.valid_to)
     check_spans(frame.spans, frame.valid_from, frame.valid_to)
 
 
-def _check_said(frame: fr.EdgeFrame | fr.ProposalFrame) -> None:
+def _check_common_fields(frame: fr.EdgeFrame | fr.ProposalFrame) -> None:
     """Check the fields that edges and proposals share."""
     for lineage in (frame.source, frame.target):
         check_size(lineage, ids.LINEAGE_BYTES, "a world's id")
@@ -260,7 +260,7 @@ def identity_of(frame: fr.EdgeFrame | fr.ProposalFrame, type_name: str, home: by
     )
 
 
-class Given:
+class BundleReferences:
     """Ids alone: of a blob its kind, of a world the bodies of its versions; never a text."""
 
     def __init__(self) -> None:
@@ -280,7 +280,7 @@ class Given:
             refuse(f"commit {seq} is given twice")
         self._commits.add(seq)
 
-    def commit(self, seq: int) -> None:
+    def require_commit(self, seq: int) -> None:
         """Something names a commit."""
         if seq not in self._commits:
             refuse(f"the commit {seq} is missing")
@@ -299,20 +299,20 @@ class Given:
         """Whether there are details of which single texts were erased."""
         return bool(self._struck)
 
-    def body(self, blob: bytes) -> None:
+    def use_body(self, blob: bytes) -> None:
         """Something names a blob as a body."""
-        kind = self._named(blob)
+        kind = self._require_blob(blob)
         if kind not in (BODY, ERASED):
             refuse(f"the blob {ids.short(blob)} is of another kind than it is named as")
         self._unused.discard(blob)
 
-    def details(self, blob: bytes, *, struck: bool = False) -> None:
+    def use_details(self, blob: bytes, *, struck: bool = False) -> None:
         """Something names a blob as details, or nothing if it is empty; with ``struck`` single texts may be gone."""
         if not blob:
             return
         if blob in self._struck and not struck:
             refuse(f"single texts of the blob {ids.short(blob)} were erased, and it is not of statements alone")
-        if self._named(blob) == BODY:
+        if self._require_blob(blob) == BODY:
             refuse(f"the blob {ids.short(blob)} is of another kind than it is named as")
         self._unused.discard(blob)
 
@@ -320,7 +320,7 @@ class Given:
         """How many aliases a blob of details holds; what is not there, or erased, holds none."""
         return self._blobs.get(details, ERASED)
 
-    def _named(self, blob: bytes) -> int:
+    def _require_blob(self, blob: bytes) -> int:
         kind = self._blobs.get(blob)
         if kind is None:
             refuse(f"the blob {ids.short(blob)} is missing")
@@ -347,40 +347,40 @@ class Given:
         """The next version of a world."""
         self._versions[lineage].append(body)
 
-    def has_versions(self, lineage: bytes, count: int) -> None:
+    def check_version_count(self, lineage: bytes, count: int) -> None:
         """Something names how many versions a world had; it has no more by now."""
         told = len(self._versions[lineage])
         if not 0 <= count <= told:
             refuse(f"{ids.short(lineage)} is said to have had {count} versions, and {told} are told")
 
-    def newest(self, lineage: bytes) -> bytes:
+    def complete_world(self, lineage: bytes) -> bytes:
         """The body of the newest version of a world, of which there will be no more."""
         versions = self._versions[lineage]
         if not versions:
             refuse(f"the world {ids.short(lineage)} has no version")
         for ordinal, body in self._awaited.pop(lineage, {}).items():
-            self._is_version(lineage, ordinal, body)
+            self._require_version(lineage, ordinal, body)
         return versions[-1]
 
-    def version(self, lineage: bytes, ordinal: int, body: bytes, *, is_whole: bool) -> None:
+    def check_version(self, lineage: bytes, ordinal: int, body: bytes, *, is_whole: bool) -> None:
         """Check the version of a world that an edge names.
 
         While the world is not whole, the check waits until it is.
         """
         self._unnamed.discard(lineage)
         if lineage in self._versions and is_whole:
-            self._is_version(lineage, ordinal, body)
+            self._require_version(lineage, ordinal, body)
         elif self._awaited.setdefault(lineage, {}).setdefault(ordinal, body) != body:
             refuse(f"two edges name different versions {ordinal} of {ids.short(lineage)}")
 
-    def _is_version(self, lineage: bytes, ordinal: int, body: bytes) -> None:
+    def _require_version(self, lineage: bytes, ordinal: int, body: bytes) -> None:
         versions = self._versions[lineage]
         if ordinal > len(versions) or versions[ordinal - 1] != body:
             refuse(f"an edge names {ids.short(body)} as version {ordinal} of {ids.short(lineage)}, which it is not")
 
     # -- at the end
 
-    def left_over(self) -> Iterator[tuple[str, Collection[bytes]]]:
+    def find_unmatched(self) -> Iterator[tuple[str, Collection[bytes]]]:
         """What was given and never named, or named and never given, with what is wrong about it."""
         yield "lies outside, and no edge leads there", self._unnamed
         yield "is neither in the bundle nor listed as outside, and an edge names it", self._awaited.keys()
@@ -390,7 +390,7 @@ class Given:
 SAME_AS = "same_as"
 
 
-class Group:
+class WorldGroup:
     """The group of one world, as far as it was read."""
 
     def __init__(self, frame: fr.WorldFrame) -> None:
@@ -399,9 +399,9 @@ class Group:
         self._marks: Counter[type[fr.Frame]] = Counter()
         self._ended = False
         self._members: dict[bytes, bytes | None] = {}
-        self._placed: dict[bytes, times.Validity] = {}
+        self._member_times: dict[bytes, times.Validity] = {}
         """When each of them is one."""
-        self._idle: set[bytes] = set()
+        self._empty_memberships: set[bytes] = set()
         """The memberships of no time."""
         self._edges: dict[bytes, bytes | None] = {}
         self._proposals: dict[bytes, bool] = {}
@@ -455,7 +455,7 @@ class Group:
                 refuse(f"a statement of {ids.short(self.lineage)} is told twice of one time")
             yield hashing.statement_leaf([self._terms[number] for number in quad])
 
-    def end(self) -> None:
+    def add_end(self) -> None:
         """The world's end."""
         if self._ended:
             refuse(f"{ids.short(self.lineage)} has ended twice")
@@ -484,41 +484,44 @@ class Group:
                 f"the member {ids.short(frame.target)} of {ids.short(frame.source)} is not among the worlds before it:"
                 " it is missing, or containment has a cycle"
             )
-        held, known = fr.validity_of(frame.valid_from, frame.valid_to, frame.spans), self._placed.get(frame.target)
-        if frame.edge in self._idle or (known is not None and held.overlaps(known)):
+        held, known = (
+            fr.validity_of(frame.valid_from, frame.valid_to, frame.spans),
+            self._member_times.get(frame.target),
+        )
+        if frame.edge in self._empty_memberships or (known is not None and held.overlaps(known)):
             refuse(f"{ids.short(frame.target)} is a member of {ids.short(frame.source)} twice at one time")
         if held.is_empty:
-            self._idle.add(frame.edge)
+            self._empty_memberships.add(frame.edge)
         else:
             pieces = held.pieces if known is None else tuple(sorted((*known.pieces, *held.pieces)))
-            self._placed[frame.target] = times.spans_of(pieces, held.start)
+            self._member_times[frame.target] = times.spans_of(pieces, held.start)
         self._members[frame.target] = member_hash
 
-    def register(self, edge_type: str) -> None:
+    def add_registration(self, edge_type: str) -> None:
         """A registration of an edge type."""
         if edge_type in self._types:
             refuse(f"the edge type {errors.shown(edge_type)} is registered for {ids.short(self.lineage)} twice")
         self._types.add(edge_type)
 
-    def tune(self, node_type: str) -> None:
+    def add_tuning(self, node_type: str) -> None:
         """Thresholds for a node type, or for every type."""
         if node_type in self._tuned:
             refuse(f"thresholds for {node_type or 'every type'!r:.80} are set for {ids.short(self.lineage)} twice")
         self._tuned.add(node_type)
 
-    def profile(self, name: str) -> None:
+    def add_profile(self, name: str) -> None:
         """The vocabulary that it is closed to."""
         if self._profiled:
             refuse(f"{ids.short(self.lineage)} is closed to a second profile, {errors.shown(name)}")
         self._profiled = True
 
-    def believe(self, what: str, name: str) -> None:
+    def add_belief(self, what: str, name: str) -> None:
         """A setting of beliefs."""
         if (what, name) in self._believed:
             refuse(f"the {what} {errors.shown(name)} is set twice")
         self._believed.add((what, name))
 
-    def close(self, newest: bytes) -> None:
+    def check_hash(self, newest: bytes) -> None:
         """Check that all of it, with the newest version's body, gives the world's hash."""
         for proposal, accepted in self._proposals.items():
             if accepted and proposal not in self._edges:

@@ -75,7 +75,7 @@ def read_checkpoint(given: object, what: str = "the head") -> tuple[Checkpoint, 
         LimitExceeded: it is too large to be one.
         InputError: it is not text.
     """
-    told = _told(given, what)
+    told = _parse_document(given, what)
     note = signed_note.parse_note(told.checkpoint, what)
     lines = note.text.split("\n")[:-1]
     if len(lines) < _LINES or not all(lines):
@@ -83,18 +83,18 @@ def read_checkpoint(given: object, what: str = "the head") -> tuple[Checkpoint, 
     origin, size, encoded = lines[:_LINES]
     if not _SIZE.fullmatch(size):
         raise signed_note.malformed(what, 2, f"{size[:40]!r} is not the size of a tree")
-    tree = signed_note.decoded_base64(encoded)
+    tree = signed_note.decode_base64(encoded)
     if tree is None or len(tree) != ids.HASH_BYTES:
         raise signed_note.malformed(what, 3, f"{encoded[:60]!r} is not a root hash in base64")
     commit_state = None
     if origin.startswith(_ORIGIN) and len(lines) > _LINES:
-        commit_state = _commit_state(lines[_LINES:])
+        commit_state = _parse_commit_state(lines[_LINES:])
         if commit_state is None:
             raise signed_note.malformed(
                 what, _LINES + 1, "the lines of chain hash, root hash and time are not as they were written"
             )
     found = Checkpoint(origin, int(size), tree, commit_state)
-    if not told.fits(found):
+    if not told.matches(found):
         raise signed_note.malformed(what, 1, "what the JSON document says beside the checkpoint is not what that says")
     return found, note
 
@@ -122,7 +122,7 @@ def anchor_of(head: str | bytes | None, keys: Sequence[str], what: str = "the he
     return Anchor(checkpoint, problems)
 
 
-def _commit_state(lines: list[str]) -> CommitState | None:
+def _parse_commit_state(lines: list[str]) -> CommitState | None:
     """Read the extension lines of a store's checkpoint, if they are as they are written.
 
     Others may follow.
@@ -142,7 +142,7 @@ def _commit_state(lines: list[str]) -> CommitState | None:
     )
 
 
-class _Told(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _HeadDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The answer of ``worlddb head --json`` or ``worlddb cosign --json``, whose ``checkpoint`` is read back."""
 
     checkpoint: str
@@ -156,20 +156,20 @@ class _Told(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ok: Literal[True] = True
     reason: Literal[""] = ""
 
-    def fits(self, found: Checkpoint) -> bool:
+    def matches(self, found: Checkpoint) -> bool:
         """True if all else that was told is what the checkpoint says."""
         state = found.commit_state
         said = {"seq": found.size, "store": found.origin.removeprefix(_ORIGIN), "tree": found.tree.hex()}
         if state is not None:
             said |= {"chain": state.chain.hex(), "root": state.root.hex()}
             said |= {"ingested_at": times.format_time(state.ingest_time)}
-        return all(getattr(self, name) in (None, said.get(name)) for name in _BESIDE)
+        return all(getattr(self, name) in (None, said.get(name)) for name in _DOCUMENT_FIELDS)
 
 
-_BESIDE: Final = ("seq", "chain", "root", "ingested_at", "store", "tree")
+_DOCUMENT_FIELDS: Final = ("seq", "chain", "root", "ingested_at", "store", "tree")
 
 
-def _told(given: object, what: str) -> _Told:
+def _parse_document(given: object, what: str) -> _HeadDocument:
     """The text of a checkpoint, with what a document says beside it."""
     if not isinstance(given, str | bytes):
         raise errors.InputError(f"{what} is {type(given).__name__}, not text", "Give the text of a checkpoint")
@@ -180,7 +180,7 @@ def _told(given: object, what: str) -> _Told:
     try:
         text = given.decode() if isinstance(given, bytes) else given
         text.encode()
-        return msgspec.json.decode(text, type=_Told) if text.lstrip()[:1] == "{" else _Told(text)
+        return msgspec.json.decode(text, type=_HeadDocument) if text.lstrip()[:1] == "{" else _HeadDocument(text)
     except (UnicodeDecodeError, UnicodeEncodeError):
         raise signed_note.malformed(what, 1, "it is not UTF-8 text") from None
     except (msgspec.DecodeError, RecursionError) as error:

@@ -123,13 +123,13 @@ def upcast(record: Any) -> bool:
     events: list[Any] = found if isinstance(found, list) else []
     for position, event in enumerate(events):
         if isinstance(event, list) and event and isinstance(event[0], str):
-            newest = _newest(event)
+            newest = _upcast_event(event)
             changed = changed or newest is not event
             events[position] = newest
     return changed
 
 
-def _newest(event: list[Any]) -> list[Any]:
+def _upcast_event(event: list[Any]) -> list[Any]:
     type_name, _, number = event[0].partition("/")
     version = int(number) if number.isascii() and number.isdigit() else 1
     for _ in range(_MOST_VERSIONS):
@@ -183,7 +183,7 @@ def decode_events(stored: bytes, seq: int) -> Events:
     try:
         return _EVENTS.decode(stored)
     except _UNREADABLE:
-        return _decode(_EVENTS, _upcast(stored, seq), "events", seq)
+        return _decode(_EVENTS, _upcast_record(stored, seq), "events", seq)
 
 
 def decode_some_events(stored: bytes, seq: int, kinds: frozenset[type[Event]]) -> Sequence[AnyEvent]:
@@ -201,18 +201,18 @@ def decode_some_events(stored: bytes, seq: int, kinds: frozenset[type[Event]]) -
 @cache
 def _decoder_of(kinds: frozenset[type[Event]]) -> msgspec.msgpack.Decoder[Any]:
     """Decode an events record without the receipt's fields, and of events of other kinds only the tag."""
-    each = [kind if kind in kinds else _passed_over(kind) for kind in get_args(AnyEvent)]
+    each = [kind if kind in kinds else _skipped_kind(kind) for kind in get_args(AnyEvent)]
     read = {"staged": bool, "events": list[reduce(or_, each)]}  # type: ignore[misc]
     fields = [(name, read.get(name, msgspec.Raw)) for name in Events.__struct_fields__]
     return msgspec.msgpack.Decoder(msgspec.defstruct("SomeEvents", fields, array_like=True, tag="events"))
 
 
-def _passed_over(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
+def _skipped_kind(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
     told = kind.__struct_config__
     return msgspec.defstruct("PassedOver", [], array_like=True, gc=False, tag_field=told.tag_field, tag=told.tag)
 
 
-def _upcast(stored: bytes, seq: int) -> bytes:
+def _upcast_record(stored: bytes, seq: int) -> bytes:
     """Rewrite an events record with its older events as they would be written today.
 
     The record itself if it has none, or is no record.
@@ -268,7 +268,7 @@ def named_id(stored: bytes) -> bytes:
     return hashing.blob_id(stored) if struck is None else struck.was
 
 
-def struck(stored: bytes, places: Iterable[int], seq: int) -> bytes:
+def strike_texts(stored: bytes, places: Iterable[int], seq: int) -> bytes:
     """Stored details of commit ``seq`` without the texts at some places among their aliases; done twice it is the same.
 
     Raises:
@@ -288,7 +288,7 @@ def struck(stored: bytes, places: Iterable[int], seq: int) -> bytes:
     return encode(Struck(hashing.blob_id(stored) if before is None else before.was, hashing.blob_id(left), left))
 
 
-def written_blob(stored: bytes, identifier: bytes, seq: int) -> Blob:
+def decode_checked_blob(stored: bytes, identifier: bytes, seq: int) -> Blob:
     """A blob of commit ``seq`` whose bytes have the id that the log names for them.
 
     Raises:
@@ -304,15 +304,15 @@ def written_blob(stored: bytes, identifier: bytes, seq: int) -> Blob:
     return decode_blob(stored, seq)
 
 
-def written_blobs(found: Iterable[tuple[bytes | None, bytes, int]]) -> list[Blob | None]:
-    """As :func:`written_blob`, of many; ``None`` for one that is not there."""
+def decode_checked_blobs(found: Iterable[tuple[bytes | None, bytes, int]]) -> list[Blob | None]:
+    """As :func:`decode_checked_blob`, of many; ``None`` for one that is not there."""
     blobs: list[Blob | None] = []
     decode, blob_id = _BLOB.decode, hashing.blob_id
     for stored, identifier, seq in found:
         blob: Blob | None = None
         if stored is not None:
             try:
-                blob = decode(stored) if blob_id(stored) == identifier else written_blob(stored, identifier, seq)
+                blob = decode(stored) if blob_id(stored) == identifier else decode_checked_blob(stored, identifier, seq)
             except _UNREADABLE:
                 blob = decode_blob(stored, seq)
         blobs.append(blob)

@@ -67,13 +67,13 @@ def checked_number(number: object, what: str, lowest: int, highest: int) -> int:
         InputError: it is not an ``int``, or lies outside.
     """
     if not isinstance(number, int) or isinstance(number, bool):
-        raise InputError(f"{what} is {type(number).__name__}, not a whole number", f"Give {_between(lowest, highest)}")
+        raise InputError(f"{what} is {type(number).__name__}, not a whole number", f"Give {_bounds(lowest, highest)}")
     if not lowest <= number <= highest:
-        raise InputError(f"{what} is {shown(number)}", f"Give {_between(lowest, highest)}")
+        raise InputError(f"{what} is {shown(number)}", f"Give {_bounds(lowest, highest)}")
     return number
 
 
-def _between(lowest: int, highest: int) -> str:
+def _bounds(lowest: int, highest: int) -> str:
     """Say the bounds in words.
 
     Those of 64 bits say nothing to a person, and nobody comes near them by counting.
@@ -106,10 +106,10 @@ def checked_amount(value: object, what: str) -> float:
     return value
 
 
-Given = TypeVar("Given")
+Value = TypeVar("Value")
 
 
-def checked_callable(value: Given, what: str, method: str = "") -> Given:
+def checked_callable(value: Value, what: str, method: str = "") -> Value:
     """The value itself if it is ``None`` or can be called, or if it has that method.
 
     Raises:
@@ -122,7 +122,7 @@ def checked_callable(value: Given, what: str, method: str = "") -> Given:
     raise InputError(f"{what} is {type(value).__name__}, {lacks}", remedy)
 
 
-def checked_list(values: Iterable[Given], what: str) -> list[Given]:
+def checked_list(values: Iterable[Value], what: str) -> list[Value]:
     """The values as a list; a single text is none.
 
     Raises:
@@ -151,7 +151,7 @@ def is_blank(text: str) -> bool:
     )
 
 
-def _wrong_in(error: UnicodeEncodeError) -> str:
+def _describe_non_character(error: UnicodeEncodeError) -> str:
     """What a text has that is no character; a byte that was not UTF-8 is kept as one of U+DC80 to U+DCFF."""
     code = ord(error.object[error.start])
     found = f"the byte 0x{code - 0xDC00:02x}, which is not UTF-8," if 0xDC80 <= code <= 0xDCFF else "half of a pair,"
@@ -176,7 +176,7 @@ def checked_text(text: object, what: str, max_bytes: int, *, empty: bool = True,
             size = len(text.encode())
         except UnicodeEncodeError as error:
             raise InvalidText(
-                f"{what} is not valid Unicode: {_wrong_in(error)}",
+                f"{what} is not valid Unicode: {_describe_non_character(error)}",
                 "Decode the bytes with errors='replace' or correct them at their source",
             ) from None
     if size > max_bytes:
@@ -242,7 +242,7 @@ def checked_record(record: Any, what: str) -> None:
             # Every value takes a byte at least. A record that holds itself is found by its depth.
             if depth > MAX_RECORD_DEPTH or seen > MAX_RECORD_BYTES:
                 raise LimitExceeded(f"{place[:_SHOWN]} is nested too deeply, or holds too much", "Make it smaller")
-            pending.extend((where, inner, depth + 1) for where, inner in _inside(place, value))
+            pending.extend((where, inner, depth + 1) for where, inner in _list_inner(place, value))
         else:
             _check_value(place, value)
     _check_size(what, record)
@@ -271,7 +271,7 @@ def _is_small_and_flat(record: dict[Any, Any]) -> bool:
     return size <= MAX_RECORD_BYTES
 
 
-def _inside(place: str, value: Any) -> list[tuple[str, Any]]:
+def _list_inner(place: str, value: Any) -> list[tuple[str, Any]]:
     if not isinstance(value, dict):
         return [(f"{place}[{position}]", inner) for position, inner in enumerate(value)]
     for key in value:

@@ -122,17 +122,17 @@ class ProofCheck(NamedTuple):
     claim: dict[str, Any]
 
 
-class _Fails(Exception):
+class _ProofFails(Exception):
     """The proof does not hold."""
 
 
-class _Tag(msgspec.Struct, frozen=True):
+class _ProofDocument(msgspec.Struct, frozen=True):
     """What tells a proof from the answer of ``worlddb prove --json``: there, ``proof`` is the whole document."""
 
     proof: msgspec.Raw
 
 
-class _Told(_Tag, frozen=True, forbid_unknown_fields=True):
+class _ProveAnswer(_ProofDocument, frozen=True, forbid_unknown_fields=True):
     """The answer of ``worlddb prove --json``. Where it was written to (``file``) says nothing of the proof."""
 
     ok: Literal[True] = True
@@ -140,14 +140,14 @@ class _Told(_Tag, frozen=True, forbid_unknown_fields=True):
     bytes: int | None = None
     shows_text: bool | None = None
 
-    def fits(self, proof: Inclusion | Consistency) -> bool:
+    def matches(self, proof: Inclusion | Consistency) -> bool:
         """True if all else that was told is so."""
         shows = proof.shown is not None if isinstance(proof, Inclusion) else None
         return self.bytes in (None, len(proof_text(proof))) and self.shows_text in (None, shows)
 
 
-_TAG: Final = msgspec.json.Decoder(_Tag)
-_TOLD: Final = msgspec.json.Decoder(_Told)
+_TAG: Final = msgspec.json.Decoder(_ProofDocument)
+_ANSWER: Final = msgspec.json.Decoder(_ProveAnswer)
 
 _DECODER: Final = msgspec.json.Decoder(Inclusion | Consistency)
 _ENCODER: Final = msgspec.json.Encoder()
@@ -175,11 +175,11 @@ def read_proof(given: object, what: str = "the proof") -> Inclusion | Consistenc
             f"{what} is longer than {limits.MAX_PROOF_BYTES:,} bytes", "Prove it in a world that is less deep"
         )
     try:
-        json.loads(given, object_pairs_hook=_each_once)
+        json.loads(given, object_pairs_hook=_unique_members)
         alone = bytes(_TAG.decode(given).proof)[:1] == b'"'
-        told = None if alone else _TOLD.decode(given)
+        told = None if alone else _ANSWER.decode(given)
         found: Inclusion | Consistency = _DECODER.decode(given if told is None else told.proof)
-        if told is not None and not told.fits(found):
+        if told is not None and not told.matches(found):
             raise msgspec.ValidationError("what is told beside it is not so")
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise errors.MalformedFile(
@@ -194,7 +194,7 @@ def read_proof(given: object, what: str = "the proof") -> Inclusion | Consistenc
     return found
 
 
-def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_members(members: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON; of a member that comes twice, another reader could take the other one."""
     found = dict(members)
     if len(found) != len(members):
@@ -211,16 +211,16 @@ def check(proof: Inclusion | Consistency, heads: Sequence[checkpoint.Anchor]) ->
     try:
         for head in heads:
             if head.problems:
-                raise _Fails(head.problems[0])
+                raise _ProofFails(head.problems[0])
             if head.checkpoint.origin != checkpoint.origin_of(bytes.fromhex(proof.store)):
-                raise _Fails(
+                raise _ProofFails(
                     f"the head is of another store: {head.checkpoint.origin[:80]}, and the proof is of {proof.store}"
                 )
         if isinstance(proof, Consistency):
             claim = _check_consistency(proof, heads)
         else:
             claim = _check_inclusion(proof, heads)
-    except _Fails as failed:
+    except _ProofFails as failed:
         return ProofCheck(False, str(failed), kind, {})
     return ProofCheck(True, "", kind, claim)
 
@@ -237,7 +237,7 @@ def proved_world(proof: Inclusion) -> tuple[str, bytes, bytes, codec.Header]:
     try:
         header = _header_of(proof)
         last = _descend(proof, header)
-    except _Fails as failed:
+    except _ProofFails as failed:
         raise ValueError(str(failed)) from None
     members, edges = bytes.fromhex(last.members), bytes.fromhex(last.edges)
     reached = hashing.world_hash(bytes.fromhex(last.body), members, edges, last.created)
@@ -248,27 +248,27 @@ def _check_consistency(proof: Consistency, heads: Sequence[checkpoint.Anchor]) -
     ends = {proof.old: proof.old_root, proof.new: proof.new_root}
     if len(heads) > 1 and [head.checkpoint.size for head in heads] != [proof.old, proof.new]:
         sizes = " and ".join(str(head.checkpoint.size) for head in heads)
-        raise _Fails(f"the proof leads from {proof.old} to {proof.new} commits, and the heads are of {sizes}")
+        raise _ProofFails(f"the proof leads from {proof.old} to {proof.new} commits, and the heads are of {sizes}")
     for head in heads:
         size, tree = head.checkpoint.size, head.checkpoint.tree.hex()
         if size not in ends:
-            raise _Fails(f"the proof is about {proof.old} and {proof.new} commits, and the head about {size}")
+            raise _ProofFails(f"the proof is about {proof.old} and {proof.new} commits, and the head about {size}")
         if tree != ends[size]:
-            raise _Fails(f"the proof leads to another root than the head has for {size} commits")
+            raise _ProofFails(f"the proof leads to another root than the head has for {size} commits")
     roots = bytes.fromhex(proof.old_root), bytes.fromhex(proof.new_root)
     if not merkle.is_consistent(proof.old, proof.new, *roots, [bytes.fromhex(each) for each in proof.path]):
-        raise _Fails(f"the log of {proof.new} commits is not shown to begin with the one of {proof.old}")
+        raise _ProofFails(f"the log of {proof.new} commits is not shown to begin with the one of {proof.old}")
     return {name: getattr(proof, name) for name in ("store", "old", "old_root", "new", "new_root")}
 
 
 def _check_inclusion(proof: Inclusion, heads: Sequence[checkpoint.Anchor]) -> dict[str, Any]:
     if len(heads) != 1:
-        raise _Fails(f"{len(heads)} heads were given, and an inclusion is held against one")
+        raise _ProofFails(f"{len(heads)} heads were given, and an inclusion is held against one")
     header = _proved_header(proof, heads[0].checkpoint)
     last = _descend(proof, header)
     within = [step.lineage for step in proof.worlds]
     if proof.world not in (within if proof.edge is not None or len(within) == 1 else within[:-1]):
-        raise _Fails(f"the world {proof.world or 'root'} is not on the way down that the proof takes")
+        raise _ProofFails(f"the world {proof.world or 'root'} is not on the way down that the proof takes")
     claim: dict[str, Any] = {
         "store": proof.store,
         "size": proof.size,
@@ -282,21 +282,21 @@ def _check_inclusion(proof: Inclusion, heads: Sequence[checkpoint.Anchor]) -> di
         claim |= {"ref": last.lineage, "version": last.body, "created_at": last.created}
     else:
         claim |= {"ref": _proved_edge(proof.edge, last).hex(), "edge": _edge_claim(proof.edge)}
-    return claim | _shown(proof, last)
+    return claim | _shown_text(proof, last)
 
 
 def _proved_header(proof: Inclusion, head: checkpoint.Checkpoint) -> codec.Header:
     """The commit's header, if it is the leaf of a tree that has the head's root."""
     if proof.size != head.size:
-        raise _Fails(f"the proof is for a head of {proof.size} commits, and the head is of {head.size}")
+        raise _ProofFails(f"the proof is for a head of {proof.size} commits, and the head is of {head.size}")
     chain = codec.chain_hash(bytes.fromhex(proof.header))
     path = [bytes.fromhex(each) for each in proof.path]
     if merkle.root_of_inclusion(hashing.log_leaf_hash(chain), proof.seq, proof.size, path) != head.tree:
-        raise _Fails(f"commit {proof.seq} is not shown to be in the log that the head stands for")
+        raise _ProofFails(f"commit {proof.seq} is not shown to be in the log that the head stands for")
     header = _header_of(proof)
     here = checkpoint.CommitState(chain, header.root, header.ingest_time)
     if proof.seq == head.size and head.commit_state is not None and head.commit_state != here:
-        raise _Fails("the head says something else of its last commit than the commit does")
+        raise _ProofFails("the head says something else of its last commit than the commit does")
     return header
 
 
@@ -304,9 +304,9 @@ def _header_of(proof: Inclusion) -> codec.Header:
     try:
         header = codec.decode_header(bytes.fromhex(proof.header), proof.seq)
     except errors.WorldDBError as error:
-        raise _Fails(error.message) from None
+        raise _ProofFails(error.message) from None
     if header.seq != proof.seq:
-        raise _Fails(f"the header is that of commit {header.seq}, not {proof.seq}")
+        raise _ProofFails(f"the header is that of commit {header.seq}, not {proof.seq}")
     return header
 
 
@@ -315,7 +315,7 @@ def _descend(proof: Inclusion, header: codec.Header) -> WorldStep:
 
     Each must be a member of the one before it, and the first must have the header's root hash.
     """
-    return _last_of(proof.worlds, header.root, ROOT)
+    return _walk_down(proof.worlds, header.root, ROOT)
 
 
 def proved_member(worlds: Sequence[WorldStep], top: str, world_hash: bytes) -> WorldStep:
@@ -325,18 +325,18 @@ def proved_member(worlds: Sequence[WorldStep], top: str, world_hash: bytes) -> W
         ValueError: the way does not lead there.
     """
     try:
-        return _last_of(worlds, world_hash, top)
-    except _Fails as failed:
+        return _walk_down(worlds, world_hash, top)
+    except _ProofFails as failed:
         raise ValueError(str(failed)) from None
 
 
-def _last_of(worlds: Sequence[WorldStep], expected: bytes, top: str) -> WorldStep:
+def _walk_down(worlds: Sequence[WorldStep], expected: bytes, top: str) -> WorldStep:
     for position, step in enumerate(worlds):
         if (step.lineage == top) != (position == 0):
-            raise _Fails(f"the way down does not begin at {top or 'the root world'}, or comes back to it")
+            raise _ProofFails(f"the way down does not begin at {top or 'the root world'}, or comes back to it")
         body, members, edges = (bytes.fromhex(each) for each in (step.body, step.members, step.edges))
         if hashing.world_hash(body, members, edges, step.created) != expected:
-            raise _Fails(f"the world {step.lineage or 'root'} does not have the hash that stands above it")
+            raise _ProofFails(f"the world {step.lineage or 'root'} does not have the hash that stands above it")
         if position == len(worlds) - 1:
             break
         below = worlds[position + 1].lineage
@@ -344,19 +344,21 @@ def _last_of(worlds: Sequence[WorldStep], expected: bytes, top: str) -> WorldSte
             members, bytes.fromhex(below), ids.HASH_BYTES, [bytes.fromhex(each) for each in step.nodes]
         )
         if len(below) != 2 * ids.LINEAGE_BYTES or value is None:
-            raise _Fails(f"{below or 'the root'} is not shown to be a member of {step.lineage or 'the root world'}")
+            raise _ProofFails(
+                f"{below or 'the root'} is not shown to be a member of {step.lineage or 'the root world'}"
+            )
         expected = value
     if step.nodes:
-        raise _Fails("the last world names nodes that lead nowhere")
+        raise _ProofFails("the last world names nodes that lead nowhere")
     return step
 
 
 def _proved_edge(edge: EdgeStep, home: WorldStep) -> bytes:
     """The edge's identifier, if it is in the interior of its home."""
     if home.lineage not in (edge.home, ROOT):
-        raise _Fails(f"the edge's home is {edge.home}, and the way down ends at {home.lineage}")
+        raise _ProofFails(f"the edge's home is {edge.home}, and the way down ends at {home.lineage}")
     if trie.proved_value(bytes.fromhex(home.edges), edge.id, 0, [bytes.fromhex(each) for each in edge.nodes]) is None:
-        raise _Fails(
+        raise _ProofFails(
             f"the edge {edge.id.hex()} is not shown to be in the interior of {home.lineage or 'the root world'}"
         )
     return edge.id
@@ -367,19 +369,19 @@ def _edge_claim(edge: EdgeStep) -> dict[str, Any]:
     return {name: getattr(edge, name) for name in names}
 
 
-def _shown(proof: Inclusion, last: WorldStep) -> dict[str, Any]:
+def _shown_text(proof: Inclusion, last: WorldStep) -> dict[str, Any]:
     """Decode the shown bytes, if they are those that the body or the details stand for."""
     if proof.shown is None:
         return {}
     stored = bytes.fromhex(proof.shown)
     if hashing.blob_id(stored).hex() != (last.body if proof.edge is None else proof.edge.details):
-        raise _Fails("the text that is shown is not the one that was written")
+        raise _ProofFails("the text that is shown is not the one that was written")
     try:
         blob = codec.decode_blob(stored, proof.seq)
     except errors.WorldDBError as error:
-        raise _Fails(error.message) from None
+        raise _ProofFails(error.message) from None
     if isinstance(blob, blobs.Body):
         return {"type": blob.type, "name": blob.name, "content": blob.content}
     if isinstance(blob, blobs.Details):
         return {"why": blob.why, "properties": blob.properties}
-    raise _Fails("the text that is shown is neither a body nor details")
+    raise _ProofFails("the text that is shown is neither a body nor details")

@@ -104,7 +104,7 @@ def checked_key_name(name: object) -> str:
 
 def parse_verifier_key(text: object) -> VerifierKey:
     """A verifier key as it is written; raises ``InputError`` if it is nothing of the kind."""
-    name, key_id, raw = _key_parts(text, private=False)
+    name, key_id, raw = _parse_key(text, private=False)
     key = VerifierKey(name, raw[0], raw[1:])
     if key.kind not in (ED25519, COSIGNATURE):
         raise InputError(f"The key of {name} is of kind {key.kind}, which is not known", "Give an Ed25519 key")
@@ -118,7 +118,7 @@ def parse_signing_key(text: object) -> SigningKey:
 
     Raises ``InputError``, which does not repeat the secret, if it is none.
     """
-    name, key_id, raw = _key_parts(text, private=True)
+    name, key_id, raw = _parse_key(text, private=True)
     key = SigningKey(name, raw[1:])
     if raw[0] != ED25519 or key.verifier.key_id != key_id:
         raise InputError(f"The signing key of {name} is not an Ed25519 key with that hash", "Give the file's one line")
@@ -140,7 +140,7 @@ def parse_note(text: str, what: str) -> SignedNote:
     if not blank:
         return SignedNote(text, ())
     first = body.count("\n") + 3
-    signatures = tuple(_signature(line, what, first + at) for at, line in enumerate(lines.split("\n")[:-1]))
+    signatures = tuple(_parse_signature(line, what, first + at) for at, line in enumerate(lines.split("\n")[:-1]))
     if not signatures:
         raise malformed(what, first, "should be a signature and is missing")
     return SignedNote(body + "\n", signatures)
@@ -163,7 +163,7 @@ def is_signed(note: SignedNote, key: VerifierKey) -> bool:
     """
     mine = key.name, key.key_id
     found = [line.signature for line in note.signatures if (line.name, line.key_id) == mine]
-    return bool(found) and all(_holds(note.text, key, signature) for signature in found)
+    return bool(found) and all(_is_valid_signature(note.text, key, signature) for signature in found)
 
 
 def note_text(note: SignedNote) -> str:
@@ -172,7 +172,7 @@ def note_text(note: SignedNote) -> str:
     return note.text + ("\n" + "".join(lines) if lines else "")
 
 
-def decoded_base64(text: str) -> bytes | None:
+def decode_base64(text: str) -> bytes | None:
     """The bytes of standard base64 in its one canonical form; ``None`` for anything else."""
     try:
         raw = b64decode(text.encode("ascii"), validate=True)
@@ -188,7 +188,7 @@ def malformed(what: str, line: int, problem: str) -> MalformedFile:
     )
 
 
-def _holds(text: str, key: VerifierKey, signature: bytes) -> bool:
+def _is_valid_signature(text: str, key: VerifierKey, signature: bytes) -> bool:
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -205,10 +205,10 @@ def _holds(text: str, key: VerifierKey, signature: bytes) -> bool:
     return True
 
 
-def _signature(line: str, what: str, number: int) -> Signature:
+def _parse_signature(line: str, what: str, number: int) -> Signature:
     dash, _, rest = line.partition(" ")
     name, _, encoded = rest.partition(" ")
-    raw = decoded_base64(encoded)
+    raw = decode_base64(encoded)
     if dash != "—" or not _NAME.fullmatch(name) or raw is None or len(raw) <= _ID_BYTES:
         raise malformed(what, number, f"{line[:80]!r} is no signature")
     return Signature(name, raw[:_ID_BYTES], raw[_ID_BYTES:])
@@ -218,7 +218,7 @@ def _key_text(name: str, key_id: bytes, raw: bytes) -> str:
     return f"{name}+{key_id.hex()}+{b64encode(raw).decode()}"
 
 
-def _key_parts(text: object, *, private: bool) -> tuple[str, bytes, bytes]:
+def _parse_key(text: object, *, private: bool) -> tuple[str, bytes, bytes]:
     named = "The signing key" if private else shown(text)
     problem = InputError(f"{named} is not written as a key is", _KEY_REMEDY)
     if not isinstance(text, str):
@@ -230,7 +230,7 @@ def _key_parts(text: object, *, private: bool) -> tuple[str, bytes, bytes]:
         raise InputError("A signing key was given to check with", "Give the verifier key, and keep the other secret")
     name, _, rest = line.removeprefix(_PRIVATE).partition("+")
     digits, _, encoded = rest.partition("+")
-    raw = decoded_base64(encoded)
+    raw = decode_base64(encoded)
     if not re.fullmatch("[0-9a-f]{8}", digits) or not _NAME.fullmatch(name) or raw is None:
         raise problem
     if len(raw) != 1 + _KEY_BYTES:

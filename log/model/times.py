@@ -42,7 +42,7 @@ _TEXT_REMEDY: Final = (
 _WORDS_REMEDY: Final = f"{_TEXT_REMEDY}; times in words are understood in the text of a question only"
 
 
-class _Late:
+class _LazyPattern:
     """A pattern that is compiled when it is first looked for."""
 
     def __init__(self, source: str, flags: re.RegexFlag) -> None:
@@ -54,18 +54,18 @@ class _Late:
         return found
 
 
-def late(source: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
+def lazy(source: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
     """Return a pattern as ``re.compile`` does, compiled at its first use: a read needs a few of all of them."""
-    return cast("re.Pattern[str]", _Late(source, flags))
+    return cast("re.Pattern[str]", _LazyPattern(source, flags))
 
 
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}|\d{8}", re.A)
-_OFFSET: Final = late(r"[+-](?:2[4-9]|[3-9]\d):?[0-5]\d$", re.A)
-_SIGN: Final = late("[\u2010-\u2015\u2212\ufe58\ufe63\uff0d\uff0b]")
+_OFFSET: Final = lazy(r"[+-](?:2[4-9]|[3-9]\d):?[0-5]\d$", re.A)
+_SIGN: Final = lazy("[\u2010-\u2015\u2212\ufe58\ufe63\uff0d\uff0b]")
 """What looks like a sign or a hyphen and is none of ASCII's."""
-_BLANK: Final = late(r":[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?\s+(?P<sign>[+-]?)\d\d:?\d\d$", re.A)
+_BLANK: Final = lazy(r":[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?\s+(?P<sign>[+-]?)\d\d:?\d\d$", re.A)
 """An offset behind a blank: as the ``+`` of a URL arrives."""
-_ZONE: Final = late(r"(?<=[\d\s\[])(?:[A-Z][A-Za-z_]+(?:/[\w+-]+)+|[A-Z]{3,5})(?=\]?$)", re.A)
+_ZONE: Final = lazy(r"(?<=[\d\s\[])(?:[A-Z][A-Za-z_]+(?:/[\w+-]+)+|[A-Z]{3,5})(?=\]?$)", re.A)
 _YEAR_OR_MONTH: Final = re.compile(r"\d{4}(?:-\d{2})?", re.A)
 _WORD: Final = re.compile(r"[^\W\d_]{3}")
 
@@ -80,13 +80,13 @@ def parse_time(value: TimeLike, what: str = "time") -> int:
     if isinstance(value, bool):
         raise InvalidTime(f"{what} is {value!r}, not a time", _REMEDY)
     if isinstance(value, int):
-        return _in_range(_in_microseconds(value, what), value, what)
+        return _require_range(_refuse_other_units(value, what), value, what)
     if isinstance(value, str):
         return _parse_text(value, what)
     if isinstance(value, datetime):
         if value.utcoffset() is None:
             raise InvalidTime(f"{what} {value.isoformat()!r} has no time zone", _REMEDY)
-        return _in_range((value - _EPOCH) // _MICROSECOND, value.isoformat(), what)
+        return _require_range((value - _EPOCH) // _MICROSECOND, value.isoformat(), what)
     if isinstance(value, date):
         return (datetime(value.year, value.month, value.day, tzinfo=UTC) - _EPOCH) // _MICROSECOND
     raise InvalidTime(f"{what} is {type(value).__name__}, not a time", _REMEDY)
@@ -110,7 +110,7 @@ def parse_duration(value: timedelta | float, what: str = "ttl") -> int:
     return micros
 
 
-def _in_microseconds(value: int, what: str) -> int:
+def _refuse_other_units(value: int, what: str) -> int:
     """Refuse a number that seems to count seconds or milliseconds, such as a clock gives.
 
     As microseconds it would be a moment of early 1970, as seconds or milliseconds it is after 2001. Whole minutes of
@@ -132,7 +132,7 @@ def _parse_text(text: str, what: str) -> int:
             return parse_time(date.fromisoformat(stripped), what)
         moment = datetime.fromisoformat(stripped)
     except ValueError:
-        why = _why_not(stripped)
+        why = _explain_fault(stripped)
         remedy = _WORDS_REMEDY if _WORD.search(stripped) and "zone" not in why else _TEXT_REMEDY
         raise InvalidTime(f"{what} {text[:80]!r} is not a time{why}", remedy) from None
     if moment.utcoffset() is None:
@@ -143,7 +143,7 @@ def _parse_text(text: str, what: str) -> int:
     return parse_time(moment, what)
 
 
-def _why_not(text: str) -> str:
+def _explain_fault(text: str) -> str:
     """Explain what is wrong with a text that begins like a time; empty for any other."""
     if not text:
         return ": it is empty"
@@ -168,7 +168,7 @@ def _why_not(text: str) -> str:
     return ": there is no such day or hour"
 
 
-def _in_range(micros: int, shown: object, what: str) -> int:
+def _require_range(micros: int, shown: object, what: str) -> int:
     if not MIN_TIME <= micros <= MAX_TIME:
         raise InvalidTime(f"{what} {shown!r} lies outside the years 1 to 9999", _REMEDY)
     return micros
@@ -223,7 +223,7 @@ class PresentTime(int):
             self.until = min(self.until, self.at + 1 if other == self.at else other if other > self.at else FOREVER)
 
 
-def _compared(plain: Callable[[int, Any], Any]) -> Callable[[PresentTime, Any], Any]:
+def _noting_comparison(plain: Callable[[int, Any], Any]) -> Callable[[PresentTime, Any], Any]:
     def compare(self: PresentTime, other: Any) -> Any:
         # By far the most are times that are over, of which there is nothing to note.
         if type(other) is not int or other >= self.at:
@@ -233,7 +233,7 @@ def _compared(plain: Callable[[int, Any], Any]) -> Callable[[PresentTime, Any], 
     return compare
 
 
-def _looked_at(plain: Callable[..., Any]) -> Callable[..., Any]:
+def _noting_use(plain: Callable[..., Any]) -> Callable[..., Any]:
     def look(self: PresentTime, *others: Any) -> Any:
         self.until = self.at + 1
         return plain(self, *others)
@@ -242,13 +242,13 @@ def _looked_at(plain: Callable[..., Any]) -> Callable[..., Any]:
 
 
 for _name in ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"):
-    setattr(PresentTime, _name, _compared(getattr(int, _name)))
+    setattr(PresentTime, _name, _noting_comparison(getattr(int, _name)))
 for _name in (
     *("__hash__", "__int__", "__index__", "__float__", "__trunc__", "__str__", "__repr__", "__format__"),
     *("__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__mod__", "__rmod__", "__neg__", "__abs__"),
     *("__floordiv__", "__rfloordiv__", "__truediv__", "__rtruediv__", "__divmod__", "__rdivmod__"),
 ):
-    setattr(PresentTime, _name, _looked_at(getattr(int, _name)))
+    setattr(PresentTime, _name, _noting_use(getattr(int, _name)))
 
 
 class Interval(NamedTuple):
@@ -298,7 +298,7 @@ class Interval(NamedTuple):
 
     def without(self, window: Interval) -> Validity:
         """What is left when a window is taken away: it may be two spans."""
-        return spans_of((*_left(self, window),), self.start)
+        return spans_of((*_subtract(self, window),), self.start)
 
 
 class Spans(NamedTuple):
@@ -344,7 +344,7 @@ class Spans(NamedTuple):
 
     def without(self, window: Interval) -> Validity:
         """What is left when a window is taken away."""
-        return spans_of(tuple(left for piece in self.pieces for left in _left(piece, window)), self.start)
+        return spans_of(tuple(left for piece in self.pieces for left in _subtract(piece, window)), self.start)
 
 
 Validity = Interval | Spans
@@ -374,7 +374,7 @@ def piece_at(validity: Validity, moment: int) -> Interval:
     return next(found, Interval(validity.start, validity.end))
 
 
-def _left(piece: Interval, window: Interval) -> tuple[Interval, ...]:
+def _subtract(piece: Interval, window: Interval) -> tuple[Interval, ...]:
     if not piece.overlaps(window):
         return piece.pieces
     before, behind = Interval(piece.start, window.start), Interval(window.end, piece.end)
@@ -417,17 +417,17 @@ _ON: Final = r"(?:(?P<on>(?<=\bon\s))|)"
 _SURE: Final = r"(?(word)(?(on)|(?(ordinal)|(?(year)|(?!))))|)"
 """Such a month is one in "on 10 may", in "10th may", and in "10 may 2023"."""
 DAY_FORMS: Final = (
-    late(
+    lazy(
         rf"\b{_ON}(?P<day>\d{{1,2}})(?P<ordinal>(?:st|nd|rd|th)(?:\s+of)?|\s+of)?\s+{_SHORT_MONTH}"
         rf"(?:,?\s+(?P<year>\d{{4}})|\b){_SURE}",
         re.I,
     ),
-    late(
+    lazy(
         rf"\b{_ON}{_SHORT_MONTH}\s+(?P<day>\d{{1,2}})(?P<ordinal>st|nd|rd|th)?\b(?!\s*[:%]|,\d{{3}}(?!\d)|\.\d)"
         rf"(?:,?\s*(?P<year>\d{{4}})\b)?{_SURE}",
         re.I,
     ),
-    late(r"\b(?P<year>\d{4})[-/](?P<month>\d{1,2})[-/](?P<day>\d{1,2})(?!\d)" + _CLOCK, re.I),
+    lazy(r"\b(?P<year>\d{4})[-/](?P<month>\d{1,2})[-/](?P<day>\d{1,2})(?!\d)" + _CLOCK, re.I),
 )
 """A day as "21 November, 2023", as "November 21st" and as "2023-11-21". A time of ISO 8601 behind the
 last belongs to it. ``day``, ``month`` and ``year`` are groups; the year may be missing."""

@@ -102,7 +102,7 @@ class Trie:
             return root_of(self.nodes)
         growth, root = self._update(b"", list(changes.items()), before)
         if new and growth < new - sum(value is None for value in changes.values()):
-            raise _damaged("has an entry already that is only now written")
+            raise _damaged_error("has an entry already that is only now written")
         return root
 
     def get(self, key: bytes) -> bytes | None:
@@ -149,14 +149,14 @@ class Trie:
             node, entries = self._read(path, to_check=before is not None)
             is_right = before is None or (node is None and entries is not None)
             if not is_right and before != (EMPTY_ROOT if node is None else node_hash(node)):
-                raise _damaged("has lost a node" if node is None else "has a node that is not what was written")
+                raise _damaged_error("has lost a node" if node is None else "has a node that is not what was written")
         if node is None or node[:1] == _BUCKET:
             if entries is None:
                 entries = list(self._entries(node or _BUCKET))
             return self._update_bucket(path, entries, changes, kept is not None)
         branch, growth, shrunk = bytearray(node), 0, False
         known = {} if before is None else children(node)
-        for digit, below in _by_digit(changes, len(path)).items():
+        for digit, below in _split_by_digit(changes, len(path)).items():
             child = None if before is None else known.get(digit, _NO_CHILD)[1]
             grown, child_hash = self._update(path + _DIGITS[digit], below, child)
             growth, shrunk = growth + grown, shrunk or grown < 0
@@ -189,7 +189,7 @@ class Trie:
         self, path: bytes, entries: list[bytes], changes: list[Change], was_kept: bool
     ) -> tuple[int, bytes]:
         before = len(entries)
-        entries = self._merged(entries, changes)
+        entries = self._merge_changes(entries, changes)
         growth = len(entries) - before
         if not entries:
             self.nodes.delete(path)
@@ -204,7 +204,7 @@ class Trie:
         """Store a bucket that was one before, given what has changed in it."""
         self.nodes.put(path, node)
 
-    def _merged(self, before: list[bytes], changes: Sequence[Change]) -> list[bytes]:
+    def _merge_changes(self, before: list[bytes], changes: Sequence[Change]) -> list[bytes]:
         """Sorted entries after some changes, in the same list or in another one."""
         size = self._key_size
         if len(changes) > len(before):
@@ -243,17 +243,17 @@ class Trie:
             child = path + bytes([digit])
             if self.nodes.get(child) is not None:
                 entries.extend(key + value for key, value in self.entries(child))
-                self._forget(child)
+                self._delete_subtree(child)
         if entries:
             return self._build(path, entries)
         self.nodes.delete(path)
         return EMPTY_ROOT
 
-    def _forget(self, path: bytes) -> None:
+    def _delete_subtree(self, path: bytes) -> None:
         node = self.nodes.get(path)
         if node is not None:
             for digit in children(node):
-                self._forget(path + bytes([digit]))
+                self._delete_subtree(path + bytes([digit]))
             self.nodes.delete(path)
 
     def _count(self, node: bytes) -> int:
@@ -285,14 +285,14 @@ def _layout(size: int, count: int) -> struct.Struct:
 _NO_CHILD: Final = (0, EMPTY_ROOT)
 
 
-def _damaged(what: str) -> errors.DamagedStore:
+def _damaged_error(what: str) -> errors.DamagedStore:
     return errors.DamagedStore(
         f"Of the tables, the tree of what a world holds {what}",
         "Run `worlddb verify --deep`, then `worlddb rebuild tables`",
     )
 
 
-def _by_digit(changes: list[Change], depth: int) -> dict[int, list[Change]]:
+def _split_by_digit(changes: list[Change], depth: int) -> dict[int, list[Change]]:
     """Changes by the next digit of their keys."""
     groups: dict[int, list[Change]] = {}
     for change in changes:
@@ -413,14 +413,14 @@ class MemoryNodes:
         self._nodes.pop(path, None)
 
 
-def built(entries: Iterable[tuple[bytes, bytes]], key_size: int, value_size: int) -> MemoryNodes:
+def build_trie(entries: Iterable[tuple[bytes, bytes]], key_size: int, value_size: int) -> MemoryNodes:
     """The trie of some entries."""
     nodes = MemoryNodes()
     Trie(nodes, key_size, value_size).update(dict(entries))
     return nodes
 
 
-def nodes_to(nodes: NodeStore, key: bytes) -> list[bytes]:
+def proof_nodes(nodes: NodeStore, key: bytes) -> list[bytes]:
     """The stored nodes from the root to the bucket where a key is, or would be."""
     path, found = b"", []
     while (node := nodes.get(path)) is not None:

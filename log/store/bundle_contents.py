@@ -14,7 +14,7 @@ import msgspec
 from worlddb.log.model import blobs, checkpoint, codec, errors, hashing, ids, times
 from worlddb.log.model import bundle as fr
 from worlddb.log.model.bundle import AnyFrame, EndFrame
-from worlddb.log.model.bundle_check import BundleCheck, hold_against
+from worlddb.log.model.bundle_check import BundleCheck, check_against_head
 from worlddb.log.store.bundle_file import BundleReader, BundleWriter, new_file, open_bundle
 
 
@@ -58,7 +58,7 @@ class CheckedFrames:
         """The frames; raises ``InvalidBundle`` at the first that does not hold."""
         for frame in self._reader:
             try:
-                self._check.take(frame)
+                self._check.check_frame(frame)
             except errors.InputError as error:
                 raise self._reader.invalid(error.message) from None
             yield frame
@@ -75,7 +75,7 @@ class CheckedFrames:
 
         Call it after :meth:`bundle`. See :func:`require_head`.
         """
-        hold_against(self._check.proof, head, self._reader.name)
+        check_against_head(self._check.proof, head, self._reader.name)
 
 
 @contextmanager
@@ -106,10 +106,10 @@ def write_bundle(path: Path, frames: Iterable[AnyFrame], *, store: Path, overwri
         writer = BundleWriter(out)
         try:
             for frame in frames:
-                check.take(frame)
+                check.check_frame(frame)
                 writer.write(frame)
             end = EndFrame(writer.frames, check.worlds)
-            check.take(end)
+            check.check_frame(end)
             writer.write(end)
         except errors.InvalidBundle as error:
             raise errors.DamagedStore(
@@ -129,9 +129,9 @@ def check_frames(frames: Iterable[AnyFrame]) -> int:
     check, count = BundleCheck(), 0
     try:
         for frame in frames:
-            check.take(frame)
+            check.check_frame(frame)
             count += 1
-        check.take(EndFrame(count, check.worlds))
+        check.check_frame(EndFrame(count, check.worlds))
     except errors.InvalidBundle as error:
         raise errors.DamagedStore(error.message, "Run `worlddb verify --deep` to see what is damaged") from None
     return check.worlds

@@ -27,7 +27,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from worlddb.log.model.times import late
+from worlddb.log.model.times import lazy
 
 if TYPE_CHECKING:
     from tantivy import TextAnalyzer
@@ -170,7 +170,7 @@ _MARKS: Final = {"de": "ß", "es": "ñ¿¡", "fr": "œç", "pt": "ãõçê"}
 LEAST_FUNCTION_WORDS: Final = 2
 """So many of them, and more than English ones, tell a question's language."""
 
-_UNSPACED: Final = late(
+_UNSPACED: Final = lazy(
     "["
     "\u0e00-\u0fff"  # Thai, Lao, Tibetan
     "\u1000-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1b7f"  # Myanmar, Khmer, Tai, Balinese
@@ -486,7 +486,7 @@ def _letters(run: str) -> list[str]:
     return "".join(c if unicodedata.category(c)[0] in "LMN" else " " for c in run).split()
 
 
-_SCAFFOLDING: Final = late(
+_SCAFFOLDING: Final = lazy(
     "什么时候|什么|为什么|怎么样|怎么|怎样|哪里|哪儿|哪个|哪些|多少|多久|多远|吗$|呢$"
     "|何ですか|のですか|ですか|でしょうか|ましたか|ますか|ください|どうやって|どのくらい|どんな|どこ|どの|どれ|なぜ"
     "|(?<=[가-힣])(?:했나요|하나요|되나요|인가요|나요|까요|니까|에게서|에게|에서|부터|까지)$"
@@ -565,8 +565,8 @@ _HALVES: Final = {"e": "g", "i": "e", "z": "B", "d": "h", "u": "a"}
 """Letters of which the second stands behind a blank: "z. B."."""
 _OF_LETTERS: Final = _listed("a an is vitamin plan hepatitis grade type option part section room gate class team")
 """Words behind which a letter is the name of one of a kind: "vitamin C." ends a sentence."""
-_BEFORE_STOP: Final = late(r"(?:(?P<before>[^\W_]+)[^\w.!?]{1,3})?(?P<word>[^\W\d_]+(?:\.\s?[^\W\d_])*)\.$")
-_BEHIND_STOP: Final = late(r"[^\w\n]*(\w+)(\.?)")
+_BEFORE_STOP: Final = lazy(r"(?:(?P<before>[^\W_]+)[^\w.!?]{1,3})?(?P<word>[^\W\d_]+(?:\.\s?[^\W\d_])*)\.$")
+_BEHIND_STOP: Final = lazy(r"[^\w\n]*(\w+)(\.?)")
 _BEFORE_WORDS: Final = "\"'(\n\t*-/[“‘„«–—"
 _LONGEST_SHORT: Final = 8
 """No short form has as many characters with the blank before it."""
@@ -625,7 +625,7 @@ _FIRST_PERSON: Final = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
 _WORD: Final = re.compile(r"\w+")
 
 
-_ASKING: Final = late(
+_ASKING: Final = lazy(
     r"(?:(?:and|so|but|also|ok|okay|hey|hi|hello|please|well),?\s+)*"
     r"(?:(?:what|which|who|whom|whose|why|how)(?:'s|’s)?\b(?!\s+(?:i|we|you|he|she|they|it|a|an)\b)"
     r"|(?:(?:when|where)\s+)?(?:did|do|does|is|are|am|was|were|have|has|had|can|could|should|would|will)(?:n't|n’t)?"
@@ -635,7 +635,7 @@ _ASKING: Final = late(
     re.I,
 )
 """How a sentence begins that asks something, in English."""
-_ASKING_INSIDE: Final = late(
+_ASKING_INSIDE: Final = lazy(
     r"\bremind me\b|\bwas wondering\b|\bhow many\b|\bdo you (?:remember|know)\b|\b(?:at|in|from|to|of) (?:which|whom)\b"
     r"|\b(?:any|some) (?:advice|suggestions?|recommendations?|ideas?|tips)\b",
     re.I,
@@ -701,7 +701,7 @@ _DO: Final = (
     r"(?:please|always|never|don['’]t|do\s+not|use|call|address|answer|reply|respond|give|include|format|write|keep"
     r"|provide|show|speak|explain|avoid|start|end|stop|mention|make\s+sure|be\s+sure|remember)\b"
 )
-_STANDING: Final = late(
+_STANDING: Final = lazy(
     rf"{_WHENEVER}"
     rf"|{_FROM_NOW},?\s+(?:you\s+|I(?:['’]d|\s+would)\s+like\s+you\s+|I\s+want\s+you\s+|could\s+you\s+)?{_DO}"
     rf"|^{_DO}.*{_FROM_NOW}"
@@ -711,7 +711,7 @@ _STANDING: Final = late(
     re.I,
 )
 """How somebody says, in English, what is to be done whenever something is asked."""
-_ASKED_ABOUT: Final = late(rf"{_WHENEVER}(?:\s+(?:(?:you|me)\s+)?(?:about|for|on|to)\b)?", re.I)
+_ASKED_ABOUT: Final = lazy(rf"{_WHENEVER}(?:\s+(?:(?:you|me)\s+)?(?:about|for|on|to)\b)?", re.I)
 _ANSWERING: Final = re.compile(r"^(?:assistant|ai|agent|bot): ", re.I)
 TASTE_WORDS: Final = (
     "prefer rather favour favor favourite favorite love enjoy hate dislike avoid chosen chose decided opted prioritise"

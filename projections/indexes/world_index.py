@@ -311,7 +311,7 @@ class WorldIndex:
         documents: list[fields.TextDocument | None],
     ) -> None:
         stored = None if row.position == ev.NONE else log.blob(row.seq, row.position)
-        body = None if stored is None else codec.written_blob(stored, row.body, row.seq)
+        body = None if stored is None else codec.decode_checked_blob(stored, row.body, row.seq)
         if isinstance(body, blobs.Body):
             documents.append(fields.TextDocument(node, number, row.seq, body.name, body.content, body.type))
             texts.append((self.places[node], number, row.seq, 1 if body.content else 2))

@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from worlddb.log.model.times import late
+from worlddb.log.model.times import lazy
 from worlddb.projections.indexes import analysis
 
 
@@ -353,39 +353,39 @@ _PHRASES: Final = {
     "has to": "must",
     "have to": "must",
 }
-_PHRASE: Final = late(rf"\b(?:{'|'.join(sorted(_PHRASES, key=len, reverse=True))})\b")
-_HALTED: Final = late(
+_PHRASE: Final = lazy(rf"\b(?:{'|'.join(sorted(_PHRASES, key=len, reverse=True))})\b")
+_HALTED: Final = lazy(
     r"\bstop(?:s|ped)? "
     r"(?=(?:(?:at|by|near|outside|off|over|in|on) |for (?:lunch|dinner|breakfast|water|coffee|fuel|a ))"
     rf"(?!(?:the )?(?:\d|last|this|next|order|time|while|early|late|{'|'.join(sorted(_TIMES))})\b))"
 )
 """Who stops at a shop, or in Paris for lunch, goes on with whatever it was."""
-_FOR_A_WHILE: Final = late(
+_FOR_A_WHILE: Final = lazy(
     r"\b(?:left|leaves|quit|stopped)\b[^,;.]*\b(?:at (?:\d|noon|midnight|dawn)|early(?! in| this| last)"
     r"|for (?:an?|the|two|three) (?:moment|minute|hour|few|day|weekend|night|week|break|while|holiday|lunch|meeting))"
 )
 """Who leaves at five, or for a week, comes back."""
-_AT_A_TIME: Final = late(
+_AT_A_TIME: Final = lazy(
     r"\b(?:at|after|before|during|in the|by|until|till) (?:\d+ ?)?"
     r"(?:am|pm|o'clock|night|midnight|noon|(?:morn|even)ings?|afternoons?)\b"
 )
 """What is so no more at one time of the day may be so at others."""
-_CLAUSE_ENDS: Final = late(
+_CLAUSE_ENDS: Final = lazy(
     r"[,;:()]|\b(?:and|but|when|while|because|since|after|before|so|which|who|though|although|until|if)\b"
 )
-_OWN_CLAUSES: Final = late(r"(?i)\s[-–—]+\s|; |, (?:so|and|but) (?=(?:i|we|he|she|they|my|our|his|her|their)\b)")
+_OWN_CLAUSES: Final = lazy(r"(?i)\s[-–—]+\s|; |, (?:so|and|but) (?=(?:i|we|he|she|they|my|our|his|her|their)\b)")
 """What stands between clauses of which each says whom it tells of."""
 _NOT: Final = re.compile(r"n't\b")
-_CLOCK: Final = late(r"(?<![\d:.])(\d{1,2}):(\d\d)(?![\d:])")
-_LETTER_SIZE: Final = late(r"\b(is|are|size|in) (x*[sml])\b(?!')")
+_CLOCK: Final = lazy(r"(?<![\d:.])(\d{1,2}):(\d\d)(?![\d:])")
+_LETTER_SIZE: Final = lazy(r"\b(is|are|size|in) (x*[sml])\b(?!')")
 """Sizes that are letters, some of which are also what is left of "is" and "am"."""
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ADDRESS: Final = (
     r"\w[\w.+-]*@[\w-]+(?:\.[\w-]+)+|https?://[^\s<>\"]*[^\s<>\".,;:!?)]|[^\W\d_][\w-]+(?:\.[\w-]+)*\.[a-z]{2,}\b"
 )
 """Addresses of mail, pages and machines, and names of files: each is one word, whatever words are in it."""
-_TOKEN: Final = late(rf"{_ADDRESS}|\d+(?:\.\d+)*|['’]s?(?=\s)|[^\W_]+(?:-[^\W_]+)*")
-_TITLED: Final = late(r"\d+|[^\W_]+(?:[-.][^\W_]+)*|['’]s?(?=\s)")
+_TOKEN: Final = lazy(rf"{_ADDRESS}|\d+(?:\.\d+)*|['’]s?(?=\s)|[^\W_]+(?:-[^\W_]+)*")
+_TITLED: Final = lazy(r"\d+|[^\W_]+(?:[-.][^\W_]+)*|['’]s?(?=\s)")
 
 
 class Thing(NamedTuple):
@@ -542,13 +542,13 @@ def fold_blanks(text: str) -> str:
 
 _COUNT: Final = rf"(?:\d+(?:\.\d+)?|{'|'.join(sorted(_NUMBER_WORDS, key=len, reverse=True))})"
 _MEASURED: Final = rf"(?P<unit>{'|'.join(sorted(_OF_UNIT, key=len, reverse=True))})\b"
-_CLOCK_WORDS: Final = late(rf"\b(?P<part>half|quarter) (?P<side>past|to) (?P<hour>{_COUNT})\b")
-_HALF_DAY: Final = late(r"(?<=\b(?:at|by) )(?P<hour>1[0-2]|[1-9])(?P<minute>\.\d\d)? ?(?P<half>am|pm)\b")
-_DOZENS: Final = late(rf"\b(?:(?P<half>half a)|an?|(?P<count>{_COUNT})) dozen\b")
-_OFTEN: Final = late(
+_CLOCK_WORDS: Final = lazy(rf"\b(?P<part>half|quarter) (?P<side>past|to) (?P<hour>{_COUNT})\b")
+_HALF_DAY: Final = lazy(r"(?<=\b(?:at|by) )(?P<hour>1[0-2]|[1-9])(?P<minute>\.\d\d)? ?(?P<half>am|pm)\b")
+_DOZENS: Final = lazy(rf"\b(?:(?P<half>half a)|an?|(?P<count>{_COUNT})) dozen\b")
+_OFTEN: Final = lazy(
     rf"\b(?:(?P<word>once|twice)|(?P<count>{_COUNT}) times) (?:an?|per|each|every) (?P<unit>{'|'.join(_A_YEAR)})\b"
 )
-_REGULARLY: Final = late(
+_REGULARLY: Final = lazy(
     r"\b(?:(?:every|each) (?:(?P<gap>other|second|two|third|three|four|six|\d+) )?"
     r"(?P<unit>(?:mon|tues|wednes|thurs|fri|satur|sun)?day|morning|afternoon|evening|night|weekend|week|month|year"
     r"|summer|winter)s?"
@@ -558,14 +558,14 @@ _REGULARLY: Final = late(
 _GAPS: Final = {"other": 2, "second": 2, "third": 3}
 _ADVERBS: Final = {"nightly": 365.0, "daily": 365.0, "weekly": 52.0, "fortnightly": 26.0, "monthly": 12.0}
 _IN_A_YEAR: Final = {**_A_YEAR, "summer": 1, "winter": 1} | dict.fromkeys(PARTS_OF_DAY, 365)
-_AMOUNT: Final = late(
+_AMOUNT: Final = lazy(
     r"\b(?:(?P<parts>(?:an?|three) quarters? of an|half an?)|(?P<one>an?)"
     rf"|(?P<count>{_COUNT})(?P<half> and a half)?)[ -]{_MEASURED}(?P<more> and a half\b)?"
 )
-_QUANTIFYING: Final = late(
+_QUANTIFYING: Final = lazy(
     rf"\d ?[ap]m\b|\bdozen|\btimes?\b|\bonce\b|\btwice\b|\bhalf\b|\byear\b|\bquarter|\b{_MEASURED}"
 )
-_YEARLY: Final = late(
+_YEARLY: Final = lazy(
     r"\b(?P<count>\d+(?:\.\d+)?) (?P<money>euros?|eur|dollars?|usd|pounds?|gbp|francs?|chf) (?:a|per|each|every) year\b"
 )
 _PARTS_OF_ONE: Final = {"h": 0.5, "a": 0.25, "t": 0.75}

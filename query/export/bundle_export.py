@@ -392,14 +392,14 @@ class _Group:
 
     def _timeline(
         self, lineage: bytes, known: list[tuple[int, schema.VersionRow]]
-    ) -> tuple[fr.Told, dict[int, list[times.Interval]]]:
+    ) -> tuple[fr.LineageHistory, dict[int, list[times.Interval]]]:
         """What the log says of when the world holds, and the spans of its versions."""
         place = timeline_rows.Place(timeline_rows.OF_LINEAGE, self._node)
         changes = timeline_rows.changes(self._tables.timelines, place, self._seq)
         if not changes:
-            return fr.Told([row.valid_to for _, row in known], {}, [], None), {}
+            return fr.LineageHistory([row.valid_to for _, row in known], {}, [], None), {}
         commits = sorted({*changes, *(row.seq for _, row in known)})
-        told = fr.told_by(
+        told = fr.lineage_history(
             (seq, event) for seq in commits for event in self._written.events_about(self._snapshot, seq, lineage)
         )
         line: dict[int, list[times.Interval]] = {}
@@ -408,7 +408,7 @@ class _Group:
         return told, line
 
     def _version(
-        self, ordinal: int, row: schema.VersionRow, told: fr.Told, line: dict[int, list[times.Interval]]
+        self, ordinal: int, row: schema.VersionRow, told: fr.LineageHistory, line: dict[int, list[times.Interval]]
     ) -> None:
         body = self._blob(row.seq, row.position)
         details = self._blob(row.seq, row.details)
@@ -429,7 +429,7 @@ class _Group:
             )
         )
 
-    def _holes(self, told: fr.Told, has_ended: bool) -> None:
+    def _holes(self, told: fr.LineageHistory, has_ended: bool) -> None:
         """The holes, in an order that every store has, and at last the end if it was not resumed."""
         frames = [
             fr.VoidedFrame(*hole.span, self._blob(hole.seq, hole.details), hole.by, self._commit(hole.seq), hole.after)
@@ -582,7 +582,7 @@ class _Group:
         stored = self._snapshot.log.blob(seq, position)
         found = self._written.events(self._snapshot, seq).blob(position)
         if stored is not None:
-            codec.written_blob(stored, found, seq)
+            codec.decode_checked_blob(stored, found, seq)
             # A fork shares ids with its origin, and may be the only one of them of which a text was erased.
             stored = self._written.struck.get(found, stored)
         if found not in self._written.blobs:

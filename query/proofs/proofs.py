@@ -212,7 +212,7 @@ def _step(tables: rows.Tables, node: int, below: int | None, seq: int, made: Tri
     if below is not None:
         if (node, seq) not in made:
             made[node, seq] = _members_then(tables, node, seq)
-        nodes = trie.nodes_to(made[node, seq], tables.node(below).lineage)
+        nodes = trie.proof_nodes(made[node, seq], tables.node(below).lineage)
     return proof.WorldStep(
         _named(tables, node),
         newest.row.body.hex(),
@@ -247,7 +247,9 @@ def _members_then(tables: rows.Tables, node: int, seq: int) -> trie.NodeStore:
                     raise transaction.missing_row(f"world hash of node {row.target} at commit {seq}")
                 yield tables.node(row.target).lineage, found[1][: ids.HASH_BYTES]
 
-    return _checked(trie.built(entries(), ids.LINEAGE_BYTES, ids.HASH_BYTES), members, f"members of node {node}", seq)
+    return _checked(
+        trie.build_trie(entries(), ids.LINEAGE_BYTES, ids.HASH_BYTES), members, f"members of node {node}", seq
+    )
 
 
 def _edges_then(tables: rows.Tables, home: int, seq: int) -> trie.NodeStore:
@@ -262,7 +264,7 @@ def _edges_then(tables: rows.Tables, home: int, seq: int) -> trie.NodeStore:
                 yield row.edge, b""
         yield from ((each, b"") for each in statement_rows.leaves(tables, home, seq))
 
-    return _checked(trie.built(entries(), ids.HASH_BYTES, 0), edges, f"edges of node {home}", seq)
+    return _checked(trie.build_trie(entries(), ids.HASH_BYTES, 0), edges, f"edges of node {home}", seq)
 
 
 def _checked(nodes: trie.NodeStore, expected: bytes, what: str, seq: int) -> trie.NodeStore:
@@ -298,7 +300,7 @@ def _edge_step(snapshot: Snapshot, goal: Goal) -> proof.EdgeStep:
         said.valid_from,
         "" if blob is None else snapshot.log.events(blob[0]).blob(blob[1]).hex(),
         said.nonce.hex(),
-        [each.hex() for each in trie.nodes_to(_edges_then(tables, row.home, goal.seq), edge)],
+        [each.hex() for each in trie.proof_nodes(_edges_then(tables, row.home, goal.seq), edge)],
     )
     if made.id != edge:
         raise errors.DamagedStore(
@@ -330,5 +332,5 @@ def _shown(snapshot: Snapshot, goal: Goal) -> str | None:
     stored = None if blob is None else snapshot.log.blob(*blob)
     if blob is None or stored is None:
         return None
-    codec.written_blob(stored, snapshot.log.events(blob[0]).blob(blob[1]), blob[0])
+    codec.decode_checked_blob(stored, snapshot.log.events(blob[0]).blob(blob[1]), blob[0])
     return stored.hex()

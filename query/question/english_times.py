@@ -7,7 +7,7 @@ stands, a form of what stays unresolved anywhere; the names of their groups say 
 import re
 from typing import Final, Literal, NamedTuple
 
-from worlddb.log.model.times import DAYS, MONTH_NAME, MONTHS, late
+from worlddb.log.model.times import DAYS, MONTH_NAME, MONTHS, lazy
 
 SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 """The month in which each begins in the northern hemisphere, as meteorologists have it; each has three months."""
@@ -80,63 +80,63 @@ COMPOUND: Final = (
     r"|over|off|out|asleep|apart|ill|through)\b)"
 )
 """Not behind what is a season: "in the spring water", "in the fall from the roof"."""
-AGO: Final = late(
+AGO: Final = lazy(
     rf"(?:{FIRST})?{COUNT}(?P<half>\s+and\s+a\s+half)?\s+{UNIT}(?P<more>\s+and\s+a\s+half)?"
     r"\s+(?:ago|(?<!minute )(?<!minutes )(?<!hour )(?<!hours )(?:back|earlier))\b(?P<sharp>\s+today\b)?",
     re.I,
 )
-NAMED_AGO: Final = late(
+NAMED_AGO: Final = lazy(
     rf"{COUNT}\s+(?P<named>{'|'.join(SEASONS)}|{DAY_NAME}|{'|'.join(MONTHS)})s?\s+(?:ago|back)\b", re.I
 )
-PAST: Final = late(rf"(?:past|last)\s+(?:{COUNT}\s+)?(?P<unit>minute|hour|day|week|month|year|decade)s?\b", re.I)
-LAST: Final = late(
+PAST: Final = lazy(rf"(?:past|last)\s+(?:{COUNT}\s+)?(?P<unit>minute|hour|day|week|month|year|decade)s?\b", re.I)
+LAST: Final = lazy(
     r"(?P<which>last|previous|past|this)\s+"
     rf"(?P<unit>week|weekend|month|quarter|year|{'|'.join((*DAYS, *MONTHS))})\b",
     re.I,
 )
-NEXT: Final = late(
+NEXT: Final = lazy(
     rf"next\s+(?P<unit>week|weekend|month|quarter|year|{'|'.join((*MONTHS, *SEASONS))})\b(?!\s+\d|['’]s?\b)", re.I
 )
-BEFORE_LAST: Final = late(
+BEFORE_LAST: Final = lazy(
     rf"(?P<unit>week|weekend|month|quarter|year|{'|'.join(SEASONS)}|{DAY_NAME})\s+before\s+last\b"
     rf"(?!\s+(?:week|month|quarter|year|{'|'.join(SEASONS)}|{DAY_NAME}|{'|'.join(MONTHS)}|christmas|easter))",
     re.I,
 )
-SAME_TIME: Final = late(r"(?:this|same)\s+(?P<same>time|day)\s+last\s+(?P<unit>week|month|year)\b", re.I)
-MONTH: Final = late(
+SAME_TIME: Final = lazy(r"(?:this|same)\s+(?P<same>time|day)\s+last\s+(?P<unit>week|month|year)\b", re.I)
+MONTH: Final = lazy(
     rf"{MONTH_NAME}\b(?!['’]s\b|\s+\d{{1,2}}(?!\d)|\s+(?:be|not|hares?|poles?|queens?|day)\b){OF_A_YEAR}?", re.I
 )
-SHORT_MONTH: Final = late(rf"(?P<month>{'|'.join(name[:3] for name in MONTHS)}|sept)\b\.?{OF_A_YEAR}", re.I)
-SEASON: Final = late(rf"(?:(?P<which>last|previous|past|this)\s+)?{SEASON_NAME}\b{COMPOUND}{OF_A_YEAR}?", re.I)
-QUARTER: Final = late(r"Q(?P<quarter>\d)\b(?:[\s/-]+(?:of\s+)?(?P<year>\d{4})\b)?", re.I)
-YEAR_QUARTER: Final = late(r"(?P<year>\d{4})[\s/-]?Q(?P<quarter>\d)\b", re.I)
-NTH_QUARTER: Final = late(
+SHORT_MONTH: Final = lazy(rf"(?P<month>{'|'.join(name[:3] for name in MONTHS)}|sept)\b\.?{OF_A_YEAR}", re.I)
+SEASON: Final = lazy(rf"(?:(?P<which>last|previous|past|this)\s+)?{SEASON_NAME}\b{COMPOUND}{OF_A_YEAR}?", re.I)
+QUARTER: Final = lazy(r"Q(?P<quarter>\d)\b(?:[\s/-]+(?:of\s+)?(?P<year>\d{4})\b)?", re.I)
+YEAR_QUARTER: Final = lazy(r"(?P<year>\d{4})[\s/-]?Q(?P<quarter>\d)\b", re.I)
+NTH_QUARTER: Final = lazy(
     r"(?P<quarter>first|second|third|fourth|[1-4](?:st|nd|rd|th))\s+quarter\b(?!\s+(?:of|in)\b)", re.I
 )
-HALF: Final = late(r"H(?P<half>[12])[\s/-]+(?:of\s+)?(?P<year>\d{4})\b", re.I)
-YEAR: Final = late(rf"(?P<year>1[5-9]\d\d|20\d\d)\b{COUNTABLE}", re.I)
-YEARS: Final = late(rf"(?P<year>(?:19|20)\d\d)\s?[-–—]\s?(?P<last_year>(?:19|20)\d\d)\b{COUNTABLE}", re.I)
-CALLED_YEAR: Final = late(r"year\s+(?P<year>\d{3,9})\b", re.I)
-DECADE: Final = late(r"(?P<year>(?:1[5-9]|20)\d0)['’]?s\b", re.I)
-ISO_MONTH: Final = late(r"(?P<year>(?:19|20)\d\d)-(?P<month>\d\d)\b(?!-)", re.I)
-FIGURES: Final = late(
+HALF: Final = lazy(r"H(?P<half>[12])[\s/-]+(?:of\s+)?(?P<year>\d{4})\b", re.I)
+YEAR: Final = lazy(rf"(?P<year>1[5-9]\d\d|20\d\d)\b{COUNTABLE}", re.I)
+YEARS: Final = lazy(rf"(?P<year>(?:19|20)\d\d)\s?[-–—]\s?(?P<last_year>(?:19|20)\d\d)\b{COUNTABLE}", re.I)
+CALLED_YEAR: Final = lazy(r"year\s+(?P<year>\d{3,9})\b", re.I)
+DECADE: Final = lazy(r"(?P<year>(?:1[5-9]|20)\d0)['’]?s\b", re.I)
+ISO_MONTH: Final = lazy(r"(?P<year>(?:19|20)\d\d)-(?P<month>\d\d)\b(?!-)", re.I)
+FIGURES: Final = lazy(
     r"(?P<one>\d{1,2})(?P<dot>[./-])(?P<two>\d{1,2})(?P=dot)(?P<year>\d{4}|\d\d)\b(?![./-]\d|:)", re.I
 )
-DAYS_OF_MONTH: Final = late(
+DAYS_OF_MONTH: Final = lazy(
     rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:\s?[-–—]\s?|\s+{TO}\s+(?:the\s+)?)(?P<last>\d{{1,2}})(?:st|nd|rd|th)?"
     rf"\s+(?:of\s+)?{MONTH_NAME}\b(?:,?\s+(?P<year>\d{{4}})\b)?",
     re.I,
 )
-MONTH_AND_DAYS: Final = late(
+MONTH_AND_DAYS: Final = lazy(
     rf"{MONTH_NAME}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:\s?[-–—]\s?|\s+(?:to|until|till|through)\s+)"
     r"(?P<last>\d{1,2})(?:st|nd|rd|th)?\b(?![:%]|[.,]\d)(?:,?\s+(?P<year>\d{4})\b)?",
     re.I,
 )
-NTH_OF_MONTH: Final = late(
+NTH_OF_MONTH: Final = lazy(
     rf"(?P<nth>{'|'.join(sorted(ORDINALS, key=len, reverse=True))})\s+of\s+{MONTH_NAME}\b(?:,?\s+(?P<year>\d{{4}})\b)?",
     re.I,
 )
-NTH_DAY: Final = late(
+NTH_DAY: Final = lazy(
     r"(?P<nth>\d{1,2})(?:st|nd|rd|th)\b"
     r"(?:\s+of\s+(?P<of>last|this|the)\s+month\b"
     r"|(?=\s*(?:[?.,;:!)]|\Z)|\s+(?:and|or|to|until|till|through|did|was|were|had|when|if|at|with|who|what|where"
@@ -144,8 +144,8 @@ NTH_DAY: Final = late(
     r"|they)\b))",
     re.I,
 )
-ISO_WEEK: Final = late(r"(?:calendar\s+)?week\s+(?P<week>\d{1,2})\b(?:,?\s+(?:of\s+|in\s+)?(?P<year>\d{4})\b)", re.I)
-NEAR: Final = late(
+ISO_WEEK: Final = lazy(r"(?:calendar\s+)?week\s+(?P<week>\d{1,2})\b(?:,?\s+(?:of\s+|in\s+)?(?P<year>\d{4})\b)", re.I)
+NEAR: Final = lazy(
     r"(?P<which>day before yesterday|day after tomorrow|yesterday|today|tonight|tomorrow|last night"
     r"|this (?:morning|afternoon|evening))\b"
     r"(?:\s+(?:morning|afternoon|evening))?",
@@ -155,29 +155,29 @@ NEAR_DAYS: Final = {
     "day before yesterday": -2, "yesterday": -1, "last night": -1, "tomorrow": 1, "day after tomorrow": 2
 }  # fmt: skip
 """How many days from today those days lie that have a name."""
-WEEKDAY: Final = late(
+WEEKDAY: Final = lazy(
     rf"(?P<unit>{DAY_NAME})\b(?!['’]s\b|\s+(?:mornings|afternoons|evenings|nights|file|man)\b)"
     r"(?:\s+(?:morning|afternoon|evening|night)\b)?",
     re.I,
 )
-PART: Final = late(
+PART: Final = lazy(
     r"(?P<part>(?:early|mid|late)(?=[\s-]+(?:(?:of|in)\s+)?)|(?:middle|beginning|start|end|close)(?=\s+of\s))"
     r"[\s-]+(?:(?:of|in)\s+)?(?:the\s+(?:year\s+|month\s+of\s+)?)?",
     re.I,
 )
-NTH_UNIT: Final = late(
+NTH_UNIT: Final = lazy(
     rf"{NTH}\s+(?:{COUNT}\s+)?(?P<unit>day|week|weekend|month|quarter|half|{DAY_NAME})(?P<many>s?)\s+(?:of|in)\s+"
     r"(?:the\s+(?:year\s+|month\s+of\s+)?)?",
     re.I,
 )
-BESIDE_ANOTHER: Final = late(
+BESIDE_ANOTHER: Final = lazy(
     rf"(?:{COUNT}\s+|(?:last|first|next|previous)\s+)?(?P<unit>day|week|weekend|fortnight|month|year|{DAY_NAME})s?\s+"
     r"(?P<side>before|after|following|preceding|prior\s+to)\s+(?:the\s+)?",
     re.I,
 )
-UNIT_OF: Final = late(r"(?P<unit>day|week|weekend|month|quarter|year)\s+of\s+(?:the\s+)?", re.I)
-ARTICLE: Final = late(r"(?:(?:about|around|roughly|circa)\s+)?(?:the\s+)?", re.I)
-WORD_THERE: Final = late(r"\d+|[^\W\d_]+\d?", re.I)
+UNIT_OF: Final = lazy(r"(?P<unit>day|week|weekend|month|quarter|year)\s+of\s+(?:the\s+)?", re.I)
+ARTICLE: Final = lazy(r"(?:(?:about|around|roughly|circa)\s+)?(?:the\s+)?", re.I)
+WORD_THERE: Final = lazy(r"\d+|[^\W\d_]+\d?", re.I)
 BOUNDS: Final = (
     "before",
     "prior",
@@ -207,7 +207,7 @@ SINCE: Final = "since"
 AS_OF: Final = "as of"
 WITHIN: Final = "within"
 RELATIONS: Final[dict[str, tuple[tuple[re.Pattern[str], str], ...]]] = {
-    first: tuple((late(form + r"\s+", re.I), relation) for form, relation in forms)
+    first: tuple((lazy(form + r"\s+", re.I), relation) for form, relation in forms)
     for first, forms in {
         "before": (("before", BEFORE),),
         "prior": ((r"prior\s+to", BEFORE),),
@@ -231,24 +231,24 @@ RELATIONS: Final[dict[str, tuple[tuple[re.Pattern[str], str], ...]]] = {
     }.items()
 }
 """What stands before a point and says which stretch of time is meant."""
-FROM: Final = late(r"(?:from|between)\s+", re.I)
-BEGINS: Final = late(
+FROM: Final = lazy(r"(?:from|between)\s+", re.I)
+BEGINS: Final = lazy(
     r"\b(?:(?<!away )(?<!apart )(?<!back )from|(?:starting|beginning|effective)(?:\s+(?:in|on|from))?"
     r"|as\s+(?:of|from))\s+",
     re.I,
 )
 """Before the time from which on a statement says that something is so."""
-UP_TO: Final = late(rf"\s+{TO}\s+|\s?[–—]\s?", re.I)
-NOW: Final = late(r"(?:now|today|the\s+present(?:\s+day)?)\b", re.I)
-ONWARDS: Final = late(r"\s+(?:onwards?|forward|on)\b(?=\s*(?:[?.,;!]|\Z))", re.I)
-GROWN: Final = late(
+UP_TO: Final = lazy(rf"\s+{TO}\s+|\s?[–—]\s?", re.I)
+NOW: Final = lazy(r"(?:now|today|the\s+present(?:\s+day)?)\b", re.I)
+ONWARDS: Final = lazy(r"\s+(?:onwards?|forward|on)\b(?=\s*(?:[?.,;!]|\Z))", re.I)
+GROWN: Final = lazy(
     r"\b(?:grew|grow|grown|rose|rise|fell|increas\w+|decreas\w+|drop\w*|rais\w+|up|down|cut|reduc\w+|went|go"
     r"|goes|count\w*)"
     r"[\s,]+\Z|(?:%|\bper ?cent|\bout|\d)\s+\Z",
     re.I,
 )
 """Behind such a word "by 2000", "from 2000" and "of 2000" tell how much."""
-IS_PAST: Final = late(
+IS_PAST: Final = lazy(
     r"\b(?:did(?:n['’]t)?|was(?:n['’]t)?|were(?:n['’]t)?|had(?:n['’]t)?|ha(?:s|ve)(?:n['’]t)?|\w+ed|came|went"
     r"|saw|got|gave|said"
     r"|told|met|left|took|made|bought|sold|wrote|spoke|held|led|ran|sat|stood|slept|rang|kept|lost|won|paid|sent|broke"
@@ -257,7 +257,7 @@ IS_PAST: Final = late(
     r"|thought|caught|wore|hid|swam|sang|shut|set|put|let|cut|read|cost)\b|['’]ve\b",
     re.I,
 )
-HAPPENED: Final = late(
+HAPPENED: Final = lazy(
     r"\b(?:did(?:n['’]t)?|was(?:n['’]t)?|were(?:n['’]t)?|had(?:n['’]t)?"
     r"|(?!need\b|indeed\b|speed\b|feed\b|seed\b|exceed\b|proceed\b|succeed\b|shed\b)\w{2,}ed|came|went|saw|got"
     r"|gave|said|told"
@@ -269,29 +269,29 @@ HAPPENED: Final = late(
     r"|['’]ve\s+\w+",
     re.I,
 )
-AHEAD: Final = late(
+AHEAD: Final = lazy(
     r"\b(?:will|shall|going\s+to|plan(?:s|ned|ning)?|coming|upcoming|due|want\w*\s+to|need\s+to|have\s+an?"
     r"|has\s+an?|might|tomorrow)\b"
     r"|['’]ll\b",
     re.I,
 )
 """In a sentence of what happened, and of nothing ahead, "on Monday" is the last one."""
-WILL: Final = late(
+WILL: Final = lazy(
     r"\bwill\b|\A\W*Will\b|\b[Ss]hall\b|\b[Ww]on['’]t\b|\bgoing\s+to\b|['’]ll\b|\bnext\b(?!\s+(?:to|door)\b)"
 )
-WAS: Final = late(r"\b(?:did|was|were|had)(?:n['’]t)?\b", re.I)
+WAS: Final = lazy(r"\b(?:did|was|were|had)(?:n['’]t)?\b", re.I)
 """In a question of the first and not of the second, "in May" is the next one."""
-PLANNED: Final = late(
+PLANNED: Final = lazy(
     r"\b(?:plan(?:s|ned|ning)?|upcoming|scheduled|booked|due|coming|(?:want|need|hope)s?\s+to)\b", re.I
 )
 """Words of what is still to be."""
-IS_DONE: Final = late(
+IS_DONE: Final = lazy(
     r"\b(?:is|are|am|be|being)\s+(?:[\w'’-]+\s+){0,4}?\w{2,}ed\b|(?<=[^\W_])['’](?:s|re|m)\s+\w{2,}ed\b", re.I
 )
 """What is being done, or how something is: "is named", which tells of no past."""
-ASKS_WHEN: Final = late(r"\A\W*(?:and\s+|so\s+)?when(?:['’](?:s|re)|\s+(?:is|are|does|do|am))\b", re.I)
+ASKS_WHEN: Final = lazy(r"\A\W*(?:and\s+|so\s+)?when(?:['’](?:s|re)|\s+(?:is|are|does|do|am))\b", re.I)
 """A question of when something is may be of what is to come."""
-IS_NOW: Final = late(
+IS_NOW: Final = lazy(
     r"\A\W*(?:who|what|which|where|when|how)\b|\b(?:is|are|am|do|does|can|must|should|may|might)(?:n['’]t)?\b"
     r"|['’](?:re|m)\b|\b(?:who|what|where|when|how)['’]s\b",
     re.I,
@@ -301,15 +301,15 @@ DATED_BY: Final = frozenset(("in", "on", "for", "during", "over"))
 """Behind such a word a month without a year may be the coming one."""
 Tense = Literal["past", "present", "ahead", ""]
 """Of when a question asks, by its verbs."""
-SENTENCE_END: Final = late(r"[.!?;]\s")
-NAME_BEHIND: Final = late(r"\s+[A-Z][a-z]")
-BEHIND_DAY: Final = late(r",?\s+(?:of\s+)?", re.I)
-IS_PERFECT: Final = late(r"\b(?:has|have|had)(?:n['’]t)?\b|['’]ve\b", re.I)
+SENTENCE_END: Final = lazy(r"[.!?;]\s")
+NAME_BEHIND: Final = lazy(r"\s+[A-Z][a-z]")
+BEHIND_DAY: Final = lazy(r",?\s+(?:of\s+)?", re.I)
+IS_PERFECT: Final = lazy(r"\b(?:has|have|had)(?:n['’]t)?\b|['’]ve\b", re.I)
 """A "since" in such a question is of time: "since it rained, who swept?" gives a reason."""
-NO_SIGN: Final = late(r"[\w\s'’-]*")
-TOKEN: Final = late(r"[^\W_]+")
-WORD: Final = late(r"\w+")
-PAST_COUNT: Final = late(rf"(?:past|last)\s+{COUNT}\s", re.I)
+NO_SIGN: Final = lazy(r"[\w\s'’-]*")
+TOKEN: Final = lazy(r"[^\W_]+")
+WORD: Final = lazy(r"\w+")
+PAST_COUNT: Final = lazy(rf"(?:past|last)\s+{COUNT}\s", re.I)
 VAGUE_UNIT: Final = r"(?:minute|hour|day|night|morning|evening|weekend|week|fortnight|month|quarter|year|decade)s?"
 PERIOD: Final = (
     r"(?:day|night|morning|evening|weekend|week|month|quarter|year|decade|century|spring|summer|autumn|fall|winter)"
@@ -365,7 +365,7 @@ class Vague(NamedTuple):
 
 
 def _vague(words: str, pattern: str, **kind: bool) -> Vague:
-    return Vague(frozenset(words.split()), late(pattern, re.I), **kind)
+    return Vague(frozenset(words.split()), lazy(pattern, re.I), **kind)
 
 
 VAGUE_FORMS: Final = (
@@ -381,7 +381,7 @@ VAGUE_FORMS: Final = (
     ),
     Vague(
         EVENTS,
-        late(
+        lazy(
             r"\b(?:(?:on|at|over|around|before|after|since|by|until|during) (?:(?:last|this|next) )?"
             r"|(?:last|this|next) )"
             rf"{FEAST}\b",
@@ -525,14 +525,14 @@ VAGUE_FORMS: Final = (
     _vague("following preceding", rf"\bthe (?:following|preceding) {PERIOD}\b", past=True, again=True),
     _vague("age aged", r"\b(?:at (?:the )?age (?:of )?\w+|aged \w+)", past=True, event=True),
 )
-ASKS_LENGTH: Final = late(
+ASKS_LENGTH: Final = lazy(
     r"\bhow (?:long|old|much time|many (?:\w+ )?(?:minutes|hours|days|weeks|months|years|times))\b"
     r"|\b(?:what|which) age\b|\bhappened first\b",
     re.I,
 )
-SAID_AGO: Final = late(r"\bago\b", re.I)
-VAGUE_WORD: Final = late(r"[\w'’-]+")
-COUNTING: Final = late(
+SAID_AGO: Final = lazy(r"\bago\b", re.I)
+VAGUE_WORD: Final = lazy(r"[\w'’-]+")
+COUNTING: Final = lazy(
     rf"\d+|{'|'.join(COUNTED)}|a|an|and|half|some|many|so|quite|very|of|about|few|couple|several|dozens?"
     rf"|hundreds?|\w*(?:ty|teen)",
     re.I,

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import errors, limits
-from worlddb.log.model.times import DAYS, MONTHS, late
+from worlddb.log.model.times import DAYS, MONTHS, lazy
 from worlddb.projections.indexes.analysis import is_remark
 from worlddb.projections.tables.apply.trust_levels import LEVELS
 from worlddb.query.question.english_times import Tense
@@ -26,10 +26,10 @@ TO_MACHINES: Final = ("user", "human", *ASKED)
 
 MAX_NAME_WORDS: Final = 4
 _MAX_WORDS: Final = 200
-_WORD: Final = late(r"[^\W_]+(?:['’-][^\W_]+)*", re.UNICODE)
-_POSSESSIVE: Final = late(r"['’]s$")
-_FIRST_PERSON: Final = late(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.I)
-_WHAT_YOU_SAID: Final = late(
+_WORD: Final = lazy(r"[^\W_]+(?:['’-][^\W_]+)*", re.UNICODE)
+_POSSESSIVE: Final = lazy(r"['’]s$")
+_FIRST_PERSON: Final = lazy(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.I)
+_WHAT_YOU_SAID: Final = lazy(
     r"\b(?:did|had|have) you\b"
     r"|\byou (?:\w+ )?(?:\w+ed|told|said|gave|made|wrote)\b"
     r"|\byour (?:\w+ )?(?:suggestion|recommendation|advice|answer|list)"
@@ -87,7 +87,7 @@ _LASTING: Final = (
     r"|prefer|call|hold|seem|study|sit|stand|meet|pay|charge|lead|run|manage|chair|teach|drive|rent|keep|go|come|know)"
 )
 """Verbs of what lasts, or was done again and again."""
-_SAID: Final = late(
+_SAID: Final = lazy(
     r"\b(?:formerly|former|originally|initially|erstwhile|historically|over\s+time|no\s+longer|any\s?more"
     r"|in\s+the\s+past"
     r"|at\s+first(?!\s+(?:sight|glance|light|hand|aid|base))|to\s+begin\s+with|in\s+the\s+(?:(?:good\s+)?old"
@@ -152,23 +152,23 @@ _SAID_BY: Final = frozenset(
 )
 """One of these is in all that :data:`_SAID` and the forms behind it find."""
 
-_BEFORE_SOMEBODY: Final = late(
+_BEFORE_SOMEBODY: Final = lazy(
     r"\b(?i:who|whose|whom|which|what|where)\b[^.?!]{0,80}?(?P<said>\b(?:before|prior\s+to)\s+"
     r"(?P<whom>[^\W\d_a-z][\w.'’-]*(?:\s+[^\W\d_a-z][\w.'’-]*){0,3})"
     r"(?P<then>\s+(?:took\s+over|was\s+(?:in\s+charge|appointed|elected|hired|promoted)|did))?)\s*(?:[?,;]|\Z)"
 )
 """Whoever or whatever was in the place of a name: "who led it before Leah?", "what did we use before Postgres?"."""
-_BEFORE_WHOM: Final = late(
+_BEFORE_WHOM: Final = lazy(
     r"\bwho(?:m|se)?\b[^.?!]{0,80}?\b(?:before|prior\s+to)\s+"
     r"(?:him|her|them|me|you|us|the\s+(?:present|current|new)\b[^.?!]{0,40}?)\s*(?:[?,;]|\Z)",
     re.I,
 )
-_BEFORE_THE_PRESENT: Final = late(
+_BEFORE_THE_PRESENT: Final = lazy(
     r"\b(?:before|prior\s+to)\s+(?:(?:the|my|our|your|his|her|their)\s+(?:present|current|new)\b(?:\s+[\w'’-]+){0,2}"
     r"|(?:the\s+)?present\b|\w+(?:\s+\w+){0,2}\s+chang\w+)",
     re.I,
 )
-_HELD_BEFORE: Final = late(
+_HELD_BEFORE: Final = lazy(
     r"\bwho\s+(?:was|were|led|ran|owned|managed|headed|chaired|held|had|coached|directed|taught)\b[^.?!]{0,60}?"
     r"(?P<said>\b(?:before|prior\s+to)\s+(?!(?:the|a|an|my|your|our|his|her|its|their|this|that)\b)"
     r"(?P<whom>\w+(?:\s+\w+)?))\s*\?",
@@ -176,7 +176,7 @@ _HELD_BEFORE: Final = late(
 )
 """The same of a name in small letters, where the question asks who held something."""
 
-_DID_BEFORE: Final = late(
+_DID_BEFORE: Final = lazy(
     r"\b(?:where|what|which|who(?:m|se)?)\b[^.?!]{0,40}?\b(?:did(?:n['’]t)?\s+(?:\w+\s+){1,4}?"
     r"(?:have|live|work|belong|cost|own|reside|stay|weigh|earn|prefer|use|drive|rent|study|teach|play)\b"
     r"|(?:was|were)\s+(?:the\s+)?[\w'’-]+(?:['’]s?|\s+of)\s)[^.?!]{0,40}?"
@@ -202,7 +202,7 @@ _TIMES: Final = frozenset(
 """What stands after "before" and is a time, or begins a sentence of its own."""
 
 
-_HELD: Final = late(
+_HELD: Final = lazy(
     r"\b(?:what|which|whose|who|whom|where|how)\b[^.?!]{0,80}?"
     r"\b(?:was|were|held|led|ran|owned|managed|headed|chaired|coached|directed|taught|lived|worked|cost|belonged"
     r"|had\s+(?:the|a|an|my|your|our|his|her|its|their))\b"
@@ -210,9 +210,9 @@ _HELD: Final = late(
     re.I,
 )
 """What asks what held: behind "before May" that is what was, of what happened it is only when."""
-_LASTED: Final = late(r"\A(?:until|till|up\s)", re.I)
+_LASTED: Final = lazy(r"\A(?:until|till|up\s)", re.I)
 
-_PRESENT: Final = late(
+_PRESENT: Final = lazy(
     r"\b(?:currently|at\s+present|presently|at\s+the\s+moment|nowadays|these\s+days|as\s+of\s+(?:now|today)"
     r"|as\s+things\s+stand"
     r"|(?<!\bby\s)(?<!\btill\s)(?<!\buntil\s)(?<!\bto\s)(?<!\bjust\s)(?<!\bfrom\s)(?<!\bbefore\s)(?<!\bevery\s)(?<!\A)"
@@ -256,7 +256,7 @@ def _named_behind_before(text: str) -> re.Match[str] | None:
     return None
 
 
-_WORD_ALONE: Final = late(r"[^\W_]+")
+_WORD_ALONE: Final = lazy(r"[^\W_]+")
 _SHOWN_WORDS: Final = 6
 
 
@@ -265,23 +265,23 @@ def _shortened(words: str) -> str:
     return " ".join(words.strip(" ?,;.!").split()[-_SHOWN_WORDS:])
 
 
-_ASKS_NUMBER: Final = late(
+_ASKS_NUMBER: Final = lazy(
     r"\bhow (?:many|much|old|long|often|far|tall|big|large)\b"
     r"|\bwhat (?:percentage|amount|time|age|number|total|average|price)"
     r"|\b(?:total|number of|percentage|age|cost|price)\b",
     re.I,
 )
-_ASKS_TIME: Final = late(
+_ASKS_TIME: Final = lazy(
     r"\b(?:when|how long|how many (?:days|weeks|months|years|hours)|ago|first|before|after|order|date|day|since|last"
     r"|most recent)\b",
     re.I,
 )
-_ASKS_AGE: Final = late(
+_ASKS_AGE: Final = lazy(
     r"\bhow old\b|\bages?\b|\bolder\b|\byounger\b|\bhow many years (?:old|will|would|am|is|are|older|younger)\b"
     r"|\bborn\b|\bbirthday\b",
     re.I,
 )
-_ASKS_MONEY: Final = late(
+_ASKS_MONEY: Final = lazy(
     r"\bhow much (?:money|cash)\b|\b(?:price|costs?|budget|salary|worth)\b"
     r"|\bhow much\b.*\b(?:pa(?:y|id)|spen[dt]|spending|saved?|raised?|earn(?:ed)?|ma(?:k|d)e|charged?|owed?|rent"
     r"|donated?|sell|sold|cheaper|expensive|discount)\b",
@@ -289,7 +289,7 @@ _ASKS_MONEY: Final = late(
 )
 
 
-_ASKS_ADVICE: Final = late(
+_ASKS_ADVICE: Final = lazy(
     r"\b(?:suggest(?:ions?)?|recommend(?:ations?)?|advise|advice|ideas?|tips|options?)\b"
     r"|\b(?:what|which|where|who|how|when)\b[^.?!]{0,60}?\bshould\s+(?:I|we)\b|\bshould\s+(?:I|we)\b"
     r"|\b(?:can|could|would|will)\s+you\s+(?:please\s+)?"
@@ -298,13 +298,13 @@ _ASKS_ADVICE: Final = late(
     r"|\bwhat(?:['’]s|\s+is|\s+are)\s+(?:a\s+|the\s+|some\s+)?(?:good|best|great)\b",
     re.I,
 )
-_ASKS_WHAT_WAS: Final = late(
+_ASKS_WHAT_WAS: Final = lazy(
     r"\b(?:did|have|had|has|was|were)\s+(?:I|we|you|he|she|they)\b|\b(?:remind|summar\w+|list|recall(?:ed)?)\b"
     r"|\b(?:told|said|mentioned|discussed|suggested|recommended)\b",
     re.I,
 )
 """Who asks what was advised wants that, and no advice."""
-_ASKS_WHAT_HAPPENED: Final = late(
+_ASKS_WHAT_HAPPENED: Final = lazy(
     r"\b(?:I|we)(?:['’](?:ve|d)|\s+have|\s+had)?\s+(?:\w+ly\s+|first\s+|last\s+)?(?!need|feed|speed|proceed|exceed)"
     r"(?:\w{2,}ed|made|got|went|spent|bought|met|began|started|took|chose|wrote|found|gave|saw|came|left|kept|held|paid"
     r"|sent)\b|\bhow\s+(?:many|long)\b[^.?!]*\b(?:between|passed|elapsed)\b",
@@ -313,7 +313,7 @@ _ASKS_WHAT_HAPPENED: Final = late(
 """What somebody did, or how long it took, is asked of the past."""
 
 
-_OF_TWO: Final = late(r"\b(?:i|me|my|mine|we|us|our|you|your)\b", re.I)
+_OF_TWO: Final = lazy(r"\b(?:i|me|my|mine|we|us|our|you|your)\b", re.I)
 
 
 def _asks_for_advice(question: str) -> bool:

@@ -10,7 +10,7 @@ from math import exp
 from operator import itemgetter, mul
 from typing import Final, NamedTuple
 
-from worlddb.log.model.times import late
+from worlddb.log.model.times import lazy
 from worlddb.projections.indexes.analysis import STOP_WORDS
 from worlddb.query.question.question import AnswerForm
 
@@ -132,7 +132,7 @@ _YEARS: Final = (
     r"(?:\d{1,3}|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
     r"|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-\w+)?)"
 )
-_AGE: Final = late(
+_AGE: Final = lazy(
     rf"\bturn(?:ed|ing|s)? (?:the big )?{_YEARS}\b(?! ?[%$€£])|\b{_YEARS}[ -]years?[ -]old\b"
     rf"|\b(?:(?:i|he|she|who)(?:['’][ms]| am| is| was)|aged?(?: of)?|just) {_YEARS}\b"
     r"(?! ?[%/:.,]?\d| ?%| ?-| (?:percent|minutes|hours|days|weeks|months|miles|km|kg|pounds|dollars|euros|feet|of)\b)"
@@ -142,7 +142,7 @@ _AGE: Final = late(
     re.I,
 )
 """How an age is said; a number alone seldom is one."""
-_AGE_BEHIND: Final = late(
+_AGE_BEHIND: Final = lazy(
     r" (?<=[mstdenfg] )(?:\d|thirt|fourt|fort|fift|sixt|sevent|eight|ninet|twent)",
     re.I,
 )
@@ -151,9 +151,9 @@ _AGE_SAID: Final = (
     *("in my ", "in his ", "in her ", "in their "),
 )
 """One of these is in a text in ASCII that tells an age, or that finds one."""
-_MONEY: Final = late(r"[$€£¥]\s?\d|\b\d[\d,.]*\s?(?:dollars?|euros?|pounds|bucks|usd|eur|gbp|grand|k)\b", re.I)
+_MONEY: Final = lazy(r"[$€£¥]\s?\d|\b\d[\d,.]*\s?(?:dollars?|euros?|pounds|bucks|usd|eur|gbp|grand|k)\b", re.I)
 _DIGIT: Final = re.compile(r"\d")
-_DATE: Final = late(r"\b(?:\d{1,2}(?:st|nd|rd|th)|(?:19|20)\d\d)\b", re.I)
+_DATE: Final = lazy(r"\b(?:\d{1,2}(?:st|nd|rd|th)|(?:19|20)\d\d)\b", re.I)
 _NUMBER_WORDS: Final = """
     one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand
     half once twice dozen first second third
@@ -203,7 +203,7 @@ def asking_share(text: str) -> float:
 
 _ENDS: Final = ".!\n"
 """What ends a sentence that asks nothing."""
-_PREFERS: Final = late(
+_PREFERS: Final = lazy(
     r"\bI(?:['’]d|\s+would|\s+do)?\s+(?:(?:really|also|usually|generally|always|much|still|just|tend\s+to|\w+ly)\s+)*"
     r"(?:prefer|rather|favou?r|love|enjoy|hate|dislike|avoid|like(?!\s+(?:to|you)\b))\b"
     r"|\bI\s+(?:don['’]t|do\s+not|can['’]t|cannot)\s+(?:\w+ly\s+)?(?:like|stand|eat|drink|want|bear)\b"
@@ -277,13 +277,13 @@ def _may_tell_an_age(text: str) -> bool:
     return any(words in said for words in _AGE_SAID) or _AGE_BEHIND.search(text) is not None
 
 
-_NUMBERED: Final = late(
+_NUMBERED: Final = lazy(
     r"([^\W\d_]+)(?:(-)|\s*([#№])\s*|\s+((?:(?:number|no\.?|nr\.?|[#№])\s*)*))"
     r"(\d+(?:\.\d+)*)(?![\w%:/-]|[.,]\d)(?:\s+([^\W\d_]+))?",
     re.I,
 )
-_CODED: Final = late(r"(?<![^\W_])([^\W\d_]{1,8})[-_/]?(\d+(?:[-_/]\d+)*)(?![^\W_])")
-_BETWEEN: Final = late(r"[-_/]")
+_CODED: Final = lazy(r"(?<![^\W_])([^\W\d_]{1,8})[-_/]?(\d+(?:[-_/]\d+)*)(?![^\W_])")
+_BETWEEN: Final = lazy(r"[-_/]")
 _NUMBER: Final = "number"
 
 
@@ -325,7 +325,7 @@ def numbered_as(wanted: Mapping[str, set[str]], text: str) -> int:
     return -1 if places else 0
 
 
-_UP_TO_A_NUMBER: Final = late(r"(?:[-_/\s.#№]|number|no|nr)*\d")
+_UP_TO_A_NUMBER: Final = lazy(r"(?:[-_/\s.#№]|number|no|nr)*\d")
 """Whatever :data:`_NUMBERED` and :data:`_CODED` find behind a word in small letters, and more."""
 
 

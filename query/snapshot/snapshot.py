@@ -42,7 +42,7 @@ class Snapshot(NamedTuple):
             DamagedStore: it is not what was written.
         """
         stored = None if row.position == events.NONE else self.log.blob(row.seq, row.position)
-        found = None if stored is None else codec.written_blob(stored, row.body, row.seq)
+        found = None if stored is None else codec.decode_checked_blob(stored, row.body, row.seq)
         return found if isinstance(found, blobs.Body) else None
 
     def bodies(self, rows: Sequence[schema.VersionRow]) -> list[blobs.Body | None]:
@@ -50,7 +50,7 @@ class Snapshot(NamedTuple):
         there = [(row.seq, row.position) for row in rows if row.position != events.NONE]
         stored = iter(self.log.blobs(there))
         found = ((None if row.position == events.NONE else next(stored), row.body, row.seq) for row in rows)
-        return [body if isinstance(body, blobs.Body) else None for body in codec.written_blobs(found)]
+        return [body if isinstance(body, blobs.Body) else None for body in codec.decode_checked_blobs(found)]
 
     def details(self, seq: int, position: int) -> blobs.Details:
         """The details that a command left in a commit; empty if it left none or they were erased."""

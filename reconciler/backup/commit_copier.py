@@ -163,7 +163,7 @@ class Copier:
             kept = [None if (seq, at) in gone else blob for at, blob in enumerate(record.blobs)]
             if struck:
                 kept = [
-                    codec.struck(blob, struck[seq, at], seq) if blob is not None and (seq, at) in struck else blob
+                    codec.strike_texts(blob, struck[seq, at], seq) if blob is not None and (seq, at) in struck else blob
                     for at, blob in enumerate(kept)
                 ]
             head = log.append(record._replace(blobs=kept), seq, log.head())
@@ -336,7 +336,7 @@ def _erase(log: LmdbLog, each: LaterErasure, last: int) -> int:
     struck: dict[tuple[int, int], bytes] = {}
     for blob, places in _struck_by([each]).items():
         stored = log.blob(*blob) if blob[0] <= last else None
-        left = None if stored is None else codec.struck(stored, places, blob[0])
+        left = None if stored is None else codec.strike_texts(stored, places, blob[0])
         if left is not None and left != stored:
             struck[blob] = left
     if struck:

@@ -68,15 +68,15 @@ class LineageEvents:
         self._draft = draft
         self._indexed: dict[int, tuple[codec.Events, dict[bytes, list[ev.AnyEvent]]]] = {}
 
-    def told(self, node: int) -> fr.Told:
+    def told(self, node: int) -> fr.LineageHistory:
         """What the events of a lineage say."""
         tables = self._draft.tables
         lineage, place = tables.node(node).lineage, timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
         changes = timeline_rows.changes(tables.timelines, place, self._draft.seq)
         if not changes:
-            return fr.Told([], {}, [], None)
+            return fr.LineageHistory([], {}, [], None)
         commits = sorted({*changes, *(row.seq for _, row in tables.version_rows(node))})
-        return fr.told_by((seq, event) for seq in commits for event in self._about(seq, lineage))
+        return fr.lineage_history((seq, event) for seq in commits for event in self._about(seq, lineage))
 
     def details(self, hole: fr.Hole) -> bytes:
         """The id of the blob that says why there is a hole; empty if nothing does."""

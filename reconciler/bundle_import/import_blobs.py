@@ -35,7 +35,7 @@ class IncomingBlobs:
         if found is None:
             stored = self._contents.blobs.get(blob)
             if stored is not None and self._struck.get(blob):
-                stored = codec.struck(stored, self._struck[blob], 0)
+                stored = codec.strike_texts(stored, self._struck[blob], 0)
             found = self._add(blob, stored)
             self._as_they_are[of, blob] = found
         return found

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from worlddb.log.model.errors import ModelUnavailable
-from worlddb.log.model.times import late
+from worlddb.log.model.times import lazy
 
 if TYPE_CHECKING:
     from worlddb.reconciler.embedding.embedder import Vectors
@@ -185,7 +185,7 @@ class _Tokenizers:
         return found
 
 
-_BEYOND_LATIN: Final = late("[\u0370-\u1dff\u2e80-\ud7ff\uf900-\ufdff\U00010000-\U0001efff\U00020000-\U000323af]")
+_BEYOND_LATIN: Final = lazy("[\u0370-\u1dff\u2e80-\ud7ff\uf900-\ufdff\U00010000-\U0001efff\U00020000-\U000323af]")
 
 
 def _is_foreign(text: str) -> bool:

@@ -175,7 +175,7 @@ def erase_literal(ctx: context.Context, command: cmd.EraseLiteral, details: int)
         for place, gone in sorted(each.blobs.items()):
             stored = strikes.get(place) or ctx.draft.log.blob(*place)
             assert stored is not None, "a text of it was read"
-            left = strikes[place] = codec.struck(stored, gone, place[0])
+            left = strikes[place] = codec.strike_texts(stored, gone, place[0])
             struck = codec.struck_in(left)
             assert struck is not None, "it was made so"
             hashes.append(struck.hash)

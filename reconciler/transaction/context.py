@@ -275,7 +275,7 @@ class Reading:
         stored = self.draft.log.blob(seq, position)
         if stored is None:
             return None
-        return codec.written_blob(stored, identifier, seq) if identifier else codec.decode_blob(stored, seq)
+        return codec.decode_checked_blob(stored, identifier, seq) if identifier else codec.decode_blob(stored, seq)
 
 
 SAME_AS = "same_as"

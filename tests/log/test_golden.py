@@ -92,10 +92,10 @@ STRUCK = (
 def test_what_is_left_of_details_without_a_text_has_these_bytes_and_their_id() -> None:
     whole, stored, identifier = BLOBS["details"]
     assert isinstance(whole, Details)
-    left = codec.struck(bytes.fromhex(stored), [0], 1)
-    assert left.hex() == STRUCK and codec.struck(left, [0], 1) == left
+    left = codec.strike_texts(bytes.fromhex(stored), [0], 1)
+    assert left.hex() == STRUCK and codec.strike_texts(left, [0], 1) == left
     assert codec.named_id(left).hex() == identifier
-    assert codec.written_blob(left, bytes.fromhex(identifier), 1) == replace(whole, aliases=[""])
+    assert codec.decode_checked_blob(left, bytes.fromhex(identifier), 1) == replace(whole, aliases=[""])
 
 
 def test_a_header_has_these_bytes_and_this_chain_hash() -> None:

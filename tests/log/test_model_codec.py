@@ -168,8 +168,8 @@ def test_some_events_are_those_of_their_kinds_among_all(kinds: frozenset[type[Ev
 def test_many_blobs_are_held_against_their_ids_as_one_is() -> None:
     stored, newer = STORED["blob"], msgspec.msgpack.encode(["hologram", bytes(16), bytes(64)])
     good = stored, hashing.blob_id(stored), 1
-    assert codec.written_blobs([good, (None, bytes(32), 1)]) == [codec.written_blob(*good), None]
+    assert codec.decode_checked_blobs([good, (None, bytes(32), 1)]) == [codec.decode_checked_blob(*good), None]
     with pytest.raises(DamagedStore, match="not what was written"):
-        codec.written_blobs([good, (stored, bytes(32), 2)])
+        codec.decode_checked_blobs([good, (stored, bytes(32), 2)])
     with pytest.raises(NewerFormat):
-        codec.written_blobs([(newer, hashing.blob_id(newer), 1)])
+        codec.decode_checked_blobs([(newer, hashing.blob_id(newer), 1)])

@@ -279,7 +279,7 @@ def test_what_is_left_of_a_text_is_held_against_what_the_log_says(db: Database, 
         with lmdb.open(str(db.path), map_size=1 << 30, subdir=True) as raw, raw.begin(write=True) as txn:
             txn.put(logs._BLOB.pack(logs._BLOBS, *place), value)
 
-    others = codec.struck(stored, [0, 1, 2], 3)  # Somebody took more, and made its hash anew.
+    others = codec.strike_texts(stored, [0, 1, 2], 3)  # Somebody took more, and made its hash anew.
     for value in (others, stored.replace(b"tea", b"tee"), struck.left, codec.encode(["details", b"", [], "", {}, {}])):
         put(value)
         with worlddb.open(db.path, embedder=None) as opened:

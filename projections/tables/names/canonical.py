@@ -17,19 +17,19 @@ from anyascii import anyascii
 from jellyfish import soundex
 
 from worlddb.log.model.hashing import NAME, digest
-from worlddb.log.model.times import late
+from worlddb.log.model.times import lazy
 
 NAME_DIGEST_BYTES = 16
 TYPE_DIGEST_BYTES = 8
 
 
-_UNSEEN: Final = late(
+_UNSEEN: Final = lazy(
     r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 )
 """What is invisible and no format character: joiners, fillers and variation selectors."""
 
 
-_LATER: Final = late(
+_LATER: Final = lazy(
     r"(["
     r"\u0558\u058b-\u058c\u05c8-\u05c9\u0897\u1acf-\u1af0\u1c89\u209d-\u209f\ua7cb-\ua7ce\ua7d2\ua7d4"
     r"\ua7da-\ua7f1\uab6c-\uab6d\U000105c9-\U000105e4\U000107bb-\U000107bf\U00010d50-\U00010d6d"
@@ -122,7 +122,7 @@ _LOOKALIKES: Final = str.maketrans(
 _LATIN: Final = re.compile("[a-z\u00c0-\u024f]")
 _ALIKE: Final = re.compile("[\u0370-\u03ff\u0400-\u052f]")
 _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
-_IDEOGRAPHS: Final = late("[\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U000323af]")
+_IDEOGRAPHS: Final = lazy("[\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U000323af]")
 _APOSTROPHES: Final = re.compile("['\u2019\u02bc`]")
 _WORD: Final = re.compile("[a-z]+|[0-9]+")
 _HARD_C: Final = re.compile("^c(?=[aoulrtk]|h[rl])")

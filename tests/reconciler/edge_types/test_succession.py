@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.support.examples import examples
 from tests.support.model.stores import day, new_store
 from worlddb import FOREVER, Database, Note, Valid, View
-from worlddb.log.model.bundle import told_by
+from worlddb.log.model.bundle import lineage_history
 from worlddb.log.model.times import Interval
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply.deferred_rows import DeferredRows
@@ -486,7 +486,7 @@ def asked(db: Database, refs: list[str]) -> list[object]:
         logged = [(seq, event) for seq in range(1, db.head().seq + 1) for event in log.events(seq).events]
     for ref in refs:
         own = [(seq, event) for seq, event in logged if getattr(event, "lineage", b"").hex() == ref]
-        found.append(told_by(own).by)
+        found.append(lineage_history(own).by)
     return found
 
 
