@@ -90,7 +90,7 @@ def link(ctx: context.Context, command: cmd.Link, details: int) -> draft.Decisio
             f"The home of this {CONTAINS} can only be {ids.short(ctx.tables.node(source).lineage)}, which contains",
             "Leave home out",
         )
-    if isinstance(command.key, str | cmd.BoundKey) and not ctx.takes_in:
+    if isinstance(command.key, str | cmd.BoundKey) and not ctx.is_ingest:
         said = context.SaidOfEdge(
             command.type, source, target, home, command.valid_from, command.valid_to, command.properties
         )

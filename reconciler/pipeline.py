@@ -34,18 +34,18 @@ from worlddb.reconciler.similarity.thresholds import Resolving
 from worlddb.reconciler.transaction import context, forbidden_texts, inputs, interiors, receipts
 from worlddb.reconciler.transaction.draft import Draft, FreshNonces
 
-LOOKED_EVERY: Final = 32
+WRITES_PER_CHECK: Final = 32
 """After so many writes of a handle it looks at some more of the store."""
 LARGE_BATCH: Final = 1_000
 """From how many commands on a batch is decided with the cycle collector paused."""
 
-PLAIN_BATCH: Final = 2
+MIN_BULK_COMMANDS: Final = 2
 """The number of commands from which on each is tested for whether it only has to be recorded."""
 
 CHUNK_BYTES: Final = 1 << 20
 """How much of what is to be written is searched for credentials at once."""
 
-EXTRACTIONS: Final = 8
+MAX_EXTRACTION_ATTEMPTS: Final = 8
 """How often an extractor is asked again because something was erased meanwhile."""
 
 _COPIES: Final = {
@@ -60,12 +60,12 @@ _COPIES: Final = {
 Request = Ingest | inputs.Arrival | Sequence[cmd.Command]
 
 
-TAKES_AWAY: Final = (cmd.Retire, cmd.Unlink, cmd.Unstate, cmd.Erase, cmd.EraseLiteral, cmd.EndKey)
+ENDING_COMMANDS: Final = (cmd.Retire, cmd.Unlink, cmd.Unstate, cmd.Erase, cmd.EraseLiteral, cmd.EndKey)
 """Commands that end something; a commit with only these costs no quota, so that an account at its limit can end
 things."""
 
 
-class Room(Protocol):
+class Quota(Protocol):
     """What is left of a plan's quota, shared by all that write under it."""
 
     def take(self, worlds: int, bytes_stored: int) -> None:
@@ -79,15 +79,15 @@ class Room(Protocol):
         """Return what was not used after all."""
 
 
-_MOST_COPIES: Final = 8
+_MAX_COPIES_NAMED: Final = 8
 """Copies with erased texts that a receipt names."""
 
 
-class Taking:
+class QuotaReservation:
     """A transaction's share of a plan's quota, returned if the transaction fails."""
 
-    def __init__(self, room: Room | None) -> None:
-        self._room = room
+    def __init__(self, quota: Quota | None) -> None:
+        self._quota = quota
         self._worlds = self._bytes = 0
 
     def take(self, draft: Draft, commands: Sequence[cmd.Command]) -> None:
@@ -96,29 +96,29 @@ class Taking:
         Raises:
             PlanLimit: there is not as much left.
         """
-        if self._room is None:
+        if self._quota is None:
             return
         worlds = sum(type(event) is Created for event in draft.events)
-        kept = 0 if all(isinstance(each, TAKES_AWAY) for each in commands) else draft.blobs.size_bytes
-        self._room.take(worlds, kept)
+        kept = 0 if all(isinstance(each, ENDING_COMMANDS) for each in commands) else draft.blobs.size_bytes
+        self._quota.take(worlds, kept)
         self._worlds += worlds
         self._bytes += kept
 
     def give_back(self) -> None:
         """Return all of it: the transaction failed, or begins again."""
-        if self._room is not None and (self._worlds or self._bytes):
-            self._room.give_back(self._worlds, self._bytes)
+        if self._quota is not None and (self._worlds or self._bytes):
+            self._quota.give_back(self._worlds, self._bytes)
         self._worlds = self._bytes = 0
 
 
 @contextmanager
-def taking(room: Room | None) -> Iterator[Taking]:
+def reserve_quota(quota: Quota | None) -> Iterator[QuotaReservation]:
     """Take room in a transaction, and give it back if the block raises."""
-    taken = Taking(room)
+    reservation = QuotaReservation(quota)
     try:
-        yield taken
+        yield reservation
     except BaseException:
-        taken.give_back()
+        reservation.give_back()
         raise
 
 
@@ -159,7 +159,7 @@ class Writer(NamedTuple):
     """The models that are asked about new worlds before the store is locked."""
     redactor: Redactor | None = None
     """Reads texts for personal data in place of the rules, where a world is guarded."""
-    room: Room | None = None
+    quota: Quota | None = None
     """What is left of the plan under which it is written; ``None`` if there is none."""
 
 
@@ -180,7 +180,7 @@ def execute(
         IdempotencyConflict: another request was committed under the key.
         UnavailableError: the store is busy, closed, or the clock is not to be trusted.
     """
-    for _ in range(EXTRACTIONS):
+    for _ in range(MAX_EXTRACTION_ATTEMPTS):
         with suppress(extraction_guard.ErasedMeanwhile):
             return _execute_once(writer, request, idempotency_key, progress, look)
     raise errors.UnavailableError("Texts were erased while others were being extracted, again and again", "Try again")
@@ -213,7 +213,7 @@ def _execute_task(writer: Writer, task: Task) -> outcome.Receipt:
         check.refuse_damaged_end(writer.env)
         writer.env.end_seen = True
     writer.env.unlooked += 1
-    if writer.env.unlooked > LOOKED_EVERY:
+    if writer.env.unlooked > WRITES_PER_CHECK:
         from worlddb.projections import check
 
         writer.env.unlooked = 0
@@ -229,13 +229,13 @@ def _execute_task(writer: Writer, task: Task) -> outcome.Receipt:
 def _execute_alone(writer: Writer, task: Task) -> outcome.Receipt:
     """Decide a request in a transaction of its own."""
     try:
-        with taking(writer.room) as taken:
-            receipt, due = writer.env.write(lambda txn: _decide_and_commit(writer, txn, task, taken))
+        with reserve_quota(writer.quota) as reservation:
+            receipt, is_scrub_due = writer.env.write(lambda txn: _decide_and_commit(writer, txn, task, reservation))
     except outcome.Refusal as refusal:
         with writer.env.read() as txn:
             log = LmdbLog(txn)
             return receipts.refused(log.header(log.head().seq), refusal)
-    return _told_of_bytes(writer, [task], [receipt], due)[0]  # type: ignore[return-value]
+    return _scrub_erased_bytes(writer, [task], [receipt], is_scrub_due)[0]  # type: ignore[return-value]
 
 
 def _execute_together(writer: Writer, tasks: Sequence[Task]) -> list[outcome.Receipt | Exception]:
@@ -245,31 +245,31 @@ def _execute_together(writer: Writer, tasks: Sequence[Task]) -> list[outcome.Rec
     gets one of its own.
     """
     try:
-        with taking(writer.room) as taken:
-            answers, due = writer.env.write(lambda txn: _decide_each(writer, txn, tasks, taken))
-    except _Spoilt:
-        return [_attempted(writer, task) for task in tasks]
-    return _told_of_bytes(writer, tasks, answers, due)
+        with reserve_quota(writer.quota) as reservation:
+            answers, is_scrub_due = writer.env.write(lambda txn: _decide_each(writer, txn, tasks, reservation))
+    except _PartialCommit:
+        return [_receipt_or_error(writer, task) for task in tasks]
+    return _scrub_erased_bytes(writer, tasks, answers, is_scrub_due)
 
 
-def _told_of_bytes(
-    writer: Writer, tasks: Sequence[Task], answers: Sequence[outcome.Receipt | Exception], due: bool
+def _scrub_erased_bytes(
+    writer: Writer, tasks: Sequence[Task], answers: Sequence[outcome.Receipt | Exception], is_scrub_due: bool
 ) -> list[outcome.Receipt | Exception]:
     """Remove the bytes of erasures, and say in the receipts where texts remain."""
-    left = scrub.what_prevents(writer.env) if due else ""
-    told = [outcome.Note("bytes_remain", (left,))] if left else []
+    obstacle = scrub.what_prevents(writer.env) if is_scrub_due else ""
+    told = [outcome.Note("bytes_remain", (obstacle,))] if obstacle else []
     return [
-        replace(answer, notes=(*answer.notes, *told, *_told_of_copies(writer, answer)))
-        if isinstance(answer, outcome.Receipt) and not _ERASING.isdisjoint(map(type, task.commands))
+        replace(answer, notes=(*answer.notes, *told, *_notes_of_remaining_copies(writer, answer)))
+        if isinstance(answer, outcome.Receipt) and not _ERASING_COMMANDS.isdisjoint(map(type, task.commands))
         else answer
         for task, answer in zip(tasks, answers, strict=True)
     ]
 
 
-_ERASING: Final = frozenset((cmd.Erase, cmd.EraseLiteral))
+_ERASING_COMMANDS: Final = frozenset((cmd.Erase, cmd.EraseLiteral))
 
 
-def _told_of_copies(writer: Writer, receipt: outcome.Receipt) -> list[outcome.Note]:
+def _notes_of_remaining_copies(writer: Writer, receipt: outcome.Receipt) -> list[outcome.Note]:
     """Name the first copies that the store made of texts before a commit erased these."""
     if not receipt.events:
         return []
@@ -277,12 +277,12 @@ def _told_of_copies(writer: Writer, receipt: outcome.Receipt) -> list[outcome.No
         log = LmdbLog(txn)
         erased = (event for event in log.events(receipt.seq).events if isinstance(event, Erased | Struck))
         places = [place for event in erased for place, _ in event.blobs]
-        known = copies.latest_copies(copies.noted_copies(writer.env.folder, log)) if places else []
-    found = copies.copies_holding(known, min(places), receipt.seq) if known else []
-    return [outcome.Note("copies_remain", tuple(found[:_MOST_COPIES]))] if found else []
+        known_copies = copies.latest_copies(copies.noted_copies(writer.env.folder, log)) if places else []
+    holders = copies.copies_holding(known_copies, min(places), receipt.seq) if known_copies else []
+    return [outcome.Note("copies_remain", tuple(holders[:_MAX_COPIES_NAMED]))] if holders else []
 
 
-def _attempted(writer: Writer, task: Task) -> outcome.Receipt | Exception:
+def _receipt_or_error(writer: Writer, task: Task) -> outcome.Receipt | Exception:
     try:
         return _execute_alone(writer, task)
     except Exception as error:
@@ -369,48 +369,48 @@ def commit(
 # -- around them
 
 
-def _commit(writer: Writer, log: LmdbLog, tables: rows.Tables, draft: Draft, key: bytes) -> outcome.Receipt:
+def _commit_and_cache(writer: Writer, log: LmdbLog, tables: rows.Tables, draft: Draft, key: bytes) -> outcome.Receipt:
     """Commit, and cache what the next request may need."""
     receipt = commit(writer.memory, log, tables, draft, key)
-    if draft.looked_inside is not None:
+    if draft.interiors_token is not None:
         writer.interiors.committed(draft, *log.head())
     return receipt
 
 
-class _Spoilt(Exception):
+class _PartialCommit(Exception):
     """Committing one of several requests in a transaction failed half way."""
 
 
 def _decide_and_commit(
-    writer: Writer, txn: lmdb.Transaction, task: Task, taken: Taking
+    writer: Writer, txn: lmdb.Transaction, task: Task, reservation: QuotaReservation
 ) -> tuple[outcome.Receipt, bool]:
     """Decide a request and commit it; returns the receipt.
 
     Also returns whether the bytes of an erasure, this one or an earlier, still have to be removed.
     """
-    taken.give_back()
+    reservation.give_back()
     log, tables = LmdbLog(txn), rows.Tables(txn)
-    _make_ready(writer, log, tables)
-    decided = _decide(writer, log, tables, task, taken)
-    receipt = decided if isinstance(decided, outcome.Receipt) else _commit(writer, log, tables, *decided)
+    _require_writable(writer, log, tables)
+    decided = _decide(writer, log, tables, task, reservation)
+    receipt = decided if isinstance(decided, outcome.Receipt) else _commit_and_cache(writer, log, tables, *decided)
     return receipt, log.scrub_due() is not None
 
 
 def _decide_each(
-    writer: Writer, txn: lmdb.Transaction, tasks: Sequence[Task], taken: Taking
+    writer: Writer, txn: lmdb.Transaction, tasks: Sequence[Task], reservation: QuotaReservation
 ) -> tuple[list[outcome.Receipt | Exception], bool]:
     """Decide several requests, each as its own commit.
 
     Nothing is in the transaction before a commit begins.
     """
-    taken.give_back()
+    reservation.give_back()
     log = LmdbLog(txn)
-    _make_ready(writer, log, rows.Tables(txn))
+    _require_writable(writer, log, rows.Tables(txn))
     answers: list[outcome.Receipt | Exception] = []
     for task in tasks:
         tables = rows.Tables(txn)
         try:
-            decided = _decide(writer, log, tables, task, taken)
+            decided = _decide(writer, log, tables, task, reservation)
         except outcome.Refusal as refusal:
             answers.append(receipts.refused(log.header(log.head().seq), refusal))
         except lmdb.Error:
@@ -419,21 +419,25 @@ def _decide_each(
             answers.append(error)
         else:
             answers.append(
-                decided if isinstance(decided, outcome.Receipt) else _commit_one(writer, log, tables, *decided)
+                decided
+                if isinstance(decided, outcome.Receipt)
+                else _commit_in_shared_transaction(writer, log, tables, *decided)
             )
     return answers, log.scrub_due() is not None
 
 
-def _commit_one(writer: Writer, log: LmdbLog, tables: rows.Tables, draft: Draft, key: bytes) -> outcome.Receipt:
+def _commit_in_shared_transaction(
+    writer: Writer, log: LmdbLog, tables: rows.Tables, draft: Draft, key: bytes
+) -> outcome.Receipt:
     try:
-        return _commit(writer, log, tables, draft, key)
+        return _commit_and_cache(writer, log, tables, draft, key)
     except lmdb.Error:
         raise
     except Exception as error:
-        raise _Spoilt from error
+        raise _PartialCommit from error
 
 
-def _make_ready(writer: Writer, log: LmdbLog, tables: rows.Tables) -> None:
+def _require_writable(writer: Writer, log: LmdbLog, tables: rows.Tables) -> None:
     """Check that the store may be written to, and bring the tables level with the log."""
     if not log.check_format():
         raise errors.NotAStore(f"{writer.env.folder} holds no store", "Open it with create=True")
@@ -446,7 +450,7 @@ def _make_ready(writer: Writer, log: LmdbLog, tables: rows.Tables) -> None:
 
 
 def _decide(
-    writer: Writer, log: LmdbLog, tables: rows.Tables, task: Task, taken: Taking
+    writer: Writer, log: LmdbLog, tables: rows.Tables, task: Task, reservation: QuotaReservation
 ) -> outcome.Receipt | tuple[Draft, bytes]:
     """Decide a request.
 
@@ -474,25 +478,25 @@ def _decide(
     ctx = context.Context(draft, writer.ontology, secret)
     ctx.interiors = writer.interiors
     ctx.arriving = task.arriving
-    ctx.takes_in = task.guard is not None
+    ctx.is_ingest = task.guard is not None
     ctx.request = commands
     kinds = frozenset(map(type, commands))
     if cmd.Erase in kinds:
         erasures = [command for command in commands if isinstance(command, cmd.Erase)]
         ctx.erasure = erasure_plan.plan(log, tables, erasures)
-    plain = bulk.BulkDecider(ctx) if len(commands) >= PLAIN_BATCH else None
-    if plain is not None:
-        plain.look_ahead(commands)
+    bulk_decider = bulk.BulkDecider(ctx) if len(commands) >= MIN_BULK_COMMANDS else None
+    if bulk_decider is not None:
+        bulk_decider.look_ahead(commands)
     guard: text_guard.TextGuard | None = None
-    meanwhile = None if task.look is None else worlds.Meanwhile(ctx, task.look)
+    concurrent_changes = None if task.look is None else worlds.ConcurrentChanges(ctx, task.look)
     for position, command in enumerate(commands):
         try:
-            if meanwhile is not None:
-                meanwhile.refuse(command)
+            if concurrent_changes is not None:
+                concurrent_changes.refuse(command)
             if ctx.guarded is not False and ctx.is_guarded():
                 guard = guard or text_guard.TextGuard(ctx, task.read)
                 command = guard.without_personal_data(position, command)
-            if plain is None or not plain.decide(command):
+            if bulk_decider is None or not bulk_decider.decide(command):
                 reconcile(ctx, command, resolve(ctx, command, writer.resolving))
         except outcome.Refusal as refusal:
             refusal.command = position
@@ -508,17 +512,17 @@ def _decide(
         (guard or text_guard.TextGuard(ctx, task.read)).refuse_credentials(commands)
     if guard is not None:
         guard.note()
-    taken.take(draft, commands)
+    reservation.take(draft, commands)
     return draft, key
 
 
 def _may_hold_credentials(draft: Draft) -> bool:
     """Whether any text to be written may hold a credential: a quick test that almost always says no."""
-    for held in _chunks(draft):
-        marks = credentials.ANY_MARK if len(held) <= credentials.SHORT_BYTES else credentials.MARKS
-        if any(mark.search(held) is not None for mark in marks):
+    for chunk_bytes in _chunks(draft):
+        marks = credentials.ANY_MARK if len(chunk_bytes) <= credentials.SHORT_BYTES else credentials.MARKS
+        if any(mark.search(chunk_bytes) is not None for mark in marks):
             return True
-        if credentials.HIDING.search(held) is not None and credentials.may_hide(held):
+        if credentials.HIDING.search(chunk_bytes) is not None and credentials.may_hide(chunk_bytes):
             return True
     return False
 

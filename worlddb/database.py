@@ -313,12 +313,12 @@ class Database(WriteCalls):
         other.author = limits.checked_text(author, "author", limits.MAX_AUTHOR_BYTES, empty=False, nul=False)
         # Writes that share a transaction are those of one writer, so each author has a queue of its own.
         group = self._writer_without_models().group
-        room = None
+        quota = None
         if account is not None:
             from worlddb.accounts.usage_meter import PlanRoom
 
-            room = PlanRoom(self.accounts.meter, limits.checked_callable(account, "account"))
-        other._writer = self._writer._replace(author=other.author, group=group, room=room)
+            quota = PlanRoom(self.accounts.meter, limits.checked_callable(account, "account"))
+        other._writer = self._writer._replace(author=other.author, group=group, quota=quota)
         return other
 
     def close(self) -> None:

@@ -270,7 +270,7 @@ def _take_whole(
             _assign(ctx, node, tag, 0, command.why)
         else:
             for span in change.spans:
-                worlds.retired(ctx, node, span, details)
+                worlds.end_or_void(ctx, node, span, details)
 
 
 # -- back
@@ -408,7 +408,7 @@ def _restore(ctx: context.Context, seq: int, lineage: bytes, command: cmd.TakeBa
         if _within(now, span) != _within(after, span):
             _refuse_changed(ctx, seq, lineage)
         if number in timeline_rows.NO_VERSION:
-            worlds.retired(ctx, node, span, ctx.draft.add_details(why=command.why))
+            worlds.end_or_void(ctx, node, span, ctx.draft.add_details(why=command.why))
             continue
         said = known.content(node, number)
         if said is None:

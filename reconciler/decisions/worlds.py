@@ -21,7 +21,7 @@ from worlddb.reconciler.edge_types.handler import WorldText
 from worlddb.reconciler.entity_resolution.namesakes import Resolution
 from worlddb.reconciler.transaction import context, draft, inputs, recorded_texts, windows
 
-MOST_READ: Final = 4_096
+MAX_READ_BACK: Final = 4_096
 """How many commits, of as many events each, are read through for what was said since a look."""
 
 
@@ -32,7 +32,7 @@ def create(ctx: context.Context, command: cmd.Create, details: int, resolution: 
     else:
         lineage, existing, ended = resolution.keyed
         if existing is not None:
-            return _found_again(ctx, command, existing, details)
+            return _create_under_known_key(ctx, command, existing, details)
         if ended:
             ctx.note("begun_anew", lineage, ended)
     begins = ctx.now if command.valid_from is None else command.valid_from
@@ -48,7 +48,7 @@ def create(ctx: context.Context, command: cmd.Create, details: int, resolution: 
     return draft.Decision(lineage, body)
 
 
-def _found_again(ctx: context.Context, command: cmd.Create, node: int, details: int) -> draft.Decision:
+def _create_under_known_key(ctx: context.Context, command: cmd.Create, node: int, details: int) -> draft.Decision:
     """Decide a create whose key is known.
 
     Text that holds there already changes nothing, other text is a revision, an end stays an end, and erased text stays
@@ -57,15 +57,15 @@ def _found_again(ctx: context.Context, command: cmd.Create, node: int, details: 
     row = ctx.tables.node(node)
     begins = ctx.now if command.valid_from is None else command.valid_from
     newest = ctx.body(node)
-    if ctx.takes_in and newest is not None and _is_corrected(ctx, command, node, newest):
+    if ctx.is_ingest and newest is not None and _repeats_corrected_text(ctx, command, node, newest):
         ctx.note("stays_corrected", row.lineage)
         return draft.Decision(row.lineage)
-    body = None if newest is None else _told_at(ctx, node, begins, may_follow=command.valid_from is None)
+    body = None if newest is None else _text_at(ctx, node, begins, may_follow=command.valid_from is None)
     if body is not None and (body.type, body.name, body.content) == (command.type, command.name, command.content):
-        if _may_note(ctx, command) and windows.hole_at(ctx.draft, node, begins) is not None:
+        if _is_key_given_by_caller(ctx, command) and windows.hole_at(ctx.draft, node, begins) is not None:
             ctx.note("not_revived", row.lineage)
         else:
-            _say_what_stays(ctx, command, node, begins)
+            _note_unchanged_fields(ctx, command, node, begins)
         return draft.Decision(row.lineage)
     if windows.hole_at(ctx.draft, node, begins) is not None or (newest is None and ctx.has_ended(node)):
         # What was erased after its end comes back neither then nor before it: nobody would see what is put there.
@@ -86,12 +86,12 @@ def _found_again(ctx: context.Context, command: cmd.Create, node: int, details: 
     if newest is None:
         for position in draft.new_aliases(command.aliases, ctx.aliases(node)):
             ctx.draft.emit(ev.Named(row.lineage, details, position))
-    _say_what_stays(ctx, command, node, None)
+    _note_unchanged_fields(ctx, command, node, None)
     window = _window(ctx, revision, node)
-    return _revised(ctx, revision, details, node, window, windows.pieces_in(ctx.draft, node, window), newest)
+    return _write_revision(ctx, revision, details, node, window, windows.pieces_in(ctx.draft, node, window), newest)
 
 
-def _is_corrected(ctx: context.Context, command: cmd.Create, node: int, newest: blobs.Body) -> bool:
+def _repeats_corrected_text(ctx: context.Context, command: cmd.Create, node: int, newest: blobs.Body) -> bool:
     """True if a conversation says again what it said last of a world, which somebody let say something else since."""
     told = command.type, command.name, command.content
     if ctx.tables.node(node).versions == 1 or (newest.type, newest.name, newest.content) == told:
@@ -105,53 +105,53 @@ def _is_corrected(ctx: context.Context, command: cmd.Create, node: int, newest: 
     return False
 
 
-def _may_note(ctx: context.Context, command: cmd.Create) -> bool:
+def _is_key_given_by_caller(ctx: context.Context, command: cmd.Create) -> bool:
     """True if whoever wrote a command gave its key; conversations and bundles repeat what they have said."""
-    return not (isinstance(command.key, cmd.KnownKey) or ctx.takes_in)
+    return not (isinstance(command.key, cmd.KnownKey) or ctx.is_ingest)
 
 
-def _say_what_stays(ctx: context.Context, command: cmd.Create, node: int, unchanged_at: int | None) -> None:
+def _note_unchanged_fields(ctx: context.Context, command: cmd.Create, node: int, unchanged_at: int | None) -> None:
     """Note what a create under a known key gave and what is otherwise here: it says a text again, and no more.
 
     A revision has its source and its window; ``unchanged_at`` is where the text was found, if there is none. It may be
     found where nothing holds: then what was to begin there does not.
     """
-    if not _may_note(ctx, command):
+    if not _is_key_given_by_caller(ctx, command):
         return
-    stays = []
+    differing = []
     if command.aliases and not set(command.aliases) <= set(ctx.aliases(node)):
-        stays.append("aliases")
+        differing.append("aliases")
     if unchanged_at is not None:
         holding = windows.pieces_in(ctx.draft, node, times.Interval(unchanged_at, times.FOREVER))
         number = holding[0].number if holding else ctx.tables.node(node).versions
         if command.source and ctx.source(node, number) not in (None, command.source):
-            stays.append("source")
+            differing.append("source")
         if command.properties and ctx.properties_of(node, number) != command.properties:
-            stays.append("properties")
+            differing.append("properties")
         holds = [piece.span.end for piece in holding if piece.span.start <= unchanged_at]
         if not holds:
-            stays.append("valid_from")
+            differing.append("valid_from")
         if command.valid_to is not None and holds and command.valid_to != holds[0]:
-            stays.append("valid_to")
+            differing.append("valid_to")
     if command.world is not None:
         container = context.node_ref(ctx, command.world)
         if all(edge.source != container for edge in ctx.edges(node, CONTAINS, incoming=True)):
-            stays.append("world")
-    if stays:
-        told = [ctx.lineage(node).hex(), *stays]
+            differing.append("world")
+    if differing:
+        told = [ctx.lineage(node).hex(), *differing]
         ctx.note("not_changed", *(text.encode() for text in told))
 
 
-def _told_at(ctx: context.Context, node: int, at: int, *, may_follow: bool = True) -> blobs.Body | None:
+def _text_at(ctx: context.Context, node: int, at: int, *, may_follow: bool = True) -> blobs.Body | None:
     """The text that a lineage has at a time, else what it last had before.
 
     What begins later is given only if it ``may_follow``. ``None`` also if it is erased.
     """
-    number = _number_at(ctx, node, at) or (ctx.tables.node(node).versions if may_follow else 0)
+    number = _version_at(ctx, node, at) or (ctx.tables.node(node).versions if may_follow else 0)
     return ctx.body(node, number) if number else None
 
 
-def _number_at(ctx: context.Context, node: int, at: int) -> int:
+def _version_at(ctx: context.Context, node: int, at: int) -> int:
     """The version that a lineage has at a time, else the last that it had before; 0 for none."""
     holding = windows.pieces_in(ctx.draft, node, times.Interval(at, at + 1))
     return holding[0].number if holding else windows.last_begun(ctx.draft, node, at)
@@ -167,7 +167,7 @@ def revise(ctx: context.Context, command: cmd.Revise, details: int) -> draft.Dec
         _refuse_erased(ctx, row.lineage)
     window = _window(ctx, command, node)
     holding = windows.pieces_in(ctx.draft, node, window)
-    hole = None if _begins_with(holding, window) else windows.hole_at(ctx.draft, node, window.start)
+    hole = None if _starts_with_window(holding, window) else windows.hole_at(ctx.draft, node, window.start)
     if hole is not None and hole.last:
         ctx.refuse(
             "ended",
@@ -177,7 +177,7 @@ def revise(ctx: context.Context, command: cmd.Revise, details: int) -> draft.Dec
         )
     if command == cmd.Revise(ref=command.ref) and _holds_throughout(ctx, node, window, holding):
         return draft.Decision(row.lineage)
-    return _revised(ctx, command, details, node, window, holding, newest)
+    return _write_revision(ctx, command, details, node, window, holding, newest)
 
 
 def _holds_throughout(
@@ -187,7 +187,7 @@ def _holds_throughout(
     return len(holding) == 1 and holding[0].span == window and ctx.body(node, holding[0].number) is not None
 
 
-def _begins_with(holding: Sequence[timeline_rows.Piece], window: times.Interval) -> bool:
+def _starts_with_window(holding: Sequence[timeline_rows.Piece], window: times.Interval) -> bool:
     """True if of what holds in a window the first begins where that does."""
     return bool(holding) and holding[0].span.start == window.start
 
@@ -203,7 +203,7 @@ def _window(ctx: context.Context, command: cmd.Revise | cmd.Reassert, node: int)
     return windows.window_of(ctx.draft, node, begins)
 
 
-def _revised(
+def _write_revision(
     ctx: context.Context,
     command: cmd.Revise,
     details: int,
@@ -218,10 +218,10 @@ def _revised(
     command gives all of it.
     """
     row = ctx.tables.node(node)
-    number = holding[0].number if _begins_with(holding, window) else 0
-    number = number or _number_at(ctx, node, window.start)
+    number = holding[0].number if _starts_with_window(holding, window) else 0
+    number = number or _version_at(ctx, node, window.start)
     if not number and not window.is_empty:
-        _tell_outside_before(ctx, node, window.start)
+        _note_containers_joined_later(ctx, node, window.start)
     told, number = newest, number or row.versions
     if number != row.versions:
         told = ctx.body(node, number)
@@ -235,7 +235,7 @@ def _revised(
     content = before.content if command.content is None else command.content
     text = WorldText(before.type if command.type is None else command.type, name, content)
     stated = draft.stated_ends(command.valid_from, command.valid_to)
-    if (command.type, command.name, command.content) == (None, None, None) and _begins_with(holding, window):
+    if (command.type, command.name, command.content) == (None, None, None) and _starts_with_window(holding, window):
         # The same is said with other properties: whoever says since when has said it of all of it.
         same = ctx.tables.version(node, holding[0].number)
         if same.valid_from == window.start and not windows.is_start_stated(ctx.draft, same):
@@ -266,7 +266,7 @@ def write_version(
     is_joined = not is_settled and supersession.is_joined(ctx, node)
     began = not is_joined or window.is_empty or supersession.began_by(ctx, node, window.start)
     if not window.is_empty and any(True for _ in supersession.derived_from(ctx, node)):
-        _tell_derived(ctx, node, window, holding, text)
+        _note_derived_worlds(ctx, node, window, holding, text)
     windows.lose(ctx.draft, node, window, b"", holding)
     if not began:
         supersession.end_predecessors(ctx, node, window.start, row.lineage)
@@ -276,7 +276,7 @@ def write_version(
     return draft.Decision(row.lineage, position)
 
 
-def _tell_derived(
+def _note_derived_worlds(
     ctx: context.Context,
     node: int,
     window: times.Interval,
@@ -285,14 +285,14 @@ def _tell_derived(
 ) -> None:
     """Name what was derived from a lineage that is about to say something else in a window."""
     before = {number for _, number in holding} or {
-        _number_at(ctx, node, window.start) or ctx.tables.node(node).versions
+        _version_at(ctx, node, window.start) or ctx.tables.node(node).versions
     }
     bodies = [ctx.body(node, number) for number in before]
     if any(body is None or (body.type, body.name, body.content) != text for body in bodies):
         supersession.tell_derived(ctx, node)
 
 
-def _tell_outside_before(ctx: context.Context, node: int, begins: int) -> None:
+def _note_containers_joined_later(ctx: context.Context, node: int, begins: int) -> None:
     """Name the worlds in which a lineage that holds from earlier on by now came to lie later: it is not seen there."""
     placed: dict[int, int] = {}
     for edge in ctx.edges(node, CONTAINS, incoming=True):
@@ -317,10 +317,10 @@ def retire(ctx: context.Context, command: cmd.Retire, details: int) -> draft.Dec
     if found == ROOT_NODE:
         ctx.refuse("root_is_permanent", "The root world cannot be retired", "Name a world that lies in it")
     _refuse_empty(ctx, window)
-    ending = [found, *(_members_alone(ctx, found) if command.members else ())]
-    for node in ending:
-        retired(ctx, node, window, details)
-    supersession.tell_touched(ctx, found, [window], {*ending})
+    ending_nodes = [found, *(_exclusive_members(ctx, found) if command.members else ())]
+    for node in ending_nodes:
+        end_or_void(ctx, node, window, details)
+    supersession.tell_touched(ctx, found, [window], {*ending_nodes})
     return draft.Decision(ctx.tables.node(found).lineage)
 
 
@@ -329,7 +329,7 @@ def _refuse_empty(ctx: context.Context, window: times.Interval) -> None:
         ctx.refuse("empty_window", "The window in which it is to hold nothing has no instant", "Let it end later")
 
 
-def retired(ctx: context.Context, node: int, window: times.Interval, details: int) -> None:
+def end_or_void(ctx: context.Context, node: int, window: times.Interval, details: int) -> None:
     """Let a lineage hold nothing in a window."""
     if window.end != times.FOREVER:
         ctx.void(node, window, details)
@@ -341,7 +341,7 @@ def retired(ctx: context.Context, node: int, window: times.Interval, details: in
             ctx.note("ends_unreplaced", ctx.lineage(earlier), ctx.lineage(node))
 
 
-def _members_alone(ctx: context.Context, world: int) -> list[int]:
+def _exclusive_members(ctx: context.Context, world: int) -> list[int]:
     """All that a world contains, at any depth, and nothing outside of it does."""
     inside, order = {world}, [world]
     contains = ctx.tables.type_code(CONTAINS)
@@ -366,7 +366,7 @@ def reassert(ctx: context.Context, command: cmd.Reassert, details: int) -> draft
         ctx.refuse("root_is_permanent", "The root world never ends", "Name a world that lies in it")
     window = _window(ctx, command, node)
     holding = windows.pieces_in(ctx.draft, node, window)
-    if _begins_with(holding, window) or windows.pieces_in(
+    if _starts_with_window(holding, window) or windows.pieces_in(
         ctx.draft, node, times.Interval(window.start, window.start + 1)
     ):
         ctx.refuse(
@@ -380,7 +380,7 @@ def reassert(ctx: context.Context, command: cmd.Reassert, details: int) -> draft
     again = cmd.Revise(
         ref=row.lineage, content=command.content, valid_from=command.valid_from, valid_to=command.valid_to
     )
-    decision = _revised(ctx, again, details, node, window, holding, newest)
+    decision = _write_revision(ctx, again, details, node, window, holding, newest)
     ended = [member for member in ctx.targets(node, CONTAINS) if ctx.has_ended(member)]
     if ended:
         ctx.note("members_ended", row.lineage, *(ctx.lineage(member) for member in ended[: supersession.MOST_TOLD]))
@@ -463,7 +463,7 @@ def move(ctx: context.Context, command: cmd.Move, details: int) -> draft.Decisio
     out_of = None if command.out_of is None else context.node_ref(ctx, command.out_of)
     begins = ctx.now if command.valid_from is None else command.valid_from
     end = times.FOREVER if command.valid_to is None else max(begins, command.valid_to)
-    leaving = {node: _leaving(ctx, node, out_of, times.Interval(begins, end)) for node in moved}
+    leaving = {node: _container_to_leave(ctx, node, out_of, times.Interval(begins, end)) for node in moved}
     if command.valid_to is not None:
         window = times.checked_interval(begins, command.valid_to, given=command.valid_from is not None)
         if window.is_empty:
@@ -485,7 +485,9 @@ def move(ctx: context.Context, command: cmd.Move, details: int) -> draft.Decisio
     return draft.Decision(ctx.tables.node(moved[0]).lineage)
 
 
-def _leaving(ctx: context.Context, node: int, out_of: int | None, window: times.Interval) -> tuple[int, list[bytes]]:
+def _container_to_leave(
+    ctx: context.Context, node: int, out_of: int | None, window: times.Interval
+) -> tuple[int, list[bytes]]:
     """The container that a move takes a node out of, and the contains edges that it retracts.
 
     If it is not said, that is the only one, or of several the only one that contains it at some time of the window.
@@ -546,7 +548,7 @@ def _carry_edges(ctx: context.Context, moved: set[int], left: set[int], to: int)
         ctx.note("edges_left_behind", *behind)
 
 
-class Meanwhile:
+class ConcurrentChanges:
     """What others wrote between a caller's look at the store and the lock: whoever looked is refused what rests on it.
 
     They look again then. A statement that is said again, or joined to another one, says what it said, and lies and is
@@ -559,16 +561,16 @@ class Meanwhile:
         self._look = look
         self._head = ctx.draft.head.seq
         self._written: set[int] | None = None
-        self._brought: set[int] = set()
+        self._imported: set[int] = set()
         if look.whole and self._head != look.seq:
             self._refuse("changed_meanwhile", "Something was written")
-        if not all(self._is_as_it_was(ref, is_placed=True) for ref in look.rests_on):
+        if not all(self._is_unchanged(ref, is_placed=True) for ref in look.rests_on):
             self._refuse("changed_meanwhile", "What it rests on, or where that lies, was changed by another write")
         if not all(map(self._has_its_hash, look.unchanged)):
             self._refuse("changed_meanwhile", "A world that is to be unchanged, or what it contains, was changed")
         if any(map(self._is_erased, look.texts)):
             self._refuse("changed_meanwhile", "A text that it was made of was erased")
-        if any(map(self._is_kept, look.free)):
+        if any(map(self._is_retained, look.free)):
             self._refuse("changed_meanwhile", "A world that it would touch was pinned or published")
 
     def refuse(self, command: cmd.Command) -> None:
@@ -576,14 +578,16 @@ class Meanwhile:
         match command:
             case _ if self._look.only_these:
                 pass
-            case cmd.Restate() if not self._is_as_it_was(command.ref, is_placed=True):
+            case cmd.Restate() if not self._is_unchanged(command.ref, is_placed=True):
                 self._refuse("changed_meanwhile", "What it says, or where it lies, was changed by another write")
-            case cmd.Link() if not all(map(self._is_as_it_was, (command.source_ref, command.target_ref))):
+            case cmd.Link() if not all(map(self._is_unchanged, (command.source_ref, command.target_ref))):
                 self._refuse("changed_meanwhile", "What an end of the edge says was changed by another write")
-            case cmd.Create(key=None) if command.content and self._head > self._look.seq and self._is_said(command):
+            case cmd.Create(key=None) if (
+                command.content and self._head > self._look.seq and self._is_already_said(command)
+            ):
                 self._refuse("said_meanwhile", "Another write says the same in the same world")
-            case cmd.Create(content="", resolve=False, revive=True) if self._head > self._look.seq and self._is_brought(
-                command
+            case cmd.Create(content="", resolve=False, revive=True) if (
+                self._head > self._look.seq and self._came_in_bundle(command)
             ):
                 self._refuse("said_meanwhile", "A bundle brought a world of this type and name")
             case _:
@@ -592,7 +596,7 @@ class Meanwhile:
     def _refuse(self, code: str, reason: str) -> NoReturn:
         self._ctx.refuse(code, f"{reason} since commit {self._look.seq}", "Look again, and decide by what holds now")
 
-    def _is_as_it_was(self, ref: cmd.Ref, *, is_placed: bool = False) -> bool:
+    def _is_unchanged(self, ref: cmd.Ref, *, is_placed: bool = False) -> bool:
         if isinstance(ref, int):
             return True
         ctx, head, seq = self._ctx, self._head, self._look.seq
@@ -604,11 +608,11 @@ class Meanwhile:
             if self._is_erased(ctx.lineage(each)) or (one and one.number) != (other and other.number):
                 return False
             if is_placed:
-                placed = [(place.source, row) for place, row in self._placed(each)]
+                placed = [(place.source, row) for place, row in self._containing_edges(each)]
                 if any(seq < commit <= head for _, row in placed for commit in (row.seq, row.closed, row.unlinked)):
                     return False
                 above += [source for source, _ in placed if source not in above and source != ROOT_NODE]
-        return not is_placed or self._hidden(node, head) == self._hidden(node, seq)
+        return not is_placed or self._hidden_state(node, head) == self._hidden_state(node, seq)
 
     def _has_its_hash(self, ref: cmd.Ref) -> bool:
         """Whether a world, with all that it contains, is what it was at the look."""
@@ -621,7 +625,7 @@ class Meanwhile:
         erasure = erasure_of(self._ctx.tables, context.node_ref(self._ctx, ref))
         return erasure is not None and self._look.seq < erasure.seq <= self._head
 
-    def _is_kept(self, ref: cmd.Ref) -> bool:
+    def _is_retained(self, ref: cmd.Ref) -> bool:
         """Whether a world is pinned by now, or published."""
         from worlddb.projections.tables.dream import retention
 
@@ -630,20 +634,20 @@ class Meanwhile:
             not self._look.published and retention.is_published(tables, node, self._head)
         )
 
-    def _hidden(self, node: int, seq: int) -> tuple[int | None, bool]:
+    def _hidden_state(self, node: int, seq: int) -> tuple[int | None, bool]:
         """By what a world is hidden as known at a commit: from when on, and whether it is deprecated."""
         deadline = mark_rows.deadline_at(self._ctx.tables, node, seq)
         return None if deadline is None else deadline.at, mark_rows.is_deprecated(self._ctx.tables, node, seq)
 
-    def _placed(self, node: int) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+    def _containing_edges(self, node: int) -> Iterator[tuple[EdgePlace, EdgeRow]]:
         """The edges by which others contain a node, or did when they were looked at."""
         tables = self._ctx.tables
         return tables.incoming(node, tables.type_code(CONTAINS), known_after=self._look.seq, known_by=self._head)
 
-    def _is_said(self, command: cmd.Create) -> bool:
+    def _is_already_said(self, command: cmd.Create) -> bool:
         ctx = self._ctx
         home = ROOT_NODE if command.world is None else context.node_ref(ctx, command.world)
-        for node in self._written_since():
+        for node in self._worlds_written_since():
             said = ctx.body(node) if home in ctx.containers(node) else None
             if said is not None and (said.type, said.name, said.content) == (
                 command.type,
@@ -653,23 +657,25 @@ class Meanwhile:
                 return True
         return False
 
-    def _is_brought(self, command: cmd.Create) -> bool:
+    def _came_in_bundle(self, command: cmd.Create) -> bool:
         """Whether a world of a type and a name came in a bundle, into the world in which it is to begin."""
         ctx = self._ctx
         home = ROOT_NODE if command.world is None else context.node_ref(ctx, command.world)
-        self._written_since()
-        held = ((node, ctx.body(node)) for node in self._brought)
+        self._worlds_written_since()
+        held = ((node, ctx.body(node)) for node in self._imported)
         return any(
             said is not None and (said.type, said.name) == (command.type, command.name) and ctx.inside(node, home)
             for node, said in held
         )
 
-    def _written_since(self) -> set[int]:
+    def _worlds_written_since(self) -> set[int]:
         """The worlds that were written, revised or put somewhere since the look; keeps which came in bundles."""
         if self._written is None:
             ctx, self._written = self._ctx, set()
             since = range(self._look.seq + 1, self._head + 1)
-            if len(since) > MOST_READ or any(ctx.draft.log.header(seq).event_count > MOST_READ for seq in since):
+            if len(since) > MAX_READ_BACK or any(
+                ctx.draft.log.header(seq).event_count > MAX_READ_BACK for seq in since
+            ):
                 self._refuse("said_meanwhile", "More was written than can be read through")
             for seq in since:
                 written, is_import = set[int](), False
@@ -681,5 +687,5 @@ class Meanwhile:
                     node = None if lineage is None else ctx.tables.node_of(ids.Lineage(lineage))
                     written |= set() if node is None else {node}
                 self._written |= written
-                self._brought |= written if is_import else set()
+                self._imported |= written if is_import else set()
         return self._written

@@ -319,7 +319,7 @@ class Context(Reading):
         self.secret = secret
         self.arriving: inputs.Arrival | None = None
         """The bundle that a command of this request imports."""
-        self.takes_in = False
+        self.is_ingest = False
         """Whether the commands are those of conversations, whose edges are written once under their keys."""
         self.request: Sequence[commands.Command] = ()
         """All the commands that are decided together."""

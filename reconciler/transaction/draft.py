@@ -197,7 +197,7 @@ class Draft:
         self.notes: list[codec.Note] = []
         self.commands: list[Any] = []
         self.staged = False
-        self.looked_inside: object | None = None
+        self.interiors_token: object | None = None
         """Set once somebody was looked for inside a listed world; see ``Interiors``."""
         self.nonce = nonces.nonce
         self.blobs = DraftBlobs()

@@ -174,7 +174,7 @@ class Interiors:
 
     def of(self, draft: Draft, world: int) -> Interior:
         """The inside of a world, all that the draft has decided included."""
-        if draft.looked_inside is None or draft.looked_inside is not self._draft:
+        if draft.interiors_token is None or draft.interiors_token is not self._draft:
             self._begin(draft)
         tables = draft.tables
         self._follow(tables, draft.events[self._events :])
@@ -189,7 +189,7 @@ class Interiors:
 
     def committed(self, draft: Draft, seq: int, chain: bytes) -> None:
         """Keep what was found while a draft was decided, now that it is a commit."""
-        if draft.looked_inside is self._draft:
+        if draft.interiors_token is self._draft:
             self._follow(draft.tables, draft.events[self._events :])
             self._draft, self._seq, self._chain = None, seq, chain
 
@@ -208,7 +208,7 @@ class Interiors:
         for seq in range(self._seq + 1, head.seq + 1) if self._kept else ():
             self._follow(draft.tables, log.events(seq).events)
         self._seq, self._chain, self._events = head.seq, head.chain, 0
-        self._draft = draft.looked_inside = object()
+        self._draft = draft.interiors_token = object()
 
     def _follow(self, tables: rows.Tables, events: Iterable[ev.Event]) -> None:
         for event in events if self._kept else ():

@@ -90,9 +90,9 @@ def test_what_is_decided_in_one_go_is_what_would_be_decided_one_by_one(
         requests: list[list[tuple[type[cmd.Command], dict[str, Any]]]], functional: bool, few_named: int, most: int
     ) -> None:
         answers, pairs = [], []
-        for least in (pipeline.PLAIN_BATCH, FAR):
+        for least in (pipeline.MIN_BULK_COMMANDS, FAR):
             with monkeypatch.context() as patched, new_store() as db:
-                patched.setattr(pipeline, "PLAIN_BATCH", least)
+                patched.setattr(pipeline, "MIN_BULK_COMMANDS", least)
                 patched.setattr(bulk, "FEW_NAMED", few_named)
                 patched.setattr(bulk, "FEW_NUMBERED", 0)
                 patched.setattr(transaction, "MAX_KNOWN", most)
@@ -168,8 +168,8 @@ def _count_decided(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 def test_a_load_in_batches_is_the_same_store_decided_one_by_one(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     decided = _count_decided(monkeypatch)
     found = []
-    for least in (pipeline.PLAIN_BATCH, FAR):
-        monkeypatch.setattr(pipeline, "PLAIN_BATCH", least)
+    for least in (pipeline.MIN_BULK_COMMANDS, FAR):
+        monkeypatch.setattr(pipeline, "MIN_BULK_COMMANDS", least)
         with open_seeded(tmp_path / str(least), 7) as db:
             loader = Loader(db)
             for operations in Mix(7, 150, 600).batches(100):
