@@ -18,12 +18,12 @@ from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.decisions import configuration, marking, worlds
 from worlddb.reconciler.embedding import spaces, vectors_of_texts
 from worlddb.reconciler.entity_resolution import equivalence, namesakes
-from worlddb.reconciler.erasure.erasure_plan import erase as erase_planned
+from worlddb.reconciler.erasure.erasure_plan import erase as record_erasure
 from worlddb.reconciler.statements import statement_changes
 from worlddb.reconciler.transaction import context, draft
 
 
-def marked_moment(ctx: context.Context, command: cmd.Bookmark) -> tuple[int, int]:
+def decide_bookmark(ctx: context.Context, command: cmd.Bookmark) -> tuple[int, int]:
     """Decide a bookmark.
 
     Returns the commit that it stands for, and the position of the blob with its name. The same name for the same moment
@@ -32,20 +32,20 @@ def marked_moment(ctx: context.Context, command: cmd.Bookmark) -> tuple[int, int
     Raises:
         InputError: there is no such commit, or nothing had been committed by then.
     """
-    marked = _marked(ctx, command)
-    known = bookmark_at(ctx.tables, command.name, ctx.draft.seq)
-    if known is not None and known[1].marked == marked:
+    marked = _seq_to_mark(ctx, command)
+    existing = bookmark_at(ctx.tables, command.name, ctx.draft.seq)
+    if existing is not None and existing[1].marked == marked:
         return marked, ev.NONE
-    if known is not None and not command.move:
+    if existing is not None and not command.move:
         ctx.refuse(
             "bookmark_exists",
-            f"The bookmark {command.name[:80]!r} stands for commit {known[1].marked}, set by commit {known[0]}",
+            f"The bookmark {command.name[:80]!r} stands for commit {existing[1].marked}, set by commit {existing[0]}",
             "Choose another name, or move it with move=True",
         )
     return marked, ctx.draft.add_body("Bookmark", command.name, "")
 
 
-def _marked(ctx: context.Context, command: cmd.Bookmark) -> int:
+def _seq_to_mark(ctx: context.Context, command: cmd.Bookmark) -> int:
     head = ctx.draft.head.seq
     if command.at is not None:
         marked = min(ctx.draft.log.seq_at(command.at), head)  # Decided again, the log goes on beyond.
@@ -60,7 +60,7 @@ def _marked(ctx: context.Context, command: cmd.Bookmark) -> int:
     return marked
 
 
-_INSTEAD: Final = {
+_REMEDIES: Final = {
     "pending": "Accept or reject it",
     "accepted": "Undo it if it is wrong",
     "rejected": "If something new is known of one of the two, revise it and link the pair by same_as again",
@@ -91,10 +91,10 @@ def link(ctx: context.Context, command: cmd.Link, details: int) -> draft.Decisio
             "Leave home out",
         )
     if isinstance(command.key, str | cmd.BoundKey) and not ctx.is_ingest:
-        said = context.SaidOfEdge(
+        said = context.EdgeStatement(
             command.type, source, target, home, command.valid_from, command.valid_to, command.properties
         )
-        ctx.refuse_other_under_key(command.key, said)
+        ctx.refuse_conflicting_key(command.key, said)
     written = ctx.link(
         source,
         command.type,
@@ -104,14 +104,14 @@ def link(ctx: context.Context, command: cmd.Link, details: int) -> draft.Decisio
         valid_to=times.FOREVER if command.valid_to is None else command.valid_to,
         details=details,
         key=command.key,
-        versions=_versions(ctx, command, (source, target)) if isinstance(command, cmd.LinkVersions) else None,
+        versions=_edge_versions(ctx, command, (source, target)) if isinstance(command, cmd.LinkVersions) else None,
     )
     if command.valid_to is not None and not written.staged:
-        ctx.note_if_never_valid(written.id)
+        ctx.note_never_valid(written.id)
     return draft.Decision(written.id, staged=written.staged)
 
 
-def _versions(ctx: context.Context, command: cmd.LinkVersions, ends: tuple[int, int]) -> tuple[int, int]:
+def _edge_versions(ctx: context.Context, command: cmd.LinkVersions, ends: tuple[int, int]) -> tuple[int, int]:
     """The versions that an edge is to name, if both ends have them."""
     newest = [ctx.tables.node(node).versions for node in ends]
     for node, version, last in zip(ends, command.versions, newest, strict=True):
@@ -134,7 +134,7 @@ def unlink(ctx: context.Context, command: cmd.Unlink, details: int) -> draft.Dec
 
 
 def accept(ctx: context.Context, command: cmd.Accept, details: int) -> draft.Decision:
-    proposal, row = _proposal(ctx, command.proposal, (PENDING,))
+    proposal, row = _require_proposal(ctx, command.proposal, (PENDING,))
     equivalence.refuse_joined_strangers(ctx, row)
     ctx.draft.emit(ev.Decided(proposal, "accepted", details))
     ctx.write_accepted(proposal, row)
@@ -142,27 +142,29 @@ def accept(ctx: context.Context, command: cmd.Accept, details: int) -> draft.Dec
 
 
 def reject(ctx: context.Context, command: cmd.Reject, details: int) -> draft.Decision:
-    proposal, row = _proposal(ctx, command.proposal, (PENDING,))
+    proposal, row = _require_proposal(ctx, command.proposal, (PENDING,))
     equivalence.refuse_if_joined(ctx, row)
     ctx.draft.emit(ev.Decided(proposal, "rejected", details))
     return draft.Decision(proposal)
 
 
 def undo(ctx: context.Context, command: cmd.Undo, details: int) -> draft.Decision:
-    proposal, _ = _proposal(ctx, command.proposal, (ACCEPTED,))
+    proposal, _ = _require_proposal(ctx, command.proposal, (ACCEPTED,))
     ctx.unlink(proposal)
     ctx.draft.emit(ev.Decided(proposal, "undone", details))
     return draft.Decision(proposal)
 
 
-def _proposal(ctx: context.Context, ref: cmd.Ref, wanted: tuple[int, ...]) -> tuple[bytes, ProposalRow]:
+def _require_proposal(ctx: context.Context, ref: cmd.Ref, wanted: tuple[int, ...]) -> tuple[bytes, ProposalRow]:
     proposal = context.proposal_ref(ctx, ref)
     row = ctx.tables.proposal(proposal)
     assert row is not None
     if row.status not in wanted:
         needed = " or ".join(STATUS_NAMES[status] for status in wanted)
         status = STATUS_NAMES[row.status]
-        ctx.refuse("already_decided", f"The proposal {ids.short(proposal)} is {status}, not {needed}", _INSTEAD[status])
+        ctx.refuse(
+            "already_decided", f"The proposal {ids.short(proposal)} is {status}, not {needed}", _REMEDIES[status]
+        )
     return proposal, row
 
 
@@ -170,7 +172,7 @@ def _proposal(ctx: context.Context, ref: cmd.Ref, wanted: tuple[int, ...]) -> tu
 
 
 def bookmark(ctx: context.Context, command: cmd.Bookmark, details: int) -> draft.Decision:
-    marked, body = marked_moment(ctx, command)
+    marked, body = decide_bookmark(ctx, command)
     if body != ev.NONE:
         ctx.draft.emit(ev.Bookmarked(body, details, marked))
     return draft.Decision(ctx.draft.log.chain(marked), body)
@@ -180,7 +182,7 @@ def bookmark(ctx: context.Context, command: cmd.Bookmark, details: int) -> draft
 
 
 def erase(ctx: context.Context, command: cmd.Erase, details: int) -> draft.Decision:
-    return draft.Decision(erase_planned(ctx, command, details))
+    return draft.Decision(record_erasure(ctx, command, details))
 
 
 # -- other stores
@@ -208,11 +210,11 @@ def merge(ctx: context.Context, command: cmd.Merge, details: int) -> draft.Decis
 # -- what holds in a world
 
 
-def _for_world(
-    set_it: Callable[[context.Context, Any, int], bytes],
+def _decide_for_world(
+    setter: Callable[[context.Context, Any, int], bytes],
 ) -> Callable[[context.Context, Any, int], draft.Decision]:
     """A decision that returns the reference of a world."""
-    return lambda ctx, command, details: draft.Decision(set_it(ctx, command, details))
+    return lambda ctx, command, details: draft.Decision(setter(ctx, command, details))
 
 
 def trust(ctx: context.Context, command: cmd.Trust, details: int) -> draft.Decision:
@@ -235,7 +237,7 @@ def change_space(ctx: context.Context, command: cmd.UseSpace | cmd.DropSpace, de
 
 
 def recluster(ctx: context.Context, command: cmd.Recluster, details: int) -> draft.Decision:
-    equivalence.stage_found(ctx, command)
+    equivalence.stage_reclustered(ctx, command)
     return draft.Decision(ctx.draft.log.chain(command.through))
 
 
@@ -274,15 +276,15 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[context.Context, Any, int], dra
     cmd.Import: import_,
     cmd.Fork: fork,
     cmd.Merge: merge,
-    cmd.Register: _for_world(configuration.register_type),
-    cmd.Unregister: _for_world(configuration.unregister_type),
+    cmd.Register: _decide_for_world(configuration.register_type),
+    cmd.Unregister: _decide_for_world(configuration.unregister_type),
     cmd.Embed: embed,
     cmd.Recluster: recluster,
-    cmd.SetProfile: _for_world(configuration.set_profile),
-    cmd.Tune: _for_world(configuration.set_thresholds),
-    cmd.Untune: _for_world(configuration.take_thresholds_back),
+    cmd.SetProfile: _decide_for_world(configuration.set_profile),
+    cmd.Tune: _decide_for_world(configuration.set_thresholds),
+    cmd.Untune: _decide_for_world(configuration.unset_thresholds),
     cmd.Trust: trust,
-    cmd.Guard: _for_world(configuration.set_guard),
+    cmd.Guard: _decide_for_world(configuration.set_guard),
     cmd.SetPlan: account_changes.set_plan,
     cmd.SetAccount: account_changes.set_account,
     cmd.MakeKey: account_changes.make_key,

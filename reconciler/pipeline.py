@@ -131,7 +131,7 @@ class Task(NamedTuple):
 
     commands: list[cmd.Command]
     idempotency_key: str | None
-    arriving: inputs.Arrival | None
+    arrival: inputs.Arrival | None
     progress: runner.Progress | None
     guard: extraction_guard.ExtractionGuard | None
     look: inputs.Look | None = None
@@ -193,14 +193,14 @@ def _execute_once(
     progress: runner.Progress | None,
     look: inputs.Look | None,
 ) -> outcome.Receipt:
-    arriving = request if isinstance(request, inputs.Arrival) else None
+    arrival = request if isinstance(request, inputs.Arrival) else None
     guard = extraction_guard.ExtractionGuard(writer.env, idempotency_key) if isinstance(request, Ingest) else None
     commands, failure = extract(request, guard), ""
     if writer.advisers is not None and any(type(each) is cmd.Create and each.resolve == "all" for each in commands):
         store = model_evidence.Store(writer.env, writer.ontology, writer.resolving, FreshNonces(writer.entropy))
-        commands, failure = model_evidence.advised(store, writer.advisers, commands, idempotency_key)
+        commands, failure = model_evidence.add_model_evidence(store, writer.advisers, commands, idempotency_key)
     read = None if writer.redactor is None else text_guard.read_before(writer.env, writer.redactor, commands)
-    receipt = _execute_task(writer, Task(commands, idempotency_key, arriving, progress, guard, look, read))
+    receipt = _execute_task(writer, Task(commands, idempotency_key, arrival, progress, guard, look, read))
     if failure and receipt:
         return replace(receipt, notes=(*receipt.notes, outcome.Note("not_compared", (failure,))))
     return receipt
@@ -218,7 +218,7 @@ def _execute_task(writer: Writer, task: Task) -> outcome.Receipt:
 
         writer.env.unlooked = 0
         check.look_further(writer.env)
-    is_large = len(task.commands) >= LARGE_BATCH or task.arriving is not None
+    is_large = len(task.commands) >= LARGE_BATCH or task.arrival is not None
     # A caller of ``progress`` may stop the work half way, so others do not share its transaction.
     if writer.group is not None and not is_large and task.progress is None:
         return writer.group.submit(task, partial(_execute_together, writer))
@@ -319,7 +319,7 @@ def resolve(ctx: context.Context, command: cmd.Command, resolving: Resolving) ->
     if command.resolve == "all":
         home = schema.ROOT_NODE if command.world is None else context.node_ref(ctx, command.world)
         setting = configuration.thresholds_for(ctx, resolving, command.type, home)
-        return namesakes.Resolution(keyed, model_evidence.matches(ctx, command, setting))
+        return namesakes.Resolution(keyed, model_evidence.find_matches(ctx, command, setting))
     return namesakes.Resolution(keyed, namesakes.exact(ctx, command))
 
 
@@ -338,7 +338,7 @@ def reconcile(ctx: context.Context, command: cmd.Command, resolution: namesakes.
     draft.refs.append(decided.ref)
     draft.staged = decided.staged and (draft.staged or not draft.commands)
     draft.commands.append(receipts.record(command, given, decided.body, details, ctx.secret))
-    if ctx.forbids_any():
+    if ctx.has_forbidden_texts():
         forbidden_texts.refuse_written(ctx, command)
 
 
@@ -458,7 +458,7 @@ def _decide(
     """
     commands = task.commands
     if task.guard is not None:
-        task.guard.see_that_it_holds(log)
+        task.guard.require_nothing_erased(log)
     secret = secret_of(log)
     key = receipts.key_digest(secret, task.idempotency_key)
     repeated = tables.keys.get(key) if key else None
@@ -477,7 +477,7 @@ def _decide(
     tables.known_worlds = writer.memory.take(draft.head.chain)
     ctx = context.Context(draft, writer.ontology, secret)
     ctx.interiors = writer.interiors
-    ctx.arriving = task.arriving
+    ctx.arrival = task.arrival
     ctx.is_ingest = task.guard is not None
     ctx.request = commands
     kinds = frozenset(map(type, commands))

@@ -1059,7 +1059,7 @@ class Database(WriteCalls):
         begin, end = self._commits(first, last)
         for seq in range(max(1, begin), end + 1):
             with self._reader.snapshot() as snapshot:
-                step = Step(*receipts.commit_summary(snapshot.log, seq), tuple(commit_entries(snapshot.log, seq)))
+                step = Step(*receipts.summarise_commit(snapshot.log, seq), tuple(commit_entries(snapshot.log, seq)))
             yield step
 
     def _commits(self, first: int, last: int | None) -> tuple[int, int]:

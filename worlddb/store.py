@@ -564,7 +564,7 @@ class StoreReader:
         for space in spaces:
             try:
                 embedder = self._models.to_ask(space)
-                self._models.see_that_it_is_the_same(self.env, space, embedder)
+                self._models.require_same_model(self.env, space, embedder)
                 vector = vectors_of_texts.query_vector(embedder, space, text)
             except (errors.InputError, errors.ModelUnavailable) as error:
                 why = str(error)
@@ -629,7 +629,7 @@ class StoreReader:
         if space is None:
             raise errors.ModelUnavailable(NOTHING_EMBEDDED)
         embedder = self._models.to_ask(space)
-        self._models.see_that_it_is_the_same(self.env, space, embedder)
+        self._models.require_same_model(self.env, space, embedder)
         return vectors_of_texts.text_vectors(embedder, space, texts)
 
     def meaning_to_ask(self) -> vectors_of_texts.NearestTexts | None:

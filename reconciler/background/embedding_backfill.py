@@ -193,7 +193,7 @@ def _fill(
         if not batch.texts:
             break
         if space is not None:
-            models.see_that_it_is_the_same(writer.env, space, embedder)
+            models.require_same_model(writer.env, space, embedder)
         began = monotonic()
         command = command_of(batch, embedder, space, name)
         most = max(1, int(len(batch.texts) * BATCH_SECONDS / max(monotonic() - began, 1e-6)))

@@ -33,12 +33,12 @@ def import_bundle(ctx: context.Context, command: Import) -> bytes:
     Raises:
         Rehearsed: it was decided, and is only a rehearsal.
     """
-    assert ctx.arriving is not None, "a request to import brings it"
-    world, outside = _take_in(ctx, command, ctx.arriving)
+    assert ctx.arrival is not None, "a request to import brings it"
+    world, outside = _take_in(ctx, command, ctx.arrival)
     forbidden_texts.refuse_written(ctx, command)
-    if ctx.arriving.outside == "rehearse":
+    if ctx.arrival.outside == "rehearse":
         raise outside_effects.Rehearsed(len(ctx.draft.events), outside)
-    if outside and ctx.arriving.outside == "refuse":
+    if outside and ctx.arrival.outside == "refuse":
         _refuse_outside(ctx, outside)
     elif outside:
         ctx.note("reached_outside", *_worlds_in(outside))

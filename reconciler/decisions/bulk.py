@@ -19,9 +19,9 @@ from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Inse
 from worlddb.reconciler.transaction import context, forbidden_texts, receipts
 from worlddb.reconciler.transaction.draft import new_aliases, stated_ends
 
-FEW_NAMED: Final = 64
+MIN_PREFETCHED_WORLDS: Final = 64
 """Where fewer worlds than these are named, they are looked up one by one."""
-FEW_NUMBERED: Final = 1 << 17
+MIN_NODES_TO_PREFETCH: Final = 1 << 17
 """So they are in a store of fewer worlds and edges: all that is asked for lies close together there."""
 
 
@@ -49,7 +49,7 @@ class BulkDecider:
         self._rules: dict[str, _Rule] = {}
         self._containment = ctx.scopes.built_in[schema.CONTAINS]
         self._root = ctx.tables.node(schema.ROOT_NODE).lineage
-        self._forbids = ctx.forbids_any()
+        self._has_forbidden = ctx.has_forbidden_texts()
         self._digests: dict[str, bytes] = {}
 
     def look_ahead(self, commands: Sequence[cmd.Command]) -> None:
@@ -58,18 +58,18 @@ class BulkDecider:
         One by one it would take several times as long in a large store, where every look goes somewhere else. In a
         small one it would take less.
         """
-        if self._draft.applier.next_node + self._draft.applier.next_edge < FEW_NUMBERED:
+        if self._draft.applier.next_node + self._draft.applier.next_edge < MIN_NODES_TO_PREFETCH:
             return
         links = [each for each in commands if type(each) is cmd.Link]
         creates = [each for each in commands if type(each) is cmd.Create]
         named: set[cmd.Ref | None] = {each.source_ref for each in links}
         named.update([each.target_ref for each in links], [each.world for each in creates])
-        if len(named) < FEW_NAMED:
+        if len(named) < MIN_PREFETCHED_WORLDS:
             return
         unknown = named.difference(self._endpoints)
         lineages = [ref for ref in unknown if type(ref) is bytes and len(ref) == ids.LINEAGE_BYTES]
         self._tables.look_up_ends(lineages)
-        looks = {each: self._looks_of(each) for each in {link.type for link in links}}
+        looks = {each: self._edge_lookups(each) for each in {link.type for link in links}}
         asked: tuple[list[bytes], list[bytes]] = [], []
         ends, prefix = self._endpoints, schema.EDGE_PREFIX.pack
         for link in [link for link in links if looks[link.type]]:
@@ -81,7 +81,7 @@ class BulkDecider:
         self._digests = {each.name: name_digest(each.name) for each in creates}
         self._tables.read_ahead(*asked, list(set(self._digests.values()) - {NO_NAME}))
 
-    def _looks_of(self, type_name: str) -> list[tuple[bool, bool, int]]:
+    def _edge_lookups(self, type_name: str) -> list[tuple[bool, bool, int]]:
         """What the handler of a type looks at: of the target, in the direction to it, and edges of which type."""
         rule = self._rule(type_name)
         return [
@@ -100,7 +100,7 @@ class BulkDecider:
             decided = self._create(command)  # type: ignore[arg-type]
         else:
             return False
-        if decided and self._forbids:
+        if decided and self._has_forbidden:
             forbidden_texts.refuse_written(self._ctx, command)
         return decided
 
@@ -186,7 +186,7 @@ class BulkDecider:
         if world is None or until <= begins or command.resolve == "all":
             return False
         name = self._digests.get(command.name) or name_digest(command.name)
-        if command.resolve and self._may_be_known(name, command.aliases):
+        if command.resolve and self._may_be_namesake(name, command.aliases):
             return False
         if isinstance(command.key, cmd.BoundKey) and self._end(command.key.world) is None:
             return False
@@ -205,7 +205,7 @@ class BulkDecider:
         for position in new_aliases(command.aliases) if command.aliases else ():
             draft.emit(ev.Named(lineage, details, position))
         end = hashing.edge_end(lineage, identifier)
-        self._contain(world, node, lineage, end, begins)
+        self._add_to_container(world, node, lineage, end, begins)
         # What is known of it is forgotten where its first container comes, so it is put here.
         self._endpoints[lineage] = transaction.edge_endpoint((node, lineage, 1, end, begins, world.node, world.lineage))
         draft.staged = False
@@ -216,7 +216,9 @@ class BulkDecider:
             draft.commands.append(receipts.record(command, names, body, details, ctx.secret))
         return True
 
-    def _contain(self, world: transaction.EdgeEndpoint, node: int, lineage: bytes, end: bytes, begins: int) -> None:
+    def _add_to_container(
+        self, world: transaction.EdgeEndpoint, node: int, lineage: bytes, end: bytes, begins: int
+    ) -> None:
         """Put a new world into another one."""
         container, container_lineage, container_version, container_end, _, _, _ = world
         draft, version = self._draft, self._containment.version
@@ -240,7 +242,7 @@ class BulkDecider:
         draft.events.append(event)
         draft.applier.link(event, schema.CONTAINS_CODE, container, node, container)
 
-    def _may_be_known(self, name: bytes, aliases: tuple[str, ...]) -> bool:
+    def _may_be_namesake(self, name: bytes, aliases: tuple[str, ...]) -> bool:
         """True if the exact tier has something to check: somebody has, or had, one of the names."""
         digests = (name, *map(name_digest, aliases))
         return any(digest != NO_NAME and self._tables.is_name_known(digest) for digest in digests)

@@ -28,7 +28,7 @@ def register_type(ctx: Context, command: cmd.Register, details: int) -> bytes:
     elif command.digest_of == "laws":
         _check_declared(ctx, command, world)
     else:
-        _check_own(ctx, command)
+        _check_callers_type(ctx, command)
     lineage = ctx.lineage(world)
     if is_same_registration(settings.registration_in(ctx.tables, command.type, world, ctx.draft.seq), command):
         return lineage
@@ -99,8 +99,8 @@ def _check_declared(ctx: Context, command: cmd.Register, world: int) -> None:
     if known is not None and not is_same_registration(known, command):
         ctx.refuse(
             "other_laws",
-            f"{command.type[:80]!r} is registered for {ctx.shown(world)} as {_said(known)}, and not as"
-            f" {_laws_in_words(laws, functional=command.functional)}",
+            f"{command.type[:80]!r} is registered for {ctx.shown(world)} as {_describe_registration(known)}, and not as"
+            f" {_describe_laws(laws, functional=command.functional)}",
             f"Use another name, or take that back first: db.unregister({command.type[:80]!r})",
         )
     if laws.inverse in ctx.scopes.built_in or laws.inverse in settings.type_names(ctx.tables):
@@ -119,21 +119,21 @@ def _check_declared(ctx: Context, command: cmd.Register, world: int) -> None:
             )
 
 
-def _said(known: settings.Registration) -> str:
+def _describe_registration(known: settings.Registration) -> str:
     """What a registration is, in words."""
     laws = known.laws
     if laws is None:
         return f"a type with code of version {known.row.handler_version}"
-    return _laws_in_words(laws, functional=known.is_functional)
+    return _describe_laws(laws, functional=known.is_functional)
 
 
-def _laws_in_words(laws: ev.Laws, *, functional: bool) -> str:
+def _describe_laws(laws: ev.Laws, *, functional: bool) -> str:
     names = [*(["functional"] if functional else []), *laws.names]
     names += [f"inverse {laws.inverse[:80]!r}"] if laws.inverse else []
     return ", ".join(names) or "a relation without laws"
 
 
-def _check_own(ctx: Context, command: cmd.Register) -> None:
+def _check_callers_type(ctx: Context, command: cmd.Register) -> None:
     if command.type in ctx.scopes.built_in and command.type not in schema.LATER_BUILT_IN:
         ctx.refuse(
             "built_in_type",
@@ -220,7 +220,7 @@ def set_thresholds(ctx: Context, command: cmd.Tune, details: int) -> bytes:
     return lineage
 
 
-def take_thresholds_back(ctx: Context, command: cmd.Untune, details: int) -> bytes:
+def unset_thresholds(ctx: Context, command: cmd.Untune, details: int) -> bytes:
     """Take back the thresholds of a world; returns the world's reference.
 
     Existing proposals stay.
@@ -264,7 +264,7 @@ def set_trust(ctx: Context, command: cmd.Trust, details: int) -> tuple[bytes, in
     if is_named:
         about = trust_levels.keyed_digest(ctx.secret, command.type, command.name)
     known = trust_levels.said_of(ctx.tables, command.of, about, ctx.draft.seq)
-    earlier = _said_by_name(ctx, command) if is_named else None
+    earlier = _level_said_by_name(ctx, command) if is_named else None
     before = known.level if known is not None else None if earlier is None else earlier.level
     level = trust_levels.LEVELS.index(command.level) if command.level else None
     if level == before:
@@ -286,7 +286,7 @@ def set_trust(ctx: Context, command: cmd.Trust, details: int) -> tuple[bytes, in
     return lineage, body
 
 
-def _said_by_name(ctx: Context, command: cmd.Trust) -> trust_levels.Said | None:
+def _level_said_by_name(ctx: Context, command: cmd.Trust) -> trust_levels.Said | None:
     """The level in force that an earlier release said of something that has a name."""
     digest = trust_levels.named_digest(command.type, command.name)
     found = trust_levels.said_of(ctx.tables, command.of, digest, ctx.draft.seq, is_named=True)

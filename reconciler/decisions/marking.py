@@ -17,7 +17,7 @@ from worlddb.reconciler.transaction import context, draft
 
 def expire(ctx: context.Context, command: cmd.Expire, details: int) -> draft.Decision:
     """Hide a world from a time on, whether that has come already or not; of an ended one it says no more than that."""
-    node, lineage = _marked(ctx, command.ref, is_given=command.at is not None or bool(command.lasts))
+    node, lineage = _world_to_mark(ctx, command.ref, is_given=command.at is not None or bool(command.lasts))
     at = times.FOREVER if command.at is None else command.at
     if command.lasts:
         if command.at is not None:
@@ -32,7 +32,7 @@ def expire(ctx: context.Context, command: cmd.Expire, details: int) -> draft.Dec
 
 def refresh(ctx: context.Context, command: cmd.Refresh, details: int) -> draft.Decision:
     """Move a deadline by the time that it lasts; one that had passed by then, or was set to a time, stays."""
-    node, lineage = _marked(ctx, command.ref)
+    node, lineage = _world_to_mark(ctx, command.ref)
     before = mark_rows.deadline_at(ctx.tables, node, ctx.draft.seq)
     used = ctx.now if command.at is None else min(command.at, ctx.now)
     if before is None or not before.lasts or before.at <= used:
@@ -45,7 +45,7 @@ def refresh(ctx: context.Context, command: cmd.Refresh, details: int) -> draft.D
 
 def sweep(ctx: context.Context, command: cmd.Sweep, details: int) -> draft.Decision:
     """Retire what its deadline hides; what has ended, or was refreshed or pinned meanwhile, stays as it is."""
-    node, lineage = _marked(ctx, command.ref)
+    node, lineage = _world_to_mark(ctx, command.ref)
     if not mark_rows.is_hidden(ctx.tables, node, ctx.draft.seq, ctx.now) or ctx.has_ended(node):
         return draft.Decision(lineage)
     return worlds.retire(ctx, cmd.Retire(ref=lineage), details)
@@ -53,7 +53,7 @@ def sweep(ctx: context.Context, command: cmd.Sweep, details: int) -> draft.Decis
 
 def label(ctx: context.Context, command: cmd.Label, details: int) -> draft.Decision:
     """Put labels on a world; one that it has already stays as it is."""
-    node, lineage = _marked(ctx, command.ref, is_given=True)
+    node, lineage = _world_to_mark(ctx, command.ref, is_given=True)
     for position, text in enumerate(command.labels):
         if mark_rows.has_labels(ctx.tables, node, [name_digest(text)], ctx.draft.seq):
             continue
@@ -69,7 +69,7 @@ def label(ctx: context.Context, command: cmd.Label, details: int) -> draft.Decis
 
 def unlabel(ctx: context.Context, command: cmd.Unlabel, details: int) -> draft.Decision:
     """Take labels off a world."""
-    node, lineage = _marked(ctx, command.ref)
+    node, lineage = _world_to_mark(ctx, command.ref)
     for text in command.labels:
         digest = name_digest(text)
         held = [
@@ -88,7 +88,7 @@ def unlabel(ctx: context.Context, command: cmd.Unlabel, details: int) -> draft.D
 
 def pin(ctx: context.Context, command: cmd.Pin, details: int) -> draft.Decision:
     """Pin a world, or take the pin off."""
-    node, lineage = _marked(ctx, command.ref, is_given=command.is_pinned)
+    node, lineage = _world_to_mark(ctx, command.ref, is_given=command.is_pinned)
     if mark_rows.is_pinned(ctx.tables, node, ctx.draft.seq) != command.is_pinned:
         ctx.draft.emit(ev.Pinned(lineage, command.is_pinned, details))
     return draft.Decision(lineage)
@@ -96,7 +96,7 @@ def pin(ctx: context.Context, command: cmd.Pin, details: int) -> draft.Decision:
 
 def tag(ctx: context.Context, command: cmd.Tag, details: int) -> draft.Decision:
     """Let a tag stand for a version, whether that holds or not; one that stands for it already stays as it is."""
-    node, lineage = _marked(ctx, command.ref, is_given=True)
+    node, lineage = _world_to_mark(ctx, command.ref, is_given=True)
     version, tables = command.version, ctx.tables
     if version is None:
         held = asof.version_at(tables, node, asof.Moment(ctx.draft.seq, ctx.draft.ingest_time))
@@ -107,7 +107,7 @@ def tag(ctx: context.Context, command: cmd.Tag, details: int) -> draft.Decision:
         raise errors.UnknownReference(
             f"{ids.short(lineage)} has no version {version}", "Look at its versions with history"
         )
-    number, stands = _tagged(ctx, node, command.labels[0])
+    number, stands = _find_tag(ctx, node, command.labels[0])
     if number == 0:
         number = mark_rows.names_given(tables, mark_rows.TAGS, node) + 1
         if number > limits.MAX_TAGS:
@@ -123,8 +123,8 @@ def tag(ctx: context.Context, command: cmd.Tag, details: int) -> draft.Decision:
 
 def untag(ctx: context.Context, command: cmd.Untag, details: int) -> draft.Decision:
     """Let a tag stand for nothing any more; what it stood for is kept."""
-    node, lineage = _marked(ctx, command.ref)
-    number, stands = _tagged(ctx, node, command.labels[0])
+    node, lineage = _world_to_mark(ctx, command.ref)
+    number, stands = _find_tag(ctx, node, command.labels[0])
     if not stands:
         raise errors.UnknownReference(
             f"{ids.short(lineage)} has no tag {command.labels[0][:80]!r}", "Look at its tags with show"
@@ -133,7 +133,7 @@ def untag(ctx: context.Context, command: cmd.Untag, details: int) -> draft.Decis
     return draft.Decision(lineage)
 
 
-def _tagged(ctx: context.Context, node: int, text: str) -> tuple[int, int]:
+def _find_tag(ctx: context.Context, node: int, text: str) -> tuple[int, int]:
     """The number of a tag of a world, and the version that it stands for; 0 and 0 if it has none such."""
     digest = name_digest(text)
     for number, row in mark_rows.names_of(ctx.tables, mark_rows.TAGS, node):
@@ -144,7 +144,7 @@ def _tagged(ctx: context.Context, node: int, text: str) -> tuple[int, int]:
 
 def deprecate(ctx: context.Context, command: cmd.Deprecate, details: int) -> draft.Decision:
     """Deprecate a world, or take that back; it stays as true as it was."""
-    node, lineage = _marked(ctx, command.ref, is_given=command.is_deprecated)
+    node, lineage = _world_to_mark(ctx, command.ref, is_given=command.is_deprecated)
     if mark_rows.is_deprecated(ctx.tables, node, ctx.draft.seq) != command.is_deprecated:
         ctx.draft.emit(ev.Deprecated(lineage, command.is_deprecated, details))
     return draft.Decision(lineage)
@@ -176,7 +176,7 @@ def access(ctx: context.Context, command: cmd.Access, details: int) -> draft.Dec
     return draft.Decision(ctx.tables.node(ROOT_NODE).lineage)
 
 
-def _marked(ctx: context.Context, ref: cmd.Ref, *, is_given: bool = False) -> tuple[int, bytes]:
+def _world_to_mark(ctx: context.Context, ref: cmd.Ref, *, is_given: bool = False) -> tuple[int, bytes]:
     """Return the world that a command is about; an erased one is given no mark, and its own may be taken off."""
     node = context.node_ref(ctx, ref)
     lineage = ctx.tables.node(node).lineage

@@ -52,7 +52,7 @@ class Advisers:
         self.looking = Lock()
 
 
-class Advised(NamedTuple):
+class AdvisedCommands(NamedTuple):
     """Commands with what models said of them, and why none compared their texts, if one failed."""
 
     commands: list[cmd.Command]
@@ -68,7 +68,7 @@ class Store(NamedTuple):
     nonces: Nonces
 
 
-class _Newcomer(NamedTuple):
+class _NewWorld(NamedTuple):
     """A new world to ask about: its command, and whom it is looked for among."""
 
     at: int
@@ -79,7 +79,9 @@ class _Newcomer(NamedTuple):
     """The worlds whose texts are compared with its own; ``None`` for all."""
 
 
-def advised(store: Store, advisers: Advisers, commands: list[cmd.Command], key: str | None) -> Advised:
+def add_model_evidence(
+    store: Store, advisers: Advisers, commands: list[cmd.Command], key: str | None
+) -> AdvisedCommands:
     """Ask the models of a handle about the new worlds of a request; reads, and locks nothing.
 
     Raises:
@@ -89,31 +91,31 @@ def advised(store: Store, advisers: Advisers, commands: list[cmd.Command], key: 
         ctx = _context(store, txn, advisers.interiors)
         digest = receipts.key_digest(ctx.secret, key)
         if digest and ctx.tables.keys.get(digest) is not None:
-            return Advised(commands)
+            return AdvisedCommands(commands)
         asks = advisers.tiebreaker is not None
-        newcomers = [each for each in _newcomers(ctx, store, commands) if asks or not _is_known(ctx, each)]
+        newcomers = [each for each in _new_worlds(ctx, store, commands) if asks or not _has_exact_namesake(ctx, each)]
     meaning = advisers.meaning() if any(each.text for each in newcomers) else None
-    hits, failure = _hits(advisers, meaning, newcomers)
+    hits, failure = _nearest_texts(advisers, meaning, newcomers)
     if meaning is None and not asks:
-        return Advised(commands, failure)
+        return AdvisedCommands(commands, failure)
     told = list(commands)
     with advisers.looking, store.env.read() as txn:
         ctx = _context(store, txn, advisers.interiors)
-        compared = [_compared(ctx, each, hits.get(each.at, ()), every=asks) for each in newcomers]
+        compared = [_compare(ctx, each, hits.get(each.at, ()), every=asks) for each in newcomers]
     for each, held, near in compared:
-        evidence = _judged(each, held, near, meaning, advisers.tiebreaker)
+        evidence = _evidence_for(each, held, near, meaning, advisers.tiebreaker)
         if evidence is not None:
             told[each.at] = replace(told[each.at], judged=True, evidence=evidence)
-    return Advised(told, failure)
+    return AdvisedCommands(told, failure)
 
 
-def matches(
+def find_matches(
     ctx: context.Context, command: cmd.Create, setting: configuration.ThresholdSetting
 ) -> list[namesakes.Match]:
     """Whom a new world may be, by all tiers and what models said of it."""
     evidence = command.evidence
     if evidence is None:
-        return [_told(match, setting) for match in resolver.all_tiers(ctx, command, setting.thresholds)]
+        return [_as_match(match, setting) for match in resolver.all_tiers(ctx, command, setting.thresholds)]
     if evidence.found is not None:
         nodes = ((ctx.tables.node_of(lineage), why) for lineage, why in evidence.found)
         return [namesakes.Match(node, why) for node, why in nodes if node is not None and not ctx.has_ended(node)]
@@ -122,13 +124,13 @@ def matches(
         node = ctx.tables.node_of(lineage)
         if node is not None and ctx.tables.node(node).versions == version:
             near[node] = cosine
-    choice = _Choice(evidence, setting.thresholds.margin) if evidence.asked else None
+    choice = _RecordedChoice(evidence, setting.thresholds.margin) if evidence.asked else None
     found = resolver.all_tiers(ctx, command, setting.thresholds, near, choice)
     compared = {"space": evidence.space, "model": evidence.model} if near else {}
-    return [_told(match._replace(evidence=match.evidence | compared), setting) for match in found]
+    return [_as_match(match._replace(evidence=match.evidence | compared), setting) for match in found]
 
 
-def _told(match: namesakes.Match, setting: configuration.ThresholdSetting) -> namesakes.Match:
+def _as_match(match: namesakes.Match, setting: configuration.ThresholdSetting) -> namesakes.Match:
     return match._replace(evidence=match.evidence | setting.as_evidence())
 
 
@@ -140,36 +142,36 @@ def _context(store: Store, txn: Any, interiors: Interiors) -> context.Context:
     return ctx
 
 
-def _newcomers(ctx: context.Context, store: Store, commands: list[cmd.Command]) -> Iterator[_Newcomer]:
+def _new_worlds(ctx: context.Context, store: Store, commands: list[cmd.Command]) -> Iterator[_NewWorld]:
     """The worlds of a request that will be new, and have somewhere to be looked for."""
     for at, command in enumerate(commands):
         if type(command) is not cmd.Create or command.resolve != "all":
             continue
-        scope = _node(ctx, commands, command.world if command.scope is None else command.scope)
+        scope = _find_node(ctx, commands, command.world if command.scope is None else command.scope)
         names = (command.name, *command.aliases)
-        if scope is None or not vectors_of_texts.names_somebody(names) or _keyed(ctx, command) is not None:
+        if scope is None or not vectors_of_texts.names_somebody(names) or _find_keyed(ctx, command) is not None:
             continue
-        home = _node(ctx, commands, command.world)
+        home = _find_node(ctx, commands, command.world)
         setting = configuration.thresholds_for(ctx, store.resolving, command.type, scope if home is None else home)
         candidate = namesakes.Candidate(names, command.type, scope)
         inside = vectors_of_texts.looked_in(ctx, scope) if command.content else None
-        yield _Newcomer(at, candidate, setting.thresholds, command.content, inside)
+        yield _NewWorld(at, candidate, setting.thresholds, command.content, inside)
 
 
-def _node(ctx: context.Context, commands: list[cmd.Command], ref: cmd.Ref | None) -> int | None:
+def _find_node(ctx: context.Context, commands: list[cmd.Command], ref: cmd.Ref | None) -> int | None:
     """The world that a reference stands for; ``None`` if that is yet to be made, or unknown."""
     if ref is None:
         return schema.ROOT_NODE
     if isinstance(ref, int):
         made = commands[ref] if 0 <= ref < len(commands) else None
-        return _keyed(ctx, made) if isinstance(made, cmd.Create) else None
+        return _find_keyed(ctx, made) if isinstance(made, cmd.Create) else None
     try:
         return context.node_ref(ctx, ref)
     except errors.InputError:
         return None
 
 
-def _keyed(ctx: context.Context, command: cmd.Create) -> int | None:
+def _find_keyed(ctx: context.Context, command: cmd.Create) -> int | None:
     if command.key is None:
         return None
     try:
@@ -179,14 +181,14 @@ def _keyed(ctx: context.Context, command: cmd.Create) -> int | None:
         return None
 
 
-def _is_known(ctx: context.Context, newcomer: _Newcomer) -> bool:
+def _has_exact_namesake(ctx: context.Context, newcomer: _NewWorld) -> bool:
     """True if somebody has the very name, so that no other tier is asked."""
     inside = namesakes.Inside(newcomer.candidate.world)
     return next(namesakes.holders_of(ctx, newcomer.candidate, inside), None) is not None
 
 
-def _hits(
-    advisers: Advisers, meaning: vectors_of_texts.NearestTexts | None, newcomers: Sequence[_Newcomer]
+def _nearest_texts(
+    advisers: Advisers, meaning: vectors_of_texts.NearestTexts | None, newcomers: Sequence[_NewWorld]
 ) -> tuple[dict[int, Sequence[Any]], str]:
     """The nearest texts to that of each newcomer who has one, by the position of the command."""
     written = [each for each in newcomers if each.text]
@@ -200,9 +202,9 @@ def _hits(
     return {each.at: meaning.find(vector, vectors_of_texts.MAX_NEAR, each.inside) for each, vector in found}, ""
 
 
-def _compared(
-    ctx: context.Context, newcomer: _Newcomer, hits: Sequence[Any], *, every: bool
-) -> tuple[_Newcomer, resolver.Comparisons, tuple[tuple[bytes, int, float], ...]]:
+def _compare(
+    ctx: context.Context, newcomer: _NewWorld, hits: Sequence[Any], *, every: bool
+) -> tuple[_NewWorld, resolver.Comparisons, tuple[tuple[bytes, int, float], ...]]:
     """Compare a newcomer with those whom it may be; those of them that are near in meaning come with it."""
     near = vectors_of_texts.near_worlds(ctx, hits, newcomer.thresholds.embedding)
     cosines = {node: cosine for node, (_, cosine) in near.items() if not vectors_of_texts.is_label(ctx, node)}
@@ -212,8 +214,8 @@ def _compared(
     return newcomer, held, told
 
 
-def _judged(
-    newcomer: _Newcomer,
+def _evidence_for(
+    newcomer: _NewWorld,
     held: resolver.Comparisons,
     near: tuple[tuple[bytes, int, float], ...],
     meaning: vectors_of_texts.NearestTexts | None,
@@ -240,7 +242,7 @@ def _judged(
     )
 
 
-class _Choice:
+class _RecordedChoice:
     """A tiebreaker's answer, given again; where somebody came meanwhile whom it never saw, the default one decides."""
 
     def __init__(self, evidence: cmd.ModelEvidence, margin: float) -> None:

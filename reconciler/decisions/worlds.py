@@ -260,7 +260,7 @@ def write_version(
     position = ctx.draft.add_body(text.type, text.name, text.content)
     if window.is_empty:
         ctx.note("revision_never_valid", row.lineage)
-    elif windows.takes_later(ctx.draft, node, window, holding):
+    elif windows.displaces_later_version(ctx.draft, node, window, holding):
         ctx.note("later_never_valid", row.lineage)
     is_settled = windows.is_covered(holding, window) and not supersession.replaces_from(ctx, node, window.start)
     is_joined = not is_settled and supersession.is_joined(ctx, node)

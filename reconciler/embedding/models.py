@@ -84,7 +84,7 @@ class Models:
             raise ModelUnavailable("the store was opened without an embedder")
         return self._of(space)
 
-    def see_that_it_is_the_same(self, env: environment.Environment, space: OpenSpace, embedder: Embedder) -> None:
+    def require_same_model(self, env: environment.Environment, space: OpenSpace, embedder: Embedder) -> None:
         """Compare once a vector of the space with what the model gives now.
 
         See :func:`refuse_changed`.

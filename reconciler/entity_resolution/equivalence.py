@@ -138,7 +138,7 @@ def _is_erased(ctx: Context, node: int) -> bool:
     return erasure_of(ctx.tables, node) is not None and ctx.body(node) is None
 
 
-def stage_found(ctx: Context, command: cmd.Recluster) -> None:
+def stage_reclustered(ctx: Context, command: cmd.Recluster) -> None:
     """Stage the proposals of a reclustering that still apply: none about what was erased since it looked.
 
     None are staged if another reclustering has come further.

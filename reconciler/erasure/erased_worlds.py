@@ -23,11 +23,11 @@ SUMMARY: Final = "Summary"
 """The type of worlds that say in short what others say at length (paper §6)."""
 _DERIVED_FROM: Final = schema.EDGE_TYPE_CODES["derived_from"]
 REFERS_TO: Final = schema.EDGE_TYPE_CODES["refers_to"]
-_NO_USE: Final = frozenset((schema.CONTAINS_CODE, schema.SAME_AS_CODE))
+_NON_REFERRING: Final = frozenset((schema.CONTAINS_CODE, schema.SAME_AS_CODE))
 """Edges by which nobody says anything of a world: where it lies, and who it may be."""
 
 
-def made_of(
+def derived_worlds(
     log: LmdbLog,
     tables: rows.Tables,
     nodes: Collection[int],
@@ -51,7 +51,7 @@ def made_of(
     """
     found: dict[int, int] = {}
     reached = {*nodes, *besides}
-    around, secret = _around(tables, whole), log_marks.secret_of(log)
+    around, secret = _with_containers(tables, whole), log_marks.secret_of(log)
     pending = deque(nodes)
     mentioned: dict[int, int] = {}
     while pending:
@@ -60,21 +60,21 @@ def made_of(
             mentioned.setdefault(other, node)
         if node in whole:
             for other in tables.live_targets(node, REFERS_TO):
-                is_open = other not in reached and _lies_open(log, tables, other, around)
-                if is_open and _was_made_for(log, tables, other, node):
+                is_open = other not in reached and _is_only_inside(log, tables, other, around)
+                if is_open and _was_made_with(log, tables, other, node):
                     mentioned.setdefault(other, node)
-        made = {other: node for other in _restatements(log, tables, node, secret)}
+        made = {other: node for other in _restating_worlds(log, tables, node, secret)}
         if not pending:
-            made |= {other: by for other, by in mentioned.items() if _only_mentioned(log, tables, other, reached)}
+            made |= {other: by for other, by in mentioned.items() if _is_only_a_name(log, tables, other, reached)}
         for other in sorted(made.keys() - reached):
-            if says_anything(log, tables, other):
+            if has_any_text(log, tables, other):
                 found[other] = made[other]
                 reached.add(other)
                 pending.append(other)
     return found
 
 
-def _around(tables: rows.Tables, nodes: Collection[int]) -> set[int]:
+def _with_containers(tables: rows.Tables, nodes: Collection[int]) -> set[int]:
     """Some worlds, and all that contain them."""
     found = set(nodes)
     pending = list(nodes)
@@ -85,16 +85,16 @@ def _around(tables: rows.Tables, nodes: Collection[int]) -> set[int]:
     return found
 
 
-def _lies_open(log: LmdbLog, tables: rows.Tables, node: int, around: Collection[int]) -> bool:
+def _is_only_inside(log: LmdbLog, tables: rows.Tables, node: int, around: Collection[int]) -> bool:
     """True if a world lies in nothing but some others, contains nothing, and is no scope, user or tenant."""
     return (
         all(each in around for each in tables.containers(node))
         and not tables.live_targets(node, schema.CONTAINS_CODE)
-        and not is_somebodys(log, tables, node)
+        and not is_owner_world(log, tables, node)
     )
 
 
-def _was_made_for(log: LmdbLog, tables: rows.Tables, node: int, by: int) -> bool:
+def _was_made_with(log: LmdbLog, tables: rows.Tables, node: int, by: int) -> bool:
     """True if a world was made by the write of one that refers to it, or by the same author without a reason."""
     own, others = tables.version(node, 1), tables.version(by, 1)
     if own.seq == others.seq:
@@ -104,7 +104,7 @@ def _was_made_for(log: LmdbLog, tables: rows.Tables, node: int, by: int) -> bool
     return is_same and not (details is not None and details.why)
 
 
-def _restatements(log: LmdbLog, tables: rows.Tables, node: int, secret: bytes) -> Iterator[int]:
+def _restating_worlds(log: LmdbLog, tables: rows.Tables, node: int, secret: bytes) -> Iterator[int]:
     """Worlds that restate what a world says."""
     for place, row in tables.incoming(node, _DERIVED_FROM):
         if row.unlinked == schema.LIVE or log.header(row.unlinked).author in interior_witness.MAKERS:
@@ -126,22 +126,22 @@ def _mentions(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[int]:
             yield row.target
 
 
-def _only_mentioned(log: LmdbLog, tables: rows.Tables, node: int, reached: Collection[int]) -> bool:
+def _is_only_a_name(log: LmdbLog, tables: rows.Tables, node: int, reached: Collection[int]) -> bool:
     """True if all that is known of a world is its name, and only erased worlds refer to it."""
     if next(tables.aliases(node), None) is not None or any(
         body.content for body in recorded_texts.bodies_of(log, tables, node)
     ):
         return False
-    users = [place.source for place, _ in tables.incoming(node) if place.type not in _NO_USE]
-    users += [row.target for place, row in tables.outgoing(node) if place.type not in _NO_USE]
-    return not any(user not in reached and says_anything(log, tables, user) for user in users)
+    users = [place.source for place, _ in tables.incoming(node) if place.type not in _NON_REFERRING]
+    users += [row.target for place, row in tables.outgoing(node) if place.type not in _NON_REFERRING]
+    return not any(user not in reached and has_any_text(log, tables, user) for user in users)
 
 
-def says_anything(log: LmdbLog, tables: rows.Tables, node: int) -> bool:
+def has_any_text(log: LmdbLog, tables: rows.Tables, node: int) -> bool:
     return node != schema.ROOT_NODE and next(recorded_texts.bodies_of(log, tables, node), None) is not None
 
 
-def users_of(log: LmdbLog, tables: rows.Tables, node: int, gone: Collection[int]) -> list[int]:
+def referring_worlds(log: LmdbLog, tables: rows.Tables, node: int, gone: Collection[int]) -> list[int]:
     """The worlds that refer to one and go on to say something, without those that are gone.
 
     They do so by a mention, or by a type of a caller's own; of built-in types no other says that a world is used.
@@ -151,7 +151,7 @@ def users_of(log: LmdbLog, tables: rows.Tables, node: int, gone: Collection[int]
         for place, row in tables.incoming(node)
         if row.unlinked == schema.LIVE and (place.type == REFERS_TO or _is_own(tables, place.type))
     )
-    return [each for each in found if each not in gone and says_anything(log, tables, each)]
+    return [each for each in found if each not in gone and has_any_text(log, tables, each)]
 
 
 def _is_own(tables: rows.Tables, code: int) -> bool:
@@ -163,7 +163,7 @@ def _is_own(tables: rows.Tables, code: int) -> bool:
     return name not in schema.LATER_BUILT_IN or any(one.type == name and not one.is_built_in for one in own)
 
 
-def turns_of(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[int]:
+def turns_by_speaker(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[int]:
     """The turns of a speaker, as ``ingest`` linked them."""
     code = tables.type_code("refers_to")
     prefixes = tuple(f"{body.name}: " for body in recorded_texts.bodies_of(log, tables, node) if body.name)
@@ -178,7 +178,7 @@ def turns_of(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[int]:
             yield place.source
 
 
-def with_texts_of(log: LmdbLog, tables: rows.Tables, nodes: set[int]) -> list[int]:
+def worlds_sharing_texts(log: LmdbLog, tables: rows.Tables, nodes: set[int]) -> list[int]:
     """Every world with a version, past ones included, that has a text of these."""
     texts = {text for node in nodes for text in recorded_texts.texts_of_world(log, tables, node)}
     everyone = range(1, tables.progress().next_node)
@@ -192,17 +192,17 @@ OWNERS: Final = frozenset({"scope", "user", "tenant"})
 _SCOPE: Final = "Scope"
 _USER: Final = re.compile("user:")
 _RUN: Final = re.compile("run:")
-_WAY: Final = re.compile("(agent|app|run):")
+_WAY_SCOPE: Final = re.compile("(agent|app|run):")
 """Scopes by way of which a user's memories came. What lies in such a one too is the user's nevertheless."""
 
 
-def is_somebodys(log: LmdbLog, tables: rows.Tables, node: int) -> bool:
+def is_owner_world(log: LmdbLog, tables: rows.Tables, node: int) -> bool:
     """True if a world is a scope, a user or a tenant."""
     body = next(recorded_texts.bodies_of(log, tables, node), None)
     return body is not None and body.type.casefold() in OWNERS
 
 
-class Interiors:
+class ErasedInteriors:
     """What some worlds contain, at any depth: what an erasure of them takes along, and what it leaves.
 
     ``others`` are named too, and lose their own texts alone. What was made of the texts of those named in ``derived``,
@@ -222,24 +222,24 @@ class Interiors:
         self._tops = dict.fromkeys(tops)
         self._others = others
         self._derived = derived
-        self._ways: dict[int, bool] = {}
-        self._top_of = self._inside()
+        self._is_way_by_node: dict[int, bool] = {}
+        self._first_top = self._find_tops()
         """All that is inside, each with the first of those named that contains it."""
-        self._going = self._alone()
-        self._used = self._keep_used()
+        self._erased = self._exclusive_members()
+        self._referred_to = self._exclude_referred_to()
 
     def erased(self, top: int) -> list[int]:
         """What goes along with one of the worlds that were named."""
-        along = [node for node, its in self._top_of.items() if its == top and node in self._going]
-        return along + (self._emptied_runs() if top == self._user else [])
+        along = [node for node, its in self._first_top.items() if its == top and node in self._erased]
+        return along + (self._empty_sessions() if top == self._user_scope else [])
 
     def kept(self, top: int) -> list[inputs.KeptMember]:
         """What one of them contains and others have a part in."""
         found = []
-        for node, its in self._top_of.items():
-            if its == top and node not in self._going and says_anything(self._log, self._tables, node):
-                users = self._used.get(node)
-                where = [each for each in self._tables.containers(node) if each not in self._going]
+        for node, its in self._first_top.items():
+            if its == top and node not in self._erased and has_any_text(self._log, self._tables, node):
+                users = self._referred_to.get(node)
+                where = [each for each in self._tables.containers(node) if each not in self._erased]
                 foreign = [each for each in where if each not in self._tops]
                 found.append(
                     inputs.KeptMember(node, "contained", tuple(foreign))
@@ -248,7 +248,7 @@ class Interiors:
                 )
         return found
 
-    def _inside(self) -> dict[int, int]:
+    def _find_tops(self) -> dict[int, int]:
         found: dict[int, int] = {}
         for top in self._tops:
             pending = deque([top])
@@ -259,56 +259,58 @@ class Interiors:
                         pending.append(member)
         return found
 
-    def _alone(self) -> set[int]:
+    def _exclusive_members(self) -> set[int]:
         """What nothing outside contains."""
-        alone = set(self._top_of)
-        shared = [node for node in self._top_of if self._is_foreign(node, alone)]
+        alone = set(self._first_top)
+        shared = [node for node in self._first_top if self._is_shared_outside(node, alone)]
         for node in shared:
             if node in alone:
                 alone.discard(node)
                 shared += [each for each in self._tables.live_targets(node, schema.CONTAINS_CODE) if each in alone]
         return alone
 
-    def _is_foreign(self, node: int, inside: Collection[int]) -> bool:
+    def _is_shared_outside(self, node: int, inside: Collection[int]) -> bool:
         above = [each for each in self._tables.containers(node) if each not in inside and each not in self._tops]
-        if self._user is not None:
-            above = [each for each in above if not self._is_way(each)]
+        if self._user_scope is not None:
+            above = [each for each in above if not self._is_way_scope(each)]
         return bool(above)
 
     @cached_property
-    def _user(self) -> int | None:
+    def _user_scope(self) -> int | None:
         """The first of those named that is the scope of a user."""
         return next((top for top in self._tops if self._is_scope(top, _USER)), None)
 
-    def _is_way(self, node: int) -> bool:
-        if node not in self._ways:
-            self._ways[node] = self._is_scope(node, _WAY)
-        return self._ways[node]
+    def _is_way_scope(self, node: int) -> bool:
+        if node not in self._is_way_by_node:
+            self._is_way_by_node[node] = self._is_scope(node, _WAY_SCOPE)
+        return self._is_way_by_node[node]
 
     def _is_scope(self, node: int, kind: re.Pattern[str]) -> bool:
         bodies = recorded_texts.bodies_of(self._log, self._tables, node)
         return any(body.type == _SCOPE and kind.match(body.name) is not None for body in bodies)
 
-    def _keep_used(self) -> dict[int, list[int]]:
+    def _exclude_referred_to(self) -> dict[int, list[int]]:
         """Leave out what others refer to, and what that refers to; returns it with those who do."""
         kept: dict[int, list[int]] = {}
         while True:
-            whole = {*self._tops, *self._going}
+            whole = {*self._tops, *self._erased}
             erased = whole.union(self._others)
-            sources = [node for node in erased if node in self._derived or self._top_of.get(node) in self._derived]
-            gone = erased.union(made_of(self._log, self._tables, sources, besides=erased, whole=whole))
-            found = {node: users for node in self._going if (users := users_of(self._log, self._tables, node, gone))}
+            sources = [node for node in erased if node in self._derived or self._first_top.get(node) in self._derived]
+            gone = erased.union(derived_worlds(self._log, self._tables, sources, besides=erased, whole=whole))
+            found = {
+                node: users for node in self._erased if (users := referring_worlds(self._log, self._tables, node, gone))
+            }
             if not found:
                 return kept
             kept |= found
-            self._going -= found.keys()
+            self._erased -= found.keys()
 
-    def _emptied_runs(self) -> list[int]:
+    def _empty_sessions(self) -> list[int]:
         """The sessions of a user in which nothing else is left."""
-        above = dict.fromkeys(each for node in self._going for each in self._tables.containers(node))
-        runs = [each for each in above if each not in self._going and each not in self._tops]
-        return [run for run in runs if self._is_scope(run, _RUN) and not self._holds_others(run)]
+        above = dict.fromkeys(each for node in self._erased for each in self._tables.containers(node))
+        runs = [each for each in above if each not in self._erased and each not in self._tops]
+        return [run for run in runs if self._is_scope(run, _RUN) and not self._has_remaining_members(run)]
 
-    def _holds_others(self, run: int) -> bool:
+    def _has_remaining_members(self, run: int) -> bool:
         members = self._tables.live_targets(run, schema.CONTAINS_CODE)
-        return any(each not in self._going and says_anything(self._log, self._tables, each) for each in members)
+        return any(each not in self._erased and has_any_text(self._log, self._tables, each) for each in members)

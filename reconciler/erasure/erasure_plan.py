@@ -48,16 +48,16 @@ def plan(log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase]) -> inputs
             error.details.setdefault("command", position)
             raise
         named.append(node)
-        found = [node, *(erased_worlds.turns_of(log, tables, node) if command.turns else ())]
+        found = [node, *(erased_worlds.turns_by_speaker(log, tables, node) if command.turns else ())]
         targets.append([inputs.ErasureTarget(node, False) for node in found])
-    inside = _inside(log, tables, commands, named)
+    inside = _interior_effects(log, tables, commands, named)
     for command, own, along in zip(commands, targets, inside.erased, strict=True):
         own.extend(inputs.ErasureTarget(node, False, member=True) for node in along)
         if command.everywhere:
             nodes = {target.node for target in own}
-            found = erased_worlds.with_texts_of(log, tables, nodes)
+            found = erased_worlds.worlds_sharing_texts(log, tables, nodes)
             own.extend(inputs.ErasureTarget(node, True) for node in found if node not in nodes)
-    targets = _without_repeated(targets)
+    targets = _drop_repeated(targets)
     _add_derived(log, tables, commands, targets, inside.whole)
     _add_forks(tables, targets)
     marks: dict[int, list[inputs.BlobPlace]] = {}
@@ -65,7 +65,7 @@ def plan(log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase]) -> inputs
         if command.everywhere and own:
             reached = [target.node for target in own if not target.derived and not target.member]
             taken = {place for each in marks.values() for place in each}
-            naming = {place for mark in settings_naming(log, tables, reached) for place in mark.blobs}
+            naming = {place for mark in find_naming_settings(log, tables, reached) for place in mark.blobs}
             marks[own[0].node] = sorted(naming - taken)
     return inputs.PlannedErasure(
         named,
@@ -77,7 +77,7 @@ def plan(log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase]) -> inputs
     )
 
 
-class _Inside(NamedTuple):
+class _InteriorEffects(NamedTuple):
     """For each command what goes along with its world and what stays in it; and all that goes with its interior."""
 
     erased: list[list[int]]
@@ -85,49 +85,52 @@ class _Inside(NamedTuple):
     whole: set[int]
 
 
-def _inside(log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase], named: Sequence[int]) -> _Inside:
+def _interior_effects(
+    log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase], named: Sequence[int]
+) -> _InteriorEffects:
     """What the worlds that are named contain.
 
     Raises:
         MembersNotSaid: it is to be asked for, and was not.
     """
     goes = [
-        erased_worlds.is_somebodys(log, tables, node) if command.members is None else command.members
+        erased_worlds.is_owner_world(log, tables, node) if command.members is None else command.members
         for command, node in zip(commands, named, strict=True)
     ]
     for position, (command, node) in enumerate(zip(commands, named, strict=True)):
         if command.members is None and not goes[position]:
-            _see_that_it_is_said(log, tables, named, node, position)
+            _require_members_decided(log, tables, named, node, position)
     tops = [node for node, its in zip(named, goes, strict=True) if its]
     if not tops:
-        left = [_left(log, tables, node, named) for node in named]
-        return _Inside([[] for _ in named], left, set())
+        left = [_members_left(log, tables, node, named) for node in named]
+        return _InteriorEffects([[] for _ in named], left, set())
     derived = {node for command, node in zip(commands, named, strict=True) if command.derived}
-    interiors = erased_worlds.Interiors(log, tables, tops, set(named) - {*tops}, derived)
+    interiors = erased_worlds.ErasedInteriors(log, tables, tops, set(named) - {*tops}, derived)
     erased = [interiors.erased(node) if its else [] for node, its in zip(named, goes, strict=True)]
     gone = {*named, *(each for its in erased for each in its)}
     kept = [
-        interiors.kept(node) if its else _left(log, tables, node, gone) for node, its in zip(named, goes, strict=True)
+        interiors.kept(node) if its else _members_left(log, tables, node, gone)
+        for node, its in zip(named, goes, strict=True)
     ]
-    return _Inside(erased, kept, {*tops, *(each for its in erased for each in its)})
+    return _InteriorEffects(erased, kept, {*tops, *(each for its in erased for each in its)})
 
 
-def _left(log: LmdbLog, tables: rows.Tables, node: int, gone: Collection[int]) -> list[inputs.KeptMember]:
+def _members_left(log: LmdbLog, tables: rows.Tables, node: int, gone: Collection[int]) -> list[inputs.KeptMember]:
     """What a world contains and goes on to say something, since it loses its own texts alone."""
     members = dict.fromkeys(tables.live_targets(node, schema.CONTAINS_CODE))
     return [
         inputs.KeptMember(each, "left")
         for each in members
-        if each not in gone and erased_worlds.says_anything(log, tables, each)
+        if each not in gone and erased_worlds.has_any_text(log, tables, each)
     ]
 
 
-def _see_that_it_is_said(log: LmdbLog, tables: rows.Tables, named: Sequence[int], node: int, position: int) -> None:
+def _require_members_decided(log: LmdbLog, tables: rows.Tables, named: Sequence[int], node: int, position: int) -> None:
     """Ask what becomes of that which a world alone contains, if it says anything."""
     if node == schema.ROOT_NODE or not tables.live_targets(node, schema.CONTAINS_CODE):
         return
-    inside = erased_worlds.Interiors(log, tables, [node], set(named) - {node}).erased(node)
-    alone = [each for each in inside if each not in named and erased_worlds.says_anything(log, tables, each)]
+    inside = erased_worlds.ErasedInteriors(log, tables, [node], set(named) - {node}).erased(node)
+    alone = [each for each in inside if each not in named and erased_worlds.has_any_text(log, tables, each)]
     # What was inferred of a text is made of it, and goes or stays as all that was.
     alone = [each for each in alone if tables.version(each, 1).type != ENRICHMENT_TYPE]
     if alone:
@@ -148,12 +151,12 @@ class SettingNaming(NamedTuple):
     is_bookmark: bool
 
 
-def settings_naming(log: LmdbLog, tables: rows.Tables, nodes: Collection[int]) -> Iterator[SettingNaming]:
+def find_naming_settings(log: LmdbLog, tables: rows.Tables, nodes: Collection[int]) -> Iterator[SettingNaming]:
     """What is the whole store's and names some worlds, by a name or an alias: in the order of the log.
 
     It does so in the name or the reason of a bookmark, or in those of a level of trust that is said of no world.
     """
-    sought = sought_names(log, tables, nodes)
+    sought = names_pattern(log, tables, nodes)
     if sought is None:
         return
     set_by = {int.from_bytes(key[NAME_DIGEST_BYTES:], "big") for key, _ in tables.bookmarks.scan(b"")}
@@ -168,27 +171,27 @@ def settings_naming(log: LmdbLog, tables: rows.Tables, nodes: Collection[int]) -
                     kept = ((seq, event.body, body), (seq, event.details, details))
                     blobs = tuple((at, position) for at, position, text in kept if text is not None)
                     if isinstance(event, ev.Trusted):
-                        named = _told(event.of, body)
+                        named = _trust_subject(event.of, body)
                     yield SettingNaming(named, blobs, is_bookmark)
 
 
-def _told(of: ev.TrustOf, body: Body | None) -> str:
+def _trust_subject(of: ev.TrustOf, body: Body | None) -> str:
     """What a level of trust is said of."""
     if body is None:
         return "all the rest" if of == "rest" else of
     return body.name if of == "author" else f"{body.type}={body.name}"
 
 
-def sought_names(log: LmdbLog, tables: rows.Tables, nodes: Collection[int]) -> re.Pattern[str] | None:
+def names_pattern(log: LmdbLog, tables: rows.Tables, nodes: Collection[int]) -> re.Pattern[str] | None:
     """What finds the names and aliases that worlds ever had in a normalised text; ``None`` if they have none."""
-    names = sorted({name for node in nodes for name in _names(log, tables, node) if name})
+    names = sorted({name for node in nodes for name in _normalised_names(log, tables, node) if name})
     if not names:
         return None
     # Scripts without spaces have no ends of words; elsewhere "Al" does not occur in "also".
     return re.compile("|".join(rf"\b{re.escape(name)}\b" if name.isascii() else re.escape(name) for name in names))
 
 
-def _names(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[str]:
+def _normalised_names(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[str]:
     for _, row in tables.version_rows(node):
         body = recorded_texts.body_at(log, row.seq, row.position)
         if body is not None:
@@ -199,7 +202,7 @@ def _names(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[str]:
             yield normalised(details.aliases[given.position])
 
 
-def _without_repeated(targets: list[list[inputs.ErasureTarget]]) -> list[list[inputs.ErasureTarget]]:
+def _drop_repeated(targets: list[list[inputs.ErasureTarget]]) -> list[list[inputs.ErasureTarget]]:
     """Keep each world only where it is reached first."""
     seen: set[int] = set()
     kept: list[list[inputs.ErasureTarget]] = []
@@ -220,7 +223,7 @@ def _add_derived(
     """Add derived worlds to the targets of the commands that ask for them."""
     by = {target.node: position for position, own in enumerate(targets) for target in own if commands[position].derived}
     reached = {target.node for own in targets for target in own}
-    for node, source in erased_worlds.made_of(log, tables, by, besides=reached, whole=whole).items():
+    for node, source in erased_worlds.derived_worlds(log, tables, by, besides=reached, whole=whole).items():
         by[node] = by[source]
         targets[by[node]].append(inputs.ErasureTarget(node, False, derived=True))
 
@@ -250,14 +253,14 @@ def erase(ctx: context.Context, command: Erase, details: int) -> bytes:
         if target.node == schema.ROOT_NODE:
             ctx.refuse("root_is_permanent", "The root world cannot be erased", "Name a world that lies in it")
         blobs = found.blobs.get(target.node, [])
-        bodies = forbidden_by(ctx.draft.log, target, blobs) if command.forbid else []
+        bodies = forbidden_bodies(ctx.draft.log, target, blobs) if command.forbid else []
         texts = {recorded_texts.text_of(body) for body in bodies}
         if any(body.content for body in bodies):
-            texts |= {said for said in _spoken_in(ctx.draft.log, ctx.tables, target.node, bodies) if said}
+            texts |= {said for said in _spoken_texts(ctx.draft.log, ctx.tables, target.node, bodies) if said}
         forbidden = sorted(forbidden_texts.digest_of(ctx.secret, text) for text in texts)
         gone = sorted([*blobs, *found.marks.get(target.node, [])])
         if gone:
-            trusted = _trusted_by_name(ctx, gone)
+            trusted = _restated_trust(ctx, gone)
             ctx.draft.emit(ev.Erased(lineage, gone, details, target.everywhere, forbidden))
             for event in trusted:
                 ctx.draft.emit(event)
@@ -275,19 +278,19 @@ def erase(ctx: context.Context, command: Erase, details: int) -> bytes:
     return named
 
 
-def _trusted_by_name(ctx: context.Context, gone: Sequence[inputs.BlobPlace]) -> list[ev.Trusted]:
+def _restated_trust(ctx: context.Context, gone: Sequence[inputs.BlobPlace]) -> list[ev.Trusted]:
     """What says again how far somebody is trusted of whom nothing but the name was recorded, and that is gone."""
-    again: list[ev.Trusted] = []
+    restated: list[ev.Trusted] = []
     for said in trust_levels.trusts_known(ctx.tables, ctx.draft.seq):
         place = said.seq, said.row.body
         body = recorded_texts.body_at(ctx.draft.log, *place) if said.is_named and place in gone else None
         if body is not None and said.level is not None:
             about = trust_levels.keyed_digest(ctx.secret, body.type, body.name)
-            again.append(ev.Trusted(said.kind, about, ev.NONE, trust_levels.LEVELS[said.level], ev.NONE))
-    return again
+            restated.append(ev.Trusted(said.kind, about, ev.NONE, trust_levels.LEVELS[said.level], ev.NONE))
+    return restated
 
 
-def forbidden_by(log: LmdbLog, target: inputs.ErasureTarget, blobs: Sequence[inputs.BlobPlace]) -> list[Body]:
+def forbidden_bodies(log: LmdbLog, target: inputs.ErasureTarget, blobs: Sequence[inputs.BlobPlace]) -> list[Body]:
     """The bodies of an erased world whose texts may not be written again.
 
     They are compared by content, or by name where there is none. A derived text may come again, from others.
@@ -296,13 +299,13 @@ def forbidden_by(log: LmdbLog, target: inputs.ErasureTarget, blobs: Sequence[inp
     return [] if target.derived else [body for body in bodies if body is not None and recorded_texts.text_of(body)]
 
 
-def _spoken_in(log: LmdbLog, tables: rows.Tables, node: int, bodies: Sequence[Body]) -> Iterator[str]:
+def _spoken_texts(log: LmdbLog, tables: rows.Tables, node: int, bodies: Sequence[Body]) -> Iterator[str]:
     """What a turn says without the names of its speakers, which is forbidden to others too."""
     for _, row in tables.outgoing(node, erased_worlds.REFERS_TO):
         details = recorded_texts.details_at(log, row.seq, row.details)
         if details is not None and details.properties.get("role") == recorded_texts.SPEAKER:
             names = {body.name for body in recorded_texts.bodies_of(log, tables, row.target)}
-            yield from (recorded_texts.spoken(body.content, name) for name in names for body in bodies)
+            yield from (recorded_texts.text_without_speaker(body.content, name) for name in names for body in bodies)
 
 
 # -- which blobs
@@ -323,7 +326,7 @@ def blobs_of(
         for event in events.events if at_home else ():
             if isinstance(event, ev.Linked) and event.home in at_home and _is_live(tables, event.edge):
                 owners.setdefault(event.edge, at_home[event.home])
-        for place, owner in _owned(log, seq, events, owners):
+        for place, owner in _owned_places(log, seq, events, owners):
             if place[1] != ev.NONE and place not in found and log.blob(*place) is not None:
                 found[place] = owner
     blobs: dict[int, list[inputs.BlobPlace]] = {}
@@ -351,7 +354,7 @@ def _owners(tables: rows.Tables, nodes: list[int]) -> dict[bytes, int]:
     return owners
 
 
-def _owned(
+def _owned_places(
     log: LmdbLog, seq: int, events: codec.Events, owners: dict[bytes, int]
 ) -> Iterator[tuple[inputs.BlobPlace, int]]:
     """The places of an owner's texts in a commit, in its events and its commands."""
@@ -377,7 +380,7 @@ def _owned(
                 yield (seq, details), owner
 
 
-_OF_A_LINEAGE: Final = (
+_LINEAGE_EVENTS: Final = (
     *(ev.Created, ev.Revised, ev.Ended, ev.Voided, ev.Named, ev.Filled, ev.Embedded, ev.Restated),
     *(ev.Expires, ev.Labelled, ev.Unlabelled, ev.Pinned, ev.Tagged, ev.Deprecated),
     *(ev.Stated, ev.Unstated),
@@ -392,7 +395,7 @@ def _subject(event: ev.Event, owners: Collection[bytes]) -> bytes:
     """
     if isinstance(event, ev.Recalled):
         return next((each for each in (event.world, *event.shown) if each in owners), b"")
-    if isinstance(event, _OF_A_LINEAGE):
+    if isinstance(event, _LINEAGE_EVENTS):
         return event.lineage
     if isinstance(event, ev.Registered | ev.Unregistered | ev.Imported):
         return event.world

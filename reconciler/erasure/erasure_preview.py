@@ -15,9 +15,9 @@ from worlddb.projections.tables.statements import statement_rows
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.commands.commands import Erase, EraseLiteral
 from worlddb.reconciler.erasure import erased_worlds
-from worlddb.reconciler.erasure.erasure_plan import forbidden_by, plan, settings_naming, sought_names
+from worlddb.reconciler.erasure.erasure_plan import find_naming_settings, forbidden_bodies, names_pattern, plan
 from worlddb.reconciler.transaction.inputs import KeptMember, PlannedErasure
-from worlddb.reconciler.transaction.recorded_texts import bodies_of, body_at, details_at, text_of, texts_beside
+from worlddb.reconciler.transaction.recorded_texts import bodies_of, body_at, details_at, text_of, texts_of_details
 
 
 class KeptWorld(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,10 +71,10 @@ def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasureP
         body
         for own, command in zip(found.targets, commands, strict=True)
         for target in (own if command.forbid else ())
-        for body in forbidden_by(log, target, found.blobs.get(target.node, []))
+        for body in forbidden_bodies(log, target, found.blobs.get(target.node, []))
     ]
-    naming = list(settings_naming(log, tables, _named_by(found, commands)))
-    mentioned = _mentions(log, tables, set(found.named), set(reached))
+    naming = list(find_naming_settings(log, tables, _worlds_to_search_names_of(found, commands)))
+    mentioned = _mentioning_worlds(log, tables, set(found.named), set(reached))
     return ErasurePlan(
         worlds=tuple(tables.node(node).lineage.hex() for node in reached),
         texts=sum(map(len, (*found.blobs.values(), *found.marks.values()))),
@@ -91,7 +91,7 @@ def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasureP
                 why=each.why,
                 by=tuple(tables.node(other).lineage.hex() for other in each.by),
             )
-            for each in (*(each for own in found.kept for each in own), *_kept_outside(log, tables, found))
+            for each in (*(each for own in found.kept for each in own), *_referred_outside(log, tables, found))
         ),
     )
 
@@ -155,12 +155,12 @@ def texts_reached(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> Te
     places = [place for places in found.blobs.values() for place in places]
     bodies = (body_at(log, *place) for place in places)
     names = (body.name for node in found.named for body in bodies_of(log, tables, node))
-    beside = (text for place in places for text in texts_beside(details_at(log, *place)))
+    beside = (text for place in places for text in texts_of_details(details_at(log, *place)))
     texts = (text_of(body) for body in bodies if body is not None)
     return TextsReached(*(list(dict.fromkeys(each)) for each in (texts, names, beside)))
 
 
-def _named_by(found: PlannedErasure, commands: Sequence[Erase]) -> set[int]:
+def _worlds_to_search_names_of(found: PlannedErasure, commands: Sequence[Erase]) -> set[int]:
     """Whose names are looked for in settings: what is named, and whatever else an erasure everywhere reaches."""
     reached = (
         target.node
@@ -171,23 +171,23 @@ def _named_by(found: PlannedErasure, commands: Sequence[Erase]) -> set[int]:
     return {*found.named, *reached}
 
 
-def _kept_outside(log: LmdbLog, tables: Tables, found: PlannedErasure) -> Iterator[KeptMember]:
+def _referred_outside(log: LmdbLog, tables: Tables, found: PlannedErasure) -> Iterator[KeptMember]:
     """What is referred to from inside of what is erased with all in it, lies elsewhere, and says something."""
     gone = {target.node for own in found.targets for target in own}
     told = {each.node for own in found.kept for each in own}
     mentioned = (each for node in sorted(found.whole) for each in tables.live_targets(node, erased_worlds.REFERS_TO))
     for node in dict.fromkeys(mentioned):
-        if node not in gone and node not in told and erased_worlds.says_anything(log, tables, node):
-            users = erased_worlds.users_of(log, tables, node, gone)
+        if node not in gone and node not in told and erased_worlds.has_any_text(log, tables, node):
+            users = erased_worlds.referring_worlds(log, tables, node, gone)
             yield KeptMember(node, "referred_to" if users else "outside", tuple(users))
 
 
-def _mentions(log: LmdbLog, tables: Tables, named: set[int], besides: set[int]) -> Iterator[int]:
+def _mentioning_worlds(log: LmdbLog, tables: Tables, named: set[int], besides: set[int]) -> Iterator[int]:
     """Worlds outside ``besides`` that mention a name or alias of ``named``.
 
     It occurs in their versions, compared case-folded.
     """
-    sought = sought_names(log, tables, named)
+    sought = names_pattern(log, tables, named)
     if sought is None:
         return
     for node in range(1, tables.progress().next_node):

@@ -51,7 +51,7 @@ class ExtractionGuard:
                 last = self.seq = log.head().seq
             else:
                 last = int.from_bytes(committed, "big") - 1
-            return [_was_gone(log, tables, _lineage_of(tables, secret, key), last) for key in keys]
+            return [_was_erased_by(log, tables, _lineage_of(tables, secret, key), last) for key in keys]
 
     def container_of(self, ref: bytes | str | int) -> bytes | None:
         """The lineage of the world that a request goes into; None for the root world.
@@ -66,7 +66,7 @@ class ExtractionGuard:
             node = table_reads.find_node(tables, ref, LmdbLog(txn).head().seq)
             return None if node == ROOT_NODE else tables.node(node).lineage
 
-    def see_that_it_holds(self, log: LmdbLog) -> None:
+    def require_nothing_erased(self, log: LmdbLog) -> None:
         """Raise :class:`ErasedMeanwhile` if anything was erased since."""
         since = range(log.head().seq if self.seq is None else self.seq, log.head().seq)
         if any(isinstance(event, ev.Erased) for seq in since for event in log.events(seq + 1).events):
@@ -96,7 +96,7 @@ def _inside(tables: Tables, node: int, container: int) -> bool:
     return False
 
 
-def _was_gone(log: LmdbLog, tables: Tables, lineage: bytes, last: int) -> bool:
+def _was_erased_by(log: LmdbLog, tables: Tables, lineage: bytes, last: int) -> bool:
     """True if the text of a world was gone as of commit ``last``."""
     node = tables.node_of(lineage)
     newest = None if node is None else newest_version(tables, node, last)

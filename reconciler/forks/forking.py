@@ -24,8 +24,8 @@ _REFERS_TO: Final = "refers_to"
 
 def fork(ctx: context.Context, command: Fork, details: int) -> bytes:
     """Decide a fork; returns the lineage of its world."""
-    assert ctx.arriving is not None, "a request to fork brings what the world was"
-    contents, tables = ctx.arriving.contents, ctx.tables
+    assert ctx.arrival is not None, "a request to fork brings what the world was"
+    contents, tables = ctx.arrival.contents, ctx.tables
     node = context.node_ref(ctx, command.ref)
     if node == schema.ROOT_NODE:
         ctx.refuse("root_is_permanent", "The root world cannot be forked", "Fork a world in it, or back the store up")
@@ -48,8 +48,8 @@ def fork(ctx: context.Context, command: Fork, details: int) -> bytes:
     top = tables.node_of(lineage)
     assert top is not None, "it was created"
     ctx.link(into, schema.CONTAINS, top, valid_from=tables.version(top, 1).valid_from)
-    for arriving in (import_settings.ArrivingTypes, import_settings.ArrivingTunings, import_settings.ArrivingProfiles):
-        arriving(ctx, renamed, merge.blobs).adopt()
+    for arrival in (import_settings.ArrivingTypes, import_settings.ArrivingTunings, import_settings.ArrivingProfiles):
+        arrival(ctx, renamed, merge.blobs).adopt()
     _guard(ctx, names)
     if left:
         ctx.note("edges_not_forked", *left[:_NAMED])
@@ -69,14 +69,14 @@ def _place(ctx: context.Context, node: int, command: Fork) -> int:
 
 def _refuse_erased_meanwhile(ctx: context.Context, lineages: list[bytes]) -> None:
     """See that no text was erased between the read of the world and this commit."""
-    assert ctx.arriving is not None
+    assert ctx.arrival is not None
     for lineage in lineages:
         node = ctx.tables.node_of(lineage)
         found = None if node is None else erasure_of(ctx.tables, node)
-        if found is not None and found.seq > ctx.arriving.read_at:
+        if found is not None and found.seq > ctx.arrival.read_at:
             ctx.refuse("changed_meanwhile", "Texts of it were erased while it was read", "Fork it again")
     log, kinds = ctx.draft.log, frozenset((ev.Struck,))
-    for seq in range(ctx.arriving.read_at + 1, log.head().seq + 1):
+    for seq in range(ctx.arrival.read_at + 1, log.head().seq + 1):
         if any(isinstance(each, ev.Struck) and each.lineage in lineages for each in log.some_events(seq, kinds)):
             ctx.refuse("changed_meanwhile", "Literals of it were erased while it was read", "Fork it again")
 

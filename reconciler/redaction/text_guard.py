@@ -153,12 +153,12 @@ class TextGuard:
             for place, text in (*_texts_of(command), *_type_of(command)):
                 for found in credentials.find_credentials(text):
                     self._judge(position, place, found, self._home_after(position, command))
-        if self._ctx.arriving is not None:
-            into = self._home(self._ctx.arriving.command)
+        if self._ctx.arrival is not None:
+            into = self._home(self._ctx.arrival.command)
             for place, text in self._arriving(_anything):
                 for found in credentials.find_credentials(text):
                     self._judge(0, place, found, into)
-            if self._guards(self._ctx.arriving.command).personal == "enforce":
+            if self._guards(self._ctx.arrival.command).personal == "enforce":
                 for place, text in self._arriving(_is_prose):
                     if personal_data.find_personal_data(text):
                         self._refuse_personal(place)

@@ -98,7 +98,7 @@ class Reading:
         row = self.tables.version(node, number or self.tables.node(node).versions)
         found = self._blob(row.seq, row.position, row.body)
         if found is None and row.seq != self.draft.seq and erasure_of(self.tables, node) is None:
-            self._see_that_it_never_came(row)
+            self._require_text_never_came(row)
         return found if isinstance(found, blobs.Body) else None
 
     def aliases(self, node: int) -> list[str]:
@@ -258,7 +258,7 @@ class Reading:
         changed = any(self.tables.node(end).versions != version for end, version in proposed.items())
         return PairProposal(identifier, schema.STATUS_NAMES[row.status], changed)
 
-    def _see_that_it_never_came(self, row: schema.VersionRow) -> None:
+    def _require_text_never_came(self, row: schema.VersionRow) -> None:
         came = self.draft.log.some_events(row.seq, frozenset((ev.Imported, ev.Forked, ev.TakenOver)))
         if not any(row.position in event.absent for event in came):  # type: ignore[union-attr]
             raise errors.DamagedStore(
@@ -296,7 +296,7 @@ class Keyed(NamedTuple):
     ended: bytes
 
 
-class SaidOfEdge(NamedTuple):
+class EdgeStatement(NamedTuple):
     """What is said of an edge that is to be written; ``None`` and no properties where nothing is."""
 
     type: str
@@ -317,7 +317,7 @@ class Context(Reading):
         self.stopped: Exception | None = None
         """Why nothing of this commit may be written any more, even if the handler that learned it goes on."""
         self.secret = secret
-        self.arriving: inputs.Arrival | None = None
+        self.arrival: inputs.Arrival | None = None
         """The bundle that a command of this request imports."""
         self.is_ingest = False
         """Whether the commands are those of conversations, whose edges are written once under their keys."""
@@ -327,7 +327,7 @@ class Context(Reading):
         """What the contractions of one compound come to, by its number."""
         self.erasure: inputs.PlannedErasure | None = None
         """What the erasures of this request come to, if it has any."""
-        self._forbids: bool | None = None
+        self._has_forbidden: bool | None = None
         """Whether there are texts that may not be written; ``None`` until somebody asks."""
         self.checked = 1, 0, 0
         """How many blobs, fills and events were looked at for such texts."""
@@ -372,15 +372,15 @@ class Context(Reading):
             times.checked_interval(begins, valid_to, given=valid_from is not None)
         nonce = b""
         if key is not None:
-            nonce, found = self.under_key(key, target)
+            nonce, found = self.edge_under_key(key, target)
             if found is not None:
                 if self._deciding and isinstance(key, str):
                     until = None if valid_to == times.FOREVER else valid_to
-                    said = SaidOfEdge(type_name, source, target, home, valid_from, until, properties)
-                    self.refuse_other_under_key(key, said)
+                    said = EdgeStatement(type_name, source, target, home, valid_from, until, properties)
+                    self.refuse_conflicting_key(key, said)
                 return Written(found, staged=False)
         if self.scopes.any_closed:
-            self._keep_to_profiles(type_name, source, target, where, properties)
+            self._require_allowed_by_profiles(type_name, source, target, where, properties)
         if properties:
             details = self.draft.add_details(properties=properties)
         edge = HandledEdge(
@@ -411,7 +411,7 @@ class Context(Reading):
         finally:
             self._depth -= 1
 
-    def _keep_to_profiles(
+    def _require_allowed_by_profiles(
         self, type_name: str, source: int, target: int, home: int, properties: dict[str, Any] | None
     ) -> None:
         """Refuse what the profile of a world does not have; a conflict that the engine records is let through."""
@@ -627,7 +627,7 @@ class Context(Reading):
         """Tell the caller something in the receipt."""
         self.draft.notes.append(codec.Note(code, [*refs]))
 
-    def note_if_never_valid(self, edge: bytes) -> None:
+    def note_never_valid(self, edge: bytes) -> None:
         """Tell the caller if an edge that was written now is in force at no time."""
         place = self.tables.place_of(edge)
         row = None if place is None else self.tables.edge(place)
@@ -696,11 +696,13 @@ class Context(Reading):
         self.draft.emit(ev.Unlinked(row.edge))
         details = self.draft.copy_details(row.seq, row.details)
         edge = self.handled(place, row)._replace(home=home, details=details)
-        source = self._as_of(place.source, row.source_version)
-        target = self._as_of(row.target, row.target_version)
+        source = self._node_as_of_version(place.source, row.source_version)
+        target = self._node_as_of_version(row.target, row.target_version)
         ends = (source, target, self.tables.node(home))
         held = self.times_of(edge)
-        written = self._emit_linked(edge, ends, self._after(row.edge), keyed=True, handler_version=row.handler_version)
+        written = self._emit_linked(
+            edge, ends, self._next_key_nonce(row.edge), keyed=True, handler_version=row.handler_version
+        )
         for before, behind in pairwise(held):
             self.draft.emit(ev.EdgeLost(written, before.end, behind.start))
 
@@ -710,11 +712,11 @@ class Context(Reading):
             self.interiors = interiors.Interiors()
         return self.interiors.of(self.draft, world)
 
-    def forbids_any(self) -> bool:
+    def has_forbidden_texts(self) -> bool:
         """True if there may be texts that must not be written again; looked up once a commit."""
-        if self._forbids is None:
-            self._forbids = forbids(self.tables) or self.draft.log.has_untied()
-        return self._forbids
+        if self._has_forbidden is None:
+            self._has_forbidden = forbids(self.tables) or self.draft.log.has_untied()
+        return self._has_forbidden
 
     def is_guarded(self) -> bool:
         """True if a guard was ever set for a world; looked up once a commit."""
@@ -724,7 +726,7 @@ class Context(Reading):
 
     def forbid(self) -> None:
         """Say that this commit itself has forbidden a text."""
-        self._forbids = True
+        self._has_forbidden = True
 
     def lineage_of(self, key: str | commands.BoundKey | commands.KnownKey) -> ids.Lineage:
         """The lineage that a caller's key stands for in this store."""
@@ -744,11 +746,11 @@ class Context(Reading):
         node = self.tables.node_of(lineage)
         within = node_ref(self, key.world) if isinstance(key, commands.BoundKey) else None
         while node is not None:
-            if within is not None and not self._is_of(node, within, revive=revive):
+            if within is not None and not self._counts_inside(node, within, revive=revive):
                 lineage = hashing.keyed_lineage_within(self.secret, self.lineage(within), lineage)
                 node, ended = self.tables.node_of(lineage), b""
                 continue
-            if not self._is_over(node):
+            if not self._has_ended_by_now(node):
                 break
             following = hashing.next_keyed_lineage(self.secret, lineage)
             known = self.tables.node_of(following)
@@ -757,7 +759,7 @@ class Context(Reading):
             lineage, node, ended = following, known, lineage
         return Keyed(lineage, node, ended)
 
-    def _is_of(self, node: int, world: int, *, revive: bool) -> bool:
+    def _counts_inside(self, node: int, world: int, *, revive: bool) -> bool:
         """True if a world is inside another; of the root, if it is, or was at first, in no world but that."""
         if world != schema.ROOT_NODE:
             return self._is_found_in(node, world, revive=revive)
@@ -782,7 +784,7 @@ class Context(Reading):
                     pending.append(place.source)
         return False
 
-    def _is_over(self, node: int) -> bool:
+    def _has_ended_by_now(self, node: int) -> bool:
         return self.has_ended(node) and all(span.end <= self.now for span in self.spans(node))
 
     def _insert(self, edge: HandledEdge, handler: EdgeHandler) -> Insert:
@@ -835,11 +837,14 @@ class Context(Reading):
         node = self.tables.node
         source = node(edge.source)
         if edge.source_version:
-            ends = self._as_of(edge.source, edge.source_version), self._as_of(edge.target, edge.target_version)
+            ends = (
+                self._node_as_of_version(edge.source, edge.source_version),
+                self._node_as_of_version(edge.target, edge.target_version),
+            )
             return *ends, source if edge.home == edge.source else node(edge.home)
         return source, node(edge.target), source if edge.home == edge.source else node(edge.home)
 
-    def _as_of(self, node: int, version: int) -> schema.NodeRow:
+    def _node_as_of_version(self, node: int, version: int) -> schema.NodeRow:
         """The row of a node as it was when a version was its newest."""
         return self.tables.node(node)._replace(versions=version, body=self.tables.version(node, version).body)
 
@@ -865,7 +870,7 @@ class Context(Reading):
             return source
         return self.home_of(source) if home is None else home
 
-    def under_key(
+    def edge_under_key(
         self, key: str | commands.BoundKey | commands.KnownKey, target: int | None = None
     ) -> tuple[bytes, bytes | None]:
         """The nonce that stands for a key now, and the live edge written under it, if there is one.
@@ -890,15 +895,15 @@ class Context(Reading):
             )
             if row.unlinked == schema.LIVE and is_here:
                 return nonce, row.edge
-            nonce = self._after(row.edge)
+            nonce = self._next_key_nonce(row.edge)
         return nonce, None
 
-    def refuse_other_under_key(self, key: str | commands.BoundKey, said: SaidOfEdge) -> None:
+    def refuse_conflicting_key(self, key: str | commands.BoundKey, said: EdgeStatement) -> None:
         """Refuse an edge whose key stands for a live edge that says something else.
 
         What is not stated does not differ.
         """
-        edge = self.under_key(key, said.target)[1]
+        edge = self.edge_under_key(key, said.target)[1]
         if edge is None:
             return
         place = self.tables.place_of(edge)
@@ -927,13 +932,13 @@ class Context(Reading):
                 "Give another key, or unlink that edge first",
             )
 
-    def _after(self, edge: bytes) -> bytes:
+    def _next_key_nonce(self, edge: bytes) -> bytes:
         return keyed(self.secret, KEYED_EDGE, b"", edge)[: ids.NONCE_BYTES]
 
 
 def node_ref(ctx: Context, ref: commands.Ref) -> int:
     """The node that a reference stands for; raises as :func:`find_node`."""
-    settled = _settled(ctx, ref)
+    settled = _resolve_batch_position(ctx, ref)
     # A writer knows all that is stored, so for a full id the number is enough.
     node = ctx.tables.node_of(settled) if type(settled) is bytes else None
     return table_reads.find_node(ctx.tables, settled, ctx.draft.seq) if node is None else node
@@ -944,7 +949,7 @@ def edge_ref(ctx: Context, ref: commands.Ref) -> bytes:
 
     A world that the batch has begun stands for the edge by which it was put into its first world.
     """
-    settled = _settled(ctx, ref)
+    settled = _resolve_batch_position(ctx, ref)
     node = ctx.tables.node_of(settled) if isinstance(ref, int) and isinstance(settled, bytes) else None
     if node is not None and node >= ctx.tables.first_new_node:
         return next(row.edge for _, row in ctx.tables.incoming(node, schema.CONTAINS_CODE))
@@ -953,15 +958,15 @@ def edge_ref(ctx: Context, ref: commands.Ref) -> bytes:
 
 def node_or_edge_ref(ctx: Context, ref: commands.Ref) -> int | bytes:
     """A node number or an edge id."""
-    return table_reads.find_node_or_edge(ctx.tables, _settled(ctx, ref), ctx.draft.seq)
+    return table_reads.find_node_or_edge(ctx.tables, _resolve_batch_position(ctx, ref), ctx.draft.seq)
 
 
 def proposal_ref(ctx: Context, ref: commands.Ref) -> bytes:
     """The id of the proposal that a reference stands for."""
-    return table_reads.find_proposal(ctx.tables, _settled(ctx, ref), ctx.draft.seq)
+    return table_reads.find_proposal(ctx.tables, _resolve_batch_position(ctx, ref), ctx.draft.seq)
 
 
-def _settled(ctx: Context, ref: commands.Ref) -> bytes | str:
+def _resolve_batch_position(ctx: Context, ref: commands.Ref) -> bytes | str:
     """The reference with a position in the batch replaced by the id that its command came to."""
     if not isinstance(ref, int):
         return ref

@@ -28,7 +28,7 @@ def refuse_written(ctx: context.Context, command: cmd.Command) -> None:
     A command that came to nothing has written nothing. What it takes back stands here already, and what the resolver
     repeats of it too.
     """
-    if not ctx.forbids_any():
+    if not ctx.has_forbidden_texts():
         return
     draft, taken_back = ctx.draft, _taken_back(command)
     blobs_before, fills_before, events_before = ctx.checked
@@ -94,7 +94,7 @@ def _spoken(ctx: context.Context, command: cmd.Command) -> Iterator[str]:
         said, who = ctx.body(turn), ctx.body(speaker)
         newest = ctx.tables.version(turn, ctx.tables.node(turn).versions)
         if newest.seq == ctx.draft.seq and said is not None and who is not None:
-            yield recorded_texts.spoken(said.content, who.name)
+            yield recorded_texts.text_without_speaker(said.content, who.name)
 
 
 def _texts_in(blob: blobs.Blob | None) -> Iterator[str]:

@@ -109,7 +109,7 @@ def record(command: cmd.Command, names: list[str], body: int, details: int, secr
     what :func:`given` says.
     """
     judged = [True] if type(command) is cmd.Create and command.judged else []
-    return [command.CODE, body, details, names, *_rest(command, secret), *judged]
+    return [command.CODE, body, details, names, *_recorded_rest(command, secret), *judged]
 
 
 def record_plain(command: cmd.Create | cmd.Link, names: list[str], body: int, details: int) -> tuple[Any, ...]:
@@ -125,13 +125,15 @@ def matches(recorded: Sequence[Any], command: cmd.Command, secret: bytes) -> boo
     """
     if recorded[0] != command.CODE:
         return False
-    plain: list[Any] = msgspec.msgpack.decode(msgspec.msgpack.encode([given(command), *_rest(command, secret)]))
+    plain: list[Any] = msgspec.msgpack.decode(
+        msgspec.msgpack.encode([given(command), *_recorded_rest(command, secret)])
+    )
     known = list(recorded[3 : 4 + len(_ALWAYS[type(command)])])
     since = plain[len(known) :]
     return plain[: len(known)] == known and since == _DEFAULTS[type(command)][len(plain) - 1 - len(since) :]
 
 
-def _rest(command: cmd.Command, secret: bytes) -> list[Any]:
+def _recorded_rest(command: cmd.Command, secret: bytes) -> list[Any]:
     rest = list(_GET_REST[type(command)](command))
     at = _KEY_AT.get(type(command))
     if at is not None and rest[at] is not None:
@@ -153,14 +155,14 @@ are no news, nor are the clocks of two threads."""
 def receipt_of(header: codec.Header, events: codec.Events) -> Receipt:
     """The receipt of a commit; the same whenever it is asked for."""
     outcome: Outcome = Staged() if events.staged else Committed()
-    others = [event for event in events.events if type(event) not in _MOST]
+    others = [event for event in events.events if type(event) not in _BULK_EVENTS]
     revised = sum(type(event) is Revised for event in others)
     behind = [StoredNote("clock_behind", [])] if header.ingest_time - header.wall_time > CLOCK_BEHIND else []
     lost = tuple(_losses(events.events, others))
     return _receipt(outcome, header, header.event_count, events.refs, [*events.notes, *behind], revised, lost)
 
 
-_MOST: Final = frozenset({Created, Linked})
+_BULK_EVENTS: Final = frozenset({Created, Linked})
 """What most events of a load are, and of which a receipt says nothing but their number."""
 
 
@@ -208,13 +210,13 @@ def _receipt(
         events=events,
         requested=tuple(map(bytes.hex, refs)),
         proposals=tuple(note.refs[0].hex() for note in notes if note.code == "proposal_staged"),
-        notes=tuple([Note(note.code, _shown(note)) for note in notes]),
+        notes=tuple([Note(note.code, _shown_refs(note)) for note in notes]),
         revised=revised,
         lost=lost,
     )
 
 
-def _shown(note: StoredNote) -> tuple[str, ...]:
+def _shown_refs(note: StoredNote) -> tuple[str, ...]:
     return tuple(map(bytes.decode if note.code in NAMING else bytes.hex, note.refs))
 
 
@@ -256,26 +258,32 @@ def repeated_receipt(
     receipt = receipt_of(header, events)
     if recorded is None:
         return not_compared(receipt, ())
-    found = _Repeated(log, tables, seq, events)
+    found = _RetriedCommit(log, tables, seq, events)
 
-    def is_same(asked: Sequence[tuple[int, list[Any]]], commands: Sequence[cmd.Command]) -> bool:
-        return len(asked) == len(commands) and all(
+    def is_same(recorded_entries: Sequence[tuple[int, list[Any]]], commands: Sequence[cmd.Command]) -> bool:
+        return len(recorded_entries) == len(commands) and all(
             found.is_same(at, entry, command, secret)
             or (as_kept is not None and found.is_same(at, entry, as_kept(command), secret))
-            for (at, entry), command in zip(asked, commands, strict=True)
+            for (at, entry), command in zip(recorded_entries, commands, strict=True)
         )
 
-    asked = list(enumerate(recorded))
-    if is_same(asked, commands):
+    recorded_entries = list(enumerate(recorded))
+    if is_same(recorded_entries, commands):
         return not_compared(receipt, found.uncompared) if found.uncompared else receipt
-    gone = _gone_since(tables, seq, (_named(entry) for entry in recorded)) if looked else {}
+    gone = _erased_since(tables, seq, (_refs_in_record(entry) for entry in recorded)) if looked else {}
     if gone:
-        asked = [(at, entry) for at, entry in asked if gone.keys().isdisjoint(_named(entry))]
-        if not asked:  # It only said again what is gone: whatever any of these is about, it was that.
-            of_one = (each for entry in recorded for each in _named(entry)[: _HAS_ONE[entry[0]]] if each in gone)
-            said = next(of_one, next(iter(gone)))
+        recorded_entries = [
+            (at, entry) for at, entry in recorded_entries if gone.keys().isdisjoint(_refs_in_record(entry))
+        ]
+        if not recorded_entries:  # It only said again what is gone: whatever any of these is about, it was that.
+            subjects = (
+                each for entry in recorded for each in _refs_in_record(entry)[: _HAS_SUBJECT[entry[0]]] if each in gone
+            )
+            said = next(subjects, next(iter(gone)))
             receipt = msgspec.structs.replace(receipt, requested=(said.hex(),) * len(commands))
-        if not asked or is_same(asked, [each for each in commands if gone.keys().isdisjoint(_named_by(each))]):
+        if not recorded_entries or is_same(
+            recorded_entries, [each for each in commands if gone.keys().isdisjoint(_refs_in_command(each))]
+        ):
             return not_compared(receipt, [*gone, *found.uncompared])
     raise errors.IdempotencyConflict(
         f"Another command was committed under the idempotency key {key[:80]!r} at {seq}",
@@ -284,27 +292,27 @@ def repeated_receipt(
     )
 
 
-_ENDS: Final = ("ref", "source_ref", "target_ref")
+_REF_FIELDS: Final = ("ref", "source_ref", "target_ref")
 """The fields by which a command names what is there already. Statements are compared text by text."""
-_ENDS_AT: Final = {
-    kind.CODE: [4 + REST_FIELDS[kind].index(name) for name in _ENDS if name in REST_FIELDS[kind]]
+_REF_FIELDS_AT: Final = {
+    kind.CODE: [4 + REST_FIELDS[kind].index(name) for name in _REF_FIELDS if name in REST_FIELDS[kind]]
     for kind in cmd.ALL
     if kind not in (cmd.State, cmd.Unstate)
 }
 """Where they are in the record of one."""
-_HAS_ONE: Final = {kind.CODE: int("ref" in REST_FIELDS[kind]) for kind in cmd.ALL}
+_HAS_SUBJECT: Final = {kind.CODE: int("ref" in REST_FIELDS[kind]) for kind in cmd.ALL}
 """Whether the first of them is what it is about, and no end of an edge."""
 
 
-def _named(entry: Sequence[Any]) -> list[Any]:
-    return [entry[at] for at in _ENDS_AT.get(entry[0], ()) if at < len(entry)]
+def _refs_in_record(entry: Sequence[Any]) -> list[Any]:
+    return [entry[at] for at in _REF_FIELDS_AT.get(entry[0], ()) if at < len(entry)]
 
 
-def _named_by(command: cmd.Command) -> list[Any]:
-    return [getattr(command, name, None) for name in _ENDS]
+def _refs_in_command(command: cmd.Command) -> list[Any]:
+    return [getattr(command, name, None) for name in _REF_FIELDS]
 
 
-def _gone_since(tables: Tables, seq: int, named: Iterable[list[Any]]) -> dict[bytes, None]:
+def _erased_since(tables: Tables, seq: int, named: Iterable[list[Any]]) -> dict[bytes, None]:
     """Those of some worlds whose texts were erased after a commit."""
     gone = dict[bytes, None]()
     for each in (each for refs in named for each in refs if isinstance(each, bytes)):
@@ -321,7 +329,7 @@ def not_compared(receipt: Receipt, refs: Sequence[bytes]) -> Receipt:
     return msgspec.structs.replace(receipt, notes=(*receipt.notes, note))
 
 
-class _Repeated:
+class _RetriedCommit:
     """The commands of a commit that are asked for again."""
 
     def __init__(self, log: LmdbLog, tables: Tables, seq: int, events: codec.Events) -> None:
@@ -329,7 +337,7 @@ class _Repeated:
         self._tables = tables
         self._seq = seq
         self._refs = events.refs
-        self._left_out = {ref for note in events.notes if note.code in _LEFT_OUT for ref in note.refs}
+        self._without_text = {ref for note in events.notes if note.code in _TEXT_NOT_TAKEN_NOTES for ref in note.refs}
         self.uncompared: list[bytes] = []
         """What the commands are about whose texts are gone."""
 
@@ -350,39 +358,43 @@ class _Repeated:
                     tuple(text if kept else kept for kept, text in aliases) + given["aliases"][len(left) :]
                 )
                 self.uncompared.append(ref)
-            if not _equal(list(given.values()), [texts[name] for name in names]):
+            if not _encodes_equal(list(given.values()), [texts[name] for name in names]):
                 return False
             gone = any(place != NONE and self._log.blob(self._seq, place) is None for place in entry[1:3])
             if gone or isinstance(command, cmd.EraseLiteral):
                 self.uncompared.append(ref)
-            return entry[1] != NONE or not isinstance(command, cmd.Create | cmd.Revise) or self._found(command, ref)
+            return (
+                entry[1] != NONE
+                or not isinstance(command, cmd.Create | cmd.Revise)
+                or self._had_requested_text(command, ref)
+            )
         except (TypeError, ValueError, OverflowError, RecursionError):
             return False  # What cannot be encoded was never committed.
 
-    def _found(self, command: cmd.Create | cmd.Revise, ref: bytes) -> bool:
+    def _had_requested_text(self, command: cmd.Create | cmd.Revise, ref: bytes) -> bool:
         """True if a world that was left as it was had the text that is asked for: else it would have been revised."""
         node = self._tables.node_of(ids.Lineage(ref))
-        if node is None or ref in self._left_out:
+        if node is None or ref in self._without_text:
             return True
-        asked = [(name, getattr(command, name)) for name in _BODY_FIELDS if getattr(command, name) is not None]
+        requested = [(name, getattr(command, name)) for name in _BODY_FIELDS if getattr(command, name) is not None]
         for _, row in self._tables.version_rows(node):
             if row.seq > self._seq:
                 continue
             body = recorded_texts.body_at(self._log, row.seq, row.position)
             if body is None:
                 self.uncompared.append(ref)
-            if body is None or all(getattr(body, name) == text for name, text in asked):
+            if body is None or all(getattr(body, name) == text for name, text in requested):
                 return True
             if row.seq < self._seq:
                 break  # That was the newest before the commit; those of the commit itself came in between.
         return False
 
 
-_LEFT_OUT: Final = frozenset({"not_restored", "not_revived", "stays_corrected"})
+_TEXT_NOT_TAKEN_NOTES: Final = frozenset({"not_restored", "not_revived", "stays_corrected"})
 """The notes of a commit that did not take a text: its receipt says so."""
 
 
-def _equal(one: object, other: object) -> bool:
+def _encodes_equal(one: object, other: object) -> bool:
     return codec.encode(one) == codec.encode(other)
 
 
@@ -408,7 +420,7 @@ class CommitSummary(NamedTuple):
     commands: tuple[str, ...]
 
 
-def commit_summary(log: LmdbLog, seq: int) -> CommitSummary:
+def summarise_commit(log: LmdbLog, seq: int) -> CommitSummary:
     """The summary of commit ``seq``, read from the log; nothing is decided again.
 
     Raises:

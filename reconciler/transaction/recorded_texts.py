@@ -47,7 +47,7 @@ def text_of(body: blobs.Body) -> str:
     return body.content or body.name
 
 
-def texts_beside(details: blobs.Details | None) -> Iterator[str]:
+def texts_of_details(details: blobs.Details | None) -> Iterator[str]:
     """What details say in a caller's words: reason, aliases, labels and tags, and the texts in properties."""
     pending: list[object] = [] if details is None else [details.why, details.aliases, details.properties]
     while pending:
@@ -65,7 +65,7 @@ def texts_of_world(log: LmdbLog, tables: Tables, node: int) -> set[str]:
     return {text_of(body) for body in bodies_of(log, tables, node)} - {""}
 
 
-def spoken(content: str, speaker: str) -> str:
+def text_without_speaker(content: str, speaker: str) -> str:
     """What a speaker said in a turn of that content, without the name in front; empty if that is not there."""
     front = f"{speaker}: "
     return content[len(front) :] if content.startswith(front) else ""

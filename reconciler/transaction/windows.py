@@ -144,7 +144,7 @@ def window_of(draft: Draft, node: int, begins: int) -> Interval:
     if _newest_at(draft, node, begins)[1] == FOREVER:
         return Interval(begins, FOREVER)
     end, latest = FOREVER, 0
-    for start, number in _steps_from(draft, node, begins):
+    for start, number in _changes_from(draft, node, begins):
         # What holds behind the end so far began before it only if a later version, or nothing, holds there now.
         if start >= end and number >= latest:
             continue
@@ -159,7 +159,7 @@ def window_of(draft: Draft, node: int, begins: int) -> Interval:
     return Interval(begins, end)
 
 
-def _steps_from(draft: Draft, node: int, begins: int) -> timeline_rows.Steps:
+def _changes_from(draft: Draft, node: int, begins: int) -> timeline_rows.Steps:
     """What holds from a time on, and from when."""
     place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
     found = timeline_rows.stretch(draft.tables.timelines, place, draft.seq, Interval(begins, FOREVER))
@@ -170,7 +170,7 @@ def _steps_from(draft: Draft, node: int, begins: int) -> timeline_rows.Steps:
     return [(born.valid_from, 1)] if born.valid_from < born.valid_to else []
 
 
-def takes_later(draft: Draft, node: int, window: Interval, holding: Sequence[timeline_rows.Piece]) -> bool:
+def displaces_later_version(draft: Draft, node: int, window: Interval, holding: Sequence[timeline_rows.Piece]) -> bool:
     """True if a window takes all from a version whose start was stated, and lies behind that of the window.
 
     ``holding`` is what holds in it.

@@ -93,8 +93,8 @@ def test_what_is_decided_in_one_go_is_what_would_be_decided_one_by_one(
         for least in (pipeline.MIN_BULK_COMMANDS, FAR):
             with monkeypatch.context() as patched, new_store() as db:
                 patched.setattr(pipeline, "MIN_BULK_COMMANDS", least)
-                patched.setattr(bulk, "FEW_NAMED", few_named)
-                patched.setattr(bulk, "FEW_NUMBERED", 0)
+                patched.setattr(bulk, "MIN_PREFETCHED_WORLDS", few_named)
+                patched.setattr(bulk, "MIN_NODES_TO_PREFETCH", 0)
                 patched.setattr(transaction, "MAX_KNOWN", most)
                 patched.setattr(transaction.WorldColumns, "MOST", 8)
                 if functional:
@@ -258,7 +258,7 @@ def test_a_load_looks_few_worlds_up_again(tmp_path: Any, monkeypatch: pytest.Mon
         asked["unknown"] += sum(each not in known.endpoints for each in lineages)
 
     monkeypatch.setattr(KnownWorlds, "recall", counting)
-    monkeypatch.setattr(bulk, "FEW_NUMBERED", 0)
+    monkeypatch.setattr(bulk, "MIN_NODES_TO_PREFETCH", 0)
     monkeypatch.setattr(transaction, "MAX_KNOWN", 100)
     monkeypatch.setattr(transaction.WorldColumns, "MOST", most)
     with open_seeded(tmp_path / "store", 7) as db:
