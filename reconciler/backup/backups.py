@@ -21,11 +21,11 @@ from worlddb.reconciler.backup.commit_copier import (
     CHUNK_COMMITS,
     NOWHERE,
     Copier,
-    Elsewhere,
-    arrivals,
+    ErasuresElsewhere,
+    append_erasures,
+    erasure_arrivals,
     erasures_after,
     erasures_in,
-    take_over,
 )
 
 RESTORER: Final = "restore"
@@ -72,7 +72,7 @@ def backup(
     """
     with source.read() as txn:
         until = LmdbLog(txn).head().seq
-    begun = _refuse_other(source, target)
+    begun = _count_copied_commits(source, target)
     if until - begun > CHUNK_COMMITS:
         source.refuse_damaged_pages()
     copier = Copier(source, target, kind=copies.BACKUP)
@@ -113,24 +113,24 @@ def restore(
     elsewhere = NOWHERE
     if original is not None:
         with source.read() as ours, original.read() as theirs:
-            _refuse_another_store(LmdbLog(ours), LmdbLog(theirs), source, original)
+            _require_same_store(LmdbLog(ours), LmdbLog(theirs), source, original)
             common = verify.common_commits(LmdbLog(ours), LmdbLog(theirs))
         elsewhere = erasures_after(original, common)
     target = begin()
-    lacking = _not_begun(source, target, until, elsewhere)
+    lacking = _pending_erasures(source, target, until, elsewhere)
     Copier(source, target, kind=copies.RESTORING, author=RESTORER, elsewhere=lacking).copy(until, progress)
     settle(target, until)
     target.write(lambda txn: LmdbLog(txn).mark_copy(""))
     with target.read() as txn:
         log = LmdbLog(txn)
         taken = {each.chain for each in (*elsewhere.tied, *elsewhere.untied, *log.untied.all())}
-        taken.update(each.chain for seq in range(1, log.head().seq + 1) for each in arrivals(log, seq))
+        taken.update(each.chain for seq in range(1, log.head().seq + 1) for each in erasure_arrivals(log, seq))
         return Restored(until, log.header(until).root.hex(), len(taken))
 
 
-def _not_begun(
-    source: environment.Environment, target: environment.Environment, until: int, elsewhere: Elsewhere
-) -> Elsewhere:
+def _pending_erasures(
+    source: environment.Environment, target: environment.Environment, until: int, elsewhere: ErasuresElsewhere
+) -> ErasuresElsewhere:
     """What a restore has yet to apply of later erasures, where an earlier run was broken off; all in an empty target.
 
     Raises:
@@ -142,13 +142,15 @@ def _not_begun(
             return elsewhere
         head = begun.head().seq
         # Behind the backup's commits there is at most what the restore itself said of later erasures.
-        own = all(begun.header(seq).author == RESTORER and arrivals(begun, seq) for seq in range(until + 1, head + 1))
+        own = all(
+            begun.header(seq).author == RESTORER and erasure_arrivals(begun, seq) for seq in range(until + 1, head + 1)
+        )
         gone = {blob for each in (*elsewhere.tied, *elsewhere.untied) for blob in each.reached}
         if (
             begun.copy_kind() != copies.RESTORING
             or not own
             or verify.common_commits(log, begun) != min(head, until)
-            or any(blob not in gone for blob in _lacking(log, begun, min(head, until)))
+            or any(blob not in gone for blob in _missing_places(log, begun, min(head, until)))
         ):
             raise errors.PlaceTaken(
                 f"{target.folder} holds what a restore of another backup began, or one that left other texts out",
@@ -158,7 +160,7 @@ def _not_begun(
         return elsewhere._replace(tied=tuple(each for each in elsewhere.tied if each.chain not in said))
 
 
-def _lacking(log: LmdbLog, begun: LmdbLog, last: int) -> Iterator[tuple[int, int]]:
+def _missing_places(log: LmdbLog, begun: LmdbLog, last: int) -> Iterator[tuple[int, int]]:
     """The places of texts up to a commit that a log has and its copy has not."""
     for seq in range(1, last + 1):
         for at in range(log.events(seq).blob_count):
@@ -167,7 +169,7 @@ def _lacking(log: LmdbLog, begun: LmdbLog, last: int) -> Iterator[tuple[int, int
                 yield seq, at
 
 
-def _refuse_other(source: environment.Environment, target: environment.Environment) -> int:
+def _count_copied_commits(source: environment.Environment, target: environment.Environment) -> int:
     """Refuse a backup of another store; the number of commits that it has already."""
     with source.read() as ours, target.read() as theirs:
         log, copied = LmdbLog(ours), LmdbLog(theirs)
@@ -177,7 +179,7 @@ def _refuse_other(source: environment.Environment, target: environment.Environme
             raise errors.BackupMismatch(
                 f"{target.folder} holds a store that is no backup", "Name an empty or a new directory", since=0
             )
-        _refuse_another_store(log, copied, source, target)
+        _require_same_store(log, copied, source, target)
         head, common = copied.head(), verify.common_commits(log, copied)
         if common < head.seq:
             when = times.format_time(copied.header(common + 1).ingest_time)
@@ -190,7 +192,7 @@ def _refuse_other(source: environment.Environment, target: environment.Environme
         return head.seq
 
 
-def _refuse_another_store(
+def _require_same_store(
     one: LmdbLog, other: LmdbLog, here: environment.Environment, there: environment.Environment
 ) -> None:
     ids = [log.events(1).events[0] for log in (one, other)]
@@ -263,9 +265,9 @@ def upgrade(
     before = layout_of(env)
     with env.read() as txn:
         beside = LmdbLog(txn).has_untied()
-        listing = beside and not LmdbLog(txn).copy_kind() and not _listed_before(LmdbLog(txn))
+        listing = beside and not LmdbLog(txn).copy_kind() and not _has_listed_erasures(LmdbLog(txn))
     if before == schema.LAYOUT and not listing:
-        return _told(env, before, "", ())
+        return _upgrade_result(env, before, "", ())
     with env.read() as txn:
         refuse_supposed(rows.Tables(txn), "a backup of it could be taken for one of the original")
     env.refuse_damaged_pages()
@@ -273,7 +275,7 @@ def upgrade(
         made = back_up()
         listed = env.write(partial(_derive, made.seq, now, progress))
         if listed is not None:
-            return _told(env, before, place, listed)
+            return _upgrade_result(env, before, place, listed)
     raise errors.UnavailableError(
         f"Somebody goes on writing to {env.folder}", "Stop the programs that use it, then try again"
     )
@@ -285,29 +287,29 @@ def _derive(
     """Derive the tables again unless another process has, and list; ``None`` if the backup lacks commits."""
     log, tables = LmdbLog(txn), rows.Tables(txn)
     older = tables.layout() != schema.LAYOUT
-    listing = log.has_untied() and not log.copy_kind() and not _listed_before(log)
+    listing = log.has_untied() and not log.copy_kind() and not _has_listed_erasures(log)
     if not older and not listing:
         return ()
     if log.head().seq != backed_up:
         return None
     if older:
         runner.rebuild(log, tables, progress)
-    return _list(log, tables, now) if listing else ()
+    return _list_erasures(log, tables, now) if listing else ()
 
 
-def _listed_before(log: LmdbLog) -> bool:
+def _has_listed_erasures(log: LmdbLog) -> bool:
     """True if an upgrade has taken such records into the log: another time it would list what a forger added."""
-    return any(each.listed for seq in range(1, log.head().seq + 1) for each in arrivals(log, seq))
+    return any(each.listed for seq in range(1, log.head().seq + 1) for each in erasure_arrivals(log, seq))
 
 
-def _list(log: LmdbLog, tables: rows.Tables, now: int) -> tuple[ListedErasure, ...]:
+def _list_erasures(log: LmdbLog, tables: rows.Tables, now: int) -> tuple[ListedErasure, ...]:
     """Take the records that fit into the log; the others stay where they are."""
     found = log.untied.all()
-    last = _last_of_older(log)
-    fits = [each.through <= last and _fits(log, each, now) for each in found]
+    last = _last_commit_of_older_release(log)
+    fits = [each.through <= last and _is_applicable(log, each, now) for each in found]
     fitting = [each._replace(listed=True) for each, fit in zip(found, fits, strict=True) if fit]
     if fitting:
-        take_over(log, tables, fitting, UPGRADER, now)
+        append_erasures(log, tables, fitting, UPGRADER, now)
         log.untied.replace(each for each, fit in zip(found, fits, strict=True) if not fit)
     return tuple(
         ListedErasure(
@@ -321,7 +323,7 @@ def _list(log: LmdbLog, tables: rows.Tables, now: int) -> tuple[ListedErasure, .
     )
 
 
-def _last_of_older(log: LmdbLog) -> int:
+def _last_commit_of_older_release(log: LmdbLog) -> int:
     """The last commit up to which a release may have written that kept erasures beside the log.
 
     Whoever deletes a later text and invents its erasure has no record that it could come from.
@@ -330,7 +332,7 @@ def _last_of_older(log: LmdbLog) -> int:
     return next((seq - 1 for seq in range(1, head + 1) if has_newer_events(log.events(seq))), head)
 
 
-def _fits(log: LmdbLog, each: LaterErasure, now: int) -> bool:
+def _is_applicable(log: LmdbLog, each: LaterErasure, now: int) -> bool:
     """True if a commit may have come after one of this log, in another history, and what it erased is gone here."""
     header, through = each.header, each.through
     if not 0 < through <= log.head().seq or header.seq <= through:
@@ -347,7 +349,9 @@ def _fits(log: LmdbLog, each: LaterErasure, now: int) -> bool:
     )
 
 
-def _told(env: environment.Environment, before: int, place: str, listed: tuple[ListedErasure, ...]) -> Upgraded:
+def _upgrade_result(
+    env: environment.Environment, before: int, place: str, listed: tuple[ListedErasure, ...]
+) -> Upgraded:
     with env.read() as txn:
         log = LmdbLog(txn)
         seq, refused = log.head().seq, len(log.untied.all())

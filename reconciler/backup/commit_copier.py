@@ -32,14 +32,14 @@ _STRUCK_TAGS: Final = tuple(
 _FILLED_TAG: Final = codec.encode(str(events.Filled.__struct_config__.tag))
 
 
-class Elsewhere(NamedTuple):
+class ErasuresElsewhere(NamedTuple):
     """What another store of the same beginning has erased: as its log says, and as lies beside its log."""
 
     tied: tuple[LaterErasure, ...] = ()
     untied: tuple[LaterErasure, ...] = ()
 
 
-NOWHERE: Final = Elsewhere()
+NOWHERE: Final = ErasuresElsewhere()
 
 
 class Copier:
@@ -59,7 +59,7 @@ class Copier:
         *,
         kind: str = "",
         author: str = "",
-        elsewhere: Elsewhere = NOWHERE,
+        elsewhere: ErasuresElsewhere = NOWHERE,
     ) -> None:
         self._source = source
         self._target = target
@@ -82,50 +82,50 @@ class Copier:
         """
         while self.searched < until:
             with self._source.read() as reading:
-                self._search(LmdbLog(reading), min(self.searched + SEARCH_COMMITS, until))
+                self._find_erasures(LmdbLog(reading), min(self.searched + SEARCH_COMMITS, until))
         done = 0
         while done < until:
-            done = self._target.write(partial(self._step, until))
+            done = self._target.write(partial(self._copy_step, until))
             if progress is not None:
                 progress(min(done, until), until)
 
     def erased_since(self, source: LmdbLog) -> bool:
         """True if something was erased that the target still has as of the last step."""
         searched = self.searched
-        self._search(source, source.head().seq)
+        self._find_erasures(source, source.head().seq)
         return any(seq > searched for seq in self._erasing)
 
-    def _search(self, source: LmdbLog, last: int) -> None:
+    def _find_erasures(self, source: LmdbLog, last: int) -> None:
         for seq in range(self.searched + 1, last + 1):
             found = erasures_in(source, seq)
             if found:
                 self._erasing[seq] = found
         self.searched = max(self.searched, last)
 
-    def _step(self, until: int, txn: lmdb.Transaction) -> int:
+    def _copy_step(self, until: int, txn: lmdb.Transaction) -> int:
         """Copy some commits; the last of them."""
         log, tables = LmdbLog(txn), Tables(txn)
         with self._source.read() as reading:
             source = LmdbLog(reading)
             # What this snapshot lacks was erased by what it has.
-            self._search(source, source.head().seq)
+            self._find_erasures(source, source.head().seq)
             first = log.head().seq + 1
             last = max(min(first + CHUNK_COMMITS - 1, until), first - 1)  # The target may have it all already.
-            last = self._settled(last, source.head().seq if self._kind == BACKUP else until)
-            later, untied = self._later(last), self._untied(source, last)
+            last = self._last_safe_commit(last, source.head().seq if self._kind == BACKUP else until)
+            later, untied = self._pending_erasures(last), self._copy_unordered_erasures(source, last)
             within = [each for seq in self._erasing if first <= seq <= last for each in self._erasing[seq]]
-            _forget(log, tables, first - 1, (*later, *untied), within)
+            _erase_later(log, tables, first - 1, (*later, *untied), within)
             gone = {blob for each in (*later, *untied, *within) for blob in each.blobs}
-            struck = _struck_by((*later, *untied, *within))
+            struck = _struck_places((*later, *untied, *within))
             for begin in range(first, last + 1, CHUNK_COMMITS):
                 self._append(source, log, tables, begin, min(begin + CHUNK_COMMITS - 1, last), gone, struck)
         if self._author and last >= until and later:
-            take_over(log, tables, later, self._author)
+            append_erasures(log, tables, later, self._author)
         log.untied.replace(untied)
         log.mark_copy(self._kind)
         return max(until, last) if last < first else last
 
-    def _settled(self, last: int, limit: int) -> int:
+    def _last_safe_commit(self, last: int, limit: int) -> int:
         """Where a step that was to end with commit ``last`` can end: no later commit erases what it copies."""
         open_end = [
             *self._elsewhere.tied,
@@ -169,30 +169,30 @@ class Copier:
             head = log.append(record._replace(blobs=kept), seq, log.head())
             previous, findings = verify.verify_commit(log, seq, previous, erasures)
             if head.chain != source.chain(seq):
-                raise _uncopied(seq, "its header does not have the chain hash that was stored with it")
+                raise _copy_error(seq, "its header does not have the chain hash that was stored with it")
             for finding in findings:
-                raise _uncopied(seq, finding.problem)
+                raise _copy_error(seq, finding.problem)
             if _FILLED_TAG in record.events:
                 _fill(source, log, tables, seq, gone)
             apply_commit(log, tables, seq)
         tables.flush()
         for finding in erasures.findings(log):
-            raise _uncopied(finding.seq, finding.problem)
+            raise _copy_error(finding.seq, finding.problem)
 
-    def _later(self, last: int) -> list[LaterErasure]:
+    def _pending_erasures(self, last: int) -> list[LaterErasure]:
         """Erasures that no commit up to ``last`` says, oldest first."""
         said = {each.chain for seq in self._erasing if seq <= last for each in self._erasing[seq]}
         found = [each for each in self._elsewhere.tied if each.chain not in said]
         found += [each for seq in self._erasing if seq > last for each in self._erasing[seq]]
-        return concerning(found, last)
+        return relevant_erasures(found, last)
 
-    def _untied(self, source: LmdbLog, last: int) -> list[LaterErasure]:
+    def _copy_unordered_erasures(self, source: LmdbLog, last: int) -> list[LaterErasure]:
         """What earlier releases kept beside the log goes along as it is: nothing shows whether it holds."""
         found = (*source.untied.all(), *self._elsewhere.untied)
         return _oldest_first(each._replace(through=min(each.through, last)) for each in found)
 
 
-def concerning(found: Iterable[LaterErasure], last: int) -> list[LaterErasure]:
+def relevant_erasures(found: Iterable[LaterErasure], last: int) -> list[LaterErasure]:
     """Those that concern a copy of the commits up to ``last``: they erased texts of these, or forbade some."""
     cut = (each._replace(through=min(each.through, last)) for each in found)
     return _oldest_first(each for each in cut if any(each.reached) or any(event.forbidden for event in each.erased))
@@ -209,7 +209,7 @@ def erasures_in(log: LmdbLog, seq: int) -> list[LaterErasure]:
     if not any(tag in stored for tag in (_ERASED_TAG, _ELSEWHERE_TAG, *_STRUCK_TAGS)):
         return []
     commit = log.events(seq)
-    found = arrivals(log, seq)
+    found = erasure_arrivals(log, seq)
     details = {event.details for event in commit.events if isinstance(event, events.Erased | events.Struck)}
     if details:
         said = details - {events.NONE}
@@ -218,7 +218,7 @@ def erasures_in(log: LmdbLog, seq: int) -> list[LaterErasure]:
     return found
 
 
-def arrivals(log: LmdbLog, seq: int) -> list[LaterErasure]:
+def erasure_arrivals(log: LmdbLog, seq: int) -> list[LaterErasure]:
     """What commit ``seq`` says to have been erased elsewhere, as evidence."""
     stored = log.stored_events(seq)
     if _ELSEWHERE_TAG not in stored and _STRUCK_TAGS[1] not in stored:
@@ -226,7 +226,7 @@ def arrivals(log: LmdbLog, seq: int) -> list[LaterErasure]:
     return list_evidence(log.events(seq), partial(log.blob, seq), seq)
 
 
-def erasures_after(env: environment.Environment, common: int) -> Elsewhere:
+def erasures_after(env: environment.Environment, common: int) -> ErasuresElsewhere:
     """All erasures that a store knows of after its first ``common`` commits.
 
     Raises:
@@ -241,10 +241,10 @@ def erasures_after(env: environment.Environment, common: int) -> Elsewhere:
                 verify.require_intact(log, seq)
             found += [each._replace(through=min(each.through, common)) for each in later]
         untied = [each._replace(through=min(each.through, common)) for each in log.untied.all()]
-    return Elsewhere(tuple(found), tuple(untied))
+    return ErasuresElsewhere(tuple(found), tuple(untied))
 
 
-def take_over(
+def append_erasures(
     log: LmdbLog, tables: Tables, later: Sequence[LaterErasure], author: str, at: int | None = None
 ) -> codec.Header:
     """Append a commit that says which texts another history of this log erased; its header.
@@ -269,7 +269,7 @@ def take_over(
         for position, each in enumerate(later, 1)
         for event in each.erased
     ]
-    struck = [event for position, each in enumerate(later, 1) for event in _struck_elsewhere(log, each, position)]
+    struck = [event for position, each in enumerate(later, 1) for event in _struck_blobs(log, each, position)]
     blob_ids = b"".join(map(hashing.blob_id, blobs))
     stored = codec.encode(codec.Events(blob_ids, False, [], [], [*said, *struck]))
     header = codec.Header(
@@ -290,7 +290,7 @@ def take_over(
     return header
 
 
-def _struck_elsewhere(log: LmdbLog, each: LaterErasure, position: int) -> Iterator[events.StruckElsewhere]:
+def _struck_blobs(log: LmdbLog, each: LaterErasure, position: int) -> Iterator[events.StruckElsewhere]:
     """What the evidence at a position says of single texts, with what is left of each blob here."""
     for event in each.struck:
         found = [
@@ -305,7 +305,7 @@ def _struck_elsewhere(log: LmdbLog, each: LaterErasure, position: int) -> Iterat
             yield events.StruckElsewhere(event.lineage, blobs, places, hashes, event.terms, position, each.through)
 
 
-def _struck_by(found: Iterable[LaterErasure]) -> dict[tuple[int, int], set[int]]:
+def _struck_places(found: Iterable[LaterErasure]) -> dict[tuple[int, int], set[int]]:
     """The places of the single texts that some erasures take, by the blobs that they are of."""
     struck: dict[tuple[int, int], set[int]] = {}
     for each in found:
@@ -314,7 +314,7 @@ def _struck_by(found: Iterable[LaterErasure]) -> dict[tuple[int, int], set[int]]
     return struck
 
 
-def _forget(
+def _erase_later(
     log: LmdbLog, tables: Tables, last: int, later: Iterable[LaterErasure], within: Iterable[LaterErasure]
 ) -> None:
     """Remove texts of commits up to ``last`` that the log still has.
@@ -334,7 +334,7 @@ def _erase(log: LmdbLog, each: LaterErasure, last: int) -> int:
     if present:
         log.erase(present, seq)
     struck: dict[tuple[int, int], bytes] = {}
-    for blob, places in _struck_by([each]).items():
+    for blob, places in _struck_places([each]).items():
         stored = log.blob(*blob) if blob[0] <= last else None
         left = None if stored is None else codec.strike_texts(stored, places, blob[0])
         if left is not None and left != stored:
@@ -355,7 +355,7 @@ def _fill(source: LmdbLog, log: LmdbLog, tables: Tables, seq: int, gone: set[tup
                 log.fill(row.seq, row.position, stored)
 
 
-def _uncopied(seq: int, problem: str) -> errors.DamagedStore:
+def _copy_error(seq: int, problem: str) -> errors.DamagedStore:
     return errors.DamagedStore(
         f"Commit {seq} cannot be copied: {problem}", "Run `worlddb verify` on the store that it is copied from", seq=seq
     )

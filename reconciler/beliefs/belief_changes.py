@@ -23,7 +23,7 @@ from worlddb.reconciler.edge_types.handler import WorldText
 from worlddb.reconciler.transaction import context, draft, recorded_texts, windows
 
 
-class _Known:
+class _BeliefReader:
     """What a transaction reads beliefs from, itself included."""
 
     def __init__(self, ctx: context.Context) -> None:
@@ -46,7 +46,7 @@ class _Known:
 def beliefs_at(ctx: context.Context, valid: int) -> belief_rows.Beliefs:
     """What is believed at a valid time, with all that was decided so far."""
     settings = belief_rows.settings_at(ctx.tables, ctx.draft.seq)
-    return belief_rows.Beliefs(_Known(ctx), asof.Moment(ctx.draft.seq, valid), settings)
+    return belief_rows.Beliefs(_BeliefReader(ctx), asof.Moment(ctx.draft.seq, valid), settings)
 
 
 # -- believe
@@ -59,12 +59,12 @@ def believe(ctx: context.Context, command: cmd.Believe, details: int) -> draft.D
     beliefs = beliefs_at(ctx, begins)
     single, given = beliefs.settings.single, command.properties
     _refuse_inconsistent(ctx, given, single)
-    known, claims = _Known(ctx), [claim for claim, _ in atoms.claims_given(given, single)]
+    known, claims = _BeliefReader(ctx), [claim for claim, _ in atoms.claims_given(given, single)]
     bearing = beliefs.bearing(node)
     number = bearing.pop(belief_rows.CURRENT, 0)
     before = known.content(node, number) if number else None
     window = _window(ctx, command, node, begins)
-    said = _begun_before(ctx, node, window) if before is None else before
+    said = _preceding_content(ctx, node, window) if before is None else before
     others = {tag: content for tag, at in bearing.items() if (content := known.content(node, at)) is not None}
     bases = (said, *others.values())
     if command.how == "expand" and any(atoms.conflicting(each, claims, single) for each in bases):
@@ -78,21 +78,25 @@ def believe(ctx: context.Context, command: cmd.Believe, details: int) -> draft.D
     change = atoms.replaced if command.how == "replace" else atoms.believed
     new = change(said, given, single)
     position = ev.NONE
-    if before is None or _says(new, single) != _says(before, single):
+    if before is None or _claims_in(new, single) != _claims_in(before, single):
         of_version = _details(ctx, command, new, command.source)
         if said == atoms.NOTHING and not {atoms.TYPE, atoms.TITLE} <= given.keys():
             ctx.note("said_alone", lineage)
-        position = _written(ctx, node, of_version, window, new, draft.stated_ends(command.valid_from, command.valid_to))
+        position = _write_version(
+            ctx, node, of_version, window, new, draft.stated_ends(command.valid_from, command.valid_to)
+        )
         number = ctx.tables.node(node).versions
     for tag, content in others.items():
         if atoms.conflicting(content, claims, single):
             left = atoms.believed(content, given, single)
-            is_same = _says(left, single) == _says(new, single)
-            _assign(ctx, node, tag, number if is_same else _beside(ctx, node, command, left, {}), command.why)
+            is_same = _claims_in(left, single) == _claims_in(new, single)
+            _set_tag(
+                ctx, node, tag, number if is_same else _write_tagged_version(ctx, node, command, left, {}), command.why
+            )
     return draft.Decision(lineage, position)
 
 
-def _begun_before(ctx: context.Context, node: int, window: times.Interval) -> atoms.Content:
+def _preceding_content(ctx: context.Context, node: int, window: times.Interval) -> atoms.Content:
     """What a statement builds on that begins where its world holds nothing.
 
     A start that was only defaulted yields to a stated one, so what began so and is taken begins earlier from then on.
@@ -100,11 +104,11 @@ def _begun_before(ctx: context.Context, node: int, window: times.Interval) -> at
     """
     taken = windows.pieces_in(ctx.draft, node, window)
     if taken and not windows.is_start_stated(ctx.draft, ctx.tables.version(node, taken[-1].number)):
-        return _Known(ctx).content(node, taken[-1].number) or atoms.NOTHING
+        return _BeliefReader(ctx).content(node, taken[-1].number) or atoms.NOTHING
     return atoms.NOTHING
 
 
-def _says(content: atoms.Content, single: Collection[str]) -> set[atoms.Claim]:
+def _claims_in(content: atoms.Content, single: Collection[str]) -> set[atoms.Claim]:
     return atoms.claims_of(content, single)
 
 
@@ -145,7 +149,7 @@ def _details(ctx: context.Context, command: cmd.Command, said: atoms.Content, so
     return ctx.draft.add_details(why=command.why, source=source, properties=dict(said.properties))
 
 
-def _repeating(ctx: context.Context, node: int, number: int, how: str) -> dict[str, Any]:
+def _source_of_repeat(ctx: context.Context, node: int, number: int, how: str) -> dict[str, Any]:
     """The source of a version that repeats another one, or says what is left of it: that one's, and which it is.
 
     Who said it and where stays known by it, and how far that is trusted.
@@ -162,7 +166,7 @@ def _source(ctx: context.Context, node: int, number: int) -> dict[str, Any]:
     return {} if given is None else given.source
 
 
-def _written(
+def _write_version(
     ctx: context.Context, node: int, details: int, window: times.Interval, said: atoms.Content, stated: int
 ) -> int:
     """Write a version in a window; the place of its body."""
@@ -171,13 +175,15 @@ def _written(
     return worlds.write_version(ctx, node, details, window, holding, text, stated).body
 
 
-def _stated(ctx: context.Context, node: int, number: int) -> int:
+def _stated_ends(ctx: context.Context, node: int, number: int) -> int:
     """Which ends of a version's window were stated; a start counts for what is said later."""
     row = ctx.tables.version(node, number)
     return row.stated or (ev.START_STATED if windows.is_start_stated(ctx.draft, row) else ev.DEFAULTED)
 
 
-def _beside(ctx: context.Context, node: int, command: cmd.Command, said: atoms.Content, source: dict[str, Any]) -> int:
+def _write_tagged_version(
+    ctx: context.Context, node: int, command: cmd.Command, said: atoms.Content, source: dict[str, Any]
+) -> int:
     """Write a version that holds at no time, for a tag to stand for; its number."""
     draft_, lineage = ctx.draft, ctx.tables.node(node).lineage
     position = draft_.add_body(said.type, said.name, said.content)
@@ -186,7 +192,7 @@ def _beside(ctx: context.Context, node: int, command: cmd.Command, said: atoms.C
     return ctx.tables.node(node).versions
 
 
-def _assign(ctx: context.Context, node: int, tag: int, version: int, why: str) -> None:
+def _set_tag(ctx: context.Context, node: int, tag: int, version: int, why: str) -> None:
     """Let a tag of a world stand for another version; 0: for none any more."""
     row = dict(mark_rows.names_of(ctx.tables, mark_rows.TAGS, node))[tag]
     is_own = row.seq == ctx.draft.seq
@@ -209,9 +215,9 @@ def contract(ctx: context.Context, command: cmd.Contract, details: int) -> draft
     """Take some of what a world says from every version of it that bears beliefs, wherever that holds."""
     node, lineage = _node(ctx, command.ref)
     beliefs = beliefs_at(ctx, ctx.now if command.at is None else command.at)
-    claims = _asked(command, beliefs)
+    claims = _claims_to_contract(command, beliefs)
     if command.among:
-        given_up = _given_up(ctx, command, beliefs)
+        given_up = _contraction_plan(ctx, command, beliefs)
         claims = {claim for claim in claims if (node, claim) in given_up}
     changes = list(beliefs.contraction(node, claims))
     if command.expects is not None and belief_rows.outlook(changes) != command.expects:
@@ -222,52 +228,54 @@ def contract(ctx: context.Context, command: cmd.Contract, details: int) -> draft
         )
     for change in changes:
         if command.whole:
-            _take_whole(ctx, node, change, command, details)
+            _remove_version(ctx, node, change, command, details)
         else:
-            _take_from(ctx, node, change, command)
+            _remove_statements(ctx, node, change, command)
     return draft.Decision(lineage)
 
 
-def _asked(command: cmd.Contract, beliefs: belief_rows.Beliefs) -> set[atoms.Claim]:
+def _claims_to_contract(command: cmd.Contract, beliefs: belief_rows.Beliefs) -> set[atoms.Claim]:
     return {claim for claim, _ in atoms.claims_given(command.properties, beliefs.settings.single)}
 
 
-def _given_up(
+def _contraction_plan(
     ctx: context.Context, command: cmd.Contract, beliefs: belief_rows.Beliefs
 ) -> Collection[tuple[int, atoms.Claim]]:
     """What goes of the compound that a command is a part of, decided with the first of its parts."""
     found = ctx.compounds.get(command.among)
     if found is None:
         parts = [each for each in ctx.request if isinstance(each, cmd.Contract) and each.among == command.among]
-        compound = [(context.node_ref(ctx, each.ref), claim) for each in parts for claim in _asked(each, beliefs)]
+        compound = [
+            (context.node_ref(ctx, each.ref), claim) for each in parts for claim in _claims_to_contract(each, beliefs)
+        ]
         found = ctx.compounds[command.among] = beliefs.given_up(compound)
     assert isinstance(found, set)
     return found
 
 
-def _take_from(ctx: context.Context, node: int, change: belief_rows.Change, command: cmd.Contract) -> None:
+def _remove_statements(ctx: context.Context, node: int, change: belief_rows.Change, command: cmd.Contract) -> None:
     """Put a version without what goes in the place of one, in every span in which that holds."""
-    source = _repeating(ctx, node, change.version, atoms.LEAVES)
+    source = _source_of_repeat(ctx, node, change.version, atoms.LEAVES)
     if not change.spans:
-        number = _beside(ctx, node, command, change.left, source)
+        number = _write_tagged_version(ctx, node, command, change.left, source)
     else:
-        stated = _stated(ctx, node, change.version)
+        stated = _stated_ends(ctx, node, change.version)
         number = 0
         for span in change.spans:
-            _written(ctx, node, _details(ctx, command, change.left, source), span, change.left, stated)
+            _write_version(ctx, node, _details(ctx, command, change.left, source), span, change.left, stated)
             number = number or ctx.tables.node(node).versions
     for tag in change.tags:
         if tag != belief_rows.CURRENT:
-            _assign(ctx, node, tag, number, command.why)
+            _set_tag(ctx, node, tag, number, command.why)
 
 
-def _take_whole(
+def _remove_version(
     ctx: context.Context, node: int, change: belief_rows.Change, command: cmd.Contract, details: int
 ) -> None:
     """Let a version bear no beliefs: take its tags off, and if it holds, let nothing hold where it does."""
     for tag in change.tags:
         if tag != belief_rows.CURRENT:
-            _assign(ctx, node, tag, 0, command.why)
+            _set_tag(ctx, node, tag, 0, command.why)
         else:
             for span in change.spans:
                 worlds.end_or_void(ctx, node, span, details)
@@ -283,23 +291,25 @@ def rollback(ctx: context.Context, command: cmd.Rollback, details: int) -> draft
         raise errors.UnknownReference(
             f"{ids.short(lineage)} has no version {command.version}", "Look at its versions with history"
         )
-    said = _Known(ctx).content(node, command.version)
+    said = _BeliefReader(ctx).content(node, command.version)
     if said is None:
         ctx.refuse("erased", f"The text of version {command.version} was erased", "Take another one")
     begins = ctx.now if command.valid_from is None else command.valid_from
     held = asof.version_at(ctx.tables, node, asof.Moment(ctx.draft.seq, begins))
-    if held is not None and (held.number == command.version or _restores(ctx, node, held.number, command.version)):
+    if held is not None and (
+        held.number == command.version or _is_rollback_of(ctx, node, held.number, command.version)
+    ):
         return draft.Decision(lineage)
-    source = _repeating(ctx, node, command.version, atoms.RESTORES)
+    source = _source_of_repeat(ctx, node, command.version, atoms.RESTORES)
     of_version = _details(ctx, command, said, source)
     window = _window(ctx, command, node, begins)
-    position = _written(ctx, node, of_version, window, said, draft.stated_ends(command.valid_from, None))
+    position = _write_version(ctx, node, of_version, window, said, draft.stated_ends(command.valid_from, None))
     return draft.Decision(lineage, position)
 
 
-def _restores(ctx: context.Context, node: int, number: int, version: int) -> bool:
+def _is_rollback_of(ctx: context.Context, node: int, number: int, version: int) -> bool:
     """True of a version that says all of another one, because that was rolled back to."""
-    known = _Known(ctx)
+    known = _BeliefReader(ctx)
     is_again = _source(ctx, node, number).get(atoms.RESTORES) == version
     return is_again and known.content(node, number) == known.content(node, version)
 
@@ -335,15 +345,15 @@ def take_back(ctx: context.Context, command: cmd.TakeBack, details: int) -> draf
         _restore(ctx, seq, lineage, command)
     for event in events:
         if isinstance(event, ev.Tagged):
-            node = _of(ctx, event.lineage)
+            node = _lineage_node(ctx, event.lineage)
             before = mark_rows.assigned(ctx.tables, node, event.tag, seq - 1)
             if mark_rows.assigned(ctx.tables, node, event.tag, ctx.draft.seq) != event.version:
                 _refuse_changed(ctx, seq, event.lineage)
-            _assign(ctx, node, event.tag, before, command.why)
+            _set_tag(ctx, node, event.tag, before, command.why)
         elif isinstance(event, ev.Deprecated):
-            _switch(ctx, seq, event, mark_rows.is_deprecated, event.is_deprecated, command.why)
+            _undo_mark(ctx, seq, event, mark_rows.is_deprecated, event.is_deprecated, command.why)
         elif isinstance(event, ev.Pinned):
-            _switch(ctx, seq, event, mark_rows.is_pinned, event.is_pinned, command.why)
+            _undo_mark(ctx, seq, event, mark_rows.is_pinned, event.is_pinned, command.why)
     return draft.Decision(next(iter(named)))
 
 
@@ -353,12 +363,12 @@ def _refuse_report(ctx: context.Context, seq: int, events: Collection[ev.AnyEven
     if log.header(seq).author != DREAM_AUTHOR:
         return
     for event in events:
-        node = _of(ctx, event.lineage) if isinstance(event, ev.Revised) else None
+        node = _lineage_node(ctx, event.lineage) if isinstance(event, ev.Revised) else None
         body = None if node is None else ctx.body(node)
         if node is None or body is None or body.type != DREAM_REPORT:
             continue
         made = range(ctx.tables.node(node).created + 1, seq)
-        done = [at for at in made if log.header(at).author == DREAM_AUTHOR and _puts_out_of_sight(ctx, at)]
+        done = [at for at in made if log.header(at).author == DREAM_AUTHOR and _is_revertible_deprecation(ctx, at)]
         several = ", ".join(f"`worlddb undo --commit {at}`" for at in done)
         ctx.refuse(
             "not_taken_back",
@@ -369,7 +379,7 @@ def _refuse_report(ctx: context.Context, seq: int, events: Collection[ev.AnyEven
         )
 
 
-def _puts_out_of_sight(ctx: context.Context, seq: int) -> bool:
+def _is_revertible_deprecation(ctx: context.Context, seq: int) -> bool:
     """Whether a commit deprecated something, and can be taken back."""
     events = ctx.draft.log.events(seq).events
     return any(isinstance(event, ev.Deprecated) for event in events) and all(
@@ -377,16 +387,16 @@ def _puts_out_of_sight(ctx: context.Context, seq: int) -> bool:
     )
 
 
-def _of(ctx: context.Context, lineage: bytes) -> int:
+def _lineage_node(ctx: context.Context, lineage: bytes) -> int:
     node = ctx.tables.node_of(ids.Lineage(lineage))
     assert node is not None, "events name worlds that are there"
     return node
 
 
-def _switch(
+def _undo_mark(
     ctx: context.Context, seq: int, event: ev.Deprecated | ev.Pinned, stands: Any, is_set: bool, why: str
 ) -> None:
-    node = _of(ctx, event.lineage)
+    node = _lineage_node(ctx, event.lineage)
     if stands(ctx.tables, node, ctx.draft.seq) != is_set:
         _refuse_changed(ctx, seq, event.lineage)
     ctx.draft.emit(type(event)(event.lineage, not is_set, ctx.draft.add_details(why=why)))
@@ -402,10 +412,10 @@ def _refuse_changed(ctx: context.Context, seq: int, lineage: bytes) -> NoReturn:
 
 def _restore(ctx: context.Context, seq: int, lineage: bytes, command: cmd.TakeBack) -> None:
     """Let a world hold again what it held before a commit, in the spans that the commit changed."""
-    node, known = _of(ctx, lineage), _Known(ctx)
-    before, after, now = (_line(ctx, node, at) for at in (seq - 1, seq, ctx.draft.head.seq))
-    for span, number in _differing(before, after):
-        if _within(now, span) != _within(after, span):
+    node, known = _lineage_node(ctx, lineage), _BeliefReader(ctx)
+    before, after, now = (_timeline_as_of(ctx, node, at) for at in (seq - 1, seq, ctx.draft.head.seq))
+    for span, number in _changed_spans(before, after):
+        if _clip_to_window(now, span) != _clip_to_window(after, span):
             _refuse_changed(ctx, seq, lineage)
         if number in timeline_rows.NO_VERSION:
             worlds.end_or_void(ctx, node, span, ctx.draft.add_details(why=command.why))
@@ -413,11 +423,11 @@ def _restore(ctx: context.Context, seq: int, lineage: bytes, command: cmd.TakeBa
         said = known.content(node, number)
         if said is None:
             ctx.refuse("erased", f"The text of version {number} of {ids.short(lineage)} was erased", "Say it anew")
-        details = _details(ctx, command, said, _repeating(ctx, node, number, atoms.RESTORES))
-        _written(ctx, node, details, span, said, _stated(ctx, node, number))
+        details = _details(ctx, command, said, _source_of_repeat(ctx, node, number, atoms.RESTORES))
+        _write_version(ctx, node, details, span, said, _stated_ends(ctx, node, number))
 
 
-def _line(ctx: context.Context, node: int, seq: int) -> list[timeline_rows.Piece]:
+def _timeline_as_of(ctx: context.Context, node: int, seq: int) -> list[timeline_rows.Piece]:
     """What a world held as of a commit, in the order of time; where nothing was said of it, nothing."""
     pieces = [
         timeline_rows.Piece(span, seen.number)
@@ -427,16 +437,16 @@ def _line(ctx: context.Context, node: int, seq: int) -> list[timeline_rows.Piece
     return sorted(pieces)
 
 
-def _within(line: list[timeline_rows.Piece], window: times.Interval) -> list[timeline_rows.Piece]:
+def _clip_to_window(line: list[timeline_rows.Piece], window: times.Interval) -> list[timeline_rows.Piece]:
     return [timeline_rows.Piece(span.intersect(window), number) for span, number in line if span.overlaps(window)]
 
 
-def _differing(before: list[timeline_rows.Piece], after: list[timeline_rows.Piece]) -> list[timeline_rows.Piece]:
+def _changed_spans(before: list[timeline_rows.Piece], after: list[timeline_rows.Piece]) -> list[timeline_rows.Piece]:
     """The spans in which something else held before, with what held there: :data:`timeline_rows.HOLE` for nothing."""
     bounds = sorted({bound for span, _ in (*before, *after) for bound in span})
     found: list[timeline_rows.Piece] = []
     for start, end in pairwise(bounds):
-        was, became = (_number_at(line, start) for line in (before, after))
+        was, became = (_version_at(line, start) for line in (before, after))
         if was != became:
             if found and found[-1].number == was and found[-1].span.end == start:
                 start = found.pop().span.start
@@ -444,7 +454,7 @@ def _differing(before: list[timeline_rows.Piece], after: list[timeline_rows.Piec
     return found
 
 
-def _number_at(line: list[timeline_rows.Piece], at: int) -> int:
+def _version_at(line: list[timeline_rows.Piece], at: int) -> int:
     return next((number for span, number in line if span.contains(at)), timeline_rows.HOLE)
 
 

@@ -18,10 +18,10 @@ from worlddb.reconciler.commands.commands import Import
 from worlddb.reconciler.edge_types import supersession
 from worlddb.reconciler.transaction import context, forbidden_texts, inputs
 
-_LISTED: Final = 20
+_MAX_LISTED: Final = 20
 """How many conflicts a refusal spells out, and how many worlds a note names."""
 _CONTRADICTS: Final = "contradicts"
-_HOLDING: Final = frozenset(("scope", "user", "session", "turn", "conversation"))
+_CONTAINER_TYPES: Final = frozenset(("scope", "user", "session", "turn", "conversation"))
 """Types, whatever their case, of worlds that may say the same and are none the less two."""
 
 
@@ -34,64 +34,66 @@ def import_bundle(ctx: context.Context, command: Import) -> bytes:
         Rehearsed: it was decided, and is only a rehearsal.
     """
     assert ctx.arrival is not None, "a request to import brings it"
-    world, outside = _take_in(ctx, command, ctx.arrival)
+    world, outside = _import_contents(ctx, command, ctx.arrival)
     forbidden_texts.refuse_written(ctx, command)
     if ctx.arrival.outside == "rehearse":
         raise outside_effects.Rehearsed(len(ctx.draft.events), outside)
     if outside and ctx.arrival.outside == "refuse":
         _refuse_outside(ctx, outside)
     elif outside:
-        ctx.note("reached_outside", *_worlds_in(outside))
+        ctx.note("reached_outside", *_affected_worlds(outside))
     return world
 
 
-def _take_in(
+def _import_contents(
     ctx: context.Context, command: Import, arriving: inputs.Arrival
 ) -> tuple[bytes, list[outside_effects.OutsideEffect]]:
     """Decide the events of an import; returns its world, and what they do to worlds outside of the bundle."""
     contents = arriving.contents
     into = None if command.into is None else context.node_ref(ctx, command.into)
-    contents, apart = _parted(ctx, contents) if arriving.joins else (contents, [])
+    contents, apart = _separate_diverged(ctx, contents) if arriving.joins else (contents, [])
     if arriving.joins:
-        import_laws.refuse_unobeyed(ctx, contents, {told.theirs: lineage for _, lineage, told in apart if told.theirs})
+        import_laws.refuse_unerased_texts(
+            ctx, contents, {told.theirs: lineage for _, lineage, told in apart if told.theirs}
+        )
     merge = bundle_merge.BundleMerge(ctx.draft, contents, joins=arriving.joins)
     events = merge.events()
     if merge.conflicts:
         _refuse_conflicts(ctx, merge.conflicts)
     world = contents.heading.world
     known = ctx.tables.node_of(world)
-    all_new = not any(ctx.tables.node_of(group.frame.lineage) is not None for group in contents.worlds)
+    are_all_new = not any(ctx.tables.node_of(group.frame.lineage) is not None for group in contents.worlds)
     arriving_settings = (
         import_settings.ArrivingTypes(ctx, contents, merge.blobs),
         import_settings.ArrivingTunings(ctx, contents, merge.blobs),
         import_settings.ArrivingProfiles(ctx, contents, merge.blobs),
         import_settings.ArrivingBeliefs(ctx, contents, merge.blobs, may_reach_outside=arriving.outside == "allow"),
     )
-    in_place = not events and not _is_misplaced(ctx, known, into)
+    in_place = not events and not _is_outside_named_container(ctx, known, into)
     if in_place and not any(each.is_any_missing() for each in arriving_settings):
         for each in arriving_settings:
-            each.name_differing()
-        _note_left(ctx, merge)
+            each.note_differing()
+        _note_left_out(ctx, merge)
         return world, []
     outside = outside_effects.OutsideWorlds(ctx, contents, merge)
-    ctx.draft.emit(_imported(ctx, arriving, merge))
+    ctx.draft.emit(_imported_event(ctx, arriving, merge))
     for event in events:
         ctx.draft.emit(event)
-    _place(ctx, world, into)
-    _place_stubs(ctx, merge, ROOT_NODE if into is None else into)
+    _put_into_container(ctx, world, into)
+    _put_stubs_into_containers(ctx, merge, ROOT_NODE if into is None else into)
     import_laws.refuse_containment_cycles(ctx, merge.memberships)
     _refuse_double_membership(ctx, merge.memberships)
     import_laws.refuse_joint_violations(ctx, events, merge)
-    _adopt(ctx, events)
+    _adopt_orphans(ctx, events)
     for each in arriving_settings:
-        each.adopt()
-    is_as_it_was = _compare_hash(ctx, contents, all_new)
+        each.set_missing()
+    is_hash_unchanged = _has_hash_of_bundle(ctx, contents, are_all_new)
     if arriving.joins:
-        _join(ctx, apart, merge)
+        _join_diverged(ctx, apart, merge)
     decided = len(ctx.draft.events)
-    if import_laws.record_joint_conflicts(ctx, events) and is_as_it_was:
+    if import_laws.record_joint_conflicts(ctx, events) and is_hash_unchanged:
         ctx.note("knows_more", world)
-    _note_left(ctx, merge)
+    _note_left_out(ctx, merge)
     # A recorded conflict that ends with the edge that caused it takes nothing from the worlds that it named.
     counted = [*ctx.draft.events[:decided], *(e for e in ctx.draft.events[decided:] if isinstance(e, ev.Linked))]
     where = ROOT_NODE if into is None else into
@@ -99,8 +101,8 @@ def _take_in(
 
 
 def _refuse_outside(ctx: context.Context, outside: Sequence[outside_effects.OutsideEffect]) -> None:
-    shown = "; ".join(str(effect) for effect in outside[:_LISTED])
-    more = f"; and {len(outside) - _LISTED:,} more" if len(outside) > _LISTED else ""
+    shown = "; ".join(str(effect) for effect in outside[:_MAX_LISTED])
+    more = f"; and {len(outside) - _MAX_LISTED:,} more" if len(outside) > _MAX_LISTED else ""
     ctx.refuse(
         "reaches_outside",
         f"The bundle would do something to worlds outside of it: {shown}{more}",
@@ -108,13 +110,13 @@ def _refuse_outside(ctx: context.Context, outside: Sequence[outside_effects.Outs
     )
 
 
-def _worlds_in(outside: Sequence[outside_effects.OutsideEffect]) -> list[bytes]:
-    return [bytes.fromhex(world) for world in dict.fromkeys(effect.world for effect in outside)][:_LISTED]
+def _affected_worlds(outside: Sequence[outside_effects.OutsideEffect]) -> list[bytes]:
+    return [bytes.fromhex(world) for world in dict.fromkeys(effect.world for effect in outside)][:_MAX_LISTED]
 
 
 def _refuse_conflicts(ctx: context.Context, conflicts: Sequence[str]) -> None:
-    shown = "; ".join(conflicts[:_LISTED])
-    more = f"; and {len(conflicts) - _LISTED:,} more" if len(conflicts) > _LISTED else ""
+    shown = "; ".join(conflicts[:_MAX_LISTED])
+    more = f"; and {len(conflicts) - _MAX_LISTED:,} more" if len(conflicts) > _MAX_LISTED else ""
     ctx.refuse(
         "bundle_conflict",
         f"The bundle contradicts what is here: {shown}{more}",
@@ -122,7 +124,7 @@ def _refuse_conflicts(ctx: context.Context, conflicts: Sequence[str]) -> None:
     )
 
 
-def _imported(ctx: context.Context, arrival: inputs.Arrival, merge: bundle_merge.BundleMerge) -> ev.Imported:
+def _imported_event(ctx: context.Context, arrival: inputs.Arrival, merge: bundle_merge.BundleMerge) -> ev.Imported:
     command, contents, head, *_ = arrival
     assert isinstance(command, Import), "a fork says where it is from by an event of its own"
     heading = contents.heading
@@ -160,12 +162,12 @@ def _imported(ctx: context.Context, arrival: inputs.Arrival, merge: bundle_merge
 # -- where it is put
 
 
-def _is_misplaced(ctx: context.Context, known: int | None, into: int | None) -> bool:
+def _is_outside_named_container(ctx: context.Context, known: int | None, into: int | None) -> bool:
     """True if the world has yet to be put into the named container."""
     return known is None or (into is not None and into not in ctx.tables.containers(known))
 
 
-def _place(ctx: context.Context, world: bytes, into: int | None) -> None:
+def _put_into_container(ctx: context.Context, world: bytes, into: int | None) -> None:
     """Put the world into the named container.
 
     Without one, a world that is here stays where it is.
@@ -182,7 +184,7 @@ def _place(ctx: context.Context, world: bytes, into: int | None) -> None:
         ctx.link(where, CONTAINS, node, valid_from=ctx.tables.version(node, 1).valid_from)
 
 
-def _place_stubs(ctx: context.Context, merge: bundle_merge.BundleMerge, where: int) -> None:
+def _put_stubs_into_containers(ctx: context.Context, merge: bundle_merge.BundleMerge, where: int) -> None:
     """Give every world a container.
 
     One known by reference lies beside what refers to it, until it comes.
@@ -196,9 +198,9 @@ def _place_stubs(ctx: context.Context, merge: bundle_merge.BundleMerge, where: i
         assert node is not None, "it was here"
         _leave_placeholder(ctx, node)
     if merge.stubs:
-        ctx.note("known_by_reference", *merge.stubs[:_LISTED])
+        ctx.note("known_by_reference", *merge.stubs[:_MAX_LISTED])
     if merge.filled:
-        ctx.note("texts_arrived", *merge.filled[:_LISTED])
+        ctx.note("texts_arrived", *merge.filled[:_MAX_LISTED])
 
 
 def _leave_placeholder(ctx: context.Context, node: int) -> None:
@@ -231,7 +233,7 @@ def _refuse_double_membership(ctx: context.Context, memberships: Sequence[ev.Lin
             _refuse_conflicts(ctx, [f"{said}, at the same time"])
 
 
-def _adopt(ctx: context.Context, events: Sequence[ev.AnyEvent]) -> None:
+def _adopt_orphans(ctx: context.Context, events: Sequence[ev.AnyEvent]) -> None:
     """Put a world that left its last container into the root."""
     for event in events:
         place = ctx.tables.place_of(event.edge) if isinstance(event, ev.Unlinked) else None
@@ -245,7 +247,7 @@ def _adopt(ctx: context.Context, events: Sequence[ev.AnyEvent]) -> None:
 # -- what two stores say that went on alone
 
 
-class _WentApart(NamedTuple):
+class _DivergedWorld(NamedTuple):
     """A world that went different ways here and in the bundle, and the bundle that has its own way in that world."""
 
     whole: Contents
@@ -253,13 +255,13 @@ class _WentApart(NamedTuple):
     told: bundle_contents.Divergence
 
 
-def _parted(ctx: context.Context, contents: Contents) -> tuple[Contents, list[_WentApart]]:
+def _separate_diverged(ctx: context.Context, contents: Contents) -> tuple[Contents, list[_DivergedWorld]]:
     """The bundle with each way of a world that went apart in a world of its own, and all of these worlds.
 
     What was taken back from the bundle may go on otherwise here, and so may a rest that an earlier join made: so it is
     looked again, until nothing differs any more.
     """
-    found: list[_WentApart] = []
+    found: list[_DivergedWorld] = []
     common: dict[bytes, int] = {}
     taken_back: dict[bytes, bundle_contents.BundledWorld] = {}
     while True:
@@ -267,14 +269,14 @@ def _parted(ctx: context.Context, contents: Contents) -> tuple[Contents, list[_W
         told = {lineage: each for lineage, each in told.items() if each.common > common.get(lineage, 0)}
         if not told:
             return contents, found
-        found += [_WentApart(contents, lineage, each) for lineage, each in told.items()]
+        found += [_DivergedWorld(contents, lineage, each) for lineage, each in told.items()]
         common |= {lineage: each.common for lineage, each in told.items()}
         groups = {each.frame.lineage: each for each in contents.worlds}
         contents = bundle_contents.split_divergent(contents, told, taken_back)
         taken_back |= {lineage: groups[each.ours] for lineage, each in told.items() if each.ours}
 
 
-def _join(ctx: context.Context, apart: Sequence[_WentApart], merge: bundle_merge.BundleMerge) -> None:
+def _join_diverged(ctx: context.Context, apart: Sequence[_DivergedWorld], merge: bundle_merge.BundleMerge) -> None:
     """Record once where the two contradict, and once what both say."""
     for whole, lineage, told in apart:
         one, other = ctx.tables.node_of(lineage), ctx.tables.node_of(told.theirs)
@@ -288,24 +290,24 @@ def _join(ctx: context.Context, apart: Sequence[_WentApart], merge: bundle_merge
                 ctx.note("not_carried", *(text.encode() for text in (ids.short(told.theirs), *left)))
     for _, lineage, told in apart:
         one, other = ctx.tables.node_of(lineage), ctx.tables.node_of(told.theirs)
-        for third in () if one is None or other is None else _other_ways(ctx, one, other):
+        for third in () if one is None or other is None else _other_diverged_versions(ctx, one, other):
             for way in (one, other):
                 if way is not None and not _are_in_conflict(ctx, *sorted((way, third))):
                     _contradict(ctx, *sorted((way, third)))
     if merge.goes_on:
-        ctx.note("goes_on_here", *merge.goes_on[:_LISTED])
-    _join_repeated(ctx)
+        ctx.note("goes_on_here", *merge.goes_on[:_MAX_LISTED])
+    _supersede_repeated(ctx)
 
 
 def _contradict(ctx: context.Context, one: int, other: int) -> None:
     """Record that two ways of a world contradict each other, from when on both hold, if they do and say otherwise."""
     pairs = product(ctx.spans(one), ctx.spans(other))
     both = [max(here.start, there.start) for here, there in pairs if here.overlaps(there)]
-    if both and _said(ctx, one) != _said(ctx, other):
+    if both and _comparable_text(ctx, one) != _comparable_text(ctx, other):
         ctx.link(one, _CONTRADICTS, other, valid_from=min(both))
 
 
-def _other_ways(ctx: context.Context, one: int, other: int) -> list[int]:
+def _other_diverged_versions(ctx: context.Context, one: int, other: int) -> list[int]:
     """Further ways of the world of which these are two: what is known to contradict one of them, and is a way."""
     code = ctx.tables.type_code(_CONTRADICTS)
     assert code is not None, "it is built in"
@@ -332,39 +334,39 @@ def _are_in_conflict(ctx: context.Context, one: int, other: int) -> bool:
     return any(row.target == end for start, end in pairs for _, row in ctx.tables.outgoing(start, code))
 
 
-def _said(ctx: context.Context, node: int) -> tuple[str, str, str] | None:
+def _comparable_text(ctx: context.Context, node: int) -> tuple[str, str, str] | None:
     """What a world says, to compare; nothing of one that ended, has no text or is there for what it contains."""
     body = ctx.body(node)
-    if body is None or not ctx.spans(node) or ctx.has_ended(node) or body.type.casefold() in _HOLDING:
+    if body is None or not ctx.spans(node) or ctx.has_ended(node) or body.type.casefold() in _CONTAINER_TYPES:
         return None
     return body.type, body.name, body.content
 
 
-def _join_repeated(ctx: context.Context) -> None:
+def _supersede_repeated(ctx: context.Context) -> None:
     """Let one hold of what both stores say alike in one world: that which was said first, and of these any one."""
     first_new = ctx.tables.first_new_node
     said: dict[int, dict[tuple[str, str, str], list[int]]] = {}
     for node in range(first_new, ctx.draft.applier.next_node):
-        text = _said(ctx, node)
+        text = _comparable_text(ctx, node)
         if text is None or not ctx.tables.node(node).versions:
             continue
         for container in ctx.tables.containers(node):
             if container not in said and container < first_new:
-                said[container] = _texts_in(ctx, container, first_new)
+                said[container] = _members_by_text(ctx, container, first_new)
             for known in said.get(container, {}).get(text, ()):
-                _keep_first(ctx, node, known)
+                _supersede_later(ctx, node, known)
 
 
-def _texts_in(ctx: context.Context, container: int, before: int) -> dict[tuple[str, str, str], list[int]]:
+def _members_by_text(ctx: context.Context, container: int, before: int) -> dict[tuple[str, str, str], list[int]]:
     found: dict[tuple[str, str, str], list[int]] = {}
     for member in ctx.tables.live_targets(container, CONTAINS_CODE):
-        text = _said(ctx, member) if member < before else None
+        text = _comparable_text(ctx, member) if member < before else None
         if text is not None:
             found.setdefault(text, []).append(member)
     return found
 
 
-def _keep_first(ctx: context.Context, one: int, other: int) -> None:
+def _supersede_later(ctx: context.Context, one: int, other: int) -> None:
     if supersession.is_joined(ctx, one) and other in supersession.joined(ctx, one):
         return
 
@@ -374,17 +376,17 @@ def _keep_first(ctx: context.Context, one: int, other: int) -> None:
 
     first, second = sorted((one, other), key=told)
     begins = max(span.start for node in (first, second) for span in ctx.spans(node)[:1])
-    told_before = len(ctx.draft.notes)
+    notes_before = len(ctx.draft.notes)
     ctx.link(first, supersession.SUPERSEDES, second, valid_from=begins)
     # That it may hold at no time now, and what it leaves behind, is what was asked for.
-    del ctx.draft.notes[told_before:]
+    del ctx.draft.notes[notes_before:]
     ctx.note("said_in_both", ctx.lineage(first), ctx.lineage(second))
 
 
 # -- what is told
 
 
-def _compare_hash(ctx: context.Context, contents: Contents, all_new: bool) -> bool:
+def _has_hash_of_bundle(ctx: context.Context, contents: Contents, are_all_new: bool) -> bool:
     """Check that a new world has the hash of the bundle.
 
     Where this store knows more, note that the hash differs. True if it is the same.
@@ -394,7 +396,7 @@ def _compare_hash(ctx: context.Context, contents: Contents, all_new: bool) -> bo
     stored = None if node is None else ctx.tables.current_hash(node)
     if stored is not None and stored[: ids.HASH_BYTES] == contents.heading.world_hash:
         return True
-    if all_new:
+    if are_all_new:
         raise errors.InvalidBundle(
             f"The world {ids.short(contents.heading.world)} of the bundle would have another hash here than it states",
             "Nothing was written; this is a defect of the program that made the bundle, or of this one",
@@ -403,14 +405,14 @@ def _compare_hash(ctx: context.Context, contents: Contents, all_new: bool) -> bo
     return False
 
 
-def _note_left(ctx: context.Context, merge: bundle_merge.BundleMerge) -> None:
+def _note_left_out(ctx: context.Context, merge: bundle_merge.BundleMerge) -> None:
     if merge.left_erased:
-        ctx.note("left_erased", *merge.left_erased[:_LISTED])
+        ctx.note("left_erased", *merge.left_erased[:_MAX_LISTED])
     if merge.ended_before:
-        ctx.note("reference_ended", *merge.ended_before[:_LISTED])
+        ctx.note("reference_ended", *merge.ended_before[:_MAX_LISTED])
     if merge.without_text:
-        ctx.note("texts_missing", *merge.without_text[:_LISTED])
+        ctx.note("texts_missing", *merge.without_text[:_MAX_LISTED])
     if merge.left_rejected:
-        ctx.note("stays_rejected", *merge.left_rejected[:_LISTED])
+        ctx.note("stays_rejected", *merge.left_rejected[:_MAX_LISTED])
     if merge.left_waiting:
-        ctx.note("waits_here", *merge.left_waiting[:_LISTED])
+        ctx.note("waits_here", *merge.left_waiting[:_MAX_LISTED])

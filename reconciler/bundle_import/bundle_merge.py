@@ -99,7 +99,7 @@ class LineageEvents:
         return found
 
 
-def _said_first(stored: bytes | None, seq: int, store: str) -> tuple[object, object]:
+def _first_origin(stored: bytes | None, seq: int, store: str) -> tuple[object, object]:
     """The store and the commit that said something first, by the details that a commit of a store has of it."""
     found = None if stored is None else codec.decode_blob(stored, seq)
     for record in (found.source, found.properties) if isinstance(found, blobs.Details) else ():
@@ -109,7 +109,7 @@ def _said_first(stored: bytes | None, seq: int, store: str) -> tuple[object, obj
     return store, seq
 
 
-class _Hole(NamedTuple):
+class _BundledHole(NamedTuple):
     """A hole of a world as a bundle tells it, after so many of its versions."""
 
     after: int
@@ -118,15 +118,15 @@ class _Hole(NamedTuple):
     by: bytes
 
 
-def _holes_of(world: BundledWorld) -> list[_Hole]:
+def _bundled_holes(world: BundledWorld) -> list[_BundledHole]:
     """The holes that a bundle tells, in order; what has ended a world comes first of those after one version."""
     count = len(world.versions)
     ends = (
-        _Hole(each.after or count, times.Interval(each.at, times.FOREVER), each.details, each.by)
+        _BundledHole(each.after or count, times.Interval(each.at, times.FOREVER), each.details, each.by)
         for each in world.ended
     )
     others = (
-        _Hole(each.after or count, times.Interval(each.valid_from, each.valid_to), each.details, each.by)
+        _BundledHole(each.after or count, times.Interval(each.valid_from, each.valid_to), each.details, each.by)
         for each in world.voided
     )
     return sorted((*ends, *others), key=lambda hole: hole.after)
@@ -136,7 +136,7 @@ _Window = tuple[times.Interval, times.Validity]
 """The window that a version was written with, and when it holds."""
 
 
-def _validities(told: Sequence[_Window]) -> list[times.Validity]:
+def _validities_in_order(told: Sequence[_Window]) -> list[times.Validity]:
     """When versions hold, in their order: where one was written, none before it holds any more."""
     taken: list[times.Interval] = []
     found: list[times.Validity] = []
@@ -151,12 +151,12 @@ def _validities(told: Sequence[_Window]) -> list[times.Validity]:
     return found[::-1]
 
 
-def _window(version: fr.VersionFrame) -> _Window:
+def _written_window(version: fr.VersionFrame) -> _Window:
     held = fr.validity_of(version.valid_from, version.valid_to, version.spans)
     return times.Interval(version.valid_from, version.born_to), held
 
 
-def _gone(before: times.Validity, left: times.Validity) -> Iterator[tuple[times.Interval, bool]]:
+def _lost_spans(before: times.Validity, left: times.Validity) -> Iterator[tuple[times.Interval, bool]]:
     """The spans that a validity has lost, each with whether nothing is behind it."""
     gone = before
     for piece in left.pieces:
@@ -165,11 +165,11 @@ def _gone(before: times.Validity, left: times.Validity) -> Iterator[tuple[times.
         yield span, span.end == before.end
 
 
-def _losses(
+def _loss_events(
     lineage: bytes, ordinal: int, before: times.Validity, left: times.Validity, by: bytes
 ) -> Iterator[ev.AnyEvent]:
     """What a version loses where it holds no more than what is left."""
-    for span, is_last in _gone(before, left):
+    for span, is_last in _lost_spans(before, left):
         if is_last:
             yield ev.Closed(lineage, ordinal, span.start, by)
         else:
@@ -182,7 +182,7 @@ _STATUSES: Final[dict[ev.Decision, int]] = {
     "rejected": schema.REJECTED,
     "undone": schema.UNDONE,
 }
-_Body = tuple[bytes, int, int]
+_VersionKey = tuple[bytes, int, int]
 """A version as both a group and an outside frame tell it: body id, ``valid_from``, ``valid_to``."""
 
 
@@ -193,7 +193,7 @@ class BundleMerge:
         self._draft = draft
         self._tables = draft.tables
         self._contents = contents
-        self._joins = joins
+        self._is_join = joins
         """Whether what only one side ended goes on where the other side wrote it anew."""
         self.held = MissingTexts(draft.log, draft.tables)
         self.lineages = LineageEvents(draft)
@@ -221,7 +221,7 @@ class BundleMerge:
         for world in contents.worlds:
             self._made.setdefault(world.frame.t_create, []).append(world.frame.lineage)
 
-    def tells(self, lineage: bytes) -> bool:
+    def is_timeline_from_bundle(self, lineage: bytes) -> bool:
         """True if the bundle says of a world when it holds, and that is how it is here."""
         return lineage in self._bodies and lineage not in self._gone_apart
 
@@ -235,16 +235,16 @@ class BundleMerge:
         made: list[ev.AnyEvent] = []
         later: list[ev.AnyEvent] = []
         for outside in self._contents.outside:
-            self._outside(outside, made, later)
+            self._add_reference(outside, made, later)
         for world in worlds:
             self._world(world, made, later)
         proposals = [(frame, world) for world in worlds for frame in world.proposals]
         told = {frame.proposal for frame, _ in proposals}
-        waiting = self._waiting({frame.proposal for frame, _ in proposals if frame.decisions})
+        waiting = self._pending_pairs({frame.proposal for frame, _ in proposals if frame.decisions})
         for world in worlds:
             later.extend(self._retractions(world, told))
         for frame, world in sorted(proposals, key=lambda each: each[0].order):
-            if not self._was_rejected_here(frame, told) and not self._waits_already(frame, waiting):
+            if not self._was_rejected_here(frame, told) and not self._is_already_pending(frame, waiting):
                 later.extend(self._proposal(frame, world.frame.lineage))
         edges = [(frame, world) for world in worlds for frame in world.edges]
         for edge, world in sorted(edges, key=lambda each: each[0].order):
@@ -265,10 +265,10 @@ class BundleMerge:
             common = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(here), len(there)))
             if not common:
                 continue
-            is_apart = len(here) > common or self._was_emptied(world, node, common)
+            is_apart = len(here) > common or self._has_hole_under_newer(world, node, common)
             if not is_apart:
                 continue
-            first = self._first(lineage, here[0][0], self._made[world.frame.t_create])
+            first = self._first_diverged_world(lineage, here[0][0], self._made[world.frame.t_create])
             ours = bundle_contents.divergent_lineage(first, here[common][0]) if len(here) > common else b""
             theirs = bundle_contents.divergent_lineage(first, there[common][0]) if len(there) > common else b""
             ours = ours if ours in self._bodies else b""
@@ -276,7 +276,7 @@ class BundleMerge:
                 found[lineage] = bundle_contents.Divergence(common, theirs, ours)
         return found
 
-    def _first(self, lineage: bytes, body: bytes, made: Sequence[bytes]) -> bytes:
+    def _first_diverged_world(self, lineage: bytes, body: bytes, made: Sequence[bytes]) -> bytes:
         """The world that one went apart from at first, by what that begins with: all rests have their ids by that.
 
         ``made`` are the worlds that were created when it was.
@@ -290,21 +290,21 @@ class BundleMerge:
                 return lineage
             lineage, body = before, self._bodies[before]
 
-    def _was_emptied(self, world: BundledWorld, node: int, common: int) -> bool:
+    def _has_hole_under_newer(self, world: BundledWorld, node: int, common: int) -> bool:
         """True if it was said here that nothing holds where newer versions of the bundle do."""
-        newer = [_window(version)[0] for version in world.versions[common:]]
+        newer = [_written_window(version)[0] for version in world.versions[common:]]
         return bool(newer and self._new_holes(world, node, newer)[1])
 
     # -- worlds
 
-    def _outside(self, frame: fr.OutsideFrame, made: list[ev.AnyEvent], later: list[ev.AnyEvent]) -> None:
+    def _add_reference(self, frame: fr.OutsideFrame, made: list[ev.AnyEvent], later: list[ev.AnyEvent]) -> None:
         """Add a world that is known by reference only, unless it is here already."""
         node = self._tables.node_of(frame.lineage)
         if node is None:
             self.stubs.append(frame.lineage)
             begun = 0
         else:
-            rows = self._same_so_far(node, frame.lineage, frame.t_create, frame.versions)
+            rows = self._check_common_versions(node, frame.lineage, frame.t_create, frame.versions)
             begun = len(rows)
             if begun < len(frame.versions) and not self.held.is_absent(rows[-1]):
                 self.conflicts.append(
@@ -315,16 +315,16 @@ class BundleMerge:
         spans = frame.spans or [[]] * len(frame.versions)
         stated = frame.stated or [ev.UNKNOWN] * len(frame.versions)
         windows = [times.Interval(begins, ends) for _, begins, ends in frame.versions]
-        held = _validities(
+        held = _validities_in_order(
             [(window, fr.validity_of(*window, each)) for window, each in zip(windows, spans, strict=True)]
         )
         for at, (body, begins, ends) in list(enumerate(frame.versions))[begun:]:
-            position = self.blobs.nothing_but(body, frame.lineage)
+            position = self.blobs.missing_position(body, frame.lineage)
             if at == 0:
                 made.append(ev.Created(frame.lineage, position, ev.NONE, begins, ends, frame.t_create, stated[at]))
             else:
                 later.append(ev.Revised(frame.lineage, position, ev.NONE, begins, ends, stated[at]))
-            later.extend(_losses(frame.lineage, at + 1, windows[at], held[at], b""))
+            later.extend(_loss_events(frame.lineage, at + 1, windows[at], held[at], b""))
 
     def _world(self, world: BundledWorld, made: list[ev.AnyEvent], later: list[ev.AnyEvent]) -> None:
         frame = world.frame
@@ -334,42 +334,42 @@ class BundleMerge:
         known: Sequence[schema.VersionRow] = ()
         if node is not None:
             if self.held.is_erased(node):
-                self._erased_world(world, node, later)
+                self._add_erased_world(world, node, later)
                 return
             told = [(version.body, version.valid_from, version.valid_to) for version in world.versions]
-            known = self._same_so_far(node, frame.lineage, frame.t_create, told)
-        windows = [_window(version) for version in world.versions]
-        held = _validities(windows)
+            known = self._check_common_versions(node, frame.lineage, frame.t_create, told)
+        windows = [_written_window(version) for version in world.versions]
+        held = _validities_in_order(windows)
         holes, emptied, filled = self._new_holes(world, node, [window for window, _ in windows[len(known) :]])
-        if self._joins and filled:
+        if self._is_join and filled:
             self.goes_on.append(frame.lineage)
             holes = [hole for hole in holes if hole not in filled]
             emptied, filled = [], []
         self.conflicts += _hole_conflicts(frame.lineage, emptied, filled)
         if node is not None:
-            later.extend(self._known_versions(world, node, known, held))
-            later.extend(self._voids(frame.lineage, holes, range(len(known) + 1)))
+            later.extend(self._update_known_versions(world, node, known, held))
+            later.extend(self._void_events(frame.lineage, holes, range(len(known) + 1)))
         for ordinal, version in enumerate(world.versions[len(known) :], len(known) + 1):
             body = self.blobs.position(version.body, frame.lineage)
             details = self.blobs.of_version(version.details, version.seq, frame.lineage)
             born, left = windows[ordinal - 1][0], held[ordinal - 1]
-            stated = self._stated(version)
+            stated = self._stated_ends(version)
             if ordinal == 1:
                 made.append(ev.Created(frame.lineage, body, details, *born, frame.t_create, stated))
             else:
                 later.append(ev.Revised(frame.lineage, body, details, *born, stated))
-            losses = list(_losses(frame.lineage, ordinal, born, left, version.by))
+            losses = list(_loss_events(frame.lineage, ordinal, born, left, version.by))
             if version.by and not losses:
                 losses.append(ev.Closed(frame.lineage, ordinal, left.end, version.by))
             later.extend(losses)
-            later.extend(self._voids(frame.lineage, holes, (ordinal,)))
+            later.extend(self._void_events(frame.lineage, holes, (ordinal,)))
         later.extend(self._aliases(world, node))
         later.extend(self._restated(world, node))
         later.extend(self._marks(world, node))
         here = arriving_statements.Here(self._draft.log, self._tables, self._contents.heading)
         later.extend(arriving_statements.events(here, node, world, self.blobs))
 
-    def _stated(self, version: fr.VersionFrame) -> int:
+    def _stated_ends(self, version: fr.VersionFrame) -> int:
         """Which ends of a version were stated.
 
         Releases that did not record it tell when the version was written: one that begins then was not stated.
@@ -378,8 +378,8 @@ class BundleMerge:
             return ev.DEFAULTED
         return version.stated
 
-    def _voids(
-        self, lineage: bytes, holes: Sequence[_Hole], after: Container[int], *, told: bool = True
+    def _void_events(
+        self, lineage: bytes, holes: Sequence[_BundledHole], after: Container[int], *, told: bool = True
     ) -> Iterator[ev.AnyEvent]:
         """The events of holes after so many versions, with their reasons if those may be ``told``."""
         for hole in holes:
@@ -392,19 +392,19 @@ class BundleMerge:
 
     def _new_holes(
         self, world: BundledWorld, node: int | None, newer_there: Sequence[times.Interval]
-    ) -> tuple[list[_Hole], list[times.Interval], list[_Hole]]:
+    ) -> tuple[list[_BundledHole], list[times.Interval], list[_BundledHole]]:
         """The holes that only the bundle knows, and those here and of these that contradict.
 
         A hole that one side does not know contradicts a version that the other one does not have, if that holds then:
         nobody can say which of the two was said later.
         """
-        told = _holes_of(world)
+        told = _bundled_holes(world)
         if node is None or not (told or newer_there):
             return told, [], []
         here = [(hole, self.lineages.details(hole)) for hole in self.lineages.told(node).holes]
-        new: list[_Hole] = []
+        new: list[_BundledHole] = []
         for hole in told:
-            same = next((each for each in here if _is_same(hole, *each)), None)
+            same = next((each for each in here if _is_same_hole(hole, *each)), None)
             if same is None or (hole.span.is_open and hole.after > len(world.versions) - len(newer_there)):
                 # A version that comes now resumes what had ended here, and was ended after it there.
                 new.append(hole)
@@ -419,7 +419,7 @@ class BundleMerge:
         emptied = [hole.span for hole, _ in here if any(window.overlaps(hole.span) for window in newer_there)]
         return new, emptied, [hole for hole in new if any(each.overlaps(hole.span) for each in newer_here)]
 
-    def _erased_world(self, world: BundledWorld, node: int, later: list[ev.AnyEvent]) -> None:
+    def _add_erased_world(self, world: BundledWorld, node: int, later: list[ev.AnyEvent]) -> None:
         """Add a world whose texts were erased here.
 
         Its versions come as hashes, since edges name them. One that was written anew here under its key, or that ended
@@ -429,8 +429,8 @@ class BundleMerge:
         self.left_erased.append(lineage)
         known = [row for _, row in sorted(self._tables.version_rows(node))]
         told = [(version.body, version.valid_from) for version in world.versions]
-        windows = [_window(version) for version in world.versions]
-        held = _validities(windows)
+        windows = [_written_window(version) for version in world.versions]
+        held = _validities_in_order(windows)
         holes, emptied, filled = self._new_holes(world, node, [window for window, _ in windows[len(known) :]])
         if [(row.body, row.valid_from) for row in known[: len(told)]] != told[: len(known)] or emptied or filled:
             self._gone_apart.add(lineage)
@@ -440,20 +440,20 @@ class BundleMerge:
             holes = [hole for hole in holes if not self._is_empty(node, hole.span)]
         for ordinal, version in enumerate(world.versions[: len(known)], 1):
             before = asof.version_validity(self._tables, node, ordinal, known[ordinal - 1], self._draft.seq)
-            later.extend(_losses(lineage, ordinal, before, held[ordinal - 1], version.by))
-        later.extend(self._voids(lineage, holes, range(len(known) + 1), told=False))
+            later.extend(_loss_events(lineage, ordinal, before, held[ordinal - 1], version.by))
+        later.extend(self._void_events(lineage, holes, range(len(known) + 1), told=False))
         for ordinal, version in enumerate(world.versions[len(known) :], len(known) + 1):
-            body, born = self.blobs.nothing_but(version.body, lineage), windows[ordinal - 1][0]
-            later.append(ev.Revised(lineage, body, ev.NONE, *born, self._stated(version)))
-            later.extend(_losses(lineage, ordinal, born, held[ordinal - 1], version.by))
-            later.extend(self._voids(lineage, holes, (ordinal,), told=False))
+            body, born = self.blobs.missing_position(version.body, lineage), windows[ordinal - 1][0]
+            later.append(ev.Revised(lineage, body, ev.NONE, *born, self._stated_ends(version)))
+            later.extend(_loss_events(lineage, ordinal, born, held[ordinal - 1], version.by))
+            later.extend(self._void_events(lineage, holes, (ordinal,), told=False))
 
     def _is_empty(self, node: int, span: times.Interval) -> bool:
         """True if it was said here that a world holds nothing in a span."""
         hole = windows.hole_at(self._draft, node, span.start)
         return hole is not None and hole.span.covers(span)
 
-    def _names_what_is_here(self, frame: fr.EdgeFrame | fr.ProposalFrame) -> bool:
+    def _names_known_version(self, frame: fr.EdgeFrame | fr.ProposalFrame) -> bool:
         """Check that an edge end names a version that is here; false if a join leaves the edge out, as it does not.
 
         Only worlds that diverged after an erasure are checked.
@@ -466,15 +466,15 @@ class BundleMerge:
             if node is not None:
                 versions = self._tables.node(node).versions
                 if ordinal > versions or self._tables.version(node, ordinal).body != body:
-                    if self._joins and not (isinstance(frame, fr.EdgeFrame) and frame.type == bundle_check.CONTAINS):
+                    if self._is_join and not (isinstance(frame, fr.EdgeFrame) and frame.type == bundle_check.CONTAINS):
                         return False
                     self.conflicts.append(
                         f"an edge names version {ordinal} of {short(lineage)}, which was erased here and is another"
                     )
         return True
 
-    def _same_so_far(
-        self, node: int, lineage: bytes, t_create: int, versions: Sequence[_Body]
+    def _check_common_versions(
+        self, node: int, lineage: bytes, t_create: int, versions: Sequence[_VersionKey]
     ) -> list[schema.VersionRow]:
         """Check that versions with one ordinal, here and in the bundle, are the same."""
         row = self._tables.node(node)
@@ -488,7 +488,7 @@ class BundleMerge:
                 )
         return known
 
-    def _known_versions(
+    def _update_known_versions(
         self, world: BundledWorld, node: int, known: Sequence[schema.VersionRow], held: Sequence[times.Validity]
     ) -> Iterator[ev.AnyEvent]:
         """Take in texts that were missing, and losses that have come."""
@@ -503,7 +503,7 @@ class BundleMerge:
                 if before.end < version.valid_to and lineage not in self.ended_before:
                     self.ended_before.append(lineage)
                 yield ev.Filled(lineage, ordinal, self.blobs.of_version(version.details, version.seq, lineage))
-            yield from _losses(lineage, ordinal, before, held[ordinal - 1], version.by)
+            yield from _loss_events(lineage, ordinal, before, held[ordinal - 1], version.by)
         if filled:
             self.filled.append(lineage)
 
@@ -539,14 +539,14 @@ class BundleMerge:
             known = None if node is None else next(iter([*mark_rows.deadlines_set(self._tables, node)][-1:]), None)
             if known is None or known.at < deadline.at:
                 yield ev.Expires(lineage, deadline.at, deadline.lasts, self.blobs.position(deadline.details, lineage))
-        given, number = self._given(node, mark_rows.LABELS)
+        given, number = self._digests_ever_given(node, mark_rows.LABELS)
         for label in world.labels:
             digest = self._name_digest(label, label.position)
             if digest not in given and number < limits.MAX_LABELS:
                 given.add(digest)
                 number += 1
                 yield ev.Labelled(lineage, self.blobs.position(label.details, lineage), label.position)
-        given, number = self._given(node, mark_rows.TAGS)
+        given, number = self._digests_ever_given(node, mark_rows.TAGS)
         for tag in world.tags:
             digest = self._name_digest(tag, 0)
             if digest not in given and number < limits.MAX_TAGS:
@@ -562,7 +562,7 @@ class BundleMerge:
             if not was_deprecated:
                 yield ev.Deprecated(lineage, True, self.blobs.position(said.details, lineage))
 
-    def _given(self, node: int | None, kind: mark_rows.Names) -> tuple[set[bytes], int]:
+    def _digests_ever_given(self, node: int | None, kind: mark_rows.Names) -> tuple[set[bytes], int]:
         """The digests of the labels, or tags, that a world here was ever given, and how many those are."""
         if node is None:
             return set(), 0
@@ -581,11 +581,11 @@ class BundleMerge:
         for row in self._tables.restatements(node) if node is not None else ():
             stored = None if row.details == ev.NONE else self._draft.log.blob(row.seq, row.details)
             own = identity_of(self._draft.log, self._tables).hex()
-            here[(row.version, *_said_first(stored, row.seq, own))] += 1
+            here[(row.version, *_first_origin(stored, row.seq, own))] += 1
         met: Counter[tuple[int, object, object]] = Counter()
         for frame in world.restated:
             stored = self.blobs.text(frame.details) if frame.details else None
-            key = frame.version, *_said_first(stored, frame.seq, self._contents.heading.store_id.hex())
+            key = frame.version, *_first_origin(stored, frame.seq, self._contents.heading.store_id.hex())
             met[key] += 1
             if met[key] > here[key]:
                 details = self.blobs.of_version(frame.details, frame.seq, world.frame.lineage)
@@ -631,7 +631,7 @@ class BundleMerge:
             return True
         return False
 
-    def _waiting(self, decided: set[bytes]) -> dict[frozenset[bytes], bytes]:
+    def _pending_pairs(self, decided: set[bytes]) -> dict[frozenset[bytes], bytes]:
         """The pairs that are pending here, without those that the bundle decides."""
         if not any(not frame.decisions for world in self._contents.worlds for frame in world.proposals):
             return {}
@@ -641,7 +641,7 @@ class BundleMerge:
             if row.status == schema.PENDING and proposal not in decided
         }
 
-    def _waits_already(self, frame: fr.ProposalFrame, waiting: dict[frozenset[bytes], bytes]) -> bool:
+    def _is_already_pending(self, frame: fr.ProposalFrame, waiting: dict[frozenset[bytes], bytes]) -> bool:
         """True if the bundle proposes a pair that is pending here: one proposal is enough."""
         if frame.decisions:
             return False
@@ -655,7 +655,7 @@ class BundleMerge:
         row = self._tables.proposal(frame.proposal)
         status = schema.PENDING if row is None else row.status
         if row is None:
-            if not self._names_what_is_here(frame):
+            if not self._names_known_version(frame):
                 return
             yield ev.Proposed(
                 frame.proposal,
@@ -685,7 +685,7 @@ class BundleMerge:
                     yield ev.Unlinked(frame.proposal)
                 yield ev.Decided(frame.proposal, decision, self.blobs.position(details, frame.proposal))
 
-    def _becomes_member(self, frame: fr.EdgeFrame) -> bool:
+    def _is_member_by_other_edge(self, frame: fr.EdgeFrame) -> bool:
         """Whether another edge of the bundle has put a world into the same one at the time of this one."""
         span = times.Interval(frame.valid_from, frame.born_to)
         put = self._put.setdefault((frame.source, frame.target), [])
@@ -707,7 +707,7 @@ class BundleMerge:
             for place, row in self._tables.incoming(target, schema.CONTAINS_CODE)
         )
 
-    def _contradict(self, frame: fr.EdgeFrame) -> bool:
+    def _is_recorded_contradiction(self, frame: fr.EdgeFrame) -> bool:
         """Whether another edge says here that two contradict each other: each store names a pair when it joins."""
         pair = frozenset((frame.source, frame.target))
         if pair in self._contradicting:
@@ -725,14 +725,19 @@ class BundleMerge:
         if place is not None:
             row = self._tables.edge(place)
             if row.unlinked == schema.LIVE:
-                yield from _edge_losses(frame, asof.edge_validity(self._tables, place, row, self._draft.seq))
+                yield from _edge_loss_events(frame, asof.edge_validity(self._tables, place, row, self._draft.seq))
             return
         proposal = self._tables.proposal(frame.edge)
         if proposal is not None and proposal.status in (schema.UNDONE, schema.REJECTED):
             return
-        if not self._names_what_is_here(frame):
+        if not self._names_known_version(frame):
             return
-        if self._joins and frame.type == _CONTRADICTS and not frame.details and self._contradict(frame):
+        if (
+            self._is_join
+            and frame.type == _CONTRADICTS
+            and not frame.details
+            and self._is_recorded_contradiction(frame)
+        ):
             return
         if frame.keyed and self._tables.place_of_key(frame.nonce) is not None:
             self.conflicts.append(f"the edge {short(frame.edge)} has the key of another edge that is here")
@@ -754,34 +759,34 @@ class BundleMerge:
             frame.handler_version,
         )
         if frame.type == bundle_check.CONTAINS:
-            if self._joins and (self._is_member(frame) or self._becomes_member(frame)):
+            if self._is_join and (self._is_member(frame) or self._is_member_by_other_edge(frame)):
                 return
             self.memberships.append(linked)
         yield linked
-        yield from _edge_losses(frame, times.Interval(frame.valid_from, frame.born_to))
+        yield from _edge_loss_events(frame, times.Interval(frame.valid_from, frame.born_to))
 
 
-def _is_same(told: _Hole, here: fr.Hole, details: bytes) -> bool:
+def _is_same_hole(told: _BundledHole, here: fr.Hole, details: bytes) -> bool:
     """True if a hole in a bundle is the one that is known here; where a reason was erased it cannot tell."""
     return (told.span, told.by) == (here.span, here.by) and (told.details == details or not told.details or not details)
 
 
-def _emptied(span: times.Interval) -> str:
+def _describe_hole(span: times.Interval) -> str:
     if span.is_open:
         return "has ended"
     return f"holds nothing from {times.format_time(span.start)} to {times.format_time(span.end)}"
 
 
-def _hole_conflicts(lineage: bytes, emptied: Sequence[times.Interval], filled: Sequence[_Hole]) -> Iterator[str]:
+def _hole_conflicts(lineage: bytes, emptied: Sequence[times.Interval], filled: Sequence[_BundledHole]) -> Iterator[str]:
     for span in emptied:
-        yield f"{short(lineage)} {_emptied(span)} here, and has a newer version in the bundle"
+        yield f"{short(lineage)} {_describe_hole(span)} here, and has a newer version in the bundle"
     for hole in filled:
-        yield f"{short(lineage)} {_emptied(hole.span)} in the bundle, and has a newer version here"
+        yield f"{short(lineage)} {_describe_hole(hole.span)} in the bundle, and has a newer version here"
 
 
-def _edge_losses(frame: fr.EdgeFrame, before: times.Validity) -> Iterator[ev.AnyEvent]:
+def _edge_loss_events(frame: fr.EdgeFrame, before: times.Validity) -> Iterator[ev.AnyEvent]:
     """What an edge loses where it is no more in force than the bundle says."""
-    for span, is_last in _gone(before, fr.validity_of(frame.valid_from, frame.valid_to, frame.spans)):
+    for span, is_last in _lost_spans(before, fr.validity_of(frame.valid_from, frame.valid_to, frame.spans)):
         if is_last:
             yield ev.EdgeClosed(frame.edge, span.start)
         else:

@@ -54,7 +54,7 @@ class IncomingBlobs:
         aliases = details.aliases if isinstance(details, blobs.Details) else []
         return [place for place, text in enumerate(aliases) if not text], struck.hash
 
-    def nothing_but(self, blob: bytes, of: bytes) -> int:
+    def missing_position(self, blob: bytes, of: bytes) -> int:
         """The position of a blob of which only the id came."""
         found = self._as_they_are.get((of, blob))
         if found is None:
@@ -106,8 +106,8 @@ class IncomingBlobs:
         What they said themselves under its name, and anybody can have written there, follows it.
         """
         source, properties = dict(given.source), dict(given.properties)
-        said = [*_said_before(properties.pop(blobs.IMPORTED, None)), *_said_before(source.pop(blobs.IMPORTED, None))]
-        whole = origin | ({blobs.BEFORE: _shortened(said)} if said else {})
+        said = [*_imports_of(properties.pop(blobs.IMPORTED, None)), *_imports_of(source.pop(blobs.IMPORTED, None))]
+        whole = origin | ({blobs.BEFORE: _limit_length(said)} if said else {})
         for name, record in (("source", source), ("properties", properties)):
             for told in (whole, origin):
                 try:
@@ -139,7 +139,7 @@ class IncomingBlobs:
 _MOST_BEFORE: Final = 16
 
 
-def _said_before(claim: Any) -> list[Any]:
+def _imports_of(claim: Any) -> list[Any]:
     """The imports that a version tells of, the first of them first."""
     if claim is None:
         return []
@@ -149,5 +149,5 @@ def _said_before(claim: Any) -> list[Any]:
     return [*earlier, {name: value for name, value in claim.items() if name != blobs.BEFORE}]
 
 
-def _shortened(said: list[Any]) -> list[Any]:
+def _limit_length(said: list[Any]) -> list[Any]:
     return said if len(said) <= _MOST_BEFORE else [said[0], *said[-_MOST_BEFORE + 1 :]]

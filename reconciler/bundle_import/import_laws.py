@@ -37,7 +37,7 @@ def refuse_joint_violations(ctx: Context, events: Sequence[ev.AnyEvent], merge: 
     ordered: dict[str, list[ev.Linked]] = {}
     for event in events:
         if isinstance(event, ev.Linked):
-            if event.source == event.target and _names_itself(ctx, event):
+            if event.source == event.target and _is_loop(ctx, event):
                 reason = f"In the bundle {ids.short(event.source)} has an edge of type {event.type} to itself"
                 ctx.refuse("self_reference", reason)
             if isinstance(ctx.scopes.deciding(event.type, _node(ctx, event.home)), handler.AcyclicHandler):
@@ -45,19 +45,19 @@ def refuse_joint_violations(ctx: Context, events: Sequence[ev.AnyEvent], merge: 
     for type_name, edges in ordered.items():
         _refuse_cycle(ctx, type_name, edges)
     for edge in ordered.get(supersession.SUPERSEDES, ()):
-        _end_superseded(ctx, edge, merge)
+        _end_superseded_target(ctx, edge, merge)
     revised = [event for event in events if isinstance(event, ev.Revised)]
-    _end_replaced(ctx, revised, merge)
-    _settle(
+    _end_replaced_worlds(ctx, revised, merge)
+    _settle_succession(
         ctx, [*(edge.source for edge in ordered.get(supersession.SUPERSEDES, ())), *(each.lineage for each in revised)]
     )
     if ctx.scopes.any_closed:
-        _keep_to_profiles(ctx, events)
+        _refuse_outside_profiles(ctx, events)
     decided = (ctx.tables.proposal(event.proposal) for event in events if isinstance(event, ev.Decided))
     refuse_joined(ctx, (row.source for row in decided if row is not None))
 
 
-def _keep_to_profiles(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
+def _refuse_outside_profiles(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
     """Refuse what the profile of a world here does not have."""
     for event in events:
         if isinstance(event, ev.Linked):
@@ -74,7 +74,7 @@ def _keep_to_profiles(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
                     relation_laws.refuse_type(ctx, ctx.scopes, text.type, container)
 
 
-def _names_itself(ctx: Context, edge: ev.Linked) -> bool:
+def _is_loop(ctx: Context, edge: ev.Linked) -> bool:
     """True if an edge from a world to itself is not one of a later version to an earlier one that may be."""
     known = ctx.scopes.deciding(edge.type, _node(ctx, edge.home))
     if not isinstance(known, handler.PlainHandler):
@@ -89,13 +89,13 @@ def refuse_containment_cycles(ctx: Context, memberships: Sequence[ev.Linked]) ->
     """
     for edge in memberships:
         source, target = _node(ctx, edge.source), _node(ctx, edge.target)
-        way = _way_up(ctx, source, target) if target < ctx.tables.first_new_node else []
+        way = _path_to_container(ctx, source, target) if target < ctx.tables.first_new_node else []
         if way:
             told = [f"{ctx.shown(one)} is in {ctx.shown(other)}" for one, other in pairwise(way)]
             ctx.refuse(
                 "containment_cycle",
                 f"In the bundle {ids.short(edge.source)} contains {ids.short(edge.target)}, "
-                "and so it would contain itself: " + _chain(told),
+                "and so it would contain itself: " + _describe_links(told),
                 "Move one of them first",
             )
 
@@ -151,24 +151,26 @@ def _refuse_cycle(ctx: Context, type_name: str, edges: Sequence[ev.Linked]) -> N
         ]
         ctx.refuse(
             f"{type_name}_cycle",
-            f"The bundle and what is here would close a cycle: {_chain(told)}",
+            f"The bundle and what is here would close a cycle: {_describe_links(told)}",
             "Unlink one of the edges that are here, or export again without one of the others",
         )
 
 
-def _end_superseded(ctx: Context, edge: ev.Linked, merge: BundleMerge) -> None:
+def _end_superseded_target(ctx: Context, edge: ev.Linked, merge: BundleMerge) -> None:
     target = _node(ctx, edge.target)
     if target == ROOT_NODE:
         ctx.refuse("root_is_permanent", "In the bundle this store's root world is superseded")
     told = merge.lineages.told(target).holes
     if edge.valid_to != times.FOREVER:
         window = times.Interval(edge.valid_from, edge.valid_to)
-        if not (window.is_empty or merge.tells(edge.target) or any(hole.span == window for hole in told)):
+        if not (
+            window.is_empty or merge.is_timeline_from_bundle(edge.target) or any(hole.span == window for hole in told)
+        ):
             ctx.void(target, window)
         return
     begins, first = supersession.first_takeover(ctx, _node(ctx, edge.source), edge.valid_from)
     by = ctx.lineage(first)
-    if merge.tells(edge.target):
+    if merge.is_timeline_from_bundle(edge.target):
         # There it was said then that it holds nothing; what it holds now was resumed since.
         left: times.Validity = times.Interval(edge.valid_from, times.FOREVER)
         for hole in told:
@@ -178,20 +180,20 @@ def _end_superseded(ctx: Context, edge: ev.Linked, merge: BundleMerge) -> None:
     elif any(
         (hole.by in (by, edge.source) or hole.span.start == begins)
         and hole.span.is_open
-        and _was_resumed(ctx, target, hole)
+        and _was_resumed_since(ctx, target, hole)
         for hole in told
     ):
         return
     began = supersession.began_by(ctx, target, begins)
     ctx.close(target, begins, by=by)
-    if not began and not _tells_predecessors(ctx, target, merge):
+    if not began and not _are_predecessors_from_bundle(ctx, target, merge):
         supersession.end_predecessors(ctx, target, begins, by)
     if not ctx.has_ended(target) or (merge.went_apart(edge.target) and not _is_empty_from(ctx, target, begins)):
         # Of what went apart the same bundle would say it when it comes again, since nothing contradicts it then.
         ctx.draft.emit(ev.Ended(edge.target, begins, ev.NONE, by))
 
 
-def _was_resumed(ctx: Context, node: int, hole: bundle.Hole) -> bool:
+def _was_resumed_since(ctx: Context, node: int, hole: bundle.Hole) -> bool:
     """True if a world was resumed after it had ended: what was written then and begins before that end did not."""
     versions = ctx.tables.version_rows(node)
     return any(number > hole.after and row.valid_from >= hole.span.start for number, row in versions)
@@ -203,7 +205,7 @@ def _is_empty_from(ctx: Context, node: int, at: int) -> bool:
     return hole is not None and hole.last
 
 
-def _settle(ctx: Context, lineages: Sequence[bytes]) -> None:
+def _settle_succession(ctx: Context, lineages: Sequence[bytes]) -> None:
     """Let at most one hold at a time of the worlds that are joined with these."""
     seen: set[int] = set()
     for lineage in dict.fromkeys(lineages):
@@ -213,12 +215,14 @@ def _settle(ctx: Context, lineages: Sequence[bytes]) -> None:
             supersession.settle(ctx, node)
 
 
-def _tells_predecessors(ctx: Context, node: int, merge: BundleMerge) -> bool:
+def _are_predecessors_from_bundle(ctx: Context, node: int, merge: BundleMerge) -> bool:
     """True if the bundle says of all that a world replaces when it holds."""
-    return all(merge.tells(ctx.lineage(target)) for target in ctx.targets(node, supersession.SUPERSEDES))
+    return all(
+        merge.is_timeline_from_bundle(ctx.lineage(target)) for target in ctx.targets(node, supersession.SUPERSEDES)
+    )
 
 
-def _end_replaced(ctx: Context, versions: Sequence[ev.Revised], merge: BundleMerge) -> None:
+def _end_replaced_worlds(ctx: Context, versions: Sequence[ev.Revised], merge: BundleMerge) -> None:
     """End what a world had replaced here where an arriving version begins.
 
     It is ended only if none of the world's other versions had begun, and the bundle does not say when it ended.
@@ -229,14 +233,14 @@ def _end_replaced(ctx: Context, versions: Sequence[ev.Revised], merge: BundleMer
             earliest[version.lineage] = min(version.valid_from, earliest.get(version.lineage, times.FOREVER))
     for lineage, begins in earliest.items():
         node = _node(ctx, lineage)
-        if not _tells_predecessors(ctx, node, merge) and not any(
+        if not _are_predecessors_from_bundle(ctx, node, merge) and not any(
             row.valid_from < begins or (row.valid_from == begins and row.seq < ctx.draft.seq)
             for _, row in ctx.tables.version_rows(node)
         ):
             supersession.end_predecessors(ctx, node, begins, lineage)
 
 
-def _way_up(ctx: Context, world: int, container: int) -> list[int]:
+def _path_to_container(ctx: Context, world: int, container: int) -> list[int]:
     """The path from a world up to a container of it, or to itself; empty if there is none."""
     below = {world: world}
     pending = [world]
@@ -253,7 +257,7 @@ def _way_up(ctx: Context, world: int, container: int) -> list[int]:
     return []
 
 
-def _chain(links: list[str]) -> str:
+def _describe_links(links: list[str]) -> str:
     more = f", and {len(links) - _SHOWN:,} more" if len(links) > _SHOWN else ""
     return ", ".join(links[:_SHOWN]) + more
 
@@ -267,7 +271,7 @@ def _node(ctx: Context, lineage: bytes) -> int:
 # -- what was erased here
 
 
-def refuse_unobeyed(ctx: Context, contents: bundle_contents.Contents, apart: Mapping[bytes, bytes]) -> None:
+def refuse_unerased_texts(ctx: Context, contents: bundle_contents.Contents, apart: Mapping[bytes, bytes]) -> None:
     """Refuse to join a bundle that has a text of what was erased here: its store has not erased that.
 
     A bundle shows it by itself, since of what its store erased it has identifiers alone. ``apart`` has of each rest
@@ -279,8 +283,8 @@ def refuse_unobeyed(ctx: Context, contents: bundle_contents.Contents, apart: Map
             lineage = apart[lineage]
         return ids.short(lineage)
 
-    found = [f"{named(lineage)} by commit {seq}" for lineage, seq in _erased_worlds(ctx, contents)]
-    found += [f"a literal of {named(lineage)}" for lineage in _with_erased_literals(ctx, contents)]
+    found = [f"{named(lineage)} by commit {seq}" for lineage, seq in _worlds_with_erased_texts(ctx, contents)]
+    found += [f"a literal of {named(lineage)}" for lineage in _worlds_with_erased_literals(ctx, contents)]
     if found:
         more = f"; and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
         of_bundle = f"The bundle of the store {ids.short(contents.heading.store_id)} (commit {contents.heading.seq})"
@@ -291,7 +295,7 @@ def refuse_unobeyed(ctx: Context, contents: bundle_contents.Contents, apart: Map
         )
 
 
-def _erased_worlds(ctx: Context, contents: bundle_contents.Contents) -> Iterator[tuple[bytes, int]]:
+def _worlds_with_erased_texts(ctx: Context, contents: bundle_contents.Contents) -> Iterator[tuple[bytes, int]]:
     """The worlds of which a bundle has a text that was erased here, each with the commit that erased it.
 
     What was written here may stand in a world of its own there, since the two were joined, or in a rest of one.
@@ -317,7 +321,7 @@ def _erased_worlds(ctx: Context, contents: bundle_contents.Contents) -> Iterator
                     yield lineage, erasure.seq
 
 
-def _with_erased_literals(ctx: Context, contents: bundle_contents.Contents) -> Iterator[bytes]:
+def _worlds_with_erased_literals(ctx: Context, contents: bundle_contents.Contents) -> Iterator[bytes]:
     """The worlds of which a bundle has the text of a term that was erased here, and not stated again."""
     for world in contents.worlds:
         node = ctx.tables.node_of(world.frame.lineage) if world.terms else None

@@ -53,38 +53,38 @@ class _ArrivingSettings(ABC, Generic[C, F, K]):
 
     def is_any_missing(self) -> bool:
         """True if one has yet to be set here."""
-        return any(True for _ in self._missing())
+        return any(True for _ in self._missing_commands())
 
-    def adopt(self) -> None:
+    def set_missing(self) -> None:
         """Set what is missing, and name what is in force otherwise here.
 
         Raises:
             UnknownEdgeType: a built-in type that this release does not have.
         """
-        ctx, missing = self._ctx, list(self._missing())
+        ctx, missing = self._ctx, list(self._missing_commands())
         for command, frame in missing:
             source = {IMPORTED: self._blobs.origin(getattr(frame, "seq", 0))}
-            self._decide(command, ctx.draft.add_details(why=self._why(frame), source=source))
+            self._decide_setting(command, ctx.draft.add_details(why=self._reason(frame), source=source))
         if missing:
-            ctx.note(self.set_note, *self._names(command for command, _ in missing))
-        self.name_differing()
+            ctx.note(self.set_note, *self._note_refs(command for command, _ in missing))
+        self.note_differing()
 
-    def name_differing(self) -> None:
+    def note_differing(self) -> None:
         """Name what is in force otherwise here."""
         differing = [
             command
             for command, _ in self._commands()
-            if (known := self._in_force(command)) is not None and not self._is_same(known, command)
+            if (known := self._setting_in_force(command)) is not None and not self._is_same(known, command)
         ]
         if differing:
-            self._ctx.note(self.differ_note, *self._names(differing))
+            self._ctx.note(self.differ_note, *self._note_refs(differing))
 
     @abstractmethod
     def _commands(self) -> Iterator[tuple[C, F]]:
         """The settings of the bundle as commands."""
 
     @abstractmethod
-    def _in_force(self, command: C) -> K | None:
+    def _setting_in_force(self, command: C) -> K | None:
         """The setting that governed a command's type and world before the import."""
 
     @abstractmethod
@@ -92,23 +92,23 @@ class _ArrivingSettings(ABC, Generic[C, F, K]):
         """True if a setting is what the command would set."""
 
     @abstractmethod
-    def _is_taken_back(self, command: C) -> bool:
+    def _was_taken_back(self, command: C) -> bool:
         """True if what the command would set was taken back here."""
 
     @abstractmethod
-    def _decide(self, command: C, details: int) -> None:
+    def _decide_setting(self, command: C, details: int) -> None:
         """Decide a command."""
 
     @abstractmethod
-    def _names(self, commands: Iterable[C]) -> list[bytes]:
+    def _note_refs(self, commands: Iterable[C]) -> list[bytes]:
         """What a note about some commands names."""
 
-    def _missing(self) -> Iterator[tuple[C, F]]:
+    def _missing_commands(self) -> Iterator[tuple[C, F]]:
         for command, frame in self._commands():
-            if self._in_force(command) is None and not self._is_taken_back(command):
+            if self._setting_in_force(command) is None and not self._was_taken_back(command):
                 yield command, frame
 
-    def _why(self, frame: F) -> str:
+    def _reason(self, frame: F) -> str:
         if isinstance(frame, fr.BeliefFrame):
             return ""
         stored = self._contents.blobs.get(frame.details) if frame.details else None
@@ -146,7 +146,7 @@ class ArrivingTypes(_ArrivingSettings[Register, fr.RegistrationFrame, settings.R
                 )
                 yield command, frame
 
-    def _in_force(self, command: Register) -> settings.Registration | None:
+    def _setting_in_force(self, command: Register) -> settings.Registration | None:
         nearest = self._nearest.get(command.type)
         if nearest is None:
             nearest = settings.Nearest(self._ctx.tables, command.type, self._before)
@@ -156,15 +156,15 @@ class ArrivingTypes(_ArrivingSettings[Register, fr.RegistrationFrame, settings.R
     def _is_same(self, known: settings.Registration, command: Register) -> bool:
         return configuration.is_same_registration(known, command)
 
-    def _is_taken_back(self, command: Register) -> bool:
-        return (command.type, self._world(command)) in self._taken_back
+    def _was_taken_back(self, command: Register) -> bool:
+        return (command.type, self._world(command)) in self._commands_taken_back
 
     @cached_property
-    def _taken_back(self) -> set[tuple[str, int]]:
+    def _commands_taken_back(self) -> set[tuple[str, int]]:
         every = settings.registered(self._ctx.tables, self._before, ended=True)
         return {(known.type, known.world) for known in every if known.row.ended <= self._before}
 
-    def _decide(self, command: Register, details: int) -> None:
+    def _decide_setting(self, command: Register, details: int) -> None:
         reserved = sorted(_SAID_HERE & set(command.rewrites))
         if reserved:
             self._ctx.refuse(
@@ -175,7 +175,7 @@ class ArrivingTypes(_ArrivingSettings[Register, fr.RegistrationFrame, settings.R
             )
         configuration.register_type(self._ctx, command, details)
 
-    def _names(self, commands: Iterable[Register]) -> list[bytes]:
+    def _note_refs(self, commands: Iterable[Register]) -> list[bytes]:
         return list(dict.fromkeys(command.type.encode() for command in commands))[:_MOST_NAMED]
 
 
@@ -191,25 +191,25 @@ class ArrivingTunings(_ArrivingSettings[Tune, fr.TuningFrame, settings.Tuning]):
                 values = {name: getattr(frame, name) for name in configuration.FIELDS}
                 yield Tune(type=frame.type, world=world.frame.lineage, **values), frame
 
-    def _in_force(self, command: Tune) -> settings.Tuning | None:
+    def _setting_in_force(self, command: Tune) -> settings.Tuning | None:
         above = self._ctx.tables.containers
         return settings.tuning_at(self._ctx.tables, self._world(command), command.type, above, self._before)
 
     def _is_same(self, known: settings.Tuning, command: Tune) -> bool:
         return configuration.is_same_tuning(known, command)
 
-    def _is_taken_back(self, command: Tune) -> bool:
-        return (command.type, self._world(command)) in self._taken_back
+    def _was_taken_back(self, command: Tune) -> bool:
+        return (command.type, self._world(command)) in self._commands_taken_back
 
     @cached_property
-    def _taken_back(self) -> set[tuple[str, int]]:
+    def _commands_taken_back(self) -> set[tuple[str, int]]:
         every = settings.tunings_known(self._ctx.tables, self._before, ended=True)
         return {(known.type, known.world) for known in every if known.row.ended <= self._before}
 
-    def _decide(self, command: Tune, details: int) -> None:
+    def _decide_setting(self, command: Tune, details: int) -> None:
         configuration.set_thresholds(self._ctx, command, details)
 
-    def _names(self, commands: Iterable[Tune]) -> list[bytes]:
+    def _note_refs(self, commands: Iterable[Tune]) -> list[bytes]:
         worlds = dict.fromkeys(command.world for command in commands if isinstance(command.world, bytes))
         return list(worlds)[:_MOST_NAMED]
 
@@ -231,12 +231,12 @@ class ArrivingProfiles(_ArrivingSettings[SetProfile, fr.ProfileFrame, settings.P
                 )
 
     @cached_property
-    def _known(self) -> dict[int, settings.Profile]:
+    def _last_profiles(self) -> dict[int, settings.Profile]:
         """The last profile of each world before the import, whether or not it was lifted."""
         return {each.world: each for each in settings.profiles_known(self._ctx.tables, self._before, ended=True)}
 
-    def _in_force(self, command: SetProfile) -> settings.Profile | None:
-        known = self._known.get(self._world(command))
+    def _setting_in_force(self, command: SetProfile) -> settings.Profile | None:
+        known = self._last_profiles.get(self._world(command))
         return known if known is not None and known.ended > self._before else None
 
     def _is_same(self, known: settings.Profile, command: SetProfile) -> bool:
@@ -246,13 +246,13 @@ class ArrivingProfiles(_ArrivingSettings[SetProfile, fr.ProfileFrame, settings.P
             command.relations,
         )
 
-    def _is_taken_back(self, command: SetProfile) -> bool:
-        return self._world(command) in self._known
+    def _was_taken_back(self, command: SetProfile) -> bool:
+        return self._world(command) in self._last_profiles
 
-    def _decide(self, command: SetProfile, details: int) -> None:
+    def _decide_setting(self, command: SetProfile, details: int) -> None:
         configuration.set_profile(self._ctx, command, details)
 
-    def _names(self, commands: Iterable[SetProfile]) -> list[bytes]:
+    def _note_refs(self, commands: Iterable[SetProfile]) -> list[bytes]:
         return [command.world for command in commands if isinstance(command.world, bytes)][:_MOST_NAMED]
 
 
@@ -266,26 +266,26 @@ class ArrivingBeliefs(_ArrivingSettings[SetBeliefs, fr.BeliefFrame, str]):
         super().__init__(ctx, contents, blobs)
         self._is_wanted = may_reach_outside or ctx.tables.first_new_node == ROOT_NODE + 1
         every = belief_rows.settings_known(ctx.tables, self._before)
-        self._known = {(each.what, each.name): each.how for each in every}
+        self._last_profiles = {(each.what, each.name): each.how for each in every}
 
     def _commands(self) -> Iterator[tuple[SetBeliefs, fr.BeliefFrame]]:
         for world in self._contents.worlds:
             for frame in world.beliefs:
                 yield SetBeliefs(what=frame.what, named=frame.name, how=frame.how), frame
 
-    def _in_force(self, command: SetBeliefs) -> str | None:
+    def _setting_in_force(self, command: SetBeliefs) -> str | None:
         """How it is set; empty where it is not, and the bundle may not set it."""
-        known = self._known.get((command.what, command.named))
+        known = self._last_profiles.get((command.what, command.named))
         return (None if self._is_wanted else "") if known is None else known or None
 
     def _is_same(self, known: str, command: SetBeliefs) -> bool:
         return known == command.how
 
-    def _is_taken_back(self, command: SetBeliefs) -> bool:
-        return (command.what, command.named) in self._known
+    def _was_taken_back(self, command: SetBeliefs) -> bool:
+        return (command.what, command.named) in self._last_profiles
 
-    def _decide(self, command: SetBeliefs, details: int) -> None:
+    def _decide_setting(self, command: SetBeliefs, details: int) -> None:
         belief_changes.set_beliefs(self._ctx, command, details)
 
-    def _names(self, commands: Iterable[SetBeliefs]) -> list[bytes]:
+    def _note_refs(self, commands: Iterable[SetBeliefs]) -> list[bytes]:
         return [command.named.encode() for command in commands][:_MOST_NAMED]

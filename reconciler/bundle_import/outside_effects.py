@@ -98,7 +98,7 @@ class OutsideWorlds:
             node
             for group in contents.worlds
             if (node := ctx.tables.node_of(group.frame.lineage)) is not None
-            and self._has_a_text(node, [version.body for version in group.versions])
+            and self._has_text_in(node, [version.body for version in group.versions])
         }
         self._known: dict[int, bool] = {}
 
@@ -116,7 +116,7 @@ class OutsideWorlds:
             self._merge.held.is_absent(row) for _, row in self._ctx.tables.version_rows(node) if row.seq <= self._before
         )
 
-    def _has_a_text(self, node: int, bodies: Sequence[bytes]) -> bool:
+    def _has_text_in(self, node: int, bodies: Sequence[bytes]) -> bool:
         here = {row.body for _, row in self._ctx.tables.version_rows(node)}
         return any(body in here and self._merge.blobs.text(body) is not None for body in bodies)
 
@@ -128,15 +128,17 @@ def outside_effects(
 
     ``where`` is the world that the operator chose for the bundle, which may take members.
     """
-    found = dict.fromkeys(effect for event in events for effect in _effects(ctx, outside, event, where))
+    found = dict.fromkeys(effect for event in events for effect in _effects_of_event(ctx, outside, event, where))
     return list(found)
 
 
-def _effects(ctx: Context, outside: OutsideWorlds, event: ev.AnyEvent, where: int) -> Iterator[OutsideEffect]:
+def _effects_of_event(ctx: Context, outside: OutsideWorlds, event: ev.AnyEvent, where: int) -> Iterator[OutsideEffect]:
     if isinstance(event, ev.Linked):
-        yield from _of_edge(ctx, outside, event.edge, event.type, where)
+        yield from _effects_of_edge(ctx, outside, event.edge, event.type, where)
     elif isinstance(event, ev.Unlinked | ev.EdgeClosed | ev.EdgeLost):
-        yield from _of_edge(ctx, outside, event.edge, "unlinks" if isinstance(event, ev.Unlinked) else "closes", where)
+        yield from _effects_of_edge(
+            ctx, outside, event.edge, "unlinks" if isinstance(event, ev.Unlinked) else "closes", where
+        )
     elif isinstance(event, ev.Proposed | ev.Decided):
         row = ctx.tables.proposal(event.proposal)
         assert row is not None, "it was staged"
@@ -165,7 +167,9 @@ def _effects(ctx: Context, outside: OutsideWorlds, event: ev.AnyEvent, where: in
         yield OutsideEffect("registers" if isinstance(event, ev.Registered) else "tunes", event.world.hex(), event.type)
 
 
-def _of_edge(ctx: Context, outside: OutsideWorlds, edge: bytes, kind: str, where: int) -> Iterator[OutsideEffect]:
+def _effects_of_edge(
+    ctx: Context, outside: OutsideWorlds, edge: bytes, kind: str, where: int
+) -> Iterator[OutsideEffect]:
     """What becomes of an edge concerns its home, its source, and the target if the type does something to it.
 
     A membership has its container for a home and a source. The root, and the world that the operator chose, are where
@@ -176,14 +180,14 @@ def _of_edge(ctx: Context, outside: OutsideWorlds, edge: bytes, kind: str, where
     row = ctx.tables.edge(place)
     type_name = ctx.tables.type_name(place.type)
     touched = {node for node in (row.home, place.source) if node not in (ROOT_NODE, where)}
-    if type_name in _REACHING or _rewrites(ctx, type_name, row.home):
+    if type_name in _REACHING or _has_query_rewrites(ctx, type_name, row.home):
         touched.add(row.target)
     for node in sorted(touched):
         if outside.is_outside(node):
             yield OutsideEffect(kind, ctx.lineage(node).hex(), edge.hex())
 
 
-def _rewrites(ctx: Context, type_name: str, home: int) -> bool:
+def _has_query_rewrites(ctx: Context, type_name: str, home: int) -> bool:
     """True if a registered type asks queries to see its edges otherwise."""
     known = None if type_name in ctx.scopes.built_in else ctx.scopes.in_force(type_name, home)
     return known is not None and bool(known.rewrites)

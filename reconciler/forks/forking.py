@@ -49,7 +49,7 @@ def fork(ctx: context.Context, command: Fork, details: int) -> bytes:
     assert top is not None, "it was created"
     ctx.link(into, schema.CONTAINS, top, valid_from=tables.version(top, 1).valid_from)
     for arrival in (import_settings.ArrivingTypes, import_settings.ArrivingTunings, import_settings.ArrivingProfiles):
-        arrival(ctx, renamed, merge.blobs).adopt()
+        arrival(ctx, renamed, merge.blobs).set_missing()
     _guard(ctx, names)
     if left:
         ctx.note("edges_not_forked", *left[:_NAMED])

@@ -23,24 +23,24 @@ _NAME_NOTHING: Final = frozenset({"nonce", "digest", "bundle", "store_id", "worl
 _OF_SPACES: Final = ev.SpaceOpened | ev.Embedded | ev.EmbeddedThrough | ev.SpaceChosen | ev.SpaceDropped
 
 
-def misfit(events: codec.Events, theirs: rows.Tables, ours: rows.Tables, seq: int) -> str:
+def find_misfit(events: codec.Events, theirs: rows.Tables, ours: rows.Tables, seq: int) -> str:
     """Find the first thing that commit ``seq`` names and ``ours`` lacks or has otherwise.
 
     Its events name it; empty if there is none. ``theirs`` may know later commits, ``ours`` ends before this one.
     """
-    for name in _named(events):
+    for name in _named_ids(events):
         state = _STATES[len(name)]
         if state(theirs, name, seq - 1) != state(ours, name, seq - 1):
             return f"{ids.short(name)} is not as it was"
     for event in events.events:
-        if isinstance(event, ev.Stated | ev.Unstated) and _other_terms(theirs, ours, event, seq):
+        if isinstance(event, ev.Stated | ev.Unstated) and _has_other_terms(theirs, ours, event, seq):
             return f"the terms of {ids.short(event.lineage)} are not as they were"
         if isinstance(event, ev.Linked):
             if event.keyed and ours.place_of_key(event.nonce) is not None:
                 return f"the key of the edge {ids.short(event.edge)} is another edge's"
-            if event.type == schema.CONTAINS and _leads_back(ours, event):
+            if event.type == schema.CONTAINS and _would_make_cycle(ours, event):
                 return f"{ids.short(event.target)} contains {ids.short(event.source)}"
-            if event.type == schema.CONTAINS and _is_member_otherwise(theirs, ours, event, seq):
+            if event.type == schema.CONTAINS and _has_other_membership(theirs, ours, event, seq):
                 return f"{ids.short(event.target)} is in {ids.short(event.source)} at that time"
     spaces_named = {event.space for event in events.events if isinstance(event, _OF_SPACES)}
     for number in sorted(spaces_named):
@@ -49,7 +49,7 @@ def misfit(events: codec.Events, theirs: rows.Tables, ours: rows.Tables, seq: in
     return ""
 
 
-def _named(events: codec.Events) -> Iterator[bytes]:
+def _named_ids(events: codec.Events) -> Iterator[bytes]:
     """The worlds, edges and proposals that events name, once each."""
     values = (
         getattr(event, field)
@@ -109,7 +109,7 @@ def _space(tables: rows.Tables, number: int, seq: int) -> Any:
     return [known for known, row in asof.spaces(tables) if row.seq <= seq and known <= number]
 
 
-def _leads_back(tables: rows.Tables, event: ev.Linked) -> bool:
+def _would_make_cycle(tables: rows.Tables, event: ev.Linked) -> bool:
     """True if the new container lies inside the new member."""
     source, target = tables.node_of(event.source), tables.node_of(event.target)
     if source is None or target is None:
@@ -125,7 +125,7 @@ def _leads_back(tables: rows.Tables, event: ev.Linked) -> bool:
     return False
 
 
-def _is_member_otherwise(theirs: rows.Tables, ours: rows.Tables, event: ev.Linked, seq: int) -> bool:
+def _has_other_membership(theirs: rows.Tables, ours: rows.Tables, event: ev.Linked, seq: int) -> bool:
     """True if the container has the member here at some time of the new membership, and had it not there."""
     window = times.Interval(event.valid_from, event.valid_to)
     here = _membership(ours, event, seq - 1)
@@ -142,7 +142,7 @@ def _membership(tables: rows.Tables, event: ev.Linked, seq: int) -> list[times.V
     return [asof.edge_validity(tables, place, row, seq) for place, row in known]
 
 
-def _other_terms(theirs: rows.Tables, ours: rows.Tables, event: ev.Stated | ev.Unstated, seq: int) -> bool:
+def _has_other_terms(theirs: rows.Tables, ours: rows.Tables, event: ev.Stated | ev.Unstated, seq: int) -> bool:
     """True if a number of a term, which commit ``seq`` gives out or uses, stands for another one in ``ours``."""
     there, here = theirs.node_of(event.lineage), ours.node_of(event.lineage)
     assert there is not None and here is not None, "what it names is the same"
@@ -209,7 +209,7 @@ def repeat_erasures(
             moved[event.details] = _reference(theirs, seq, event.details, draft)
         if isinstance(event, ev.Struck):
             at = [each for each, blob in enumerate(event.blobs) if blob in places[event.lineage]]
-            draft.emit(_struck(event, at, draft.log, details=moved[event.details]))
+            draft.emit(_restrike(event, at, draft.log, details=moved[event.details]))
             continue
         blobs = sorted(places[event.lineage])
         draft.emit(ev.Erased(event.lineage, blobs, moved[event.details], event.everywhere, event.forbidden))
@@ -218,7 +218,7 @@ def repeat_erasures(
     draft.refs.extend(events.refs)
 
 
-def _struck(event: ev.Struck | ev.StruckElsewhere, at: Sequence[int], log: LmdbLog, **fields: Any) -> Any:
+def _restrike(event: ev.Struck | ev.StruckElsewhere, at: Sequence[int], log: LmdbLog, **fields: Any) -> Any:
     """The event of some of its blobs, with what is left of them here."""
     stored = (log.blob(*event.blobs[each]) for each in at)
     struck = [None if each is None else codec.struck_in(each) for each in stored]
@@ -232,7 +232,7 @@ def _struck(event: ev.Struck | ev.StruckElsewhere, at: Sequence[int], log: LmdbL
     )
 
 
-def repeat_arrivals(
+def repeat_foreign_erasures(
     theirs: LmdbLog, seq: int, events: codec.Events, draft: Draft, is_aligned: Callable[[int], bool]
 ) -> None:
     """Put what commit ``seq`` says to have been erased elsewhere into a draft, with the evidence for it.
@@ -247,7 +247,7 @@ def repeat_arrivals(
                 moved[event.record] = draft.blobs.add_stored(events.blob(event.record), stored)
             if isinstance(event, ev.StruckElsewhere):
                 at = [each for each, blob in enumerate(event.blobs) if is_aligned(blob[0])]
-                draft.emit(_struck(event, at, draft.log, record=moved[event.record]))
+                draft.emit(_restrike(event, at, draft.log, record=moved[event.record]))
                 continue
             blobs = [blob for blob in event.blobs if is_aligned(blob[0])]
             draft.emit(msgspec.structs.replace(event, blobs=blobs, record=moved[event.record]))

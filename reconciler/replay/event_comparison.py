@@ -70,7 +70,7 @@ class Hypothesis(msgspec.Struct, frozen=True, kw_only=True):
     differing: tuple[Redecision, ...]
 
 
-def decided_then(log: LmdbLog, header: codec.Header, events: codec.Events) -> Redecision:
+def recorded_decision(log: LmdbLog, header: codec.Header, events: codec.Events) -> Redecision:
     """The recorded decision of a commit, before it is compared."""
     return Redecision(
         seq=header.seq,
@@ -79,30 +79,30 @@ def decided_then(log: LmdbLog, header: codec.Header, events: codec.Events) -> Re
         commands=_names(log, header.seq),
         then="staged" if events.staged else "committed",
         now="",
-        events_then=tuple(_told(log, header.seq, events)),
+        events_then=tuple(_decided_events(log, header.seq, events)),
     )
 
 
-def compared(then: Redecision, draft: Draft) -> Redecision | None:
+def compare_decisions(then: Redecision, draft: Draft) -> Redecision | None:
     """The decision of a commit now, if it differs from the recorded one.
 
     ``then`` has all events of then.
     """
-    now = [_told_event(event, draft.blobs.stored) for event in draft.events]
+    now = [_decided_event(event, draft.blobs.stored) for event in draft.events]
     if any(event.data.get("stated") == ev.UNKNOWN for event in then.events_then):
         # The first release did not record which ends were stated, so that there is nothing to compare it with.
         for event in now:
             if "stated" in event.data:
                 event.data["stated"] = ev.UNKNOWN
-    was, now = _without_same_losses(then.events_then, now)
-    only_then, only_now = tuple(_beyond(was, now)), tuple(_beyond(now, was))
+    was, now = _drop_equal_losses(then.events_then, now)
+    only_then, only_now = tuple(_surplus_events(was, now)), tuple(_surplus_events(now, was))
     outcome = "unchanged" if not draft.events else "staged" if draft.staged else "committed"
     if outcome == then.then and not (only_then or only_now):
         return None
     return msgspec.structs.replace(then, now=outcome, events_then=only_then, events_now=only_now)
 
 
-def _without_same_losses(
+def _drop_equal_losses(
     one: Sequence[DecidedEvent], other: Sequence[DecidedEvent]
 ) -> tuple[list[DecidedEvent], list[DecidedEvent]]:
     """Both without the losses of versions that lose the same times on both sides, in as many pieces as may be.
@@ -142,7 +142,7 @@ def _loser(event: DecidedEvent) -> tuple[str, int] | None:
     return (event.data["lineage"], event.data["version"]) if event.event in ("closed", "lost") else None
 
 
-def _beyond(one: Sequence[DecidedEvent], other: Sequence[DecidedEvent]) -> list[DecidedEvent]:
+def _surplus_events(one: Sequence[DecidedEvent], other: Sequence[DecidedEvent]) -> list[DecidedEvent]:
     """The events that one side has more often than the other."""
     left = Counter(map(codec.encode, other))
     found: list[DecidedEvent] = []
@@ -155,16 +155,16 @@ def _beyond(one: Sequence[DecidedEvent], other: Sequence[DecidedEvent]) -> list[
     return found
 
 
-def _told(log: LmdbLog, seq: int, events: codec.Events) -> list[DecidedEvent]:
+def _decided_events(log: LmdbLog, seq: int, events: codec.Events) -> list[DecidedEvent]:
     """The events of a commit of the log."""
     stored = [log.blob(seq, position) for position in range(events.blob_count)]
-    return [_told_event(event, stored) for event in events.events]
+    return [_decided_event(event, stored) for event in events.events]
 
 
-def _told_event(event: ev.Event, blobs: Sequence[bytes | None]) -> DecidedEvent:
+def _decided_event(event: ev.Event, blobs: Sequence[bytes | None]) -> DecidedEvent:
     made_of_the_rest = _MADE_OF_THE_REST.get(type(event), ())
     data = {
-        name: _held(blobs, value) if name in _BLOBS else _plain(value)
+        name: _decode_blob(blobs, value) if name in _BLOBS else _plain(value)
         for name in event.__struct_fields__
         for value in (getattr(event, name),)
         if name not in made_of_the_rest
@@ -177,7 +177,7 @@ def _told_event(event: ev.Event, blobs: Sequence[bytes | None]) -> DecidedEvent:
     return DecidedEvent(event=str(type(event).__struct_config__.tag), data=data)
 
 
-def _held(blobs: Sequence[bytes | None], position: int) -> Any:
+def _decode_blob(blobs: Sequence[bytes | None], position: int) -> Any:
     """What the blob at a position says, without its nonce.
 
     ``None`` for no blob, or none any more.

@@ -30,7 +30,7 @@ from worlddb.reconciler.transaction.draft import Draft
 from worlddb.reconciler.transaction.receipts import REST_FIELDS
 
 
-def fitted_command(command: Command, theirs: Tables, log: LmdbLog, ours: Tables) -> Command:
+def fit_command(command: Command, theirs: Tables, log: LmdbLog, ours: Tables) -> Command:
     """The command as it fits what is here; other than the engine's own are left as they are.
 
     Of vectors, those of texts that are here, under the numbers that their versions have here. Where an earlier commit
@@ -39,7 +39,7 @@ def fitted_command(command: Command, theirs: Tables, log: LmdbLog, ours: Tables)
     if isinstance(command, Embed):
         space = find_space(log, ours, command.space)
         at = 0 if space is None else space.row.through
-        command = msgspec.structs.replace(command, items=tuple(_items(command, theirs, ours)))
+        command = msgspec.structs.replace(command, items=tuple(_fit_items(command, theirs, ours)))
     elif isinstance(command, Recluster):
         at = reclustered_through(ours)
     else:
@@ -47,7 +47,7 @@ def fitted_command(command: Command, theirs: Tables, log: LmdbLog, ours: Tables)
     return msgspec.structs.replace(command, after=at, through=command.through if at == command.after else at)
 
 
-def _items(command: Embed, theirs: Tables, ours: Tables) -> Iterator[tuple[bytes, int, bytes, int, int]]:
+def _fit_items(command: Embed, theirs: Tables, ours: Tables) -> Iterator[tuple[bytes, int, bytes, int, int]]:
     for lineage, version, values, statements, stated in command.items:
         there, here = theirs.node_of(lineage), ours.node_of(lineage)
         if there is not None and here is not None:
@@ -131,7 +131,9 @@ class HypotheticalHistory:
             self.store_id = hashing.keyed(decider.secret, hashing.SUPPOSED, self._original, told)[: ids.LINEAGE_BYTES]
             self.sentence = f"the history up to commit {until} {without}"
 
-    def go_on(self, begin: int, upto: int, txn: lmdb.Transaction) -> tuple[int, list[event_comparison.Redecision]]:
+    def apply_commits(
+        self, begin: int, upto: int, txn: lmdb.Transaction
+    ) -> tuple[int, list[event_comparison.Redecision]]:
         """Some more commits: how many came out the same, and the others."""
         same = 0
         found: list[event_comparison.Redecision] = []
@@ -139,40 +141,40 @@ class HypotheticalHistory:
             log, tables = LmdbLog(reading), Tables(reading)
             for seq in range(begin, upto + 1):
                 verify.require_intact(log, seq)
-                then = _Then(log, tables, log.header(seq), log.events(seq))
+                then = _OriginalCommit(log, tables, log.header(seq), log.events(seq))
                 other = self._commit(then, txn)
                 self._keys.learn(then.events)
                 same += other is None
                 found.extend([] if other is None else [other])
         return same, found
 
-    def _commit(self, then: _Then, txn: lmdb.Transaction) -> event_comparison.Redecision | None:
+    def _commit(self, then: _OriginalCommit, txn: lmdb.Transaction) -> event_comparison.Redecision | None:
         """What a commit of the original comes to here; ``None`` if it is the same."""
-        told = event_comparison.decided_then(then.log, then.header, then.events)
+        told = event_comparison.recorded_decision(then.log, then.header, then.events)
         if erases(then.events):
             return self._erase(then, txn, told)
         if self._without.covers(then.header):
-            return self._leave_out(then, txn, told, "asked")
+            return self._commit_placeholder(then, txn, told, "asked")
         made = self._decide(then, txn)
         if isinstance(made, recorded_commands.Undecidable):
-            return self._take_over(then, txn, told, made)
+            return self._commit_as_decided(then, txn, told, made)
         if isinstance(made, outcome.Refused):
             refused = msgspec.structs.replace(told, code=made.code, reason=made.reason, command=made.command)
-            return self._leave_out(then, txn, refused, "refused")
+            return self._commit_placeholder(then, txn, refused, "refused")
         draft, unkept = made
-        other = event_comparison.compared(told, draft)
+        other = event_comparison.compare_decisions(told, draft)
         if not draft.events:
             unchanged = msgspec.structs.replace(told, reason="Everything is so already")
-            return self._leave_out(then, txn, unchanged, "unchanged")
+            return self._commit_placeholder(then, txn, unchanged, "unchanged")
         commit(None, draft.log, draft.tables, draft, then.header.key)
-        self._rename(then.events, draft)
+        self._learn_renamed_ids(then.events, draft)
         if other is not None and unkept:
             reason = f"What was said beside it was not kept, because nothing came of it: {', '.join(unkept)}"
             return msgspec.structs.replace(other, reason=reason)
         return other
 
     def _decide(
-        self, then: _Then, txn: lmdb.Transaction
+        self, then: _OriginalCommit, txn: lmdb.Transaction
     ) -> tuple[Draft, tuple[str, ...]] | outcome.Refused | recorded_commands.Undecidable:
         """Decide a commit again on what is here; what of it was not kept comes with it."""
         seq = then.header.seq
@@ -182,20 +184,20 @@ class HypotheticalHistory:
         if isinstance(restored, recorded_commands.Undecidable):
             return restored
         log, tables = LmdbLog(txn), Tables(txn)
-        commands = [fitted_command(each, then.tables, log, tables) for each in restored.commands]
+        commands = [fit_command(each, then.tables, log, tables) for each in restored.commands]
         made = self._decider.decide(log, tables, log.head(), then.header, commands, self._nonces(then))
         if isinstance(made, Draft):
             return made, restored.unkept
         if isinstance(made, outcome.Refused) and made.code == errors.UnknownReference.code:
-            makers = sorted(set(_makers(then.tables, restored.commands)) & self._missing)
+            makers = sorted(set(_creating_commits(then.tables, restored.commands)) & self._missing)
             if makers:
                 made = msgspec.structs.replace(
-                    made, reason=f"{made.reason}: {_commits(makers)} made it, and is left out"
+                    made, reason=f"{made.reason}: {_describe_commits(makers)} made it, and is left out"
                 )
         return made
 
-    def _leave_out(
-        self, then: _Then, txn: lmdb.Transaction, told: event_comparison.Redecision, because: ev.Because
+    def _commit_placeholder(
+        self, then: _OriginalCommit, txn: lmdb.Transaction, told: event_comparison.Redecision, because: ev.Because
     ) -> event_comparison.Redecision:
         """Put a commit that says so into the place of one that is not here."""
         draft = self._draft(then, txn)
@@ -209,15 +211,19 @@ class HypotheticalHistory:
         self._missing.add(then.header.seq)
         return msgspec.structs.replace(told, now="left_out" if because == "asked" else because)
 
-    def _take_over(
-        self, then: _Then, txn: lmdb.Transaction, told: event_comparison.Redecision, why: recorded_commands.Undecidable
+    def _commit_as_decided(
+        self,
+        then: _OriginalCommit,
+        txn: lmdb.Transaction,
+        told: event_comparison.Redecision,
+        why: recorded_commands.Undecidable,
     ) -> event_comparison.Redecision:
         """Let a commit that cannot be decided again stand as it was decided, if it fits."""
         told = msgspec.structs.replace(told, code=why.code, reason=why.reason)
-        problem = carried_commits.misfit(then.events, then.tables, Tables(txn), then.header.seq)
+        problem = carried_commits.find_misfit(then.events, then.tables, Tables(txn), then.header.seq)
         if problem:
             told = msgspec.structs.replace(told, reason=f"{why.reason}; and {problem}")
-            return self._leave_out(then, txn, told, "undecidable")
+            return self._commit_placeholder(then, txn, told, "undecidable")
         draft = self._draft(then, txn)
         absent = carried_commits.carry_over(then.log, then.header.seq, then.events, draft)
         details = draft.add_details(why=why.reason, properties={"code": why.code})
@@ -227,7 +233,7 @@ class HypotheticalHistory:
         return msgspec.structs.replace(told, now="taken_over", events_then=())
 
     def _erase(
-        self, then: _Then, txn: lmdb.Transaction, told: event_comparison.Redecision
+        self, then: _OriginalCommit, txn: lmdb.Transaction, told: event_comparison.Redecision
     ) -> event_comparison.Redecision | None:
         """Erase what the original erased: its texts cannot come back, whatever is supposed."""
         log, tables = LmdbLog(txn), Tables(txn)
@@ -241,7 +247,9 @@ class HypotheticalHistory:
         whole = [node for lineage, node in nodes.items() if lineage not in struck]
         present = blobs_of(log, tables, log.head().seq, whole)
         places = {
-            lineage: sorted({*(place for place in lost[lineage] if self._is_aligned(place[0])), *present.get(node, ())})
+            lineage: sorted(
+                {*(place for place in lost[lineage] if self._has_same_positions(place[0])), *present.get(node, ())}
+            )
             for lineage, node in nodes.items()
         }
         reason = "It erased texts, which cannot be looked for again"
@@ -250,18 +258,18 @@ class HypotheticalHistory:
         told = msgspec.structs.replace(told, code="erasure", reason=reason)
         kinds = ev.ErasedElsewhere | ev.StruckElsewhere
         if not places and not any(isinstance(event, kinds) for event in then.events.events):
-            return self._leave_out(then, txn, told, "unchanged")
+            return self._commit_placeholder(then, txn, told, "unchanged")
         draft = self._draft(then, txn)
         carried_commits.repeat_erasures(then.log, then.header.seq, then.events, draft, places)
-        carried_commits.repeat_arrivals(then.log, then.header.seq, then.events, draft, self._is_aligned)
+        carried_commits.repeat_foreign_erasures(then.log, then.header.seq, then.events, draft, self._has_same_positions)
         commit(None, draft.log, draft.tables, draft, then.header.key)
         return msgspec.structs.replace(told, now="taken_over", events_then=())
 
-    def _is_aligned(self, seq: int) -> bool:
+    def _has_same_positions(self, seq: int) -> bool:
         """True if a commit has its blobs under the positions that they have in the original."""
         return seq < self._first or seq in self._aligned
 
-    def _draft(self, then: _Then, txn: lmdb.Transaction) -> Draft:
+    def _draft(self, then: _OriginalCommit, txn: lmdb.Transaction) -> Draft:
         """A draft that takes the place of a commit, with its author and times."""
         log, header = LmdbLog(txn), then.header
         return Draft(
@@ -274,18 +282,18 @@ class HypotheticalHistory:
             author=header.author,
         )
 
-    def _nonces(self, then: _Then) -> RecordedNonces:
+    def _nonces(self, then: _OriginalCommit) -> RecordedNonces:
         return RecordedNonces(then.log, then.header.seq, then.events, self._decider.secret)
 
-    def _rename(self, events: codec.Events, draft: Draft) -> None:
+    def _learn_renamed_ids(self, events: codec.Events, draft: Draft) -> None:
         """Remember which edges, proposals and worlds that handlers created have other ids here.
 
         They are matched as those between the same worlds, in the same order.
         """
         here: defaultdict[tuple[object, ...], deque[bytes]] = defaultdict(deque)
-        for kind, identifier in _identities(draft.events, set(draft.refs)):
+        for kind, identifier in _new_identities(draft.events, set(draft.refs)):
             here[kind].append(identifier)
-        for kind, identifier in _identities(events.events, set(events.refs)):
+        for kind, identifier in _new_identities(events.events, set(events.refs)):
             if here[kind] and (other := here[kind].popleft()) != identifier:
                 self._renamed[identifier] = other
         for theirs, ours in zip(events.refs, draft.refs, strict=False):
@@ -293,7 +301,7 @@ class HypotheticalHistory:
                 self._renamed[theirs] = ours
 
 
-class _Then(NamedTuple):
+class _OriginalCommit(NamedTuple):
     """A commit of the original, and what the whole of that knows."""
 
     log: LmdbLog
@@ -315,7 +323,7 @@ def erases(events: codec.Events) -> bool:
     )
 
 
-def _identities(events: Iterable[ev.Event], refs: Set[bytes]) -> Iterator[tuple[tuple[object, ...], bytes]]:
+def _new_identities(events: Iterable[ev.Event], refs: Set[bytes]) -> Iterator[tuple[tuple[object, ...], bytes]]:
     """Edges and proposals that are new, by what they connect, and worlds that nobody asked for."""
     for event in events:
         if isinstance(event, ev.Linked):
@@ -326,7 +334,7 @@ def _identities(events: Iterable[ev.Event], refs: Set[bytes]) -> Iterator[tuple[
             yield ("created",), event.lineage
 
 
-def _makers(tables: Tables, commands: Sequence[cmd.Command]) -> Iterator[int]:
+def _creating_commits(tables: Tables, commands: Sequence[cmd.Command]) -> Iterator[int]:
     """The commits that made what commands refer to."""
     for command in commands:
         for name in REST_FIELDS[type(command)]:
@@ -341,7 +349,7 @@ def _makers(tables: Tables, commands: Sequence[cmd.Command]) -> Iterator[int]:
                     yield 0 if proposal is None else proposal.seq
 
 
-def _commits(seqs: Sequence[int]) -> str:
+def _describe_commits(seqs: Sequence[int]) -> str:
     """Commits in words."""
     more = f" and {len(seqs) - _LISTED:,} more" if len(seqs) > _LISTED else ""
     return f"commit{'s' * (len(seqs) > 1)} {', '.join(map(str, seqs[:_LISTED]))}{more}"

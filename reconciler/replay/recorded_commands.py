@@ -105,12 +105,12 @@ def restore_commands(
     commit = _Commit(log, tables, seq, events, keys, renamed or {})
     try:
         commands = [commit.command(position, entry) for position, entry in enumerate(recorded)]
-    except _Unkept as unkept:
+    except _TextNotKept as unkept:
         return Undecidable("not_kept", str(unkept))
     return RestoredCommands(commands, tuple(dict.fromkeys(commit.unkept)))
 
 
-class _Unkept(Exception):
+class _TextNotKept(Exception):
     """Raised if a text that a decision needs is in no blob."""
 
 
@@ -145,15 +145,15 @@ class _Commit:
         }
         ref = self._events.refs[position]
         if fields.get("key") is not None:
-            fields["key"] = cmd.KnownKey(fields["key"], ref if kind is cmd.Create else self._edge_nonce(ref))
+            fields["key"] = cmd.KnownKey(fields["key"], ref if kind is cmd.Create else self._nonce_of_edge_key(ref))
         for name, find in _REFERENCES.get(kind, {}).items():
-            fields[name] = self._full(find, fields[name])
+            fields[name] = self._resolve_full_id(find, fields[name])
         if kind is cmd.Recluster:
-            texts = self._found()
+            texts = self._reclustered_pairs()
         else:
             texts = self._vectors() if kind is cmd.Embed else self._texts(kind, entry, ref)
         if fields.get("judged"):
-            texts["evidence"] = cmd.ModelEvidence(found=tuple(self._proposed(ref)))
+            texts["evidence"] = cmd.ModelEvidence(found=tuple(self._proposed_matches(ref)))
         if entry[1] != ev.NONE:
             self._written[ref] = entry[1]
         return kind(**fields, **texts)
@@ -163,20 +163,20 @@ class _Commit:
         names: list[str] = entry[3]
         found = receipts.texts_of(self._log, self._seq, list(entry))
         if kind is cmd.Create and entry[1] == ev.NONE:
-            found |= self._found_again(ref)
+            found |= self._known_text(ref)
         if kind is cmd.Revise and "properties" in names and entry[1] != ev.NONE and not found.get("properties"):
             # A version without properties had those before, unless it was told that no artifact is left.
             found["properties"] = {artifact.PROPERTY: {}}
         missing = [name for name in names if name not in found]
         needed = [name for name in missing if name in _BODY or kind in _ALIASED]
         if needed or (kind is cmd.Create and "type" not in found):
-            raise _Unkept(f"The {(needed or ['text'])[0]} that it gave was not kept, for nothing came of it")
+            raise _TextNotKept(f"The {(needed or ['text'])[0]} that it gave was not kept, for nothing came of it")
         self.unkept.extend(missing)
         return {name: found[name] for name in names if name in found} | (
             {"type": found["type"], "name": found["name"]} if kind is cmd.Create else {}
         )
 
-    def _found_again(self, lineage: bytes) -> dict[str, Any]:
+    def _known_text(self, lineage: bytes) -> dict[str, Any]:
         """The text of a world that a keyed command found as it was."""
         node = self._tables.node_of(lineage)
         position = self._written.get(lineage)
@@ -187,7 +187,7 @@ class _Commit:
             body = None if seen is None else recorded_texts.body_at(self._log, seen.row.seq, seen.row.position)
         return {} if body is None else {"type": body.type, "name": body.name, "content": body.content}
 
-    def _edge_nonce(self, ref: bytes) -> bytes:
+    def _nonce_of_edge_key(self, ref: bytes) -> bytes:
         """The nonce that the key of a link stands for.
 
         It is one that nothing has where the link led to no keyed edge.
@@ -199,15 +199,15 @@ class _Commit:
             event = next((each for each in earlier if isinstance(each, ev.Linked) and each.edge == ref), None)
         return self._keys.first(event.nonce) if event is not None and event.keyed else ref[: ids.NONCE_BYTES]
 
-    def _full(self, find: _Find, given: Any) -> Any:
+    def _resolve_full_id(self, find: _Find, given: Any) -> Any:
         """A reference as a full id; a position in the batch stays one."""
         if isinstance(given, tuple):
-            return tuple(self._full(find, each) for each in given)
+            return tuple(self._resolve_full_id(find, each) for each in given)
         if isinstance(given, str):
             try:
                 found = find(self._tables, given, self._seq)
             except errors.InputError as error:
-                raise _Unkept(error.message) from error
+                raise _TextNotKept(error.message) from error
             given = self._tables.node(found).lineage if isinstance(found, int) else found
         return self._renamed.get(given, given) if isinstance(given, bytes) else given
 
@@ -223,16 +223,16 @@ class _Commit:
         stored = None if place is None else self._log.blob(*place)
         space = None if stored is None else codec.decode_blob(stored, self._seq)
         if not isinstance(space, blobs.Space):
-            raise _Unkept("The embedding space that it was about was not kept")
+            raise _TextNotKept("The embedding space that it was about was not kept")
         items = tuple((event.lineage, event.version, *self._vectors_at(event.vector)) for event in kept)
         return {"space": space.name, "model": space.model, "mean": space.mean, "items": items}
 
-    def _found(self) -> dict[str, Any]:
+    def _reclustered_pairs(self) -> dict[str, Any]:
         """What another look had found, from its own proposals."""
         staged = [event for event in self._events.events if isinstance(event, ev.Proposed)]
         return {"items": tuple((event.source, event.target, self._evidence(event.details)) for event in staged)}
 
-    def _proposed(self, lineage: bytes) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    def _proposed_matches(self, lineage: bytes) -> Iterator[tuple[bytes, dict[str, Any]]]:
         """Whom a new world may be, by its own proposals, and why."""
         for event in self._events.events:
             if isinstance(event, ev.Proposed) and event.source == lineage:

@@ -98,11 +98,11 @@ class RecordedNonces:
             if isinstance(event, ev.Created) and event.lineage not in asked_for:
                 body = bodies.get(event.body)
                 if isinstance(body, blobs.Body):
-                    self._learn(event.lineage, "derived", body.type, body.name, body.content)
+                    self._learn_nonce(event.lineage, "derived", body.type, body.name, body.content)
             elif isinstance(event, ev.Linked) and not event.keyed:
-                self._learn(event.nonce, "edge", event.type, event.source, event.target, event.home)
+                self._learn_nonce(event.nonce, "edge", event.type, event.source, event.target, event.home)
             elif isinstance(event, ev.Proposed):
-                self._learn(event.nonce, "edge", "same_as", event.source, event.target, event.home)
+                self._learn_nonce(event.nonce, "edge", "same_as", event.source, event.target, event.home)
 
     def nonce(self, *what: object) -> bytes:
         known = self._known.get(codec.encode(what))
@@ -113,25 +113,25 @@ class RecordedNonces:
             : ids.NONCE_BYTES
         ]
 
-    def _learn(self, nonce: bytes, *what: object) -> None:
+    def _learn_nonce(self, nonce: bytes, *what: object) -> None:
         self._known[codec.encode(what)].append(nonce)
 
     def _learn_blob(self, log: LmdbLog, seq: int, position: int, events: codec.Events) -> blobs.Blob | None:
         stored = log.blob(seq, position)
         blob = None if stored is None else codec.decode_blob(stored, seq)
         if isinstance(blob, blobs.Body):
-            self._learn(blob.nonce, "body", blob.type, blob.name, blob.content)
+            self._learn_nonce(blob.nonce, "body", blob.type, blob.name, blob.content)
         elif isinstance(blob, blobs.Details):
-            self._learn(blob.nonce, "details", (blob.aliases, blob.why, blob.source, blob.properties))
+            self._learn_nonce(blob.nonce, "details", (blob.aliases, blob.why, blob.source, blob.properties))
         elif isinstance(blob, blobs.Vector):
-            self._learn(blob.nonce, "vector", blob.values)
+            self._learn_nonce(blob.nonce, "vector", blob.values)
         elif isinstance(blob, blobs.Space):
-            self._learn(blob.nonce, "space")
+            self._learn_nonce(blob.nonce, "space")
         elif isinstance(blob, blobs.Cause):
-            self._learn(blob.nonce, "commands")
+            self._learn_nonce(blob.nonce, "commands")
             for at, (entry, ref) in enumerate(zip(blob.commands, events.refs, strict=False)):
                 if entry[0] in (Create.CODE, Reassert.CODE):
-                    self._learn(ref, "lineage", at)
+                    self._learn_nonce(ref, "lineage", at)
         return blob
 
 
@@ -161,11 +161,11 @@ def redecide(
         UnavailableError: no scratch tables can be written into the store's directory.
     """
     return scratch.run_with_tables(
-        source.folder, lambda folder: _redecide_in(folder, source, decider, first, last, progress)
+        source.folder, lambda folder: _redecide_in_folder(folder, source, decider, first, last, progress)
     )
 
 
-def _redecide_in(
+def _redecide_in_folder(
     folder: Path,
     source: environment.Environment,
     decider: Decider,
@@ -219,7 +219,7 @@ def _decide_some(
             events = log.events(seq)
             if seq >= first:
                 # What is decided now stays in memory, and goes with these tables.
-                other = _redecided(log, whole, Tables(txn), seq, events, decider, keys)
+                other = _redecide_commit(log, whole, Tables(txn), seq, events, decider, keys)
                 same += other is None
                 found.extend([] if other is None else [other])
             keys.learn(events)
@@ -229,7 +229,7 @@ def _decide_some(
     return same, found
 
 
-def _redecided(
+def _redecide_commit(
     log: LmdbLog,
     whole: Tables,
     tables: Tables,
@@ -240,7 +240,7 @@ def _redecided(
 ) -> event_comparison.Redecision | None:
     """What commit ``seq`` comes to now, if that is not what it came to then."""
     header = log.header(seq)
-    then = event_comparison.decided_then(log, header, events)
+    then = event_comparison.recorded_decision(log, header, events)
     made: recorded_commands.RestoredCommands | recorded_commands.Undecidable | Refused | Draft = (
         recorded_commands.restore_commands(log, whole, seq, events, keys)
     )
@@ -249,7 +249,7 @@ def _redecided(
         head = Head(seq - 1, log.chain(seq - 1))
         made = decider.decide(log, tables, head, header, made.commands, nonces)
     if isinstance(made, Draft):
-        return event_comparison.compared(then, made)
+        return event_comparison.compare_decisions(then, made)
     if isinstance(made, recorded_commands.Undecidable):
         return msgspec.structs.replace(then, now="undecidable", code=made.code, reason=made.reason, events_then=())
     return msgspec.structs.replace(then, now="refused", code=made.code, reason=made.reason, command=made.command)

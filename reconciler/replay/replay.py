@@ -92,14 +92,14 @@ def suppose(
     with runner.collector_paused():
         for begin in range(first, until + 1, CHUNK_COMMITS):
             upto = min(begin + CHUNK_COMMITS - 1, until)
-            unchanged, others = target.write(partial(history.go_on, begin, upto))
+            unchanged, others = target.write(partial(history.apply_commits, begin, upto))
             same += unchanged
             found.extend(others)
             if progress is not None:
                 progress(upto, until)
-    later = commit_copier.concerning(commit_copier.erasures_after(source, until).tied, first - 1)
+    later = commit_copier.relevant_erasures(commit_copier.erasures_after(source, until).tied, first - 1)
     if later:
-        target.write(lambda txn: commit_copier.take_over(LmdbLog(txn), rows.Tables(txn), later, REPLAYER))
+        target.write(lambda txn: commit_copier.append_erasures(LmdbLog(txn), rows.Tables(txn), later, REPLAYER))
     scrub.finish_erasures(target)
     with source.read() as theirs, target.read() as ours:
         recorded = LmdbLog(theirs).header(until).root.hex()
@@ -125,10 +125,10 @@ def first_left_out(source: Environment, until: int, without: hypothetical_histor
     """
     with source.read() as reading:
         refuse_supposed(rows.Tables(reading), "nothing more can be left out of it")
-        return _first(LmdbLog(reading), until, without)
+        return _find_first(LmdbLog(reading), until, without)
 
 
-def _first(log: LmdbLog, until: int, without: hypothetical_history.LeftOutCommits) -> int:
+def _find_first(log: LmdbLog, until: int, without: hypothetical_history.LeftOutCommits) -> int:
     if min(without.commits, default=2) < 2:
         raise errors.InputError("Commit 1 made the store, so nothing is left without it", "Leave out later commits")
     beyond = max(without.commits, default=0)

@@ -236,7 +236,7 @@ def test_a_handle_that_goes_on_writing_comes_round_to_all_of_the_log(
 ) -> None:
     """What a first write does not look at was written on until somebody verified the store."""
     monkeypatch.setattr(check, "LAST_COMMITS", 0)  # One of the few that a first write looks at is drawn from its hash.
-    monkeypatch.setattr(pipeline, "LOOKED_EVERY", 2)
+    monkeypatch.setattr(pipeline, "WRITES_PER_CHECK", 2)
     flip(store, sorted(key for key, _ in forge.pairs(store) if key[0] == kind)[9], -60)
     written = 0
     with worlddb.open(store, author="x", embedder=None) as db:

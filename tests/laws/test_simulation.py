@@ -178,7 +178,7 @@ def _where_it_ended_at_first(reader: StoreReader, head: int) -> PresentTextLane:
     return _text_lane(reader, reader.__dict__.setdefault("first head", head))
 
 
-_pieces_differing = belief_changes._differing
+_pieces_differing = belief_changes._changed_spans
 
 
 def _some_that_differ(before: list[Any], after: list[Any]) -> list[Any]:
@@ -192,7 +192,7 @@ CANARIES: dict[str, tuple[Any, str, Any]] = {
     "an erased name that is still found": (apply, "_forget", lambda tables, name, kind=b"": None),
     "a read that is stale": (StoreReader, "text_lane", _where_it_ended_at_first),
     "half a commit that survives a crash": (Environment, "_write_once", _keeps_what_was_begun),
-    "a belief that is not taken back": (belief_changes, "_differing", _some_that_differ),
+    "a belief that is not taken back": (belief_changes, "_changed_spans", _some_that_differ),
 }
 
 
