@@ -16,7 +16,7 @@ from rapidfuzz.distance import JaroWinkler
 from rapidfuzz.process import cdist
 
 from worlddb.projections.tables.names.canonical import forms
-from worlddb.reconciler.similarity.scores import Likeness, is_short_for, likeness
+from worlddb.reconciler.similarity.scores import Likeness, is_short_form_of, likeness
 from worlddb.reconciler.similarity.thresholds import Thresholds
 from worlddb.reconciler.similarity.verdict import Considered, Resolved, judge
 
@@ -79,6 +79,6 @@ class Scan:
             first, last = form.text.partition(" ")[0], form.text.rpartition(" ")[2]
             for at in self._lasts.get(last, ()):
                 theirs = self._texts[at].partition(" ")[0]
-                if theirs == first or is_short_for(theirs, first):
+                if theirs == first or is_short_form_of(theirs, first):
                     found.add(self._owners[at])
         return found

@@ -320,7 +320,7 @@ def resolve(ctx: context.Context, command: cmd.Command, resolving: Resolving) ->
         home = schema.ROOT_NODE if command.world is None else context.node_ref(ctx, command.world)
         setting = configuration.thresholds_for(ctx, resolving, command.type, home)
         return namesakes.Resolution(keyed, model_evidence.find_matches(ctx, command, setting))
-    return namesakes.Resolution(keyed, namesakes.exact(ctx, command))
+    return namesakes.Resolution(keyed, namesakes.match_exactly(ctx, command))
 
 
 def reconcile(ctx: context.Context, command: cmd.Command, resolution: namesakes.Resolution) -> None:

@@ -1478,7 +1478,7 @@ class Database(WriteCalls):
         from worlddb.reconciler.background import embedding_backfill
 
         assert self._background is not None, "nobody else asks for it"
-        done = embedding_backfill.embed_behind(self._writer, self._models, self._background.stopped)
+        done = embedding_backfill.embed_in_background(self._writer, self._models, self._background.stopped)
         if done is not None:
             # As in `embed`, also where nothing was pending.
             self._reader.index_vectors()

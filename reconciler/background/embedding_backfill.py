@@ -89,7 +89,7 @@ def embed_pending(
     return _fill(writer, models, models.to_fill(space), name, limit, progress, stopped)
 
 
-def embed_behind(writer: Writer, models: Models, stopped: Callable[[], bool]) -> Embedding | None:
+def embed_in_background(writer: Writer, models: Models, stopped: Callable[[], bool]) -> Embedding | None:
     """Run :func:`embed_pending` under the store's lease for background work.
 
     ``None`` if another process has the lease. Between two batches it ends if it is ``stopped``: what is left is found
@@ -121,19 +121,19 @@ def reembed(
     with writer.env.read() as txn:
         log, tables = LmdbLog(txn), Tables(txn)
         before = space_in_use(log, tables)
-        target = name if name is not None else _called(log, tables, embedder)
+        target = name if name is not None else _target_space_name(log, tables, embedder)
         space = find_space(log, tables, target)
     if space is not None:
         check_model(space, embedder)
     done = Embedding(0, 0, target, embedder.model, 0, 0)
     for _ in range(MOVES):
         left = None if limit is None else limit - done.embedded
-        done = _added(done, _fill(writer, models, embedder, target, left, progress))
+        done = _sum_results(done, _fill(writer, models, embedder, target, left, progress))
         if done.pending:
             break
-        opened = _opened(writer, embedder, target)
+        opened = _open_space(writer, embedder, target)
         receipt = execute(writer._replace(group=None), [cmd.UseSpace(name=target)])
-        done = _added(
+        done = _sum_results(
             done, done._replace(embedded=0, events=opened + receipt.events, commits=(opened > 0) + (receipt.events > 0))
         )
         if receipt:
@@ -145,14 +145,14 @@ def reembed(
     return Reembedding(*done, in_use, "" if before is None else before.name)
 
 
-def _added(one: Embedding, other: Embedding) -> Embedding:
+def _sum_results(one: Embedding, other: Embedding) -> Embedding:
     """The sum of two results; the later one says what is left."""
     return other._replace(
         embedded=one.embedded + other.embedded, events=one.events + other.events, commits=one.commits + other.commits
     )
 
 
-def _opened(writer: Writer, embedder: Embedder, name: str) -> int:
+def _open_space(writer: Writer, embedder: Embedder, name: str) -> int:
     """Open the space unless it exists, although there is no text for it.
 
     Returns the number of events that took.
@@ -167,7 +167,7 @@ def _opened(writer: Writer, embedder: Embedder, name: str) -> int:
     return receipt.events
 
 
-def _called(log: LmdbLog, tables: Tables, embedder: Embedder) -> str:
+def _target_space_name(log: LmdbLog, tables: Tables, embedder: Embedder) -> str:
     """The name of the space that a move to a model fills."""
     live = [space for space in all_spaces(log, tables) if space.dropped is None]
     own = [space.name for space in live if space.model == embedder.model]
@@ -203,7 +203,7 @@ def _fill(
         commits += receipt.events > 0
         done += len(batch.texts) if receipt.events else 0
         if space is None and receipt.events:
-            _trust(writer, models, name)
+            _trust_opened_space(writer, models, name)
         if progress is not None:
             progress(done)
     with writer.env.read() as txn:
@@ -212,7 +212,7 @@ def _fill(
     return Embedding(done, waiting, name, embedder.model, events, commits)
 
 
-def _trust(writer: Writer, models: Models, name: str) -> None:
+def _trust_opened_space(writer: Writer, models: Models, name: str) -> None:
     """Trust a space that this process's own model has just opened."""
     with writer.env.read() as txn:
         opened = find_space(LmdbLog(txn), Tables(txn), name)

@@ -47,7 +47,10 @@ _FEW_ENDS: Final = 3
 MAX_LEVELS: Final = 8
 """So many containers above what is new its neighbours are looked for."""
 
-_NOBODY: Final = frozenset(map(canonical.type_digest, blocks.UNNAMED_TYPES)) | {canonical.NO_TYPE, SUMMARY_TYPE}
+_NON_ENTITY_TYPES: Final = frozenset(map(canonical.type_digest, blocks.UNNAMED_TYPES)) | {
+    canonical.NO_TYPE,
+    SUMMARY_TYPE,
+}
 _REPEATING: Final = {schema.CONTAINS: 1, "derived_from": 0}
 """By which edges a summary is tied to what it repeats, and which end of them it is: the source is 0."""
 _ABOUT_ONE: Final = (ev.Created, ev.Revised, ev.Named, ev.Unnamed, ev.Embedded, ev.Filled)
@@ -63,7 +66,7 @@ class ChangedWorlds(NamedTuple):
     through: int
 
 
-class LookedAt(NamedTuple):
+class VisitedWorlds(NamedTuple):
     """What one run has looked at: worlds, and (scope, world) of which all that its edges there lead to was."""
 
     worlds: set[int]
@@ -71,7 +74,7 @@ class LookedAt(NamedTuple):
 
 
 def changed_worlds(
-    ctx: context.Context, after: int, head: int, most: int, looked_at: LookedAt | None = None
+    ctx: context.Context, after: int, head: int, most: int, looked_at: VisitedWorlds | None = None
 ) -> ChangedWorlds:
     """Find the worlds changed by the commits after one, with what lies around them.
 
@@ -80,17 +83,17 @@ def changed_worlds(
     ``head`` is left out: another look finds nothing else.
     """
     found: dict[int, None] = {}
-    done = LookedAt(set(), set()) if looked_at is None else looked_at
-    around = Surroundings(ctx, done.ends)
+    done = VisitedWorlds(set(), set()) if looked_at is None else looked_at
+    around = Neighbourhoods(ctx, done.ends)
     changed = 0
     through = after
     for through in range(after + 1, head + 1):
         news: dict[int, dict[int, None]] = {}
         fresh: set[int] = set()
         for event in ctx.draft.log.events(through).events:
-            told, about = _news(ctx, event)
+            told, about = _worlds_in_event(ctx, event)
             fresh.update(told)
-            for scope in around.seen_from(about) if told else ():
+            for scope in around.common_containers(about) if told else ():
                 news.setdefault(scope, {}).update(dict.fromkeys(told))
         near = {node for scope in news for node in around.neighbourhood(scope, news[scope])}
         found |= dict.fromkeys(sorted(near - done.worlds))
@@ -101,16 +104,16 @@ def changed_worlds(
     return ChangedWorlds(tuple(found), through)
 
 
-def _news(ctx: context.Context, event: ev.Event) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _worlds_in_event(ctx: context.Context, event: ev.Event) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The worlds that an event says something new about, and those that one must see to be told.
 
     A summary repeats what its world contains, and says nothing new of it.
     """
     if isinstance(event, _ABOUT_ONE):
-        about = _nodes(ctx, event.lineage)
+        about = _nodes_of(ctx, event.lineage)
         return ((), ()) if about and _is_summary(ctx.tables, about[0]) else (about, about)
     if isinstance(event, ev.Linked):
-        about = _nodes(ctx, event.source, event.target, event.home)
+        about = _nodes_of(ctx, event.source, event.target, event.home)
         if about and event.type in _REPEATING and _is_summary(ctx.tables, about[_REPEATING[event.type]]):
             return (), ()
         # What joins a container is new to it; the container is not new for that.
@@ -122,12 +125,12 @@ def _is_summary(tables: rows.Tables, node: int) -> bool:
     return tables.version(node, tables.node(node).versions).type == SUMMARY_TYPE
 
 
-def _nodes(ctx: context.Context, *lineages: bytes) -> tuple[int, ...]:
+def _nodes_of(ctx: context.Context, *lineages: bytes) -> tuple[int, ...]:
     found = [ctx.tables.node_of(lineage) for lineage in lineages]
     return () if None in found else tuple(node for node in found if node is not None)
 
 
-class Surroundings:
+class Neighbourhoods:
     """What lies around worlds, in each of their containers by itself; read while nothing is written."""
 
     def __init__(self, ctx: context.Context, passed: set[tuple[int, int]] | None = None) -> None:
@@ -139,7 +142,7 @@ class Surroundings:
         self._scopes: dict[int, int] = {}
         self._ends: dict[tuple[int, int], Sequence[int]] = {}
 
-    def seen_from(self, about: Iterable[int]) -> frozenset[int]:
+    def common_containers(self, about: Iterable[int]) -> frozenset[int]:
         """The worlds that some nodes all are in, not too far above any: what is said of these is news there."""
         return frozenset.intersection(*map(self._containers, about))
 
@@ -177,7 +180,7 @@ class Surroundings:
             else:
                 self._passed.update((scope, node) for node in frontier if len(self._ends_of(scope, node)) > _FEW_ENDS)
             frontier = further
-        return sorted(node for node in reached if self._scope_of(node) == scope and _is_somebody(ctx.tables, node))
+        return sorted(node for node in reached if self._scope_of(node) == scope and _may_be_entity(ctx.tables, node))
 
     def _scope_of(self, node: int) -> int:
         found = self._scopes.get(node)
@@ -212,11 +215,11 @@ def _live_ends(tables: rows.Tables, node: int) -> Iterator[tuple[int, int]]:
     yield from ((place.source, row.home) for place, row in tables.incoming(node) if row.unlinked == schema.LIVE)
 
 
-def _is_somebody(tables: rows.Tables, node: int) -> bool:
+def _may_be_entity(tables: rows.Tables, node: int) -> bool:
     row = tables.node(node)
     return (
         not (row.ended and asof.has_ended(tables, node, schema.LIVE - 1))
-        and tables.version(node, row.versions).type not in _NOBODY
+        and tables.version(node, row.versions).type not in _NON_ENTITY_TYPES
     )
 
 
@@ -294,14 +297,14 @@ def recluster(
         wanted: dict[tuple[str, str], None] = {}
         marked, head = _progress(writer)
         through = max(after, marked)
-        done = LookedAt(set(), set())
+        done = VisitedWorlds(set(), set())
         while leased and through < head and (limit is None or looked_at < limit) and not stopped():
-            count, pairs, reached = _look(writer, meaning, through, head, most, done, tiebreaker)
+            count, pairs, reached = _compare_next(writer, meaning, through, head, most, done, tiebreaker)
             looked_at, through = looked_at + count, reached
             if dry_run:
                 wanted.update(((one.hex(), other.hex()), None) for one, other, _ in pairs)
                 continue
-            for command in _commands(pairs, marked, reached):
+            for command in _staging_commands(pairs, marked, reached):
                 receipt = execute(writer._replace(author=AUTHOR, group=None), [command])
                 receipt.raise_if_refused()
                 proposals += receipt.proposals
@@ -316,13 +319,13 @@ def _progress(writer: Writer) -> tuple[int, int]:
         return reclustered_through(rows.Tables(txn)), LmdbLog(txn).head().seq
 
 
-def _look(
+def _compare_next(
     writer: Writer,
     meaning: vectors_of_texts.NearestTexts | None,
     after: int,
     head: int,
     most: int,
-    done: LookedAt,
+    done: VisitedWorlds,
     tiebreaker: Tiebreaker | None,
 ) -> tuple[int, list[_Pair], int]:
     """Compare the worlds around the next commits: how many were, what is to be proposed, and the last commit.
@@ -338,23 +341,23 @@ def _look(
         nonlocal count
         for look in looks:
             count += 1
-            for pair in _judged(look, meaning, tiebreaker):
+            for pair in _pairs_to_propose(look, meaning, tiebreaker):
                 found.setdefault(frozenset(pair[:2]), pair)
 
     with writer.env.read() as txn:
-        ctx = reading(writer, txn)
+        ctx = read_context(writer, txn)
         fresh = changed_worlds(ctx, after, head, most, done)
         if tiebreaker is None:
-            judge_all(_looks(ctx, writer, meaning, fresh.nodes, every=False))
+            judge_all(_compare_worlds(ctx, writer, meaning, fresh.nodes, every=False))
     for start in range(0, 0 if tiebreaker is None else len(fresh.nodes), ASKED_AT_ONCE):
         with writer.env.read() as txn:
             some = fresh.nodes[start : start + ASKED_AT_ONCE]
-            looks = list(_looks(reading(writer, txn), writer, meaning, some, every=True))
+            looks = list(_compare_worlds(read_context(writer, txn), writer, meaning, some, every=True))
         judge_all(looks)
     return count, list(found.values()), fresh.through
 
 
-def reading(writer: Writer, txn: Any) -> context.Context:
+def read_context(writer: Writer, txn: Any) -> context.Context:
     """What the resolver reads where nothing is written meanwhile."""
     log, nonces = LmdbLog(txn), FreshNonces(writer.entropy)
     draft = Draft(log, rows.Tables(txn), log.head(), nonces, ingest_time=0, wall_time=0, author=AUTHOR)
@@ -363,7 +366,7 @@ def reading(writer: Writer, txn: Any) -> context.Context:
     return ctx
 
 
-def _looks(
+def _compare_worlds(
     ctx: context.Context,
     writer: Writer,
     meaning: vectors_of_texts.NearestTexts | None,
@@ -381,7 +384,7 @@ def _looks(
         setting = thresholds_for(ctx, writer.resolving, body.type, node)
         thresholds = setting.thresholds
         candidate = namesakes.Candidate(names, body.type, namesakes.scope_of(ctx, node), node)
-        near = {} if meaning is None else _near(ctx, candidate, meaning, thresholds.embedding)
+        near = {} if meaning is None else _near_in_meaning(ctx, candidate, meaning, thresholds.embedding)
         held = resolver.considered(ctx, candidate, thresholds, near, every=every)
         found = held.considered
         # Who are one by way of a world elsewhere are not one to whoever sees this world alone.
@@ -398,7 +401,7 @@ def _looks(
         yield ComparedWorld(ctx.lineage(node), held, setting, settled)
 
 
-def _near(
+def _near_in_meaning(
     ctx: context.Context, candidate: namesakes.Candidate, meaning: vectors_of_texts.NearestTexts, least: float
 ) -> dict[int, float]:
     """Worlds in scope whose newest text is near in meaning to that of a world's newest."""
@@ -414,7 +417,7 @@ def _near(
     return {other: cosine for other, (_, cosine) in vectors_of_texts.near_worlds(ctx, hits, least, node).items()}
 
 
-def _judged(
+def _pairs_to_propose(
     look: ComparedWorld, meaning: vectors_of_texts.NearestTexts | None, tiebreaker: Tiebreaker | None
 ) -> Iterator[_Pair]:
     """(later lineage, earlier lineage, evidence) of each pair to propose."""
@@ -427,7 +430,7 @@ def _judged(
             yield look.lineage, bytes.fromhex(each.ref), {**found.evidence, **told}
 
 
-def _commands(pairs: list[_Pair], marked: int, reached: int) -> Iterator[cmd.Recluster]:
+def _staging_commands(pairs: list[_Pair], marked: int, reached: int) -> Iterator[cmd.Recluster]:
     """The commands that stage the pairs; the last one says how far the reclustering has come."""
     for start in range(0, len(pairs), MAX_STAGED):
         some = tuple(pairs[start : start + MAX_STAGED])

@@ -32,7 +32,7 @@ Given = TypeVar("Given")
 Answer = TypeVar("Answer")
 
 
-class Asking:
+class ModelCaller:
     """Asks somebody's model about one world after another; that it fails stops nothing else of a run."""
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ class BackgroundWorker:
                 self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 # Nobody has to close a store, and a thread that is inside of a library when the interpreter goes away
                 # takes the process down.
-                atexit.register(self._abandon)
+                atexit.register(self._stop_pending)
                 self._thread.start()
             if not self._resting:
                 self._due.notify_all()
@@ -142,7 +142,7 @@ class BackgroundWorker:
 
     def wait(self, seconds: float) -> bool:
         """Wait until all that was nudged for is done, by whomever; false if that took longer."""
-        with self._awaiting():
+        with self._hold_condition():
             return self._due.wait_for(lambda: not self._nudged and not self._busy and not self._undone, seconds)
 
     def finish(self) -> None:
@@ -150,14 +150,12 @@ class BackgroundWorker:
 
         What another process is at is left to that one.
         """
-        with self._awaiting():
-            self._due.wait_for(
-                lambda: not self._is_at_work() or (not self._nudged and not self._busy), PATIENCE_SECONDS
-            )
-        self._abandon()
+        with self._hold_condition():
+            self._due.wait_for(lambda: not self._is_alive() or (not self._nudged and not self._busy), PATIENCE_SECONDS)
+        self._stop_pending()
 
     @contextmanager
-    def _awaiting(self) -> Iterator[None]:
+    def _hold_condition(self) -> Iterator[None]:
         """Hold the condition, and have nobody rest meanwhile."""
         with self._due:
             self._awaited += 1
@@ -167,16 +165,16 @@ class BackgroundWorker:
             finally:
                 self._awaited -= 1
 
-    def _abandon(self) -> None:
+    def _stop_pending(self) -> None:
         """Do no more than what is under way."""
         with self._due:
             self._closing, thread = True, self._thread
             self._due.notify_all()
         if thread is not None:
             thread.join(PATIENCE_SECONDS)
-        atexit.unregister(self._abandon)
+        atexit.unregister(self._stop_pending)
 
-    def _is_at_work(self) -> bool:
+    def _is_alive(self) -> bool:
         """False in a process that was forked off, which has no such thread."""
         return self._thread is not None and self._thread.is_alive()
 
@@ -210,7 +208,7 @@ class BackgroundWorker:
                 self._due.notify_all()
                 if not self._lingers and not self._nudged:
                     self._thread = None
-                    atexit.unregister(self._abandon)
+                    atexit.unregister(self._stop_pending)
                     return
                 wait = AGAIN_SECONDS if self._undone else self._again()
                 self._due.wait_for(lambda: self._nudged or self._closing, wait)

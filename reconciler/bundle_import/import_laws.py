@@ -40,7 +40,7 @@ def refuse_joint_violations(ctx: Context, events: Sequence[ev.AnyEvent], merge: 
             if event.source == event.target and _is_loop(ctx, event):
                 reason = f"In the bundle {ids.short(event.source)} has an edge of type {event.type} to itself"
                 ctx.refuse("self_reference", reason)
-            if isinstance(ctx.scopes.deciding(event.type, _node(ctx, event.home)), handler.AcyclicHandler):
+            if isinstance(ctx.scopes.deciding_handler(event.type, _node(ctx, event.home)), handler.AcyclicHandler):
                 ordered.setdefault(event.type, []).append(event)
     for type_name, edges in ordered.items():
         _refuse_cycle(ctx, type_name, edges)
@@ -76,7 +76,7 @@ def _refuse_outside_profiles(ctx: Context, events: Sequence[ev.AnyEvent]) -> Non
 
 def _is_loop(ctx: Context, edge: ev.Linked) -> bool:
     """True if an edge from a world to itself is not one of a later version to an earlier one that may be."""
-    known = ctx.scopes.deciding(edge.type, _node(ctx, edge.home))
+    known = ctx.scopes.deciding_handler(edge.type, _node(ctx, edge.home))
     if not isinstance(known, handler.PlainHandler):
         return False
     return not known.joins_versions or edge.source_version <= edge.target_version
@@ -184,7 +184,7 @@ def _end_superseded_target(ctx: Context, edge: ev.Linked, merge: BundleMerge) ->
         for hole in told
     ):
         return
-    began = supersession.began_by(ctx, target, begins)
+    began = supersession.has_begun_by(ctx, target, begins)
     ctx.close(target, begins, by=by)
     if not began and not _are_predecessors_from_bundle(ctx, target, merge):
         supersession.end_predecessors(ctx, target, begins, by)

@@ -133,7 +133,7 @@ class _Run:
         self._wanted = wanted
         self._done = Consolidated(dry_run=wanted.dry_run)
         self._asks = not isinstance(wanted.summarizer, ExtractiveSummarizer)
-        self._asking = worker.Asking()
+        self._asking = worker.ModelCaller()
 
     def run(self, stale_refs: Callable[[], Sequence[str]], find_near: FindNear) -> Consolidated:
         for type_name in self._wanted.close:
@@ -152,7 +152,7 @@ class _Run:
             step(lambda done, total: None if told is None else told(what, done, total))
 
     def _read(self, txn: Any) -> summaries.Read:
-        ctx = reclustering.reading(self._writer, txn)
+        ctx = reclustering.read_context(self._writer, txn)
         log = LmdbLog(txn)
         space = asof.space_in_use(log, ctx.tables)
         anchors = None if space is None else composed_vectors.stored_anchors(log, ctx.tables, space.number)

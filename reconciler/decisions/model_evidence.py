@@ -115,7 +115,7 @@ def find_matches(
     """Whom a new world may be, by all tiers and what models said of it."""
     evidence = command.evidence
     if evidence is None:
-        return [_as_match(match, setting) for match in resolver.all_tiers(ctx, command, setting.thresholds)]
+        return [_as_match(match, setting) for match in resolver.match_all_tiers(ctx, command, setting.thresholds)]
     if evidence.found is not None:
         nodes = ((ctx.tables.node_of(lineage), why) for lineage, why in evidence.found)
         return [namesakes.Match(node, why) for node, why in nodes if node is not None and not ctx.has_ended(node)]
@@ -125,7 +125,7 @@ def find_matches(
         if node is not None and ctx.tables.node(node).versions == version:
             near[node] = cosine
     choice = _RecordedChoice(evidence, setting.thresholds.margin) if evidence.asked else None
-    found = resolver.all_tiers(ctx, command, setting.thresholds, near, choice)
+    found = resolver.match_all_tiers(ctx, command, setting.thresholds, near, choice)
     compared = {"space": evidence.space, "model": evidence.model} if near else {}
     return [_as_match(match._replace(evidence=match.evidence | compared), setting) for match in found]
 
@@ -183,7 +183,7 @@ def _find_keyed(ctx: context.Context, command: cmd.Create) -> int | None:
 
 def _has_exact_namesake(ctx: context.Context, newcomer: _NewWorld) -> bool:
     """True if somebody has the very name, so that no other tier is asked."""
-    inside = namesakes.Inside(newcomer.candidate.world)
+    inside = namesakes.SearchScope(newcomer.candidate.world)
     return next(namesakes.holders_of(ctx, newcomer.candidate, inside), None) is not None
 
 

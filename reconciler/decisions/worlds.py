@@ -264,8 +264,8 @@ def write_version(
         ctx.note("later_never_valid", row.lineage)
     is_settled = windows.is_covered(holding, window) and not supersession.replaces_from(ctx, node, window.start)
     is_joined = not is_settled and supersession.is_joined(ctx, node)
-    began = not is_joined or window.is_empty or supersession.began_by(ctx, node, window.start)
-    if not window.is_empty and any(True for _ in supersession.derived_from(ctx, node)):
+    began = not is_joined or window.is_empty or supersession.has_begun_by(ctx, node, window.start)
+    if not window.is_empty and any(True for _ in supersession.derived_edges(ctx, node)):
         _note_derived_worlds(ctx, node, window, holding, text)
     windows.lose(ctx.draft, node, window, b"", holding)
     if not began:
@@ -289,7 +289,7 @@ def _note_derived_worlds(
     }
     bodies = [ctx.body(node, number) for number in before]
     if any(body is None or (body.type, body.name, body.content) != text for body in bodies):
-        supersession.tell_derived(ctx, node)
+        supersession.note_derived(ctx, node)
 
 
 def _note_containers_joined_later(ctx: context.Context, node: int, begins: int) -> None:
@@ -320,7 +320,7 @@ def retire(ctx: context.Context, command: cmd.Retire, details: int) -> draft.Dec
     ending_nodes = [found, *(_exclusive_members(ctx, found) if command.members else ())]
     for node in ending_nodes:
         end_or_void(ctx, node, window, details)
-    supersession.tell_touched(ctx, found, [window], {*ending_nodes})
+    supersession.note_touched(ctx, found, [window], {*ending_nodes})
     return draft.Decision(ctx.tables.node(found).lineage)
 
 
@@ -334,7 +334,7 @@ def end_or_void(ctx: context.Context, node: int, window: times.Interval, details
     if window.end != times.FOREVER:
         ctx.void(node, window, details)
         return
-    before = supersession.predecessors_left(ctx, node)
+    before = supersession.predecessors_ended_at_start(ctx, node)
     ctx.end(node, window.start, details=details)
     if before and not windows.holds_ever(ctx.draft, node):
         for earlier in before:
@@ -479,7 +479,7 @@ def move(ctx: context.Context, command: cmd.Move, details: int) -> draft.Decisio
             ctx.unlink(edge)
         if command.valid_from is None or to == ROOT_NODE:
             continue
-        if supersession.began_by(ctx, node, command.valid_from - 1):
+        if supersession.has_begun_by(ctx, node, command.valid_from - 1):
             ctx.note("outside_before", ctx.lineage(node), ctx.lineage(to))
     _carry_edges(ctx, set(moved), {source for source, _ in leaving.values()}, to)
     return draft.Decision(ctx.tables.node(moved[0]).lineage)

@@ -218,7 +218,7 @@ class _Run:
             self._wanted.progress(what, done, total)
 
     def _read(self, txn: Any) -> tuple[context.Context, asof.Moment]:
-        ctx = reclustering.reading(self._writer, txn)
+        ctx = reclustering.read_context(self._writer, txn)
         log = ctx.draft.log
         head = log.head().seq
         # Commits are later than the clock where that stands still: what the last one wrote holds here, too.

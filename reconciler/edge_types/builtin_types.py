@@ -155,7 +155,7 @@ class Contains(PlainHandler):
     looks_at = (Asked(of_target=True, incoming=False),)
 
     def default_valid_from(self, ctx: HandlerContext, source: int, target: int) -> int:
-        first = supersession.first_held(ctx, target)
+        first = supersession.earliest_start(ctx, target)
         return ctx.begins(target) if first is None or target == ctx.root else first
 
     def only_records(self, ctx: BulkContext, source: int, target: int) -> bool:
@@ -172,7 +172,7 @@ class Contains(PlainHandler):
             )
         if edge.source == edge.target:
             ctx.refuse("containment_cycle", f"{ctx.shown(edge.source)} cannot contain itself", "Name two worlds")
-        if self._leads_back(ctx, edge):
+        if self._would_close_cycle(ctx, edge):
             ctx.refuse(
                 "containment_cycle",
                 f"{ctx.shown(edge.source)} cannot contain {ctx.shown(edge.target)}: it is inside it",
@@ -210,7 +210,7 @@ class Contains(PlainHandler):
             )
 
     @staticmethod
-    def _leads_back(ctx: HandlerContext, edge: HandledEdge) -> bool:
+    def _would_close_cycle(ctx: HandlerContext, edge: HandledEdge) -> bool:
         """True if the new member already contains its container; a world without members cannot."""
         if not any(True for _ in ctx.edges(edge.target, Contains.name)):
             return False
@@ -263,12 +263,12 @@ class Supersedes(handler.AcyclicHandler):
         elif edge.valid_from < edge.valid_to:
             window = Interval(edge.valid_from, edge.valid_to)
             own.void(edge.target, window)
-            supersession.tell_touched(own, edge.target, [window], {edge.source})
+            supersession.note_touched(own, edge.target, [window], {edge.source})
         return Insert.WRITE
 
     def on_delete(self, ctx: HandlerContext, edge: HandledEdge) -> None:
         ctx.note("nothing_reopened", ctx.lineage(edge.target))
-        supersession.settle_apart(cast("supersession.Succession", ctx), edge.source, edge.target)
+        supersession.settle_unlinked(cast("supersession.Succession", ctx), edge.source, edge.target)
 
     def on_query_rewrite(self, query: Q) -> Q:
         hiding: Q = query.hide_closed()
@@ -293,7 +293,7 @@ class SameAs(PlainHandler):
             ctx.refuse("root_is_unique", "The root world is the same as nothing else", "Name a world that lies in it")
         latest = ctx.proposal(edge.source, edge.target)
         if latest is not None:
-            self._refuse_repeated(ctx, latest)
+            self._refuse_repeated_proposal(ctx, latest)
         return Insert.STAGE
 
     def on_query_rewrite(self, query: Q) -> Q:
@@ -301,7 +301,7 @@ class SameAs(PlainHandler):
         return unifying
 
     @staticmethod
-    def _refuse_repeated(ctx: HandlerContext, latest: handler.PairProposal) -> None:
+    def _refuse_repeated_proposal(ctx: HandlerContext, latest: handler.PairProposal) -> None:
         if latest.status == "pending":
             ctx.refuse("already_proposed", f"The pair is already proposed as {short(latest.id)}", "Accept or reject it")
         if latest.status == "accepted":

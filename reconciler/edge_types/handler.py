@@ -337,7 +337,7 @@ class AcyclicHandler(PlainHandler):
             ctx.refuse(
                 f"{self.name}_cycle",
                 f"{ctx.shown(edge.source)} {self.name} {ctx.shown(edge.target)} would close a cycle:"
-                f" the second already leads to the first{_way_back(ctx, edge)}",
+                f" the second already leads to the first{_describe_cycle(ctx, edge)}",
                 "Swap the two, or unlink what leads back if it is wrong",
             )
         return Insert.WRITE
@@ -347,7 +347,7 @@ _MOST_ON_A_WAY: Final = 20
 """How many worlds of a way back a refusal names."""
 
 
-def _way_back(ctx: HandlerContext, edge: HandledEdge) -> str:
+def _describe_cycle(ctx: HandlerContext, edge: HandledEdge) -> str:
     """How the target of an edge leads to its source, in words, if that takes more than one step.
 
     Worlds outside of the edge's home are not named: who writes here may not see them.

@@ -19,7 +19,7 @@ _OUR_OWN: Final = ("worlddb.", "builtins", "typing", "abc")
 """Classes of these modules are no part of a digest: a new release would otherwise change all of them."""
 
 
-class Described(NamedTuple):
+class HandlerDescription(NamedTuple):
     """The description of a handler in a registration: enough to know its code again."""
 
     type: str
@@ -58,7 +58,7 @@ class Ontology:
             other._instead[other.add(handler).type] = handler  # type: ignore[assignment]
         return other
 
-    def add(self, handler: object) -> Described:
+    def add(self, handler: object) -> HandlerDescription:
         """Take in the code of an edge type; a process may have several versions of one.
 
         Raises:
@@ -73,7 +73,7 @@ class Ontology:
             )
         return self.described(handler)
 
-    def described(self, edge_type: object) -> Described:
+    def described(self, edge_type: object) -> HandlerDescription:
         """Describe what to register: a handler, whose code is kept, or a built-in type by its name.
 
         Raises:
@@ -81,7 +81,7 @@ class Ontology:
         """
         if isinstance(edge_type, str):
             built_in = self.built_in.get(edge_type)
-            return Described(edge_type, 1 if built_in is None else built_in.version, b"", "built_in", ())
+            return HandlerDescription(edge_type, 1 if built_in is None else built_in.version, b"", "built_in", ())
         described = describe(edge_type)
         if described.type not in self.built_in or described.type in LATER_BUILT_IN:
             self._given[described[:3]] = edge_type  # type: ignore[assignment]
@@ -107,7 +107,7 @@ def given_handlers(given: object) -> Iterable[object]:
     return given
 
 
-def describe(handler: object) -> Described:
+def describe(handler: object) -> HandlerDescription:
     """Describe a handler for its registration.
 
     The digest is of the source of the handler's class and of the classes that it derives from, WorldDB's own left out.
@@ -133,13 +133,15 @@ def describe(handler: object) -> Described:
     version = limits.checked_number(
         getattr(handler, "version", None), what.format("version"), 1, limits.MAX_HANDLER_VERSION
     )
-    sources = _sources(kind)
+    sources = _source_code(kind)
     said = [name, str(version), f"{kind.__module__}.{kind.__qualname__}" if sources is None else "", *(sources or ())]
     code = digest(HANDLER, *(text.encode("utf-8", "surrogatepass") for text in said))
-    return Described(name, version, code, "name" if sources is None else "source", _rewrites(handler, name))
+    return HandlerDescription(
+        name, version, code, "name" if sources is None else "source", _recorded_rewrites(handler, name)
+    )
 
 
-def _sources(kind: type) -> list[str] | None:
+def _source_code(kind: type) -> list[str] | None:
     """The sources of a class and its bases; ``None`` if one of them is not available."""
     classes = [each for each in kind.__mro__ if not f"{each.__module__}.".startswith(_OUR_OWN)]
     try:
@@ -179,7 +181,7 @@ class _RewriteRecorder:
         return self
 
 
-def _rewrites(handler: Any, name: str) -> tuple[events.RewriteName, ...]:
+def _recorded_rewrites(handler: Any, name: str) -> tuple[events.RewriteName, ...]:
     """The rewrites that a handler asks of queries.
 
     The protocol allows no others, so the log can keep them.
@@ -190,7 +192,7 @@ def _rewrites(handler: Any, name: str) -> tuple[events.RewriteName, ...]:
     except errors.InputError:
         raise
     except Exception as error:
-        raise errors.HandlerFailed(*failure(name, "on_query_rewrite", error)) from error
+        raise errors.HandlerFailed(*describe_failure(name, "on_query_rewrite", error)) from error
     if answer is not asked:
         raise errors.HandlerFailed(
             f"The handler of {name!r} failed: on_query_rewrite returned {type(answer).__name__}",
@@ -199,7 +201,7 @@ def _rewrites(handler: Any, name: str) -> tuple[events.RewriteName, ...]:
     return tuple(known for known in REWRITES if known in asked.names)
 
 
-def failure(name: str, method: str, error: BaseException) -> tuple[str, str]:
+def describe_failure(name: str, method: str, error: BaseException) -> tuple[str, str]:
     """The message about a handler that raised, and its remedy."""
     try:
         said = str(error)

@@ -128,12 +128,12 @@ def settle_written(ctx: Relations, scopes: Scopes, edge: HandledEdge, *, before:
     With ``before`` only with those of commits before that one.
     """
     if (scope := scopes.succession(edge.type, edge.home)) is not None:
-        _take_turns(ctx, scopes, edge, scope, before)
+        _resolve_succession(ctx, scopes, edge, scope, before)
     if (scope := scopes.functional(edge.type, edge.home)) is not None:
         record_conflicts(ctx, scopes, edge, scope, before=before)
 
 
-def _take_turns(ctx: Relations, scopes: Scopes, edge: HandledEdge, scope: int, before: int | None) -> None:
+def _resolve_succession(ctx: Relations, scopes: Scopes, edge: HandledEdge, scope: int, before: int | None) -> None:
     """Leave each time to the edge that begins last, of those of a succession that are in force then.
 
     So it does not matter in which order they were written; of two that begin together the one written later holds.
@@ -143,7 +143,7 @@ def _take_turns(ctx: Relations, scopes: Scopes, edge: HandledEdge, scope: int, b
     for other in others:
         if other.id == edge.id or (before is not None and other.seq >= before):
             continue
-        if not list(_together(ctx, edge, other)) or scopes.succession(edge.type, other.home) != scope:
+        if not list(_common_spans(ctx, edge, other)) or scopes.succession(edge.type, other.home) != scope:
             continue
         later, earlier = (edge, other) if ctx.place_in_succession(other) < turn else (other, edge)
         for span in ctx.times_of(later):
@@ -171,16 +171,16 @@ def record_conflicts(
     is the source: each world is joined to one other at a time. Nothing is closed or hidden: which of the two holds is
     for somebody to say.
     """
-    for other, end, other_end, both in list(_rivals(ctx, scopes, edge, scope)):
+    for other, end, other_end, both in list(_find_rivals(ctx, scopes, edge, scope)):
         if before is not None and other.seq >= before:
             continue
-        known = _recorded(ctx, end, other_end, both)
+        known = _recorded_conflict(ctx, end, other_end, both)
         if known is not None:
             ctx.note("functional_conflict", known.id)
         if known is not None and RELATION not in ctx.properties(known):
             continue  # Somebody has said from when on it is one.
         # One that is recorded for a part of the time, as of shorter edges, says nothing of the rest.
-        for rest in list(_uncovered(both, _recorded_times(ctx, end, other_end))):
+        for rest in list(_uncovered_spans(both, _recorded_times(ctx, end, other_end))):
             made = ctx.link(
                 end,
                 "contradicts",
@@ -198,34 +198,37 @@ def unrecorded_conflicts(ctx: Relations, scopes: Scopes, edge: HandledEdge, scop
 
     As those that were there before their type became functional; writes nothing.
     """
-    for found in _rivals(ctx, scopes, edge, scope):
-        if _is_earlier(ctx, found.other, edge) and _recorded(ctx, found.end, found.other_end, found.span) is None:
+    for found in _find_rivals(ctx, scopes, edge, scope):
+        if (
+            _was_written_earlier(ctx, found.other, edge)
+            and _recorded_conflict(ctx, found.end, found.other_end, found.span) is None
+        ):
             yield found
 
 
-def _is_earlier(ctx: HandlerContext, other: HandledEdge, edge: HandledEdge) -> bool:
+def _was_written_earlier(ctx: HandlerContext, other: HandledEdge, edge: HandledEdge) -> bool:
     """True of one of two edges of one world, and false of the other: of one commit the one that was written first."""
     if (other.seq, other.source) != (edge.seq, edge.source):
         return (other.seq, other.id) < (edge.seq, edge.id)
     return next(each.id for each in ctx.edges(edge.source, edge.type) if each.id in (edge.id, other.id)) == other.id
 
 
-def _rivals(ctx: Relations, scopes: Scopes, edge: HandledEdge, scope: int) -> Iterator[Rivals]:
+def _find_rivals(ctx: Relations, scopes: Scopes, edge: HandledEdge, scope: int) -> Iterator[Rivals]:
     """The edges that lead elsewhere than one does, at the same time and under one registration, in log order."""
     is_symmetric = scopes.symmetric(edge.type, edge.home)
     sides = [(edge.source, edge.target), (edge.target, edge.source)] if is_symmetric else [(edge.source, edge.target)]
     for node, end in sides:
-        for other, other_end in _joined(ctx, node, edge.type, both_ways=is_symmetric):
+        for other, other_end in _edges_joining(ctx, node, edge.type, both_ways=is_symmetric):
             if other.id == edge.id or other_end == end:
                 continue
             if max(edge.valid_from, other.valid_from) >= min(edge.valid_to, other.valid_to):
                 continue
-            together = list(_together(ctx, edge, other))
+            together = list(_common_spans(ctx, edge, other))
             if together and scopes.functional(edge.type, other.home) == scope:
                 yield from (Rivals(other, end, other_end, span) for span in together)
 
 
-def _joined(
+def _edges_joining(
     ctx: HandlerContext, node: int, type_name: str, *, both_ways: bool, incoming: bool = False
 ) -> Iterator[tuple[HandledEdge, int]]:
     """The edges of a type from a world (or into it), and of a symmetric one either way, each with its other end."""
@@ -244,13 +247,13 @@ def end_conflicts(ctx: Relations, scopes: Scopes, edge: HandledEdge, end: int | 
     if edge.type in NEVER_FUNCTIONAL:
         return
     ends = (edge.target, edge.source) if scopes.symmetric(edge.type, edge.home) else (edge.target,)
-    for conflict in list({each.id: each for node in ends for each in _conflicts(ctx, node)}.values()):
+    for conflict in list({each.id: each for node in ends for each in _contradictions_of(ctx, node)}.values()):
         if ctx.properties(conflict).get(RELATION) != edge.type:
             continue
-        borne_out = list(_borne_out(ctx, scopes, conflict, edge.type))
+        borne_out = list(_spans_in_conflict(ctx, scopes, conflict, edge.type))
         if end is not None and until != FOREVER:
             behind = max((both.end for both in borne_out), default=until)
-            gaps = [*_uncovered(Interval(end, until), borne_out), Interval(behind, FOREVER)]
+            gaps = [*_uncovered_spans(Interval(end, until), borne_out), Interval(behind, FOREVER)]
             if not any([ctx.close_edge(conflict.id, *gap) for gap in gaps]):
                 continue
         elif end is None and not borne_out:
@@ -258,12 +261,14 @@ def end_conflicts(ctx: Relations, scopes: Scopes, edge: HandledEdge, end: int | 
         else:
             last = max((both.end for both in borne_out), default=FOREVER)
             start = conflict.valid_from if end is None else min(end, last)
-            if not any([ctx.close_edge(conflict.id, *gap) for gap in _uncovered(Interval(start, FOREVER), borne_out)]):
+            if not any(
+                [ctx.close_edge(conflict.id, *gap) for gap in _uncovered_spans(Interval(start, FOREVER), borne_out)]
+            ):
                 continue
         ctx.note("conflict_ended", conflict.id)
 
 
-def _uncovered(window: Interval, by: list[Interval]) -> Iterator[Interval]:
+def _uncovered_spans(window: Interval, by: list[Interval]) -> Iterator[Interval]:
     """The parts of a window that no span covers, in order."""
     at = window.start
     for span in sorted(by):
@@ -274,30 +279,30 @@ def _uncovered(window: Interval, by: list[Interval]) -> Iterator[Interval]:
         yield Interval(at, window.end)
 
 
-def _borne_out(ctx: Relations, scopes: Scopes, conflict: HandledEdge, type_name: str) -> Iterator[Interval]:
+def _spans_in_conflict(ctx: Relations, scopes: Scopes, conflict: HandledEdge, type_name: str) -> Iterator[Interval]:
     """When two functional edges bear out a conflict.
 
     These are the times of the conflict at which two functional edges under one registration lead to its two sides.
     """
     here = scopes.functional(type_name, conflict.home)
     both_ways = scopes.symmetric(type_name, conflict.home)
-    for one, middle in _joined(ctx, conflict.source, type_name, both_ways=both_ways, incoming=True):
+    for one, middle in _edges_joining(ctx, conflict.source, type_name, both_ways=both_ways, incoming=True):
         scope = scopes.functional(type_name, one.home)
         if scope is None and here is not None:
             continue
-        for other, end in _joined(ctx, middle, type_name, both_ways=both_ways):
+        for other, end in _edges_joining(ctx, middle, type_name, both_ways=both_ways):
             if end == conflict.target and scopes.functional(type_name, other.home) == scope:
-                for both in _together(ctx, one, other):
+                for both in _common_spans(ctx, one, other):
                     pieces = (both.intersect(span) for span in ctx.times_of(conflict))
                     yield from (piece for piece in pieces if not piece.is_empty)
 
 
-def _recorded(ctx: Relations, one: int, other: int, when: Interval) -> HandledEdge | None:
+def _recorded_conflict(ctx: Relations, one: int, other: int, when: Interval) -> HandledEdge | None:
     """The edge that already records a conflict of two nodes, in either direction.
 
     It does so at some time of ``when``.
     """
-    for known in _conflicts(ctx, one):
+    for known in _contradictions_of(ctx, one):
         if other in (known.source, known.target) and any(span.overlaps(when) for span in ctx.times_of(known)):
             return known
     return None
@@ -305,17 +310,17 @@ def _recorded(ctx: Relations, one: int, other: int, when: Interval) -> HandledEd
 
 def _recorded_times(ctx: Relations, one: int, other: int) -> list[Interval]:
     """The times for which a conflict of two nodes is recorded, in either direction."""
-    between = (known for known in _conflicts(ctx, one) if other in (known.source, known.target))
+    between = (known for known in _contradictions_of(ctx, one) if other in (known.source, known.target))
     return [span for known in between for span in ctx.times_of(known)]
 
 
-def _conflicts(ctx: HandlerContext, node: int) -> Iterator[HandledEdge]:
+def _contradictions_of(ctx: HandlerContext, node: int) -> Iterator[HandledEdge]:
     """The contradictions recorded for a node, in either direction."""
     yield from ctx.edges(node, "contradicts")
     yield from ctx.edges(node, "contradicts", incoming=True)
 
 
-def _together(ctx: Relations, one: HandledEdge, other: HandledEdge) -> Iterator[Interval]:
+def _common_spans(ctx: Relations, one: HandledEdge, other: HandledEdge) -> Iterator[Interval]:
     """The spans in which two edges are in force."""
     theirs = ctx.times_of(other)
     for span in ctx.times_of(one):

@@ -13,7 +13,7 @@ from worlddb.log.model import errors, limits, times
 from worlddb.reconciler.commands import commands, validation
 from worlddb.reconciler.commands.outcome import NOTES, Refusal
 from worlddb.reconciler.edge_types import handler
-from worlddb.reconciler.edge_types.registry import failure
+from worlddb.reconciler.edge_types.registry import describe_failure
 
 _CODE: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
@@ -71,10 +71,10 @@ class SandboxedHandler:
             ctx.stopped = error
             raise
         except Exception as error:
-            ctx.stopped = errors.HandlerFailed(*failure(self.name, method, error))
+            ctx.stopped = errors.HandlerFailed(*describe_failure(self.name, method, error))
             raise ctx.stopped from error
         except BaseException as error:  # Whoever called this handler may swallow it, and go on.
-            ctx.stopped = ctx.stopped or errors.HandlerFailed(*failure(self.name, method, error))
+            ctx.stopped = ctx.stopped or errors.HandlerFailed(*describe_failure(self.name, method, error))
             raise
         finally:
             given.end_call()
@@ -122,41 +122,41 @@ class SandboxedContext:
     # -- what a handler may read
 
     def begins(self, world: int) -> int:
-        return self._live.begins(self._world(world))
+        return self._context_in_use.begins(self._check_world(world))
 
     def spans(self, world: int) -> list[times.Interval]:
-        return list(self._live.spans(self._world(world)))
+        return list(self._context_in_use.spans(self._check_world(world)))
 
     def text(self, world: int) -> handler.WorldText | None:
-        return self._live.text(self._world(world))
+        return self._context_in_use.text(self._check_world(world))
 
     def shown(self, world: int) -> str:
-        return self._live.shown(self._world(world))
+        return self._context_in_use.shown(self._check_world(world))
 
     def lineage(self, world: int) -> bytes:
-        return self._live.lineage(self._world(world))
+        return self._context_in_use.lineage(self._check_world(world))
 
     def edges(self, world: int, type_name: str, *, incoming: bool = False) -> list[handler.HandledEdge]:
         # A list, because the handler may write edges of this type while it goes through them.
-        return list(self._live.edges(self._world(world), type_name, incoming=incoming))
+        return list(self._context_in_use.edges(self._check_world(world), type_name, incoming=incoming))
 
     def properties(self, edge: handler.HandledEdge) -> dict[str, Any]:
-        return self._live.properties(edge)
+        return self._context_in_use.properties(edge)
 
     def reaches(self, start: int, goal: int, type_name: str) -> bool:
-        return self._live.reaches(self._world(start), self._world(goal), type_name)
+        return self._context_in_use.reaches(self._check_world(start), self._check_world(goal), type_name)
 
     def inside(self, world: int, container: int) -> bool:
-        return self._live.inside(self._world(world), self._world(container))
+        return self._context_in_use.inside(self._check_world(world), self._check_world(container))
 
     def containers(self, world: int) -> list[int]:
-        return list(self._live.containers(self._world(world)))
+        return list(self._context_in_use.containers(self._check_world(world)))
 
     def home_of(self, world: int) -> int:
-        return self._live.home_of(self._world(world))
+        return self._context_in_use.home_of(self._check_world(world))
 
     def proposal(self, one: int, other: int) -> handler.PairProposal | None:
-        return self._live.proposal(self._world(one), self._world(other))
+        return self._context_in_use.proposal(self._check_world(one), self._check_world(other))
 
     # -- what a handler may do
 
@@ -173,20 +173,20 @@ class SandboxedContext:
         key: str | None = None,
     ) -> handler.Written:
         ends = (
-            self._world(source),
+            self._check_world(source),
             limits.checked_text(type_name, "the edge type", limits.MAX_REASON_BYTES),
-            self._world(target),
+            self._check_world(target),
         )
         limits.checked_record({} if properties is None else properties, "properties")
         if key is not None:
             limits.checked_text(key, "key", limits.MAX_KEY_BYTES, empty=False)
-        where = None if home is None else self._world(home)
-        written: handler.Written = self._written(
-            self._live.link,
+        where = None if home is None else self._check_world(home)
+        written: handler.Written = self._write_or_abort(
+            self._context_in_use.link,
             *ends,
             home=where,
-            valid_from=None if valid_from is None else self._time(valid_from),
-            valid_to=self._time(valid_to),
+            valid_from=None if valid_from is None else self._check_time(valid_from),
+            valid_to=self._check_time(valid_to),
             properties=properties,
             key=key,
         )
@@ -213,38 +213,47 @@ class SandboxedContext:
             type=type_name, name=name, content=content, aliases=told, source={} if source is None else source, why=why
         )
         validation.check([given])
-        made: int = self._written(
-            self._live.create,
+        made: int = self._write_or_abort(
+            self._context_in_use.create,
             type_name,
             name,
             content=content,
             aliases=given.aliases,
-            world=None if world is None else self._world(world),
-            valid_from=None if valid_from is None else self._time(valid_from),
-            valid_to=self._time(valid_to),
+            world=None if world is None else self._check_world(world),
+            valid_from=None if valid_from is None else self._check_time(valid_from),
+            valid_to=self._check_time(valid_to),
             source=given.source,
             why=why,
-            derived_from=None if derived_from is None else [self._world(each) for each in derived_from],
+            derived_from=None if derived_from is None else [self._check_world(each) for each in derived_from],
         )
         return made
 
     def stage(self, one: int, other: int, *, evidence: dict[str, Any] | None = None) -> handler.Written:
         limits.checked_record({} if evidence is None else evidence, "evidence")
-        ends = self._world(one), self._world(other)
-        written: handler.Written = self._written(self._live.stage, *ends, evidence=evidence)
+        ends = self._check_world(one), self._check_world(other)
+        written: handler.Written = self._write_or_abort(self._context_in_use.stage, *ends, evidence=evidence)
         return written
 
     def unlink(self, edge: bytes) -> None:
-        self._written(self._live.unlink, self._edge(edge))
+        self._write_or_abort(self._context_in_use.unlink, self._check_edge(edge))
 
     def close(self, world: int, at: int, *, by: bytes = b"") -> bool:
-        return bool(self._written(self._live.close, self._closable(world), self._time(at), by=self._lineage(by)))
+        return bool(
+            self._write_or_abort(
+                self._context_in_use.close,
+                self._check_closable(world),
+                self._check_time(at),
+                by=self._check_lineage(by),
+            )
+        )
 
     def close_edge(self, edge: bytes, at: int) -> bool:
-        return bool(self._written(self._live.close_edge, self._edge(edge), self._time(at)))
+        return bool(self._write_or_abort(self._context_in_use.close_edge, self._check_edge(edge), self._check_time(at)))
 
     def end(self, world: int, at: int, *, by: bytes = b"") -> None:
-        self._written(self._live.end, self._closable(world), self._time(at), by=self._lineage(by))
+        self._write_or_abort(
+            self._context_in_use.end, self._check_closable(world), self._check_time(at), by=self._check_lineage(by)
+        )
 
     def conflict(
         self,
@@ -262,24 +271,24 @@ class SandboxedContext:
         if code in NOTES:
             self._fail(f"gave the code {code} to a note, by which the engine means something of its own")
         for ref in refs:
-            self._check_reference(ref)
-        self._live.note(code, *refs)
+            self._check_note_reference(ref)
+        self._context_in_use.note(code, *refs)
 
     def refuse(self, code: str, reason: str, remedy: str = "") -> NoReturn:
         self._check_code(code)
         for what, text in (("reason", reason), ("remedy", remedy)):
             limits.checked_text(text, f"the {what} of {self._name}", limits.MAX_REASON_BYTES)
-        self._live.refuse(code, reason, remedy)
+        self._context_in_use.refuse(code, reason, remedy)
 
     # -- what the arguments must be
 
     @property
-    def _live(self) -> SandboxContext:
+    def _context_in_use(self) -> SandboxContext:
         if self._ended:
             self._fail("used its context after the call that it was given for")
         return self._ctx
 
-    def _written(self, write: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    def _write_or_abort(self, write: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """Write; a failed write may have been done by half, so it aborts the whole commit."""
         try:
             return write(*arguments, **options)
@@ -287,40 +296,42 @@ class SandboxedContext:
             self._ctx.stopped = self._ctx.stopped or error
             raise
         except BaseException as error:
-            self._ctx.stopped = self._ctx.stopped or errors.HandlerFailed(*failure(self._name, "a write", error))
+            self._ctx.stopped = self._ctx.stopped or errors.HandlerFailed(
+                *describe_failure(self._name, "a write", error)
+            )
             raise
 
-    def _world(self, world: object) -> int:
-        if type(world) is not int or not self._live.has_world(world):
+    def _check_world(self, world: object) -> int:
+        if type(world) is not int or not self._context_in_use.has_world(world):
             self._fail(f"names the world {errors.shown(world)}, which does not exist")
         return world
 
-    def _closable(self, world: object) -> int:
-        node = self._world(world)
+    def _check_closable(self, world: object) -> int:
+        node = self._check_world(world)
         if node == self._ctx.root:
             self._ctx.refuse("root_is_permanent", f"The root world cannot be closed, as {self._name} would")
         return node
 
-    def _edge(self, edge: object) -> bytes:
-        if not isinstance(edge, bytes) or not self._live.has_edge(edge):
+    def _check_edge(self, edge: object) -> bytes:
+        if not isinstance(edge, bytes) or not self._context_in_use.has_edge(edge):
             self._fail(f"names the edge {errors.shown(edge)}, which does not exist")
         if self._ctx.is_proposal(edge):
             self._ctx.refuse("is_a_proposal", f"{edge.hex()[:12]} is an accepted proposal", "Undo it")
         return edge
 
-    def _lineage(self, lineage: object) -> bytes:
-        if not isinstance(lineage, bytes) or (lineage and not self._live.has_lineage(lineage)):
+    def _check_lineage(self, lineage: object) -> bytes:
+        if not isinstance(lineage, bytes) or (lineage and not self._context_in_use.has_lineage(lineage)):
             self._fail(f"names the world {errors.shown(lineage)}, which does not exist")
         return lineage
 
-    def _time(self, time: object) -> int:
+    def _check_time(self, time: object) -> int:
         if type(time) is not int or not times.ALWAYS <= time <= times.FOREVER:
             self._fail(f"gave {errors.shown(time)} as a time, not microseconds")
         return time
 
-    def _check_reference(self, ref: object) -> None:
+    def _check_note_reference(self, ref: object) -> None:
         """See that a note is about something that is there: the log keeps notes for good, so no text may be in them."""
-        live = self._live
+        live = self._context_in_use
         if not isinstance(ref, bytes) or not (live.has_lineage(ref) or live.has_edge(ref) or live.is_proposal(ref)):
             self._fail(f"gave {errors.shown(ref)} as what a note is about, not the full reference of anything")
 

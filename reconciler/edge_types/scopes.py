@@ -78,7 +78,7 @@ class Scopes:
             return []
         return settings.profiles_around(self._profiles or (), home, self._tables.containers)
 
-    def unifying(self) -> list[str]:
+    def unifying_types(self) -> list[str]:
         """The types registered anywhere with ``unify_identities``."""
         if not self.any_registered:
             return []
@@ -89,7 +89,7 @@ class Scopes:
 
     def unifies(self, type_name: str, home: int) -> bool:
         """True if an edge of a registered type, at home in a world, makes its ends one."""
-        if type_name not in self.unifying():
+        if type_name not in self.unifying_types():
             return False
         known = self.in_force(type_name, home)
         return known is not None and _UNIFY in known.rewrites
@@ -106,8 +106,8 @@ class Scopes:
             return known
         registration = self.in_force(type_name, home)
         if registration is None:
-            self._unknown(ctx, type_name, home)
-        return self._guarded(ctx, registration)
+            self._refuse_unknown_type(ctx, type_name, home)
+        return self._sandboxed(ctx, registration)
 
     def _built_in(self, type_name: str, home: int) -> EdgeHandler | None:
         """The built-in type of a name; a store that had one of its own by a later name keeps that."""
@@ -117,7 +117,7 @@ class Scopes:
             return known if own is None or own.is_built_in else None
         return known
 
-    def deciding(self, type_name: str, home: int) -> EdgeHandler | None:
+    def deciding_handler(self, type_name: str, home: int) -> EdgeHandler | None:
         """The built-in or declared type that decides about edges; ``None`` where code of somebody's own does."""
         built_in = self._built_in(type_name, home)
         if built_in is not None or not self.any_registered:
@@ -129,7 +129,7 @@ class Scopes:
             else relation_laws.declared(type_name, known.laws, functional=known.is_functional)
         )
 
-    def handler_of_old(self, ctx: HandlerContext, type_name: str, home: int) -> EdgeHandler | None:
+    def handler_for_cleanup(self, ctx: HandlerContext, type_name: str, home: int) -> EdgeHandler | None:
         """The handler that cleans up after an edge.
 
         None if its type is not registered there any more.
@@ -141,9 +141,9 @@ class Scopes:
         if known is not None:
             return known
         registration = self.in_force(type_name, home)
-        return None if registration is None else self._guarded(ctx, registration)
+        return None if registration is None else self._sandboxed(ctx, registration)
 
-    def _guarded(self, ctx: HandlerContext, known: Registration) -> EdgeHandler:
+    def _sandboxed(self, ctx: HandlerContext, known: Registration) -> EdgeHandler:
         handler = self._ontology.find(known.type, known.row.handler_version, known.row.digest)
         if handler is None and known.laws is not None:
             return relation_laws.declared(known.type, known.laws, functional=known.is_functional)
@@ -166,7 +166,7 @@ class Scopes:
             " or open the store with the registered one",
         )
 
-    def _unknown(self, ctx: HandlerContext, type_name: str, home: int) -> NoReturn:
+    def _refuse_unknown_type(self, ctx: HandlerContext, type_name: str, home: int) -> NoReturn:
         elsewhere = sorted({known.world for known in registered(self._tables, self._seq) if known.type == type_name})
         every = registered(self._tables, self._seq)
         here = {known.type for known in every} - {type_name}

@@ -73,12 +73,12 @@ class Succession(HandlerContext, Protocol):
     def times_of(self, edge: HandledEdge, /) -> tuple[Interval, ...]: ...
 
 
-def began_by(ctx: HandlerContext, world: int, at: int) -> bool:
+def has_begun_by(ctx: HandlerContext, world: int, at: int) -> bool:
     """True if a world is valid at some time, and began at or before ``at``."""
     return any(span.start <= at for span in ctx.spans(world))
 
 
-def first_held(ctx: HandlerContext, world: int) -> int | None:
+def earliest_start(ctx: HandlerContext, world: int) -> int | None:
     """The earliest start of validity of a world; ``None`` if it is valid at no time."""
     return min((span.start for span in ctx.spans(world)), default=None)
 
@@ -97,12 +97,12 @@ def end_predecessors(ctx: Succession, world: int, at: int, by: bytes) -> None:
             if edge.target in seen or not _is_in_force(edge):
                 continue
             seen.add(edge.target)
-            began = began_by(ctx, edge.target, at)
+            began = has_begun_by(ctx, edge.target, at)
             window = Interval(at, FOREVER)
             note_conflicts_left(ctx, edge.target, window, by)
             if ctx.close(edge.target, at, by=by):
                 ctx.note("ends_earlier" if began else "never_valid", ctx.lineage(edge.target))
-                tell_touched(ctx, edge.target, [window])
+                note_touched(ctx, edge.target, [window])
             if not began:
                 pending.append(edge.target)
 
@@ -116,7 +116,7 @@ def first_takeover(ctx: HandlerContext, world: int, begins: int) -> Takeover:
     pending, seen = [world], {world}
     for node in pending:
         for edge in ctx.edges(node, SUPERSEDES, incoming=True):
-            if edge.source in seen or not _is_in_force(edge) or began_by(ctx, node, edge.valid_from):
+            if edge.source in seen or not _is_in_force(edge) or has_begun_by(ctx, node, edge.valid_from):
                 continue
             seen.add(edge.source)
             pending.append(edge.source)
@@ -127,7 +127,7 @@ def first_takeover(ctx: HandlerContext, world: int, begins: int) -> Takeover:
 
 def is_joined(ctx: HandlerContext, world: int) -> bool:
     """True if ``supersedes`` joins a world with another one."""
-    return next(_said_of(ctx, world), None) is not None
+    return next(_supersedes_edges(ctx, world), None) is not None
 
 
 def replaces_from(ctx: HandlerContext, world: int, at: int) -> bool:
@@ -138,7 +138,7 @@ def replaces_from(ctx: HandlerContext, world: int, at: int) -> bool:
     return any(edge.valid_from == at for edge in ctx.edges(world, SUPERSEDES))
 
 
-def _said_of(ctx: HandlerContext, world: int) -> Iterator[HandledEdge]:
+def _supersedes_edges(ctx: HandlerContext, world: int) -> Iterator[HandledEdge]:
     """The ``supersedes`` edges of a world, in both directions."""
     for incoming in (False, True):
         yield from ctx.edges(world, SUPERSEDES, incoming=incoming)
@@ -175,7 +175,7 @@ class JoinedWorlds:
     def __iter__(self) -> Iterator[int]:
         return iter(self.statements)
 
-    def look_at(self, ctx: Succession, world: int) -> None:
+    def read_world(self, ctx: Succession, world: int) -> None:
         """Read what a world says, and when."""
         before, held = self.statements.get(world, []), ctx.held(world)
         if held != before:
@@ -191,16 +191,18 @@ class JoinedWorlds:
             for edge in own:
                 self.when.pop((world, edge.target), None)
             for edge in own:
-                self.say(ctx, world, edge.target, edge.valid_from)
+                self.add_replacement(ctx, world, edge.target, edge.valid_from)
         self.starts[world] = count
 
-    def say(self, ctx: Succession, newer: int, older: int, at: int) -> None:
+    def add_replacement(self, ctx: Succession, newer: int, older: int, at: int) -> None:
         """Take in that one world replaces another from a time on."""
-        self.when[newer, older] = begins = min(_begins(ctx, newer, at), self.when.get((newer, older), FOREVER))
+        self.when[newer, older] = begins = min(
+            _replacement_start(ctx, newer, at), self.when.get((newer, older), FOREVER)
+        )
         if begins != ALWAYS:
             self.moments.add(begins)
 
-    def take_in(self, other: Self) -> None:
+    def merge(self, other: Self) -> None:
         """Take in worlds that belong to these; they are compared with these when somebody asks."""
         self.changed |= other.changed
         self.retimed |= other.retimed
@@ -215,11 +217,11 @@ class JoinedWorlds:
         self.moments |= other.moments
 
 
-def _begins(ctx: Succession, newer: int, at: int) -> int:
+def _replacement_start(ctx: Succession, newer: int, at: int) -> int:
     return ALWAYS if at in ctx.starts(newer) else at
 
 
-MOST_IN_BLOCK: Final = 64
+MAX_BLOCK_STATEMENTS: Final = 64
 
 
 class SpanBlocks:
@@ -234,14 +236,14 @@ class SpanBlocks:
 
     def add(self, statement: Statement) -> None:
         if not self._blocks:
-            self._put(0, 0, [[statement]])
+            self._replace_blocks(0, 0, [[statement]])
             return
         at = self._block_of(statement)
         block = self._blocks[at]
         insort(block, statement, key=_place)
-        if len(block) > MOST_IN_BLOCK:
+        if len(block) > MAX_BLOCK_STATEMENTS:
             half = len(block) // 2
-            self._put(at, at + 1, [block[:half], block[half:]])
+            self._replace_blocks(at, at + 1, [block[:half], block[half:]])
         else:
             self._firsts[at] = _place(block[0])
             self._ends[at] = max(self._ends[at], statement.span.end)
@@ -251,14 +253,14 @@ class SpanBlocks:
         block = self._blocks[at]
         del block[bisect_left(block, _place(statement), key=_place)]
         if not block:
-            self._put(at, at + 1, [])
+            self._replace_blocks(at, at + 1, [])
         elif statement.span.end == self._ends[at]:
             self._firsts[at] = _place(block[0])
             self._ends[at] = max([each[3][1] for each in block])
         else:
             self._firsts[at] = _place(block[0])
 
-    def touching(self, window: Interval) -> list[Statement]:
+    def overlapping(self, window: Interval) -> list[Statement]:
         """The statements that hold at some time of a window."""
         begins, ends = window
         found: list[Statement] = []
@@ -273,7 +275,7 @@ class SpanBlocks:
     def _block_of(self, statement: Statement) -> int:
         return max(0, bisect_right(self._firsts, _place(statement)) - 1)
 
-    def _put(self, first: int, beyond: int, blocks: list[list[Statement]]) -> None:
+    def _replace_blocks(self, first: int, beyond: int, blocks: list[list[Statement]]) -> None:
         self._blocks[first:beyond] = blocks
         self._firsts[first:beyond] = [_place(block[0]) for block in blocks]
         self._ends[first:beyond] = [max(each.span.end for each in block) for block in blocks]
@@ -291,30 +293,30 @@ def joined(ctx: Succession, world: int) -> JoinedWorlds:
     joins, known.joins = known.joins, []
     for source, target, when in joins:
         if when.start < when.end == FOREVER:
-            _join(ctx, source, target, when.start)
-    found = _found(ctx, world)
+            _record_join(ctx, source, target, when.start)
+    found = _joined_worlds(ctx, world)
     retimed, found.retimed = found.retimed, set()
     for node in retimed:
-        found.look_at(ctx, node)
+        found.read_world(ctx, node)
     found.changed |= retimed
     return found
 
 
-def _join(ctx: Succession, source: int, target: int, at: int) -> None:
+def _record_join(ctx: Succession, source: int, target: int, at: int) -> None:
     """Take in that one of some known worlds replaces another one, or is replaced."""
     known = ctx.known_worlds.joined
     if source not in known and target not in known:
         return
     for world in (source, target):
-        _found(ctx, world)
+        _joined_worlds(ctx, world)
     # To find the one may have taken in the other.
-    one, other = _found(ctx, source), _found(ctx, target)
-    both = one if one is other else _united(ctx, [one, other])
-    both.say(ctx, source, target, at)
+    one, other = _joined_worlds(ctx, source), _joined_worlds(ctx, target)
+    both = one if one is other else _merge_joined(ctx, [one, other])
+    both.add_replacement(ctx, source, target, at)
     both.changed |= {source, target}
 
 
-def _found(ctx: Succession, world: int) -> JoinedWorlds:
+def _joined_worlds(ctx: Succession, world: int) -> JoinedWorlds:
     """The worlds that are joined with one, as they are known; looked for if they are not."""
     known = ctx.known_worlds.joined.get(world)
     if known is not None:
@@ -337,19 +339,19 @@ def _found(ctx: Succession, world: int) -> JoinedWorlds:
                     pending.append(other)
                 if not incoming or part is not None:
                     # Any other edge goes out from one of them.
-                    new.say(ctx, edge.source, edge.target, edge.valid_from)
-        new.look_at(ctx, node)
+                    new.add_replacement(ctx, edge.source, edge.target, edge.valid_from)
+        new.read_world(ctx, node)
         new.changed.add(node)
     ctx.known_worlds.joined.update(dict.fromkeys(new, new))
-    return _united(ctx, [new, *parts.values()])
+    return _merge_joined(ctx, [new, *parts.values()])
 
 
-def _united(ctx: Succession, parts: list[JoinedWorlds]) -> JoinedWorlds:
+def _merge_joined(ctx: Succession, parts: list[JoinedWorlds]) -> JoinedWorlds:
     """Put worlds that belong together into the largest of these sets of them."""
     whole = max(parts, key=len)
     for part in parts:
         if part is not whole:
-            whole.take_in(part)
+            whole.merge(part)
             ctx.known_worlds.joined.update(dict.fromkeys(part, whole))
     return whole
 
@@ -359,12 +361,14 @@ def replace(ctx: Succession, source: int, target: int, at: int) -> None:
     begins, first = first_takeover(ctx, source, at)
     by = ctx.lineage(first)
     held = ctx.held(target)
-    whole = covers(held, Interval(begins, FOREVER)) and not began_by(ctx, source, begins - 1)
+    whole = covers(held, Interval(begins, FOREVER)) and not has_begun_by(ctx, source, begins - 1)
     # What held all that time held alone, but for what somebody said to hold beside it.
-    alone = whole and not is_joined(ctx, source) and not any(e.valid_from > begins for e in _said_of(ctx, target))
+    alone = (
+        whole and not is_joined(ctx, source) and not any(e.valid_from > begins for e in _supersedes_edges(ctx, target))
+    )
     began = any(each.span.start <= begins for each in held)
     ctx.end(target, begins, by=by)
-    tell_touched(ctx, target, [Interval(begins, FOREVER)], {source, first})
+    note_touched(ctx, target, [Interval(begins, FOREVER)], {source, first})
     if not began:
         end_predecessors(ctx, target, begins, by)
     if not alone:
@@ -384,26 +388,26 @@ def settle(ctx: Succession, world: int, target: int | None = None, at: int = ALW
     when, moments = ChainMap[tuple[int, int], int]({}, more.when, less.when), more.moments | less.moments
     if target is not None:
         asked |= {world, target}
-        begins = min(_begins(ctx, world, at), when.get((world, target), FOREVER))
+        begins = min(_replacement_start(ctx, world, at), when.get((world, target), FOREVER))
         when[world, target] = begins
         if begins != ALWAYS:
             moments.add(begins)
-    lost = _losses(_around(asked, [less] if less is more else [less, more]), when, moments)
+    lost = _find_losses(_statements_around(asked, [less] if less is more else [less, more]), when, moments)
     for part in parts.values():
         part.changed.clear()
     few, many = less.lineages, more.lineages
     for loser in sorted(lost):
         taken = sorted(lost[loser].items())
-        _take(ctx, loser, [(winner, few.get(winner) or many[winner], windows) for winner, windows in taken])
+        _take_windows(ctx, loser, [(winner, few.get(winner) or many[winner], windows) for winner, windows in taken])
 
 
-def _take(ctx: Succession, loser: int, taken: Sequence[tuple[int, bytes, list[Interval]]]) -> None:
+def _take_windows(ctx: Succession, loser: int, taken: Sequence[tuple[int, bytes, list[Interval]]]) -> None:
     """Let a world lose to each of some others, in the order of their numbers, its windows.
 
     What it loses in one stretch of time is one loss, however many follow each other there: who holds when is said by
     their own times. The loss names the one of them that was written last.
     """
-    contradictions, of = _Contradictions(ctx, loser), ctx.lineage(loser)
+    contradictions, of = _ContradictionsOf(ctx, loser), ctx.lineage(loser)
     for _, by, windows in taken:
         if contradictions.edges:
             for window in windows:
@@ -421,17 +425,17 @@ def _take(ctx: Succession, loser: int, taken: Sequence[tuple[int, bytes, list[In
     stretches.append((last, Interval(begins, until)))
     for winner, window in sorted(stretches):
         ctx.lose(loser, window, by=ctx.lineage(winner))
-    tell_touched(ctx, loser, [window for _, window in stretches], {winner for winner, _, _ in taken})
+    note_touched(ctx, loser, [window for _, window in stretches], {winner for winner, _, _ in taken})
 
 
-def _around(asked: set[int], parts: Sequence[JoinedWorlds]) -> list[Statement]:
+def _statements_around(asked: set[int], parts: Sequence[JoinedWorlds]) -> list[Statement]:
     """What some worlds say, and all that is said of the same times, in the order of time."""
-    if len(asked) * MOST_IN_BLOCK > sum(map(len, parts)):
+    if len(asked) * MAX_BLOCK_STATEMENTS > sum(map(len, parts)):
         spans = [
             said.span for part in parts for each in asked & part.statements.keys() for said in part.statements[each]
         ]
         window = Interval(min((start for start, _ in spans), default=0), max((end for _, end in spans), default=0))
-        few = [part.spans.touching(window) for part in parts]
+        few = [part.spans.overlapping(window) for part in parts]
         if len(few) == 2 and len(few[0]) == 1:
             # Mostly, one of the two worlds is not joined with any other yet.
             insort(few[1], few[0][0], key=_place)
@@ -442,25 +446,27 @@ def _around(asked: set[int], parts: Sequence[JoinedWorlds]) -> list[Statement]:
         for each in asked & part.statements.keys():
             for statement in part.statements[each]:
                 for other in parts:
-                    around.update(other.spans.touching(statement.span))
+                    around.update(other.spans.overlapping(statement.span))
     return sorted(around, key=_place)
 
 
 # As `rows.py` makes its rows: a world may lose hundreds of windows to those that follow each other.
 _interval: Final[Callable[[tuple[int, int]], Interval]] = partial(tuple.__new__, Interval)
-_Lost = defaultdict[int, dict[int, list[Interval]]]
+_LossesByWorld = defaultdict[int, dict[int, list[Interval]]]
 """What a world loses to which others, in order of time."""
 
 
-def _losses(statements: Sequence[Statement], when: Mapping[tuple[int, int], int], moments: set[int]) -> _Lost:
+def _find_losses(
+    statements: Sequence[Statement], when: Mapping[tuple[int, int], int], moments: set[int]
+) -> _LossesByWorld:
     """Who of some loses what to whom, in order of time; ``when`` changes at some of the ``moments``.
 
     Where it changes at none, the last of those that hold has all that they have.
     """
-    statements = _overlapping(statements)
+    statements = _overlapping_statements(statements)
     spans = [each.span for each in statements]
     times = sorted(moments.union(chain.from_iterable(spans)))
-    lost: _Lost = defaultdict(dict)
+    lost: _LossesByWorld = defaultdict(dict)
     holding: list[Statement] = []
     following, until = 0, FOREVER
     starts = [*(start for start, _ in spans), FOREVER + 1]
@@ -475,7 +481,7 @@ def _losses(statements: Sequence[Statement], when: Mapping[tuple[int, int], int]
             continue
         until = ends
         if moments:
-            _divide(holding, Interval(begins, ends), when, lost)
+            _divide_window(holding, Interval(begins, ends), when, lost)
             continue
         winner = max(holding)
         for each in holding:
@@ -484,7 +490,7 @@ def _losses(statements: Sequence[Statement], when: Mapping[tuple[int, int], int]
     return lost
 
 
-def _overlapping(statements: Sequence[Statement]) -> list[Statement]:
+def _overlapping_statements(statements: Sequence[Statement]) -> list[Statement]:
     """Those of some statements, in the order of time, that hold at a time when another one does."""
     found: list[Statement] = []
     before: Statement | None = None
@@ -513,11 +519,11 @@ def _add_window(lost: dict[int, list[Interval]], winner: int, begins: int, ends:
         windows.append(_interval((begins, ends)))
 
 
-def _divide(
+def _divide_window(
     holding: list[Statement],
     window: Interval,
     from_when: Mapping[tuple[int, int], int],
-    lost: _Lost,
+    lost: _LossesByWorld,
 ) -> None:
     """Say who of those that hold throughout a window loses it, and to whom."""
     stay: list[int] = []
@@ -531,7 +537,7 @@ def _divide(
             stay.append(each.world)
 
 
-def settle_apart(ctx: Succession, source: int, target: int) -> None:
+def settle_unlinked(ctx: Succession, source: int, target: int) -> None:
     """See to two worlds of which it is no longer said that one replaces the other: others may still join them."""
     one, other = ctx.held(source), ctx.held(target)
     if any(each.span.overlaps(another.span) for each in one for another in other):
@@ -548,17 +554,17 @@ def covers(statements: Sequence[Statement], window: Interval) -> bool:
     return at >= window.end
 
 
-def predecessors_left(ctx: HandlerContext, world: int) -> list[int]:
+def predecessors_ended_at_start(ctx: HandlerContext, world: int) -> list[int]:
     """The worlds that ended just where a world begins, of those that ``supersedes`` joins with it.
 
     They are its predecessors, and what took their place until it begins. If the world comes to be valid at no time,
     nothing follows them.
     """
-    begins = first_held(ctx, world) if is_joined(ctx, world) else None
+    begins = earliest_start(ctx, world) if is_joined(ctx, world) else None
     found: list[int] = []
     pending, seen = [world] if begins is not None else [], {world}
     for node in pending:
-        for edge in _said_of(ctx, node):
+        for edge in _supersedes_edges(ctx, node):
             other = edge.target if edge.source == node else edge.source
             if other in seen or not _is_in_force(edge):
                 continue
@@ -569,7 +575,7 @@ def predecessors_left(ctx: HandlerContext, world: int) -> list[int]:
     return found
 
 
-def tell_touched(ctx: Succession, world: int, windows: Sequence[Interval], ending: Container[int] = ()) -> None:
+def note_touched(ctx: Succession, world: int, windows: Sequence[Interval], ending: Container[int] = ()) -> None:
     """Name the members of a world that hold in windows in which it does not, and what was derived from it.
 
     But for those that are ``ending``, or take its place.
@@ -580,34 +586,36 @@ def tell_touched(ctx: Succession, world: int, windows: Sequence[Interval], endin
         told = [ctx.lineage(member) for member in islice(still, MOST_TOLD)]
         if told:
             ctx.note("members_remain", ctx.lineage(world), *told)
-    tell_derived(ctx, world, ending)
+    note_derived(ctx, world, ending)
 
 
-def tell_derived(ctx: Succession, world: int, ending: Container[int] = ()) -> None:
+def note_derived(ctx: Succession, world: int, ending: Container[int] = ()) -> None:
     """Name what was derived from a world that ends, or says something else from now on."""
     sources = [each for each in ctx.sources(world, DERIVED_FROM) if each != world and each not in ending]
     if len(sources) > MOST_TOLD:
-        told = _told_inside(ctx, world, [edge for edge in derived_from(ctx, world) if edge.source not in ending])
+        told = _derived_by_container(
+            ctx, world, [edge for edge in derived_edges(ctx, world) if edge.source not in ending]
+        )
     else:
         told = list(dict.fromkeys(sources))
     if told:
         ctx.note("now_stale", ctx.lineage(world), *map(ctx.lineage, told))
 
 
-def derived_from(ctx: HandlerContext, world: int) -> Iterator[HandledEdge]:
+def derived_edges(ctx: HandlerContext, world: int) -> Iterator[HandledEdge]:
     """The edges by which other worlds are derived from one."""
     return (edge for edge in ctx.edges(world, DERIVED_FROM, incoming=True) if edge.source != world)
 
 
-def _told_inside(ctx: HandlerContext, world: int, derived: Sequence[HandledEdge]) -> list[int]:
+def _derived_by_container(ctx: HandlerContext, world: int, derived: Sequence[HandledEdge]) -> list[int]:
     """What was derived from a world: the first ones inside each world around it.
 
     Whoever is shown what lies inside one of these is told so many, whatever there is outside.
     """
-    around = dict.fromkeys(_containing(ctx, world), 0)
+    around = dict.fromkeys(_with_containers(ctx, world), 0)
     told: dict[int, None] = {}
     for edge in derived:
-        inside = _containing(ctx, edge.source) & _containing(ctx, edge.home) & around.keys()
+        inside = _with_containers(ctx, edge.source) & _with_containers(ctx, edge.home) & around.keys()
         if edge.source not in told and any(around[each] < MOST_TOLD for each in inside):
             told[edge.source] = None
             for each in inside:
@@ -615,7 +623,7 @@ def _told_inside(ctx: HandlerContext, world: int, derived: Sequence[HandledEdge]
     return list(told)
 
 
-def _containing(ctx: HandlerContext, world: int) -> set[int]:
+def _with_containers(ctx: HandlerContext, world: int) -> set[int]:
     """A world and all that contain it, at any depth, the root too."""
     above = {world, ctx.root}
     pending = [world]
@@ -632,10 +640,10 @@ def note_conflicts_left(ctx: Succession, world: int, window: Interval, by: bytes
     A contradiction is of two statements that hold, so it is over with one of them, and nobody has said of what takes
     its place that it contradicts the other one. What takes it is not told of itself.
     """
-    _Contradictions(ctx, world).note_left(ctx, window, by)
+    _ContradictionsOf(ctx, world).note_left(ctx, window, by)
 
 
-class _Contradictions:
+class _ContradictionsOf:
     """The contradictions of a world that is about to lose some times, each looked at once."""
 
     def __init__(self, ctx: Succession, world: int) -> None:
@@ -651,7 +659,7 @@ class _Contradictions:
 
     def note_left(self, ctx: Succession, window: Interval, by: bytes) -> None:
         """Note which of them end in a window; others have lost no time meanwhile."""
-        if not self.edges or not _overlap(self._held, window):
+        if not self.edges or not _any_overlaps(self._held, window):
             return
         told: dict[int, int] = {}
         for at, (edge, other, lineage) in enumerate(self.edges):
@@ -659,12 +667,12 @@ class _Contradictions:
                 continue
             pieces = self._open.get(at)
             if pieces is None:
-                pieces = self._open[at] = self._in_force(ctx, edge, other)
-            if _overlap(pieces, window):
+                pieces = self._open[at] = self._spans_in_force(ctx, edge, other)
+            if _any_overlaps(pieces, window):
                 told[edge.home] = told.get(edge.home, 0) + 1
                 ctx.note("conflict_left", self._lineage, lineage)
 
-    def _in_force(self, ctx: Succession, edge: HandledEdge, other: int) -> list[Interval]:
+    def _spans_in_force(self, ctx: Succession, edge: HandledEdge, other: int) -> list[Interval]:
         """When both sides hold and the contradiction is in force."""
         held = list(ctx.spans(other))
         both = [shared for one in self._held for two in held if not (shared := one.intersect(two)).is_empty]
@@ -672,7 +680,7 @@ class _Contradictions:
         return [piece for shared in both for one in said if not (piece := shared.intersect(one)).is_empty]
 
 
-def _overlap(spans: Sequence[Interval], window: Interval) -> bool:
+def _any_overlaps(spans: Sequence[Interval], window: Interval) -> bool:
     """True if one of some spans has an instant of a window."""
     begins, ends = window
     return any(max(start, begins) < min(end, ends) for start, end in spans)

@@ -77,7 +77,7 @@ class _Run:
         self._maker = next((name for name in names if isinstance(name, str)), type(given).__name__)
         self._is_free = getattr(given, "asks_a_model", True) is False
         self._done = Enriched(dry_run=wanted.dry_run)
-        self._asking = worker.Asking()
+        self._asking = worker.ModelCaller()
 
     def run(self) -> Enriched:
         with self._writer.env.read() as txn:
@@ -99,7 +99,7 @@ class _Run:
         return self._done._replace(failed=self._asking.failed, stopped=self._wanted.stopped())
 
     def _read(self, txn: Any) -> Read:
-        ctx, log = reclustering.reading(self._writer, txn), LmdbLog(txn)
+        ctx, log = reclustering.read_context(self._writer, txn), LmdbLog(txn)
         return Read(ctx, asof.Moment(log.head().seq, self._wanted.valid), log_marks.secret_of(log), None)
 
     def _room(self) -> int:

@@ -30,13 +30,13 @@ def refuse_joined_strangers(ctx: Context, row: schema.ProposalRow) -> None:
 
 def refuse_joined_by_types(ctx: Context, decided: Sequence[ev.AnyEvent]) -> None:
     """Refuse edges, or a registration, of a type that makes worlds one if a rejected pair would be in one class."""
-    if not (unifying := ctx.scopes.unifying()):
+    if not (unifying_types := ctx.scopes.unifying_types()):
         return
     ends: set[int] = set()
     for event in decided:
-        if isinstance(event, ev.Linked) and event.type in unifying:
+        if isinstance(event, ev.Linked) and event.type in unifying_types:
             ends.update(node for node in map(ctx.tables.node_of, (event.source, event.target)) if node is not None)
-        elif isinstance(event, ev.Registered) and event.type in unifying:
+        elif isinstance(event, ev.Registered) and event.type in unifying_types:
             staged = (ctx.tables.proposal(found.proposal) for found in proposal_rows.staged_by_pair(ctx.tables))
             ends.update(row.source for row in staged if row is not None and row.status == schema.REJECTED)
     refuse_joined(ctx, sorted(ends))
@@ -50,7 +50,7 @@ def refuse_joined(ctx: Context, ends: Iterable[int]) -> None:
             members = class_of(ctx, end)
             met.update(members)
             for one, other in _rejected_pairs(ctx, members):
-                _refuse(ctx, one, other, _between(_path(members, one), _path(members, other)))
+                _refuse(ctx, one, other, _join_paths(_path(members, one), _path(members, other)))
 
 
 def refuse_if_joined(ctx: Context, row: schema.ProposalRow) -> None:
@@ -69,20 +69,20 @@ def class_of(ctx: Context, start: int, within: Callable[[int], bool] | None = No
     """The class of a world, with the way to each member; by edges ``within`` alone, if that is given."""
     reached, pending = {start: start}, [start]
     for node in pending:
-        for end, home in _one_with(ctx, node):
+        for end, home in _unified_neighbours(ctx, node):
             if end not in reached and (within is None or (within(end) and within(home))):
                 reached[end] = node
                 pending.append(end)
     return reached
 
 
-def _one_with(ctx: Context, node: int) -> Iterator[tuple[int, int]]:
+def _unified_neighbours(ctx: Context, node: int) -> Iterator[tuple[int, int]]:
     """Worlds that an edge makes one with a world, each with the edge's home."""
     code = ctx.tables.type_code("same_as")
     yield from ((row.target, row.home) for _, row in ctx.tables.outgoing(node, code) if row.unlinked == schema.LIVE)
     known = ctx.tables.incoming(node, code, known_after=ctx.draft.seq)
     yield from ((place.source, row.home) for place, row in known)
-    for name in ctx.scopes.unifying():
+    for name in ctx.scopes.unifying_types():
         edges = (*ctx.edges(node, name), *ctx.edges(node, name, incoming=True))
         there = (edge for edge in edges if ctx.scopes.unifies(name, edge.home))
         yield from ((edge.source if edge.target == node else edge.target, edge.home) for edge in there)
@@ -96,7 +96,7 @@ def _rejected_pairs(ctx: Context, members: Collection[int]) -> Iterator[tuple[in
             yield one, other
 
 
-def _between(one: list[int], other: list[int]) -> list[int]:
+def _join_paths(one: list[int], other: list[int]) -> list[int]:
     """The way from the end of one path to the end of another with the same start."""
     shared = 0
     while shared < min(len(one), len(other)) and one[shared] == other[shared]:

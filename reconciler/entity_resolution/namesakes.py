@@ -32,10 +32,10 @@ _SESSION: Final = type_digest("Session")
 MAX_CONSIDERED: Final = 512
 """How many holders of a name inside the scope are looked at: of five thousand with one name, the earliest will do."""
 
-MAX_WALKED: Final = 2048
+MAX_SCANNED: Final = 2048
 """Up to how many worlds inside the one that is looked in are looked at one by one."""
 
-FEW: Final = 32
+MAX_CHECKED_SINGLY: Final = 32
 """Of how many with one name it is asked of each whether it is inside, before what is inside is listed."""
 
 
@@ -71,7 +71,7 @@ class Resolution(NamedTuple):
 UNRESOLVED: Final = Resolution(None, ())
 
 
-class Inside:
+class SearchScope:
     """The inside of a world while somebody is looked for in it.
 
     It is listed when that is first needed.
@@ -80,14 +80,14 @@ class Inside:
     def __init__(self, world: int) -> None:
         self.world = world
         self._listed: Interior | None = None
-        self._places: dict[int, bool] = {}
+        self._is_inside_by_node: dict[int, bool] = {}
 
     @property
     def is_everywhere(self) -> bool:
         """True if the world is the root: nobody is outside."""
         return self.world == ROOT_NODE
 
-    def listed(self, ctx: Context) -> Interior:
+    def interior_of_scope(self, ctx: Context) -> Interior:
         """The world and those inside it."""
         if self._listed is None:
             self._listed = ctx.interior(self.world)
@@ -101,11 +101,11 @@ class Inside:
             return node in self._listed.nodes
         if ctx.ancestry is not None:
             return ctx.ancestry.is_inside(node, self.world)
-        if node not in self._places:
-            self._look(ctx, node)
-        return self._places[node]
+        if node not in self._is_inside_by_node:
+            self._walk_up(ctx, node)
+        return self._is_inside_by_node[node]
 
-    def _look(self, ctx: Context, node: int) -> None:
+    def _walk_up(self, ctx: Context, node: int) -> None:
         """Walk up from a world, no further than earlier walks.
 
         Deep structures share most of the way.
@@ -114,37 +114,37 @@ class Inside:
         pending = [node]
         while pending:
             here = pending.pop()
-            if here == self.world or self._places.get(here):
+            if here == self.world or self._is_inside_by_node.get(here):
                 while here != node:
                     here = through[here]
-                    self._places[here] = True
+                    self._is_inside_by_node[here] = True
                 return
-            for above in ctx.containers(here) if here not in self._places else ():
+            for above in ctx.containers(here) if here not in self._is_inside_by_node else ():
                 if above not in through:
                     through[above] = here
                     pending.append(above)
-        self._places.update(dict.fromkeys(through, False))
+        self._is_inside_by_node.update(dict.fromkeys(through, False))
 
     def namesakes(self, ctx: Context, digest: bytes) -> Iterator[int]:
         """The earliest nodes inside that have had a name, in log order; of few, some may be outside."""
         named = ctx.tables.named
-        if self.is_everywhere or len(list(islice(named(digest), FEW + 1))) <= FEW:
+        if self.is_everywhere or len(list(islice(named(digest), MAX_CHECKED_SINGLY + 1))) <= MAX_CHECKED_SINGLY:
             rows = named(digest)
         elif ctx.ancestry is not None:
             # Nothing is written meanwhile, so that the ways up are known, and many scopes are looked in.
             rows = (row for row in named(digest) if self.has(ctx, row[0]))
         else:
-            rows = named(digest, nodes=self.listed(ctx).in_order())
+            rows = named(digest, nodes=self.interior_of_scope(ctx).in_order())
         return (node for node, _ in islice(rows, MAX_CONSIDERED))
 
     def holders(self, ctx: Context, text: str, here: Callable[[int], bool]) -> Iterator[int]:
         """The earliest holders of a form for whom ``here`` is true, which it is for nobody outside."""
         tables = ctx.tables
-        if self.is_everywhere or not is_held_by_more(tables, text, FEW):
+        if self.is_everywhere or not is_held_by_more(tables, text, MAX_CHECKED_SINGLY):
             return holders(tables, text, here)
         if ctx.ancestry is not None:
             return holders(tables, text, here, inside=partial(self.has, ctx))
-        return holders(tables, text, here, nodes=self.listed(ctx).in_order())
+        return holders(tables, text, here, nodes=self.interior_of_scope(ctx).in_order())
 
     def has_holder(self, ctx: Context, text: str) -> bool:
         """True if somebody inside ever had a form."""
@@ -160,10 +160,10 @@ def members_of(ctx: Context, world: int) -> Iterator[int]:
             yield row.target
 
 
-def exact(ctx: Context, command: Create) -> tuple[Match, ...]:
+def match_exactly(ctx: Context, command: Create) -> tuple[Match, ...]:
     """The earliest open world of a compatible type in scope that has the name, else an alias."""
     candidate = candidate_of(ctx, command)
-    found = next(holders_of(ctx, candidate, Inside(candidate.world)), None)
+    found = next(holders_of(ctx, candidate, SearchScope(candidate.world)), None)
     return () if found is None else (Match(found[0], {"tier": "exact", "name": found[1], "score": 1.0}),)
 
 
@@ -184,7 +184,7 @@ def candidate_of(ctx: Context, command: Create) -> Candidate:
     return Candidate((command.name, *command.aliases), command.type, world)
 
 
-def holders_of(ctx: Context, candidate: Candidate, inside: Inside) -> Iterator[tuple[int, str]]:
+def holders_of(ctx: Context, candidate: Candidate, inside: SearchScope) -> Iterator[tuple[int, str]]:
     """Open worlds of compatible types in the scope that have a name of the candidate.
 
     Those with an alias come after them.
@@ -195,12 +195,12 @@ def holders_of(ctx: Context, candidate: Candidate, inside: Inside) -> Iterator[t
         if digest == NO_NAME:
             continue
         for node in inside.namesakes(ctx, digest):
-            if node not in seen and _is_called(ctx, node, digest) and is_open(ctx, node, candidate, inside):
+            if node not in seen and _has_name_now(ctx, node, digest) and is_open(ctx, node, candidate, inside):
                 seen.add(node)
                 yield node, name
 
 
-def _is_called(ctx: Context, node: int, digest: bytes) -> bool:
+def _has_name_now(ctx: Context, node: int, digest: bytes) -> bool:
     """True if a world has the name now, not only before."""
     seen = newest_version(ctx.tables, node, ctx.draft.seq)
     return seen is not None and (
@@ -209,7 +209,7 @@ def _is_called(ctx: Context, node: int, digest: bytes) -> bool:
     )
 
 
-def is_open(ctx: Context, node: int, candidate: Candidate, inside: Inside) -> bool:
+def is_open(ctx: Context, node: int, candidate: Candidate, inside: SearchScope) -> bool:
     """True if a world may be the candidate.
 
     That is: compatible type, open, not erased, in scope, not known to be another.
@@ -229,32 +229,32 @@ def are_compatible(ctx: Context, one: str, node: int, world: int) -> bool:
     """True if a candidate of a type, in a world, may be a given world of another type."""
     body = ctx.body(node)
     other = "" if body is None else body.type
-    return other in _above(ctx, one, world) or one in _above(ctx, other, world)
+    return other in _supertypes_above(ctx, one, world) or one in _supertypes_above(ctx, other, world)
 
 
-def _above(ctx: Context, type_name: str, world: int) -> Iterator[str]:
+def _supertypes_above(ctx: Context, type_name: str, world: int) -> Iterator[str]:
     """The supertypes of a type, at any remove."""
     is_stated = next(iter(ctx.tables.typed(type_digest(TYPE))), None) is not None
     pending = [type_name]
     for name in pending:
-        stated = _stated(ctx, name, world) if is_stated else ()
+        stated = _stated_supertypes(ctx, name, world) if is_stated else ()
         for above in (*stated, *filter(None, (BUILT_IN.get(name),))):
             if above not in pending:
                 pending.append(above)
                 yield above
 
 
-def _stated(ctx: Context, type_name: str, world: int) -> Iterator[str]:
+def _stated_supertypes(ctx: Context, type_name: str, world: int) -> Iterator[str]:
     """The supertypes that ``subtype_of`` edges state for a type."""
     for node, _ in ctx.tables.named(name_digest(type_name)):
-        if _stands_for(ctx, node, type_name, world):
+        if _is_world_of_type(ctx, node, type_name, world):
             for target in ctx.targets(node, "subtype_of"):
                 body = ctx.body(target)
                 if body is not None and not ctx.has_ended(target):
                     yield body.name
 
 
-def _stands_for(ctx: Context, node: int, type_name: str, world: int) -> bool:
+def _is_world_of_type(ctx: Context, node: int, type_name: str, world: int) -> bool:
     """True if a world stands for a type, and counts inside a given world."""
     body = ctx.body(node)
     if body is None or (body.type, body.name) != (TYPE, type_name) or ctx.has_ended(node):

@@ -30,7 +30,7 @@ class Search:
     """One search for candidates: its scope, its least scores, and counts of what was looked at."""
 
     def __init__(self, world: int, thresholds: Thresholds) -> None:
-        self.inside = namesakes.Inside(world)
+        self.inside = namesakes.SearchScope(world)
         self.fuzzy = thresholds.fuzzy
         self.least = min(thresholds.fuzzy, thresholds.phonetic)
         self.looked_at: list[list[str]] = []
@@ -53,20 +53,20 @@ class Search:
     def as_evidence(self, ctx: Context) -> dict[str, int]:
         """The counts for the evidence, without zeros, of what is inside alone."""
         told = {
-            "forms": sum(self._inside(ctx, texts) for texts in self.looked_at),
+            "forms": sum(self._count_inside(ctx, texts) for texts in self.looked_at),
             "kept_apart": self.kept_apart,
             "blocks_in_part": self.blocks_in_part,
-            "forms_left": self._inside(ctx, self.left),
+            "forms_left": self._count_inside(ctx, self.left),
         }
         return {name: count for name, count in told.items() if count}
 
-    def _inside(self, ctx: Context, texts: list[str]) -> int:
+    def _count_inside(self, ctx: Context, texts: list[str]) -> int:
         if self.inside.is_everywhere:
             return len(texts)
         return sum(self.inside.has_holder(ctx, text) for text in texts)
 
 
-def likeliest(ctx: Context, names: tuple[str, ...], search: Search) -> list[tuple[float, str]]:
+def likeliest_forms(ctx: Context, names: tuple[str, ...], search: Search) -> list[tuple[float, str]]:
     """The forms that may be like the names, likeliest first.
 
     Each comes with the greatest score it can have.
@@ -74,13 +74,13 @@ def likeliest(ctx: Context, names: tuple[str, ...], search: Search) -> list[tupl
     bounds: dict[str, float] = {}
     for name in names:
         for form in canonical.forms(name):
-            for text, bound in _bounds(form, _looked_at(ctx, form, search), search):
+            for text, bound in _score_bounds(form, _look_at_forms(ctx, form, search), search):
                 if bound > bounds.get(text, 0.0):
                     bounds[text] = bound
     return [(-less, text) for less, text in sorted((-bound, text) for text, bound in bounds.items())]
 
 
-class _Looked(NamedTuple):
+class _FormsLookedAt(NamedTuple):
     """The forms that were looked at.
 
     Their texts, the same with their words in order, and the texts that sound like the candidate's.
@@ -91,40 +91,42 @@ class _Looked(NamedTuple):
     same_sound: list[str]
 
 
-def _looked_at(ctx: Context, form: canonical.Form, search: Search) -> _Looked:
+def _look_at_forms(ctx: Context, form: canonical.Form, search: Search) -> _FormsLookedAt:
     seen: dict[bytes, bytes] = {}
     same_sound: list[bytes] = []
     seen_whole: set[bytes] = set()
     in_part: set[bytes] = set()
     for place in places_of(form, search):
         if place.key not in seen_whole:
-            found = _around(ctx, place, search)
+            found = _forms_around(ctx, place, search)
             seen |= found.forms
             same_sound += islice(found.forms, found.alone)
             (seen_whole if found.is_whole else in_part).add(place.key)
     if (missing := len(in_part - seen_whole)) and not search.inside.is_everywhere:
-        listed = search.inside.listed(ctx)
-        if len(listed.nodes) <= namesakes.MAX_WALKED:
+        interior_of_scope = search.inside.interior_of_scope(ctx)
+        if len(interior_of_scope.nodes) <= namesakes.MAX_SCANNED:
             # In a small world all can be looked at; what is nearest in a block need not be the most alike.
-            names = listed.names(ctx.tables)
+            names = interior_of_scope.names(ctx.tables)
             seen |= names.forms
             same_sound += names.sounds.get(form.sound, ())
     search.blocks_in_part += missing
-    search.looked_at.append(texts := _decoded(seen))
-    return _Looked(
-        texts, _decoded(blocks.in_order(key) if value else key for key, value in seen.items()), _decoded(same_sound)
+    search.looked_at.append(texts := _decode_all(seen))
+    return _FormsLookedAt(
+        texts,
+        _decode_all(blocks.in_order(key) if value else key for key, value in seen.items()),
+        _decode_all(same_sound),
     )
 
 
-def _around(ctx: Context, place: blocks.Place, search: Search) -> blocks.Around:
+def _forms_around(ctx: Context, place: blocks.Place, search: Search) -> blocks.Around:
     """The forms around a place of a block; of one that has too many for a look, those inside alone."""
     found = blocks.around(ctx.tables, place)
     if found.is_whole or search.inside.is_everywhere:
         return found
-    return search.inside.listed(ctx).names(ctx.tables).around(place)
+    return search.inside.interior_of_scope(ctx).names(ctx.tables).around(place)
 
 
-def _decoded(texts: Iterable[bytes]) -> list[str]:
+def _decode_all(texts: Iterable[bytes]) -> list[str]:
     """Decode many texts at once, which is quicker."""
     joined = b"\n".join(texts).decode()
     return joined.split("\n") if joined else []
@@ -137,11 +139,11 @@ def places_of(form: canonical.Form, search: Search) -> Iterator[blocks.Place]:
     """
     yield from blocks.looked_up(form, by_given_name=search.by_given_name)
     first, *rest = form.words
-    for given in scores.others_for(first) if form.text.startswith(first) else ():
+    for given in scores.equivalent_given_names(first) if form.text.startswith(first) else ():
         yield from blocks.looked_up_instead(form, (given, *rest), by_given_name=search.by_given_name)
 
 
-def _bounds(form: canonical.Form, looked: _Looked, search: Search) -> Iterator[tuple[str, float]]:
+def _score_bounds(form: canonical.Form, looked: _FormsLookedAt, search: Search) -> Iterator[tuple[str, float]]:
     """Bound the score that each text can reach against a form.
 
     Gives pairs of a text and the greatest score that a form can have against it, for those that can be alike.
@@ -152,10 +154,10 @@ def _bounds(form: canonical.Form, looked: _Looked, search: Search) -> Iterator[t
     alike = extract(form.ordered, looked.ordered, scorer=JaroWinkler.similarity, score_cutoff=least, limit=None)
     yield from ((looked.texts[at], score) for _, score, at in alike)
     yield from ((text, search.least) for text in looked.same_sound)
-    yield from _shortened(form, looked.texts, search)
+    yield from _shortened_scores(form, looked.texts, search)
 
 
-def _shortened(form: canonical.Form, texts: list[str], search: Search) -> Iterator[tuple[str, float]]:
+def _shortened_scores(form: canonical.Form, texts: list[str], search: Search) -> Iterator[tuple[str, float]]:
     """Pairs of a text and its score, for shorter or longer forms of the same name."""
     first, blank, rest = form.text.partition(" ")
     last, blanks, spelled_out = rest.rpartition(" ")[2], form.text.count(" "), not form.initials
@@ -167,7 +169,7 @@ def _shortened(form: canonical.Form, texts: list[str], search: Search) -> Iterat
         if theirs == first:
             if spelled_out and text.count(" ") == blanks and not _INITIAL.search(text):
                 continue
-        elif not scores.is_short_for(theirs, first):
+        elif not scores.is_short_form_of(theirs, first):
             continue
         score = scores.shortened(form.text, text)
         if score >= search.fuzzy and (search.by_given_name or bool(blank) == (" " in text)):
@@ -184,7 +186,7 @@ MAX_KEPT_APART: Final = 2
 """How many forms that a guard keeps apart from the candidate's are looked up all the same, to be shown."""
 
 
-def all_tiers(
+def match_all_tiers(
     ctx: Context,
     command: Create,
     thresholds: Thresholds,
@@ -249,19 +251,19 @@ def considered(
         return Comparisons(found, {})
     for node, meaning in (near or {}).items():
         if namesakes.is_open(ctx, node, candidate, search.inside):
-            found.append(_weighed(ctx, candidate, node, meaning))
-    _weigh_alike(ctx, candidate, search, found, thresholds.margin if not every else 1.0)
+            found.append(_compare_names(ctx, candidate, node, meaning))
+    _add_similar_names(ctx, candidate, search, found, thresholds.margin if not every else 1.0)
     if not search.by_given_name:
         found = [each for each in found if not each.likeness.given_name or each.embedding]
-    return Comparisons(found, search.as_evidence(ctx) if _is_anybody_near(found, thresholds) else {})
+    return Comparisons(found, search.as_evidence(ctx) if _is_any_confident(found, thresholds) else {})
 
 
-def _is_anybody_near(found: list[Considered], thresholds: Thresholds) -> bool:
+def _is_any_confident(found: list[Considered], thresholds: Thresholds) -> bool:
     """True if a tier is confident of somebody, so that there will be evidence to keep."""
     return any(each.score(tier) >= getattr(thresholds, tier) for each in found for tier in TIERS[1:])
 
 
-def _weigh_alike(
+def _add_similar_names(
     ctx: Context,
     candidate: namesakes.Candidate,
     search: Search,
@@ -279,7 +281,7 @@ def _weigh_alike(
     def here(node: int) -> bool:
         return node not in known and namesakes.is_open(ctx, node, candidate, search.inside)
 
-    alike = likeliest(ctx, candidate.names, search)
+    alike = likeliest_forms(ctx, candidate.names, search)
     mine = [form for name in candidate.names for form in forms(name)]
     before = len(known)
     for position, (bound, text) in enumerate(alike):
@@ -291,24 +293,24 @@ def _weigh_alike(
                 continue
             search.left = [text for _, text in alike[position:]]
             return
-        if _are_kept_apart(mine, text) and (search.inside.is_everywhere or search.inside.has_holder(ctx, text)):
+        if _is_kept_apart_by_guard(mine, text) and (search.inside.is_everywhere or search.inside.has_holder(ctx, text)):
             search.kept_apart += 1
             if search.kept_apart > MAX_KEPT_APART:
                 continue
         for node in search.inside.holders(ctx, text, here):
             known.add(node)
-            each = _weighed(ctx, candidate, node, 0.0)
+            each = _compare_names(ctx, candidate, node, 0.0)
             found.append(each)
             if each.likeness.fuzzy >= search.fuzzy and not each.likeness.given_name:
                 best = max(best, each.likeness.fuzzy)
 
 
-def _are_kept_apart(mine: list[Form], text: str) -> bool:
+def _is_kept_apart_by_guard(mine: list[Form], text: str) -> bool:
     theirs = form_of(text)
     return theirs is None or all(scores.kept_apart(form, theirs) is not None for form in mine)
 
 
-def _weighed(ctx: Context, candidate: namesakes.Candidate, node: int, meaning: float) -> Considered:
+def _compare_names(ctx: Context, candidate: namesakes.Candidate, node: int, meaning: float) -> Considered:
     """Compare a world with the candidate, by the pair of their names that is nearest.
 
     Numbers, generations and the like keep apart whatever the texts say; that the words are others does not.

@@ -31,31 +31,31 @@ MAX_OTHERS: Final = 12
 
 
 @lru_cache(maxsize=1)
-def _table() -> NickNamer:
+def _load_names() -> NickNamer:
     from nicknames import NickNamer
 
     return NickNamer()
 
 
 @lru_cache(maxsize=4096)
-def others_for(given: str) -> tuple[str, ...]:
+def equivalent_given_names(given: str) -> tuple[str, ...]:
     """The other given names that somebody of this given name may go by.
 
     They go both ways through the table, in order.
     """
-    table = _table()
+    table = _load_names()
     return tuple(sorted(table.canonicals_of(given) | table.nicknames_of(given)))[:MAX_OTHERS]
 
 
 @lru_cache(maxsize=65_536)
-def is_short_for(one: str, other: str) -> bool:
+def is_short_form_of(one: str, other: str) -> bool:
     """True if one given name is a short form of the other.
 
     It is one by the table, or as the beginning of a name that is in it.
     """
     if one == other:
         return False
-    table = _table()
+    table = _load_names()
     if other in table.nicknames_of(one) or one in table.nicknames_of(other):
         return True
     shorter, longer = sorted((one, other), key=len)
@@ -65,7 +65,7 @@ def is_short_for(one: str, other: str) -> bool:
 @lru_cache(maxsize=65_536)
 def is_known(given: str) -> bool:
     """True if the table has the given name."""
-    table = _table()
+    table = _load_names()
     return bool(table.nicknames_of(given) or table.canonicals_of(given))
 
 
@@ -93,7 +93,7 @@ def kept_apart(one: Form, other: Form) -> str | None:
     ``None`` if none does.
     """
     if one.marks != other.marks:
-        return _marks(one, other)
+        return _meaningful_marks(one, other)
     if one.initials and other.initials and one.initials != other.initials:
         return "initials"
     titles = [{TITLES[word] for word in form.words if word in TITLES} for form in (one, other)]
@@ -102,12 +102,12 @@ def kept_apart(one: Form, other: Form) -> str | None:
     mine, theirs = Counter(one.words), Counter(other.words)
     for word in mine - theirs:
         for another in theirs - mine:
-            if _negates(word, another) or _negates(another, word) or _opposes(word, another):
+            if _is_negation(word, another) or _is_negation(another, word) or _is_opposite(word, another):
                 return "negation"
-    return None if _same_words(one, other) else "words"
+    return None if _have_same_words(one, other) else "words"
 
 
-def _same_words(one: Form, other: Form) -> bool:
+def _have_same_words(one: Form, other: Form) -> bool:
     """True if every word of the shorter name has one like it in the other.
 
     A long name that is shared makes whole names alike that differ in the rest: Agnieszka Long and Agnieszka O'Neill.
@@ -115,34 +115,34 @@ def _same_words(one: Form, other: Form) -> bool:
     shorter, longer = sorted((one.words, other.words), key=len)
     left = list(longer)
     for word in shorter:
-        found = max(left, key=lambda each: _alike(word, each))
-        if _alike(word, found) < _SAME_WORD:
+        found = max(left, key=lambda each: _word_similarity(word, each))
+        if _word_similarity(word, found) < _SAME_WORD:
             return OSA.distance("".join(shorter), "".join(longer)) <= 1
         left.remove(found)
     return True
 
 
 @lru_cache(maxsize=65_536)
-def _alike(word: str, other: str) -> float:
+def _word_similarity(word: str, other: str) -> float:
     """Jaro-Winkler similarity, of the respelled words too.
 
     It misses letters that changed places in a short word, and given names that are cut short.
     """
-    if is_short_for(word, other):
+    if is_short_form_of(word, other):
         return 1.0
     if len(word) == len(other) and OSA.distance(word, other, score_cutoff=1) == 1 and sorted(word) == sorted(other):
         return 1.0
     return max(JaroWinkler.similarity(word, other), JaroWinkler.similarity(respelled(word), respelled(other)))
 
 
-def _marks(one: Form, other: Form) -> str:
+def _meaningful_marks(one: Form, other: Form) -> str:
     differing = set((Counter(one.marks) - Counter(other.marks)) + (Counter(other.marks) - Counter(one.marks)))
     if "not" in differing:
         return "negation"
     return "generations" if differing & set(GENERATIONS.values()) else "numbers"
 
 
-def _negates(word: str, another: str) -> bool:
+def _is_negation(word: str, another: str) -> bool:
     return word.startswith(NEGATING_PREFIXES) and any(
         word.startswith(prefix) and _same_stem(word[len(prefix) :], another)
         for prefix in NEGATING_PREFIXES
@@ -150,7 +150,7 @@ def _negates(word: str, another: str) -> bool:
     )
 
 
-def _opposes(word: str, another: str) -> bool:
+def _is_opposite(word: str, another: str) -> bool:
     return word.startswith(_OPPOSED) and any(
         word.startswith(first) and another.startswith(second) and _same_stem(word[len(first) :], another[len(second) :])
         for pair in OPPOSED_PREFIXES
@@ -223,19 +223,19 @@ def shortened(one: str, other: str) -> float:
     """
     mine, theirs = one.split(), other.split()
     same, known = mine[0] == theirs[0], is_known(mine[0]) or is_known(theirs[0])
-    if not same and not is_short_for(mine[0], theirs[0]):
+    if not same and not is_short_form_of(mine[0], theirs[0]):
         return 0.0
     if len(mine) == len(theirs) == 1:
         return 0.0 if same else SHORT_FORM
     if 1 in (len(mine), len(theirs)):
         return GIVEN_NAME if known else 0.0
     between = sorted((mine[1:-1], theirs[1:-1]), key=len)
-    if mine[-1] != theirs[-1] or not _fits(between[0], between[1], omitting=known):
+    if mine[-1] != theirs[-1] or not _is_subsequence(between[0], between[1], omitting=known):
         return 0.0
     return LEFT_OUT if same else SHORT_FORM
 
 
-def _fits(fewer: Sequence[str], more: Sequence[str], *, omitting: bool) -> bool:
+def _is_subsequence(fewer: Sequence[str], more: Sequence[str], *, omitting: bool) -> bool:
     """True if the words are the others in order.
 
     Some may stand by their initial, and some may be left out if that is allowed.
@@ -259,10 +259,10 @@ def phonetic(one: Form, other: Form) -> float:
     """
     if one.sound != other.sound:
         return 0.0
-    return JaroWinkler.similarity(_respelled(one), _respelled(other))
+    return JaroWinkler.similarity(_respell(one), _respell(other))
 
 
-def _respelled(form: Form) -> str:
+def _respell(form: Form) -> str:
     return " ".join(sorted(_HARD_C.sub("k", respelled(word)) for word in form.words))
 
 
@@ -274,5 +274,5 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float:
 
 def forget() -> None:
     """Forget all names, as an erasure asks for."""
-    for kept in (others_for, is_short_for, is_known, _alike):
+    for kept in (equivalent_given_names, is_short_form_of, is_known, _word_similarity):
         kept.cache_clear()

@@ -128,7 +128,7 @@ def judge(
         raise InputError("The tiebreaker chose somebody who was no contender", "Return those of the contenders left")
     evidence: dict[str, Any] = {
         "decision": "new" if not left else "resolved" if len(left) == 1 else "ambiguous",
-        "considered": [each.as_evidence() for each in _first(considered)],
+        "considered": [each.as_evidence() for each in _likeliest_first(considered)],
         "considered_in_all": len(considered),
         "thresholds": msgspec.to_builtins(thresholds),
     }
@@ -145,7 +145,7 @@ def judge(
     return Ambiguous(tuple(found.considered for found in left[: thresholds.most]), evidence)
 
 
-def _first(considered: Sequence[Considered]) -> list[Considered]:
+def _likeliest_first(considered: Sequence[Considered]) -> list[Considered]:
     """The likeliest of them, with those that a guard kept out at the end."""
 
     def rank(each: Considered) -> tuple[float, int]:

@@ -445,7 +445,7 @@ class Context(Reading):
             )
         self.draft.emit(ev.Unlinked(edge))
         seen = self.handled(place, row)
-        handler = self.scopes.handler_of_old(self, seen.type, row.home)
+        handler = self.scopes.handler_for_cleanup(self, seen.type, row.home)
         if handler is not None:
             self._deciding.append((seen, handler))
             try:

@@ -443,7 +443,7 @@ CANARIES = {
         "window_of",
         lambda draft, node, begins: Interval(begins, FOREVER),
     ),
-    "another look that looks at nothing that is new": (reclustering, "_news", lambda ctx, event: ((), ())),
+    "another look that looks at nothing that is new": (reclustering, "_worlds_in_event", lambda ctx, event: ((), ())),
     "a proposal that forgets earlier decisions": (
         asof,
         "decision_at",

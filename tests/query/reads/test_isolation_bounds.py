@@ -98,11 +98,11 @@ def test_nothing_that_is_bounded_tells_of_others_in_two_thousand_pairs_of_stores
 # -- the canary: bounds that count the whole store are seen
 
 
-def _everywhere(self: namesakes.Inside, ctx: Any, digest: bytes) -> Any:
+def _everywhere(self: namesakes.SearchScope, ctx: Any, digest: bytes) -> Any:
     return (node for node, _ in islice(ctx.tables.named(digest), namesakes.MAX_CONSIDERED))
 
 
-def _all_holders(self: namesakes.Inside, ctx: Any, text: str, here: Callable[[int], bool]) -> Any:
+def _all_holders(self: namesakes.SearchScope, ctx: Any, text: str, here: Callable[[int], bool]) -> Any:
     return blocks.holders(ctx.tables, text, here)
 
 
@@ -112,18 +112,18 @@ def _fullest(ctx: Any, place: blocks.Place, search: Any) -> blocks.Around:
 
 def _together(ctx: Any, after: int, head: int, most: int, _: Any) -> reclustering.ChangedWorlds:
     named = (event for seq in range(after + 1, head + 1) for event in ctx.draft.log.events(seq).events)
-    news = dict.fromkeys(node for event in named for node in reclustering._news(ctx, event)[0])
+    news = dict.fromkeys(node for event in named for node in reclustering._worlds_in_event(ctx, event)[0])
     scopes = {namesakes.scope_of(ctx, node) for node in news}
-    around = reclustering.Surroundings(ctx)
+    around = reclustering.Neighbourhoods(ctx)
     near = {node for scope in scopes for node in around.neighbourhood(scope, news)}
     return reclustering.ChangedWorlds(tuple(sorted(near)), head)
 
 
 LEAKS: dict[str, tuple[Any, str, Any]] = {
-    "holders of a name": (namesakes.Inside, "namesakes", _everywhere),
-    "holders of a form": (namesakes.Inside, "holders", _all_holders),
-    "forms of a block": (resolver, "_around", _fullest),
-    "forms that were looked at": (resolver.Search, "_inside", lambda self, ctx, texts: len(texts)),
+    "holders of a name": (namesakes.SearchScope, "namesakes", _everywhere),
+    "holders of a form": (namesakes.SearchScope, "holders", _all_holders),
+    "forms of a block": (resolver, "_forms_around", _fullest),
+    "forms that were looked at": (resolver.Search, "_count_inside", lambda self, ctx, texts: len(texts)),
     "what is new": (reclustering, "changed_worlds", _together),
     "names that nobody sees": (ConfinedTables, "named", lambda self, digest, nodes=None: self._tables.named(digest)),
     "references that nobody sees": (

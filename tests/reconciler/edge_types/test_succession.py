@@ -433,7 +433,7 @@ def test_what_a_writer_remembers_of_joined_worlds_changes_nothing(seed: int, mos
     with mock.patch.object(supersession, "settle", settle_anew), new_store() as db:
         expected = tell(db, random.Random(seed))
     with (
-        mock.patch.object(supersession, "MOST_IN_BLOCK", 2),
+        mock.patch.object(supersession, "MAX_BLOCK_STATEMENTS", 2),
         mock.patch.object(transaction, "MAX_KNOWN", most),
         new_store() as db,
     ):
@@ -460,7 +460,7 @@ def test_a_correction_among_many_reads_few_of_them(monkeypatch: pytest.MonkeyPat
         assert len(looks) < 20, "the first time all of them are looked at"
 
 
-TAKE = supersession._take
+TAKE = supersession._take_windows
 
 
 def lost_one_by_one(ctx: supersession.Succession, loser: int, taken: list[tuple[int, bytes, list[Interval]]]) -> None:
@@ -499,7 +499,7 @@ def test_a_loss_for_each_stretch_says_what_one_for_each_taker_did(seed: int) -> 
     steps = [(draw.sample(range(7), 2), kind) for kind in kinds]
     said: list[list[object]] = []
     for take in (lost_one_by_one, TAKE):
-        with mock.patch.object(supersession, "_take", take), new_store() as db:
+        with mock.patch.object(supersession, "_take_windows", take), new_store() as db:
             refs = [fact(db, "fact", begins) for begins in (0, 5, 2, 8, 3, 6, 4)]
             told: list[object] = []
             for begins, ((one, other), kind) in enumerate(steps):
@@ -508,7 +508,7 @@ def test_a_loss_for_each_stretch_says_what_one_for_each_taker_did(seed: int) -> 
                 else:
                     told.append(db.link(refs[one], kind, refs[other]).notes)
             said.append([*told, *asked(db, refs)])
-            with mock.patch.object(supersession, "_take", TAKE):
+            with mock.patch.object(supersession, "_take_windows", TAKE):
                 again = db.redecide()
             assert (again.differing, again.undecidable) == ((), ())
     assert said[0] == said[1]

@@ -36,7 +36,7 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
     with worlddb.open(folder, embedder=None) as db:
         tenant, theirs = (db.create("Topic", name).ref for name in ("mine", "theirs"))
         scope, other_scope = (db.create("Scope", name, world=tenant).ref for name in ("user:a", "user:b"))
-        filled(db, scope, ["" for _ in range(namesakes.MAX_WALKED)])
+        filled(db, scope, ["" for _ in range(namesakes.MAX_SCANNED)])
         filled(db, other_scope, ["Ada"] * (namesakes.MAX_CONSIDERED - 1))
     return folder, scope, theirs
 
@@ -59,7 +59,7 @@ def test_how_many_have_a_name_elsewhere_does_not_tell_in_a_large_scope(
 @pytest.mark.parametrize("others", [0, 40, 700])
 def test_how_many_have_like_names_elsewhere_does_not_tell(others: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a full block the forms nearest in the whole store were looked at, and the nearest 2,048 worlds."""
-    monkeypatch.setattr(namesakes, "MAX_WALKED", 100)
+    monkeypatch.setattr(namesakes, "MAX_SCANNED", 100)
     with new_store(embedder=None) as db:
         mine, theirs = (db.create("Topic", name).ref for name in ("mine", "theirs"))
         filled(db, mine, ["" for _ in range(200)])
@@ -111,7 +111,7 @@ def test_blocks_in_memory_are_those_of_a_store_with_these_names_alone() -> None:
 
 def test_what_is_kept_of_an_inside_follows_moves_names_erasures_and_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside a store that keeps nothing, every answer is the same."""
-    for module, limit in ((namesakes, "FEW"), (blocks, "WIDE"), (blocks, "NARROW")):
+    for module, limit in ((namesakes, "MAX_CHECKED_SINGLY"), (blocks, "WIDE"), (blocks, "NARROW")):
         monkeypatch.setattr(module, limit, 1)
 
     def work(*, forgets: bool) -> list[Any]:

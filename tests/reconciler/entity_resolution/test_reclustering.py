@@ -16,7 +16,7 @@ from worlddb import Database, Extraction, InputError, ManualClock, ModelUnavaila
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.background import reclustering
-from worlddb.reconciler.background.reclustering import MAX_EDGES, Surroundings
+from worlddb.reconciler.background.reclustering import MAX_EDGES, Neighbourhoods
 from worlddb.reconciler.background.worker import background_lease
 from worlddb.reconciler.embedding.vectors_of_texts import LABELLED_TYPES
 from worlddb.reconciler.entity_resolution import resolver
@@ -198,9 +198,9 @@ def test_a_world_that_is_two_hops_from_what_is_new_is_looked_at_and_one_behind_a
                 tx.link(hub, "refers_to", tx.create("Entity", f"one of many {number}", resolve=False))
         db.link(chain[0], "refers_to", hub)
         with db._env.read() as txn:
-            ctx = reclustering.reading(db._writer, txn)
+            ctx = reclustering.read_context(db._writer, txn)
             nodes = {ref: ctx.tables.node_of(bytes.fromhex(ref)) for ref in (*chain, hub.ref)}
-            near = Surroundings(ctx).neighbourhood(ROOT_NODE, [nodes[chain[0]] or 0])
+            near = Neighbourhoods(ctx).neighbourhood(ROOT_NODE, [nodes[chain[0]] or 0])
             assert near == sorted(number for ref, number in nodes.items() if number is not None and ref != chain[3])
 
 

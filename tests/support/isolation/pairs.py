@@ -44,8 +44,8 @@ OTHERS_TURN: Final = 10**6
 
 LIMITS: Final[tuple[tuple[Any, str, int], ...]] = (
     (namesakes, "MAX_CONSIDERED", 3),
-    (namesakes, "MAX_WALKED", 6),
-    (namesakes, "FEW", 2),
+    (namesakes, "MAX_SCANNED", 6),
+    (namesakes, "MAX_CHECKED_SINGLY", 2),
     (resolver, "MAX_WEIGHED", 3),
     (blocks, "WIDE", 3),
     (blocks, "NARROW", 2),
