@@ -35,39 +35,39 @@ from worlddb.memory_scopes import (
     Link,
     ScopeKey,
     Scopes,
-    begun_earlier,
-    brought,
-    came_in_bundle,
+    already_hidden_notes,
     check_scope_name,
     check_statement_type,
-    contradicted,
+    concurrent_change_notes,
+    containers_at_start,
+    deadline_notes,
     erase_found,
+    find_earlier_start,
+    find_end_change,
+    find_near_at_start,
+    find_repeats_at_start,
+    find_successor,
     folded,
-    has_instant,
-    held_when_begun,
-    hidden_already,
-    hidden_still,
+    future_start_notes,
+    has_statement,
+    imported_scope_ref,
+    imported_scope_refs,
     is_past,
-    joined_when_begun,
-    looked,
-    looked_at,
+    is_window_nonempty,
+    later_view,
+    named_beginning,
+    new_statement_notes,
     notes_inside,
-    other_end,
-    place_taker,
-    said_in_window,
-    say_again,
-    says_something,
-    seen_later,
-    statements_of,
-    to_come,
-    to_link,
-    told_again,
-    told_as_plan,
-    told_beginning,
-    told_meanwhile,
-    told_of_deadline,
-    told_of_later,
-    told_of_new,
+    plan_notes,
+    recall_statements,
+    replacement_notes,
+    restate_memory,
+    restatement_notes,
+    retry_while_changed,
+    still_hidden_notes,
+    unwritten_links,
+    view_for_write,
+    with_conflicts,
 )
 from worlddb.plain_text import one_line
 from worlddb.projections.tables.names.canonical import composed
@@ -80,7 +80,7 @@ from worlddb.query.records import records
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Receipt
 from worlddb.reconciler.ingest import chat_messages, extraction
-from worlddb.repeated_messages import identity
+from worlddb.repeated_messages import message_identity
 from worlddb.working.working_memory import SessionMemory
 
 Given = ParamSpec("Given")
@@ -90,20 +90,20 @@ Count = Callable[[str], int]
 ABOUT: Final = "refers_to"
 _Nearby = Callable[[View], list[near_claims.Near]]
 """What a statement that is to be written is near, in a view."""
-OWN: Final = ("channel", "agent", "session", "role", "message")
+RESERVED_FIELDS: Final = ("channel", "agent", "session", "role", "message")
 """Fields of a source that the memory says itself."""
 MAX_SESSIONS_MOVED: Final = 8
 """How often the session of one name may have been moved to somebody else."""
 _MOST_NAMED: Final = 5
 """Corrected messages that a note names."""
 _NEW_VERSION: Final = "is a new version, and history keeps the old one; call correct if it holds from another time"
-_LEFT_OUT: Final = "was left out, since the message came in a bundle; call correct to let it say that"
+_NOT_CHANGED: Final = "was left out, since the message came in a bundle; call correct to let it say that"
 """Why a message with a known id and another text is left out."""
 _OWN_SESSION: Final = "own"
 """The buffer of a user for whom no session was named."""
-_HOW_MANY: Final = ("limit", "top_k", "n", "max_results")
+_OTHER_LIMIT_NAMES: Final = ("limit", "top_k", "n", "max_results")
 """What others call the number of hits."""
-_CONTEXT: Final = 64
+_CONTEXT_HITS: Final = 64
 """Hits from which a context is put together."""
 _BYTES_A_TOKEN: Final = 3
 """Fewer bytes than an average token has, so a budget is kept without knowing the model."""
@@ -166,7 +166,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
         known = {world.ref: world for world in itertools.chain(self.pinned, *self.kinds.values())}
 
         def told(world: records.World) -> str:
-            return f"- {_line(world, world.ref)}{_beside(world, known, self.later)}"
+            return f"- {_line(world, world.ref)}{_remarks(world, known, self.later)}"
 
         if self.pinned:
             lines += ["Pinned:", *map(told, self.pinned)]
@@ -216,7 +216,7 @@ def memory(
     return Memory(open_store(place, **options), user, agent, session, owns=True)
 
 
-def _twin(
+def _async_version(
     method: Callable[Concatenate[Any, Given], Answer],
 ) -> Callable[Concatenate[Any, Given], Coroutine[Any, Any, Answer]]:
     """Return an asynchronous version of a call; it runs in a thread, so the event loop is not blocked."""
@@ -228,7 +228,7 @@ def _twin(
     return cast(Callable[Concatenate[Any, Given], Coroutine[Any, Any, Answer]], twin)
 
 
-_OWN_WORDS: Final = (
+_TRANSLATIONS: Final = (
     (re.compile(r"Reassert it if it holds again, or give a valid_from"), "Add what holds now, or give a since"),
     (re.compile(r"\breassert (it|these) if"), r"add \1 anew if"),
     (re.compile(r"\bReassert it\b"), "Add it anew"),
@@ -253,13 +253,13 @@ _OWN_WORDS: Final = (
 """What the engine's arguments and commands are called here."""
 
 
-def _in_own_words(text: str) -> str:
-    for engine, own in _OWN_WORDS:
+def _translate_wording(text: str) -> str:
+    for engine, own in _TRANSLATIONS:
         text = engine.sub(own, text)
     return text
 
 
-def _told_here(method: Callable[Concatenate[Any, Given], Answer]) -> Callable[Concatenate[Any, Given], Answer]:
+def _translate_errors(method: Callable[Concatenate[Any, Given], Answer]) -> Callable[Concatenate[Any, Given], Answer]:
     """Wrap a call so that its errors name the arguments and calls of this class."""
 
     @functools.wraps(method)
@@ -267,7 +267,7 @@ def _told_here(method: Callable[Concatenate[Any, Given], Answer]) -> Callable[Co
         try:
             return method(self, *given, **named)
         except errors.WorldDBError as error:
-            error.message, error.remedy = _in_own_words(error.message), _in_own_words(error.remedy)
+            error.message, error.remedy = _translate_wording(error.message), _translate_wording(error.remedy)
             error.args = (error.message, error.remedy)
             raise
 
@@ -308,16 +308,16 @@ class Memory:
         Without a ``session`` it is the user's own buffer. The guards of the user's world apply to it.
         """
         scope = Scope("", "", self.user or "", self.session or _OWN_SESSION)
-        return SessionMemory(self.db.working, scope, self._guarding)
+        return SessionMemory(self.db.working, scope, self._guarded_world)
 
-    def _guarding(self) -> str | None:
+    def _guarded_world(self) -> str | None:
         if self._label is None:
             return None
         return next((each.ref for each in self._scopes.scopes(self.db.view(), self._label)), None)
 
     # -- writing
 
-    @_told_here
+    @_translate_errors
     def add(
         self,
         given: str | Mapping[str, Any] | Sequence[Any],
@@ -371,10 +371,10 @@ class Memory:
             if limits.is_blank(given):
                 raise errors.InputError("The text is blank", "Give one statement, understandable by itself")
             joined = {"contradicts": contradicts, "derived_from": derived_from, "supersedes": replaces}
-            names = [limits.checked_line(name, "about", limits.MAX_NAME_BYTES) for name in _listed(about)]
+            names = [limits.checked_line(name, "about", limits.MAX_NAME_BYTES) for name in _as_list(about)]
             told = given, names, joined, type, name, since, until, source, why, on_near, marks, idempotency_key
-            added = looked(lambda: self._state(*told))
-            if until is not None and _listed(replaces):
+            added = retry_while_changed(lambda: self._add_statement(*told))
+            if until is not None and _as_list(replaces):
                 note = f"What it replaces does not come back at {times.format_time(times.parse_time(until, 'until'))}"
                 added = msgspec.structs.replace(added, notes=(*added.notes, f"{note}: add what holds from then on"))
             return added
@@ -384,26 +384,26 @@ class Memory:
                 "A statement's arguments were given with messages", "Add the statement with a call of its own"
             )
         messages = _messages(given)
-        added = looked(lambda: self._converse(messages, since, source, why, marks))
-        return self._told_hidden(self._told_to_come(added, since, messages), expires_at, pinned)
+        added = retry_while_changed(lambda: self._add_messages(messages, since, source, why, marks))
+        return self._with_hidden_notes(self._with_future_notes(added, since, messages), expires_at, pinned)
 
-    def _told_to_come(
+    def _with_future_notes(
         self, added: Added, since: times.TimeLike | None, messages: Sequence[chat_messages.ChatMessage] = ()
     ) -> Added:
         """Add a note to the result if the memory, or some of the messages, begins in the future."""
         begins = None if since is None else times.parse_time(since, "since")
         said = [begins if each.at is None else times.parse_time(each.at) for each in messages if _is_kept(each)]
-        notes = to_come(said if messages else [begins], self.db.view().valid)
+        notes = future_start_notes(said if messages else [begins], self.db.view().valid)
         return msgspec.structs.replace(added, notes=(*added.notes, *notes)) if notes else added
 
-    def _told_hidden(self, added: Added, expires_at: times.TimeLike | None, pinned: bool) -> Added:
+    def _with_hidden_notes(self, added: Added, expires_at: times.TimeLike | None, pinned: bool) -> Added:
         """Add a note to the result if its deadline has passed."""
         if expires_at is None or pinned:
             return added
-        notes = hidden_already(expires_at, self.db.view().valid)
+        notes = already_hidden_notes(expires_at, self.db.view().valid)
         return msgspec.structs.replace(added, notes=(*added.notes, *notes)) if notes else added
 
-    @_told_here
+    @_translate_errors
     def correct(
         self,
         id: Any,
@@ -428,15 +428,20 @@ class Memory:
         given: Any = text
         if not isinstance(given, str) or limits.is_blank(given):
             raise errors.InputError(f"The text is {errors.shown(text)}", "Say what holds instead, or call forget")
-        seen, found = self.db.head().seq, self._memory(id)
+        seen, found = self.db.head().seq, self._find_text_memory(id)
         if since is None and until is None and not replace_later and not found.closed and found.content == text:
-            notes = (f"{found.ref} says so already, so nothing was written", *hidden_still(found, self.db.view().valid))
+            notes = (
+                f"{found.ref} says so already, so nothing was written",
+                *still_hidden_notes(found, self.db.view().valid),
+            )
             return Added(ids=(found.ref,), seq=self.db.head().seq, notes=notes)
         now, named = self.db.view().valid, tuple[str, ...]()
         if since is None and until is None and begin_named(found.content, found.valid.start) is None:
-            since, named = told_beginning(text, now, "until then it says what it said; give since if that is not meant")
-            named = named or told_as_plan(found, text, now)
-        since = since if since is not None else self._begins_later(found, now)
+            since, named = named_beginning(
+                text, now, "until then it says what it said; give since if that is not meant"
+            )
+            named = named or plan_notes(found, text, now)
+        since = since if since is not None else self._future_start(found, now)
         begins, ends = now if since is None else times.parse_time(since, "since"), until
         if found.valid.end < times.FOREVER:
             said = [each for each in self.history(found.ref) if each.spans or each.valid.start < each.valid.end]
@@ -451,26 +456,30 @@ class Memory:
                 later = [each.valid.start for each in said if each.start == "stated" and each.valid.start > begins]
                 ends = min(later, default=last.valid.end)
         told = {"content": text, "valid_from": since, "valid_to": ends, "replace_later": replace_later, "why": why}
-        receipt = looked(lambda: self._revised_where_it_lies(found.ref, since, {**told, "source": self._source({})}))
-        done = self._done(receipt, [found.ref])
-        done = self._told_to_come(done, since) if has_instant(begins, until) else done
+        receipt = retry_while_changed(
+            lambda: self._revise_with_containers(found.ref, since, {**told, "source": self._source({})})
+        )
+        done = self._result(receipt, [found.ref])
+        done = self._with_future_notes(done, since) if is_window_nonempty(begins, until) else done
         notes = (
             *done.notes,
             *named,
-            *self._goes_on(found.ref, text, begins, until, receipt),
-            *hidden_still(found, now),
+            *self._other_text_notes(found.ref, text, begins, until, receipt),
+            *still_hidden_notes(found, now),
         )
-        notes += tuple(told_meanwhile(self.db, seen, receipt, found.ref))
+        notes += tuple(concurrent_change_notes(self.db, seen, receipt, found.ref))
         return msgspec.structs.replace(done, notes=notes)
 
-    def _begins_later(self, found: records.World, now: int) -> int | None:
+    def _future_start(self, found: records.World, now: int) -> int | None:
         """Return the beginning of a memory that lies in the future: a correction of a plan holds from there on."""
         if found.valid.start <= now or found.valid.start >= found.valid.end:
             return None
         begins = min(each.valid.start for each in self.history(found.ref) if each.valid.start < each.valid.end)
         return begins if begins > now else None
 
-    def _goes_on(self, ref: str, text: str, begins: int, until: times.TimeLike | None, receipt: Receipt) -> list[str]:
+    def _other_text_notes(
+        self, ref: str, text: str, begins: int, until: times.TimeLike | None, receipt: Receipt
+    ) -> list[str]:
         """Return a note if a memory that was corrected for some time says something else then, or will later."""
         # What others said of it after that commit is no part of what this one came to.
         then = self.db.view(seq=receipt.seq, valid=max(receipt.ingest_time, begins))
@@ -485,10 +494,10 @@ class Memory:
             " give replace_later=True if that is wrong, too"
         ]
 
-    def _revised_where_it_lies(self, ref: str, since: times.TimeLike | None, said: dict[str, Any]) -> Receipt:
+    def _revise_with_containers(self, ref: str, since: times.TimeLike | None, said: dict[str, Any]) -> Receipt:
         """Revise a memory; from before it began it lies where it has lain from its beginning on."""
         look = self.db.view()
-        earlier = None if since is None else joined_when_begun(look, ref, times.parse_time(since, "since"))
+        earlier = None if since is None else containers_at_start(look, ref, times.parse_time(since, "since"))
         if not earlier:
             receipt: Receipt = self.db.revise(ref, **said)
             return receipt
@@ -499,23 +508,23 @@ class Memory:
         receipt = tx.receipt
         return receipt
 
-    @_told_here
+    @_translate_errors
     def contradict(self, one: Any, other: Any, *, why: str = "") -> Added:
         """Record that two memories cannot both be true. Both stay, and each is shown with the other.
 
         A repeated call writes nothing, and a note says so.
         """
         self._check_present()
-        both = [self._memory(each) for each in (one, other)]
+        both = [self._find_text_memory(each) for each in (one, other)]
         refs = [each.ref for each in both]
-        if refs[1] in contradicted(self._whole_view(), self._views(), both[:1])[0].conflicts:
+        if refs[1] in with_conflicts(self._whole_view(), self._views(), both[:1])[0].conflicts:
             notes = (f"{refs[0]} and {refs[1]} are recorded as contradicting already, so nothing was written",)
             return Added(ids=tuple(refs), seq=self.db.head().seq, notes=notes)
-        done = self._done(self.db.link(refs[0], "contradicts", refs[1], why=why), refs)
+        done = self._result(self.db.link(refs[0], "contradicts", refs[1], why=why), refs)
         ended = [f"{each.ref} holds no more, so no answer shows that" for each in both if each.closed]
         return msgspec.structs.replace(done, notes=(*done.notes, *ended)) if ended else done
 
-    @_told_here
+    @_translate_errors
     def forget(
         self, id: Any, *, since: times.TimeLike | None = None, until: times.TimeLike | None = None, reason: str = ""
     ) -> Added:
@@ -525,7 +534,7 @@ class Memory:
         :meth:`forget_user` for all of the user's data.
         """
         self._check_present()
-        seen, found = self.db.head().seq, self._memory(id)
+        seen, found = self.db.head().seq, self._find_text_memory(id)
         try:
             done = self.db.retire(found.ref, valid_from=since, valid_to=until, why=reason)
         except errors.InvalidInterval as error:
@@ -533,11 +542,11 @@ class Memory:
                 raise
             begun = times.format_time(found.valid.start)
             raise errors.InvalidInterval(error.message, f"{error.remedy}; the memory holds from {begun} on") from None
-        meanwhile = told_meanwhile(self.db, seen, done, found.ref)
-        told = self._done(done, [found.ref])
+        meanwhile = concurrent_change_notes(self.db, seen, done, found.ref)
+        told = self._result(done, [found.ref])
         return msgspec.structs.replace(told, notes=(*told.notes, *meanwhile)) if meanwhile else told
 
-    @_told_here
+    @_translate_errors
     def expire(
         self, id: Any, *, expires_at: times.TimeLike | None = None, ttl: timedelta | float | None = None, why: str = ""
     ) -> Added:
@@ -546,9 +555,9 @@ class Memory:
         Entries of persons and things cannot be hidden; hide what is said of them.
         """
         self._check_present()
-        self._memory(id)
+        self._find_text_memory(id)
         done = self._mark(id, lambda ref: self.db.expire(ref, expires_at=expires_at, ttl=ttl, why=why))
-        notes = told_of_deadline(self.db.view(), done.id)
+        notes = deadline_notes(self.db.view(), done.id)
         return msgspec.structs.replace(done, notes=(*done.notes, *notes)) if notes else done
 
     def unexpire(self, id: Any, *, why: str = "") -> Added:
@@ -579,11 +588,11 @@ class Memory:
         """Take the pin off a memory."""
         return self._mark(id, lambda ref: self.db.unpin(ref, why=why))
 
-    @_told_here
+    @_translate_errors
     def _mark(self, id: Any, mark: Callable[[str], Any]) -> Added:
         self._check_present()
-        ref = self._seen(id).ref
-        return self._done(mark(ref), [ref])
+        ref = self._find_world(id).ref
+        return self._result(mark(ref), [ref])
 
     def forget_user(self, *, reason: str, everywhere: bool = False) -> Receipt:
         """Erase all of the user's data from every file, for good; see :meth:`Database.forget_user`.
@@ -597,21 +606,21 @@ class Memory:
         if self.user is None:
             raise errors.InputError("This memory is of no user", "Open it with user=..., or call db.forget_user(name)")
         try:
-            return erase_found(self.db, self._every_scope, reason=reason, everywhere=everywhere, turns=True)
+            return erase_found(self.db, self._scope_refs, reason=reason, everywhere=everywhere, turns=True)
         except errors.UnknownReference:
             if (forgotten := self.db._buffers_forgotten(self.user)) is None:
                 raise
             return forgotten
 
-    def _every_scope(self) -> list[str]:
-        refs = self._scopes.ever(self.db.view(), cast(Label, self._label))
+    def _scope_refs(self) -> list[str]:
+        refs = self._scopes.refs_at_any_time(self.db.view(), cast(Label, self._label))
         if not refs:
             raise errors.UnknownReference(f"There is no user {self.user!r:.80} here", "Give the name as it was written")
         return refs
 
     # -- reading
 
-    @_told_here
+    @_translate_errors
     def as_of(self, valid: times.TimeLike | None = None, *, known: times.TimeLike | int | None = None) -> Memory:
         """Return the same memory as of a valid time, and with ``known`` as of what was known then.
 
@@ -633,22 +642,22 @@ class Memory:
         known = View.recall.__kwdefaults__ or {}
         unknown = [name for name in asked if name not in known]
         if unknown:
-            meant = "Give k for how many" if unknown[0] in _HOW_MANY else f"It takes {', '.join(known)}"
+            meant = "Give k for how many" if unknown[0] in _OTHER_LIMIT_NAMES else f"It takes {', '.join(known)}"
             raise errors.InputError(f"A recall takes no {errors.shown(unknown[0])}", meant)
         views, wanted = self._views(), limits.checked_number(k, "k", 1, 10_000)
         asked |= {name: self._own_name(asked[name]) for name in ("about", "speaker") if name in asked}
         if not views:
-            return msgspec.structs.replace(self._whole_view().recall("", k=k, **asked), note=self._nothing_yet())
-        answers = [self._recalled(view, question, wanted, asked) for view in views]
+            return msgspec.structs.replace(self._whole_view().recall("", k=k, **asked), note=self._empty_note())
+        answers = [self._recall_view(view, question, wanted, asked) for view in views]
         if len(answers) == 1:
             return answers[0]
         found = joined(answers, wanted)
-        hits = tuple(contradicted(self._whole_view(), views, found.hits))
-        return msgspec.structs.replace(found, hits=hits, note=_in_own_words(found.note))
+        hits = tuple(with_conflicts(self._whole_view(), views, found.hits))
+        return msgspec.structs.replace(found, hits=hits, note=_translate_wording(found.note))
 
-    def _recalled(self, view: View, question: str, wanted: int, asked: Mapping[str, Any]) -> records.Recall:
-        found, _ = statements_of(lambda k: view.recall(question, k=k, **asked), wanted)
-        told = [_in_own_words(found.note)]
+    def _recall_view(self, view: View, question: str, wanted: int, asked: Mapping[str, Any]) -> records.Recall:
+        found, _ = recall_statements(lambda k: view.recall(question, k=k, **asked), wanted)
+        told = [_translate_wording(found.note)]
         if found.pending and self.db._models.any:
             told.append(f"{found.pending} texts, as of a bundle, are found by their words alone: call db.embed()")
         return msgspec.structs.replace(found, note="; ".join(filter(None, told)))
@@ -663,8 +672,8 @@ class Memory:
         """
         limits.checked_number(max_tokens, "max_tokens", 1, 10**9)
         limits.checked_callable(count, "count")
-        tokens = functools.partial(_counted, count or (lambda text: -(-len(text.encode()) // _BYTES_A_TOKEN)))
-        found = self.recall(question, k=_CONTEXT, **asked)
+        tokens = functools.partial(_count_tokens, count or (lambda text: -(-len(text.encode()) // _BYTES_A_TOKEN)))
+        found = self.recall(question, k=_CONTEXT_HITS, **asked)
         return prompt_text(found, self._pinned(), tokens, max_tokens, self._whole_view()._in_log_order)
 
     def profile(self, *, limit: int = 50) -> Profile:
@@ -689,7 +698,7 @@ class Memory:
                 people |= {world.name: people.get(world.name, 0) + len(said)} if said else {}
                 for source in said:
                     about.setdefault(source, set()).add(world.name)
-            elif says_something(world) and world.type != SCOPE and not world.pinned:
+            elif has_statement(world) and world.type != SCOPE and not world.pinned:
                 kinds.setdefault(world.type, []).append(world)
         left = 0
         for kind, worlds in kinds.items():
@@ -697,7 +706,9 @@ class Memory:
             worlds.reverse()
             worlds.sort(key=lambda world: (-world.valid.start, -world.seq))
             left += max(0, len(worlds) - limit)
-            kinds[kind] = worlds[:limit] if len(views) < 2 else contradicted(self._whole_view(), views, worlds[:limit])
+            kinds[kind] = (
+                worlds[:limit] if len(views) < 2 else with_conflicts(self._whole_view(), views, worlds[:limit])
+            )
         pinned = self._pinned()
         return Profile(
             user=str(self.user or ""),
@@ -708,8 +719,8 @@ class Memory:
             messages=counted[extraction.TURN],
             left=left,
             pinned=tuple(pinned),
-            later=_told_later(itertools.chain(pinned, *kinds.values()), about),
-            note="" if views else self._nothing_yet(),
+            later=_later_competitors(itertools.chain(pinned, *kinds.values()), about),
+            note="" if views else self._empty_note(),
         )
 
     def pinned(self) -> list[records.World]:
@@ -719,36 +730,36 @@ class Memory:
     def _pinned(self) -> list[records.World]:
         views = self._views()
         found = {world.ref: world for view in views for world in view.pinned() if world.type != SCOPE}
-        return [*found.values()] if len(views) < 2 else contradicted(self._whole_view(), views, found.values())
+        return [*found.values()] if len(views) < 2 else with_conflicts(self._whole_view(), views, found.values())
 
-    @_told_here
+    @_translate_errors
     def history(self, id: Any) -> list[records.Version]:
         """Return all versions of a memory, oldest first, with author, time of writing and validity."""
-        view, found = self._located(id)
+        view, found = self._find_memory(id)
         return view.history(found.ref)
 
-    aadd = _twin(add)
-    acorrect = _twin(correct)
-    acontradict = _twin(contradict)
-    aforget = _twin(forget)
-    aexpire = _twin(expire)
-    aunexpire = _twin(unexpire)
-    alabel = _twin(label)
-    aunlabel = _twin(unlabel)
-    atag = _twin(tag)
-    auntag = _twin(untag)
-    apin = _twin(pin)
-    aunpin = _twin(unpin)
-    apinned = _twin(pinned)
-    aforget_user = _twin(forget_user)
-    arecall = _twin(cast(Callable[..., records.Recall], recall))
-    acontext = _twin(cast(Callable[..., str], context))
-    aprofile = _twin(profile)
-    ahistory = _twin(history)
+    aadd = _async_version(add)
+    acorrect = _async_version(correct)
+    acontradict = _async_version(contradict)
+    aforget = _async_version(forget)
+    aexpire = _async_version(expire)
+    aunexpire = _async_version(unexpire)
+    alabel = _async_version(label)
+    aunlabel = _async_version(unlabel)
+    atag = _async_version(tag)
+    auntag = _async_version(untag)
+    apin = _async_version(pin)
+    aunpin = _async_version(unpin)
+    apinned = _async_version(pinned)
+    aforget_user = _async_version(forget_user)
+    arecall = _async_version(cast(Callable[..., records.Recall], recall))
+    acontext = _async_version(cast(Callable[..., str], context))
+    aprofile = _async_version(profile)
+    ahistory = _async_version(history)
 
     # -- the parts
 
-    def _state(
+    def _add_statement(
         self,
         text: str,
         about: list[str],
@@ -765,17 +776,20 @@ class Memory:
     ) -> Added:
         check_statement_type(type)
         _check_on_near(on_near)
-        (look, keyed), before = self._looked_under(idempotency_key), self.db.head().seq
+        (look, keyed), before = self._write_basis(idempotency_key), self.db.head().seq
         with self.db.reading():
-            ends = {kind: [self._memory(ref).ref for ref in _listed(refs)] for kind, refs in joined.items()}
-            (views, key), begins = self._standing(look), None if since is None else times.parse_time(since, "since")
-            begun = "" if views else self._nothing_yet()
-            mentioned = self._scopes.called(look, key, [" ".join(one.split()) for one in about]).values()
+            ends = {kind: [self._find_text_memory(ref).ref for ref in _as_list(refs)] for kind, refs in joined.items()}
+            (views, key), begins = (
+                self._views_and_key(look),
+                None if since is None else times.parse_time(since, "since"),
+            )
+            begun = "" if views else self._empty_note()
+            mentioned = self._scopes.entry_names(look, key, [" ".join(one.split()) for one in about]).values()
         named = [self._own_name(each) for each in about] or None
         window: dict[str, Any] = {"since": begins, "until": until}
         look_near = functools.partial(View._near_of_nobody if self._label is None else View.near, text=text, **window)
         nearby = functools.partial(look_near, about=named, include_expired=is_past(marks["expires_at"], look.valid))
-        near, seeing = self._near(views, nearby, begins, until)
+        near, seeing = self._find_near(views, nearby, begins, until)
         told = {ref for refs in ends.values() for ref in refs}
         repeated = None if told else next((each.ref for each in near if each.is_repeated), None)
         said = None if repeated is None else seeing[repeated].get(repeated, include_expired=True)
@@ -783,15 +797,15 @@ class Memory:
             others = [each for each in near if each.ref != said.ref]
             asked = [(each.edge_type(on_near, len(about)), each.ref, f"by on_near: {each.reason}") for each in others]
             whole = self.db.view(seq=look.seq, valid=seeing[said.ref].valid)  # For what joins two worlds of theirs.
-            links = to_link(whole, said.ref, (link for link in asked if link[0]))
-            done = self._said_again(look, keyed, said, links, (begins, until), self._source(source), why, marks)
+            links = unwritten_links(whole, said.ref, (link for link in asked if link[0]))
+            done = self._restate(look, keyed, said, links, (begins, until), self._source(source), why, marks)
             return msgspec.structs.replace(done, near=tuple(others))
-        near += self._held_then(views, nearby, begins, on_near, near)
+        near += self._find_replaced(views, nearby, begins, on_near, near)
         for kind, ref in ((each.edge_type(on_near, len(about)), each.ref) for each in near if each.ref not in told):
             if kind:
                 ends.setdefault(kind, []).append(ref)
-        taker = place_taker((each for each in near if each.ref not in told), on_near, len(about), until)
-        with self.db.batch(**keyed, rests_on=brought([key])) as tx:
+        taker = find_successor((each for each in near if each.ref not in told), on_near, len(about), until)
+        with self.db.batch(**keyed, rests_on=imported_scope_refs([key])) as tx:
             home = None if self._label is None else self._scopes.write_scope(tx, cast(ScopeKey, key))
             made = tx.create(
                 type,
@@ -813,13 +827,13 @@ class Memory:
                 tx.link(taker.ref, "supersedes", made, valid_from=taker.valid.start, why=f"{TAKEN}{taker.reason}")
         refs = [tx.receipt.refs[made.position]]
         if tx.receipt.seq > before:  # Not of a call that was sent again, which is told of what it came to.
-            self._go_on(tx.receipt, key, refs, begins, views if tx.receipt.seq == look.seq + 1 else ())
-        done = self._done(tx.receipt, refs, begun)
-        new = told_of_later((each for each in near if each.ref not in told), on_near, taker, len(about))
-        new += told_of_new(begins, tx.receipt.ingest_time, until=until, text=text, **marks)
+            self._move_if_ended(tx.receipt, key, refs, begins, views if tx.receipt.seq == look.seq + 1 else ())
+        done = self._result(tx.receipt, refs, begun)
+        new = replacement_notes((each for each in near if each.ref not in told), on_near, taker, len(about))
+        new += new_statement_notes(begins, tx.receipt.ingest_time, until=until, text=text, **marks)
         return msgspec.structs.replace(done, near=tuple(near), notes=(*done.notes, *new))
 
-    def _looked_under(self, idempotency_key: str | None) -> tuple[View, dict[str, Any]]:
+    def _write_basis(self, idempotency_key: str | None) -> tuple[View, dict[str, Any]]:
         """Return what a write looks at, and the batch that it is written by, under a key that is this user's alone.
 
         What is sent again is looked at as it was when it was written, so that it comes to the same.
@@ -829,10 +843,10 @@ class Memory:
             return look, {"seen": look}
         limits.checked_text(idempotency_key, "idempotency_key", limits.MAX_KEY_BYTES, empty=False)
         own = _key("written", [str(self._label or "")], idempotency_key)
-        look = looked_at(self.db, own)
+        look = view_for_write(self.db, own)
         return look, {"seen": look, "idempotency_key": own}
 
-    def _said_again(
+    def _restate(
         self,
         look: View,
         keyed: Mapping[str, Any],
@@ -844,32 +858,32 @@ class Memory:
         marks: Mapping[str, Any],
     ) -> Added:
         """Record that a memory was stated again, and link it to near ones if asked for."""
-        (begins, until), end = window, other_end(look, said, *window)
+        (begins, until), end = window, find_end_change(look, said, *window)
         with self.db.batch(**keyed) as tx:
-            say_again(tx, said, source, why, **marks, earlier=begun_earlier(look, said, begins), end=end)
+            restate_memory(tx, said, source, why, **marks, earlier=find_earlier_start(look, said, begins), end=end)
             for kind, ref, reason in links:
                 tx.link(said.ref, kind, ref, valid_from=begins, why=reason)
-        done = self._done(tx.receipt, [said.ref])
+        done = self._result(tx.receipt, [said.ref])
         how: dict[str, Any] = {"pinned": marks["pinned"], "until": until, "end": end}
-        notes = told_again(self.db, tx.receipt, said, begins, marks["expires_at"], **how)
+        notes = restatement_notes(self.db, tx.receipt, said, begins, marks["expires_at"], **how)
         return msgspec.structs.replace(done, repeated=1, notes=(*done.notes, *notes))
 
-    def _near(
+    def _find_near(
         self, views: Sequence[View], nearby: _Nearby, begins: int | None, until: times.TimeLike | None
     ) -> tuple[list[near_claims.Near], dict[str, View]]:
         """Return what a statement is near in some of the user's worlds, the nearest first, and where each is seen."""
         seeing = dict[str, View]()
         near = []
-        for view in (seen_later(self.db, view, begins) for view in views):
+        for view in (later_view(self.db, view, begins) for view in views):
             for each in nearby(view):
                 near += [] if each.ref in seeing else [each]
                 seeing.setdefault(each.ref, view)
-        for again, then in (said_in_window(self.db, view, begins, until, nearby) for view in views):
+        for again, then in (find_repeats_at_start(self.db, view, begins, until, nearby) for view in views):
             near += [each for each in again if each.ref not in seeing]
             seeing.update((each.ref, then) for each in again)
         return sorted(near, key=lambda each: -each.likeness), seeing
 
-    def _held_then(
+    def _find_replaced(
         self,
         views: Iterable[View],
         nearby: _Nearby,
@@ -880,9 +894,9 @@ class Memory:
         """Return what a statement of an earlier time would replace of what held then, if it is to replace anything."""
         if on_near != near_claims.ON_NEAR[-1]:
             return []
-        return [each for view in views for each in held_when_begun(self.db, view, begins, near, nearby)]
+        return [each for view in views for each in find_near_at_start(self.db, view, begins, near, nearby)]
 
-    def _converse(
+    def _add_messages(
         self,
         messages: list[chat_messages.ChatMessage],
         at: times.TimeLike | None,
@@ -903,12 +917,12 @@ class Memory:
         speakers = {role: name for role, name in speakers.items() if name}
         session = self.session or extraction.DEFAULT_SESSION
         look = self.db.view()
-        session = repeated_messages.as_spelt(self._views(), session)
+        session = repeated_messages.original_spelling(self._views(), session)
         known, homes, corrected, others = self._held(session, said)
-        if len(known) == len(said) and any(identity(each) is None for each in said):
+        if len(known) == len(said) and any(message_identity(each) is None for each in said):
             notes.append("The session ends with these messages, or began so: give ids or times to say the same again")
-        notes += _told_corrected(corrected) + _told_changed(others, _LEFT_OUT)
-        begun, fallback = self._begun(), None if at is None else times.parse_time(at, "since")
+        notes += _corrected_notes(corrected) + _changed_text_notes(others, _NOT_CHANGED)
+        begun, fallback = self._first_write_note(), None if at is None else times.parse_time(at, "since")
         first = min((times.parse_time(each.at) for each in said if each.at is not None), default=fallback)
         if len(known) == len(said):
             return Added(ids=self._turns_of(session, said), seq=look.seq, repeated=len(known), notes=tuple(notes))
@@ -934,8 +948,8 @@ class Memory:
         if receipt.events:
             entries = self.db.log(receipt.seq, receipt.seq)
             changed = {entry.refs[0] for entry in entries if entry.event == "revised"}
-            notes += _told_changed([ref for ref in refs if ref in changed], _NEW_VERSION)
-        done = self._done(receipt, refs, begun)
+            notes += _changed_text_notes([ref for ref in refs if ref in changed], _NEW_VERSION)
+        done = self._result(receipt, refs, begun)
         return msgspec.structs.replace(done, repeated=again, notes=(*notes, *done.notes))
 
     def _held(
@@ -948,24 +962,24 @@ class Memory:
         """
         known, homes, corrected, others, views = set[int](), list[str](), list[str](), list[str](), self._views()
         scope = self._scope_key() if views else ()
-        keys = [None if own is None else _key("message", scope, session, *own) for own in map(identity, said)]
+        keys = [None if own is None else _key("message", scope, session, *own) for own in map(message_identity, said)]
         for view in views:
             home = repeated_messages.session_in(view, session, _key("session", scope, session))
             if home is not None:
-                known |= repeated_messages.held_before(view, home, said, self.db, keys)
+                known |= repeated_messages.find_known(view, home, said, self.db, keys)
                 known |= repeated_messages.corrected_since(view, said, keys)
-                known |= repeated_messages.beside_known(view, home, said, keys)
-                came, otherwise = repeated_messages.came_along(view, home, said, keys)
+                known |= repeated_messages.find_unidentified(view, home, said, keys)
+                came, otherwise = repeated_messages.find_imported(view, home, said, keys)
                 known |= came
                 others += otherwise
                 homes.append(home.ref)
-                corrected += repeated_messages.corrected_among(view, home, said, keys, known)
+                corrected += repeated_messages.corrected_refs(view, home, said, keys, known)
         return known, homes, corrected, others
 
     def _turns_of(self, session: str, said: Sequence[chat_messages.ChatMessage]) -> tuple[str, ...]:
         """Return the ids of messages that all exist already, in order."""
         scope, found = self._scope_key(), dict[int, str]()
-        keys = [None if own is None else _key("message", scope, session, *own) for own in map(identity, said)]
+        keys = [None if own is None else _key("message", scope, session, *own) for own in map(message_identity, said)]
         for view in self._views():
             home = repeated_messages.session_in(view, session, _key("session", scope, session))
             if home is not None:
@@ -988,12 +1002,12 @@ class Memory:
     ) -> tuple[Any, list[int]]:
         """Write messages into their session as one commit; returns its receipt, and the places of their references."""
         key = self._scope_key()
-        with self.db.batch(seen=look, rests_on=[*homes, *brought([key])]) as tx:
+        with self.db.batch(seen=look, rests_on=[*homes, *imported_scope_refs([key])]) as tx:
             home = None if self._label is None else self._scopes.write_scope(tx, cast(ScopeKey, key))
             within = _key("session", key, session)
             known = [found for view in self._views() if (found := view.keyed(within)) is not None]
             is_new = all(found.closed for found in known)
-            where = self._session_brought(look, key, session, within) or tx.create(
+            where = self._imported_session(look, key, session, within) or tx.create(
                 extraction.SESSION,
                 session,
                 world=home,
@@ -1007,10 +1021,10 @@ class Memory:
                 revive=True,
             )
             made = []
-            named = self._scopes.called(look, key, [each.turn(speakers).speaker for each in said])
+            named = self._scopes.entry_names(look, key, [each.turn(speakers).speaker for each in said])
             for each in said:
                 turn, begins = each.turn(speakers), fallback if each.at is None else each.at
-                own = identity(each)
+                own = message_identity(each)
                 world = tx.create(
                     extraction.TURN,
                     "",
@@ -1033,25 +1047,25 @@ class Memory:
                     valid_from=begins,
                     properties={"role": "speaker"},
                 )
-        self._go_on(tx.receipt, key, [tx.receipt.refs[position] for position in made], None)
+        self._move_if_ended(tx.receipt, key, [tx.receipt.refs[position] for position in made], None)
         return tx.receipt, made
 
-    def _go_on(
+    def _move_if_ended(
         self, receipt: Any, key: Any, refs: Sequence[str], begins: int | None, known: Sequence[View] = ()
     ) -> None:
         """Write into the user's next scope if another process has meanwhile ended this one.
 
         ``known`` are the user's worlds if nobody else has written since they were looked up.
         """
-        home = came_in_bundle(key) or receipt.refs[0]
+        home = imported_scope_ref(key) or receipt.refs[0]
         if self._label is None or not receipt.events or home in [each.world for each in known]:
             return
         if home not in [each.world for each in self._views()]:
-            self._scopes.begin_anew(key, refs, begins)
+            self._scopes.move_to_new_scope(key, refs, begins)
 
-    def _session_brought(self, look: View, key: ScopeKey | tuple[str, ...], session: str, within: str) -> str | None:
+    def _imported_session(self, look: View, key: ScopeKey | tuple[str, ...], session: str, within: str) -> str | None:
         """Return the session of a name that came in a bundle with the user's world, to continue it."""
-        if (scope := came_in_bundle(key)) is None:
+        if (scope := imported_scope_ref(key)) is None:
             return None
         found = repeated_messages.session_in(self.db._inside(look, scope), session, within)
         return found.ref if found is not None and not found.closed and "imported" in found.source else None
@@ -1078,7 +1092,7 @@ class Memory:
         own = {"channel": "memory", "agent": self.agent, "session": self.session}
         return {**given, **{name: value for name, value in own.items() if value}}
 
-    def _done(self, receipt: Any, refs: Sequence[str], begun: str = "") -> Added:
+    def _result(self, receipt: Any, refs: Sequence[str], begun: str = "") -> Added:
         receipt.raise_if_refused()
         if not self.db.background:
             try:
@@ -1091,14 +1105,14 @@ class Memory:
         if views and self._label is not None:
             inside = (notes_inside(told, view, functools.partial(_is_seen, self.db, view)) for view in views)
             told = tuple(dict.fromkeys(note for notes in inside for note in notes))
-        notes = [*filter(None, [begun]), *(_in_own_words(str(note)) for note in told)]
+        notes = [*filter(None, [begun]), *(_translate_wording(str(note)) for note in told)]
         return Added(ids=tuple(refs), seq=receipt.seq, proposals=tuple(proposals), notes=tuple(notes))
 
-    def _begun(self) -> str:
+    def _first_write_note(self) -> str:
         """Return a note if these are the first memories of a user, whose name may be misspelt, or whose world ended."""
-        return "" if self._views() else self._nothing_yet()
+        return "" if self._views() else self._empty_note()
 
-    def _nothing_yet(self) -> str:
+    def _empty_note(self) -> str:
         # Who else there is, nobody may learn here.
         with suppress(errors.UnknownReference):  # Nothing had been committed by then.
             ended = None if self._label is None else self._scopes.ended(self._whole_view(), self._label)
@@ -1130,7 +1144,7 @@ class Memory:
             return [self._whole_view(scope.ref) for scope in self._scopes.scopes(view, self._label)]
         return []
 
-    def _standing(self, look: View) -> tuple[list[View], ScopeKey | tuple[str, ...]]:
+    def _views_and_key(self, look: View) -> tuple[list[View], ScopeKey | tuple[str, ...]]:
         """Return the views of the user's worlds, and the key of the one to write to, by a look at the present."""
         if self._label is None:
             return [look], ("memory",)
@@ -1138,18 +1152,18 @@ class Memory:
         views = [self.db._inside(look, each.ref) for each in known if not each.closed]
         return views, self._scopes.key_after(look, self._label, known)
 
-    def _located(self, id: Any) -> tuple[View, records.World]:
+    def _find_memory(self, id: Any) -> tuple[View, records.World]:
         """Return a memory of this user, whether it holds or not, and a view that sees it.
 
         Raises:
             UnknownReference, AmbiguousReference: there is none; several begin so.
         """
         given = id.id if isinstance(id, Added) else id
-        unknown = errors.UnknownReference(f"There is no memory {errors.shown(given)}", self._nothing_yet())
+        unknown = errors.UnknownReference(f"There is no memory {errors.shown(given)}", self._empty_note())
         seen: dict[str, tuple[View, records.World]] = {}
         for look in self._views():
             # What is still to come is not in the user's world yet, so it is read as it is going to be.
-            for view in (look, seen_later(self.db, look, FAR)):
+            for view in (look, later_view(self.db, look, FAR)):
                 try:
                     # By a name alone nobody's memory is that of a user.
                     ref = view._reference_to_write(given) if self._label is None else given
@@ -1173,12 +1187,12 @@ class Memory:
             raise errors.InputError(f"{found.ref} contains memories and is none", "Give the id of a memory")
         return view, found
 
-    def _seen(self, id: Any) -> records.World:
-        return self._located(id)[1]
+    def _find_world(self, id: Any) -> records.World:
+        return self._find_memory(id)[1]
 
-    def _memory(self, id: Any) -> records.World:
+    def _find_text_memory(self, id: Any) -> records.World:
         """Return a memory with a text, which is not the entry of a person or thing."""
-        view, found = self._located(id)
+        view, found = self._find_memory(id)
         if found.type == ENTRY and not found.content and not found.erased:
             told = (edge.source for edge in view.edges(found.ref, type=ABOUT, direction="in"))
             about = [world for ref in itertools.islice(told, _MOST_NAMED) if (world := view.get(ref)) is not None]
@@ -1209,7 +1223,7 @@ def _is_kept(said: chat_messages.ChatMessage) -> bool:
     return bool(said.text) and not said.is_instruction
 
 
-def _told_corrected(refs: Sequence[str]) -> list[str]:
+def _corrected_notes(refs: Sequence[str]) -> list[str]:
     """Return a note if messages are given again that somebody corrected since."""
     if not refs:
         return []
@@ -1220,7 +1234,7 @@ def _told_corrected(refs: Sequence[str]) -> list[str]:
     return [f"{what}: {', '.join(refs[:_MOST_NAMED])}{more}"]
 
 
-def _told_changed(refs: Sequence[str], what: str) -> list[str]:
+def _changed_text_notes(refs: Sequence[str], what: str) -> list[str]:
     """Return a note if messages have the ids of others and another text; ``what`` says what became of it."""
     if not refs:
         return []
@@ -1234,7 +1248,7 @@ def _checked_source(given: Mapping[str, Any] | None) -> dict[str, Any]:
     if given is not None and not isinstance(given, Mapping):
         raise errors.InputError(f"source is {errors.shown(given)}", 'Give fields, such as {"file": "notes.md"}')
     source = dict(given or {})
-    taken = [name for name in OWN if name in source]
+    taken = [name for name in RESERVED_FIELDS if name in source]
     if taken:
         raise errors.InputError(f"source has {taken[0]}, which the memory says itself", "Call the field otherwise")
     return source
@@ -1273,7 +1287,7 @@ def _checked_labels(given: Any) -> list[str]:
     return sorted(labels) if isinstance(given, Set) else labels
 
 
-def _counted(count: Count, text: str) -> float:
+def _count_tokens(count: Count, text: str) -> float:
     """Return how many tokens a text has by a caller's count.
 
     Raises:
@@ -1286,7 +1300,7 @@ def _counted(count: Count, text: str) -> float:
     return number
 
 
-def _listed(refs: Any) -> list[Any]:
+def _as_list(refs: Any) -> list[Any]:
     return [*refs] if isinstance(refs, list | tuple) else [refs]
 
 
@@ -1316,10 +1330,10 @@ def prompt_text(
     hits: list[records.World | records.Hit] = [*pinned, *found.hits]
     places = {ref: place for place, ref in enumerate(in_log_order([hit.ref for hit in hits]))}
     for hit in hits:
-        lines: list[tuple[records.World | records.Hit | records.Version, str]] = [(hit, _beside(hit, known, later))]
+        lines: list[tuple[records.World | records.Hit | records.Version, str]] = [(hit, _remarks(hit, known, later))]
         lines += ((each, "") for each in (hit.others if isinstance(hit, records.Hit) else ()) if not each.erased)
         for each, beside in lines:
-            said = one_line(each.content or each.name), _is_other_time(each)
+            said = one_line(each.content or each.name), _time_label(each)
             line = f"- {_line(each, hit.ref)}{beside}"
             text = "\n".join([*(told for _, told in sorted(shown.values())), line])
             if said not in shown and tokens(text) <= max_tokens:
@@ -1337,20 +1351,20 @@ def _is_shown(view: View, proposal: str) -> bool:
 
 def _is_seen(db: Database, view: View, ref: str) -> bool:
     """True if a user's world has a memory now or in the future."""
-    for look in (view, seen_later(db, view, FAR)):
+    for look in (view, later_view(db, view, FAR)):
         with suppress(errors.InputError):
             return bool(look.reference_of(ref))
     return False
 
 
-def _told_later(listed: Iterable[records.World], about: Mapping[str, Iterable[str]]) -> dict[str, str]:
+def _later_competitors(listed: Iterable[records.World], about: Mapping[str, Iterable[str]]) -> dict[str, str]:
     """Map each memory that a later one competes with to the reference of the later one."""
     worlds = sorted(listed, key=lambda world: (-world.valid.start, -world.seq))
     said = [claim_relation.NamedStatement(world.content, frozenset(about.get(world.ref, ()))) for world in worlds]
     return {worlds[place].ref: worlds[at].ref for place, at in claim_relation.find_later_rivals(said).items()}
 
 
-def _beside(
+def _remarks(
     found: records.World | records.Hit,
     known: Mapping[str, records.World | records.Hit],
     later: Mapping[str, str],
@@ -1366,11 +1380,11 @@ def _line(found: records.World | records.Hit | records.Version, ref: str) -> str
     named = f"{found.name}: " if found.name and found.content else found.name
     source = ", ".join(str(found.source[name]) for name in ("session", "file", "agent") if found.source.get(name))
     told = [source or found.author, *(["made of what holds no more"] if found.stale else [])]
-    told += ["over"] if isinstance(found, records.Hit) and not _OVER.isdisjoint(found.scores) else []
+    told += ["over"] if isinstance(found, records.Hit) and not _PAST_SCORES.isdisjoint(found.scores) else []
     return one_line(f"{_held(found.valid)}: {named}{found.content} [{'; '.join(told)}; {ref[:12]}]")
 
 
-_OVER: Final = frozenset({OVER, THEN})
+_PAST_SCORES: Final = frozenset({OVER, THEN})
 _DAY: Final = 86_400_000_000
 
 
@@ -1386,6 +1400,6 @@ def _held(valid: records.Valid) -> str:
     return f"{since[:10]} {since[11:16]} to {ends}"
 
 
-def _is_other_time(found: records.World | records.Hit | records.Version) -> str:
+def _time_label(found: records.World | records.Hit | records.Version) -> str:
     """Return what tells one time of a text from another: an appointment that comes again is another one."""
     return "" if found.valid.end == times.FOREVER else _held(found.valid)

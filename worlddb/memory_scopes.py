@@ -27,14 +27,14 @@ from worlddb.reconciler.commands.outcome import GUARDED, Note, Receipt
 
 composed: Final = canonical.composed
 """A name with each accent composed with its letter, as names are compared."""
-_MORE: Final = 8
+_EXTRA_HITS: Final = 8
 """Hits more than twice as many that are asked for where some only name."""
 ROOT: Final = "Root"
 SCOPE: Final = "Scope"
 ENTRY: Final = "Entity"
 CONTAINERS: Final = frozenset(("scope", "user", blocks.SESSION.casefold(), blocks.TURN.casefold()))
 """Types, whatever their case, of worlds that hold memories or messages and are none themselves."""
-_NAMES: Final = CONTAINERS | {ENTRY.casefold(), blocks.CONVERSATION.casefold()}
+_NAME_ONLY: Final = CONTAINERS | {ENTRY.casefold(), blocks.CONVERSATION.casefold()}
 """Types, whatever their case, of worlds that say nothing if they have no text."""
 HOLDERS: Final = (SCOPE, blocks.SESSION)
 """Types of worlds that contain memories and are none."""
@@ -45,7 +45,7 @@ BEGINNING: Final = "0001-01-01"
 FAR: Final = parse_time("9999-12-31T23:59:59.999999Z")
 """A valid time at which everything still to come has begun."""
 
-_MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
+_CONFLICT_REASONS: Final = ("changed_meanwhile", "said_meanwhile")
 
 ScopeKey: TypeAlias = tuple[str, str, str, str, str]
 """``mcp``, the served world, the scope's kind and id, and the number of purged scopes of that id.
@@ -69,9 +69,9 @@ class Label(NamedTuple):
         return f"{self.kind}:{self.id}"
 
 
-_UNSEEN: Final = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+_INVISIBLE: Final = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 """Categories of characters that cannot be seen."""
-_JOINERS: Final = dict.fromkeys(map(ord, JOINERS))
+_WITHOUT_JOINERS: Final = dict.fromkeys(map(ord, JOINERS))
 
 
 def check_scope_name(name: str, what: str) -> None:
@@ -82,8 +82,8 @@ def check_scope_name(name: str, what: str) -> None:
     Raises:
         InputError: it is so.
     """
-    seen = name.strip().translate(_JOINERS)
-    is_unseen = any(unicodedata.category(each) in _UNSEEN or each in limits.FILLERS for each in seen)
+    seen = name.strip().translate(_WITHOUT_JOINERS)
+    is_unseen = any(unicodedata.category(each) in _INVISIBLE or each in limits.FILLERS for each in seen)
     if len(name) != len(name.strip()) or limits.is_blank(seen) or is_unseen:
         raise InputError(
             f"{what} {name!r:.80} is blank, has blanks around it or characters that cannot be seen",
@@ -96,18 +96,18 @@ def folded(name: str) -> str:
     return composed(composed(name).casefold())
 
 
-def came_in_bundle(key: ScopeKey | tuple[str, ...]) -> str | None:
+def imported_scope_ref(key: ScopeKey | tuple[str, ...]) -> str | None:
     """Return the reference of a key's scope if it came in a bundle, else none."""
     is_one = len(key) == len(_NO_SCOPE) and key[-1].startswith(_BY_REFERENCE)
     return key[-1].removeprefix(_BY_REFERENCE) if is_one else None
 
 
-def brought(keys: Iterable[ScopeKey | tuple[str, ...]]) -> list[str]:
+def imported_scope_refs(keys: Iterable[ScopeKey | tuple[str, ...]]) -> list[str]:
     """Return the scopes of some keys that came in bundles; a write that chose them rests on them."""
-    return list(filter(None, map(came_in_bundle, keys)))
+    return list(filter(None, map(imported_scope_ref, keys)))
 
 
-def looked(write: Callable[[], Written]) -> Written:
+def retry_while_changed(write: Callable[[], Written]) -> Written:
     """Read, then write; read again if others wrote between the read and the lock.
 
     Raises:
@@ -117,22 +117,22 @@ def looked(write: Callable[[], Written]) -> Written:
         try:
             return write()
         except RefusedError as error:
-            if error.details.get("reason") not in _MEANWHILE:
+            if error.details.get("reason") not in _CONFLICT_REASONS:
                 raise
     raise UnavailableError("Others write the same, or change what it is about, again and again", "Try again")
 
 
-def looked_at(db: Database, idempotency_key: str | None) -> View:
+def view_for_write(db: Database, idempotency_key: str | None) -> View:
     """Return the view that a write reads: the present, or for a retry that of the first commit."""
     return db._present_of(idempotency_key)
 
 
-def says_something(hit: Hit | World) -> bool:
+def has_statement(hit: Hit | World) -> bool:
     """Return whether a world has a text; entries of persons and things, and mere containers, have only a name."""
-    return bool(hit.content) or hit.type.casefold() not in _NAMES
+    return bool(hit.content) or hit.type.casefold() not in _NAME_ONLY
 
 
-def statements_of(ask: Callable[[int], Recall], wanted: int, most: int = 10_000) -> tuple[Recall, list[Hit]]:
+def recall_statements(ask: Callable[[int], Recall], wanted: int, most: int = 10_000) -> tuple[Recall, list[Hit]]:
     """Return an answer with up to ``wanted`` hits that have a text, and the hits that only have a name.
 
     ``ask`` recalls as many hits as it is given; it is asked for more where names take the places of statements.
@@ -140,18 +140,18 @@ def statements_of(ask: Callable[[int], Recall], wanted: int, most: int = 10_000)
     asked = max(wanted, 1)
     while True:
         found = ask(asked)
-        said = tuple(filter(says_something, found.hits))
+        said = tuple(filter(has_statement, found.hits))
         if found.groups or len(said) >= wanted or len(found.hits) < asked or asked >= most:
             break
-        asked = min(2 * asked + _MORE, most)
-    names = [] if found.groups else [hit for hit in found.hits if not says_something(hit)]
+        asked = min(2 * asked + _EXTRA_HITS, most)
+    names = [] if found.groups else [hit for hit in found.hits if not has_statement(hit)]
     return (found if found.groups else msgspec.structs.replace(found, hits=said[:wanted])), names
 
 
 _Shown = TypeVar("_Shown", Hit, World)
 
 
-def contradicted(whole: View, views: Sequence[View], found: Iterable[_Shown]) -> list[_Shown]:
+def with_conflicts(whole: View, views: Sequence[View], found: Iterable[_Shown]) -> list[_Shown]:
     """Add contradictions between a user's several worlds to what was found in them.
 
     Each world shows nothing from outside of it; ``whole`` sees all of them.
@@ -191,7 +191,7 @@ def check_statement_type(type: str) -> None:
         raise InputError(f"A statement cannot be a {type}", "Give another type, such as Fact")
 
 
-def is_taken_in(world: World) -> bool:
+def is_imported_root(world: World) -> bool:
     """Return whether a world is the root of another store, which came here in a bundle."""
     return world.type == ROOT and "imported" in world.source
 
@@ -212,10 +212,10 @@ class Scopes:
         # A deadline or a deprecation hides what is said of a scope, and nothing in it.
         shown: Any = {"include_expired": True, "include_deprecated": True}
         found = view.find(name=str(label), type=SCOPE, include_superseded=include_retired, **shown)
-        own = (world for world in found if self.is_scope(view, world) and _is_of(world, label))
-        inside = [world for world in own if not _is_tried_out(view, world.ref)]
+        own = (world for world in found if self.is_scope(view, world) and _has_label(world, label))
+        inside = [world for world in own if not _is_fork(view, world.ref)]
         served = None if self.world is None else view.get(self.world, include_superseded=True, **shown)
-        if served is None or served.type != SCOPE or not _is_of(served, label):
+        if served is None or served.type != SCOPE or not _has_label(served, label):
             return inside
         return inside if served.closed and not include_retired else [served, *inside]
 
@@ -224,10 +224,12 @@ class Scopes:
         known = [] if self.scopes(view, label) else self.scopes(view, label, include_retired=True)
         return max((each for each in known if each.closed), key=lambda each: each.valid.end, default=None)
 
-    def ever(self, view: View, label: Label) -> list[str]:
+    def refs_at_any_time(self, view: View, label: Label) -> list[str]:
         """Return the scopes of a label, also those that lie in this world at another time alone, and their forks."""
         found = view.find(name=str(label), type=SCOPE, include_superseded=True)
-        return view._with_forks(world.ref for world in found if _is_of(world, label) and self._lies_here(view, world))
+        return view._with_forks(
+            world.ref for world in found if _has_label(world, label) and self._lies_here(view, world)
+        )
 
     def _lies_here(self, view: View, world: World) -> bool:
         edges = view.edges(world.ref, type="contains", direction="in", include_superseded=True)
@@ -250,7 +252,10 @@ class Scopes:
             found = [view.get(ref, include_superseded=True) for ref in around if ref not in seen]
             seen.update(around)
             around = [
-                ref for root in found if root is not None and is_taken_in(root) for ref in view.containers(root.ref)
+                ref
+                for root in found
+                if root is not None and is_imported_root(root)
+                for ref in view.containers(root.ref)
             ]
         return self.top in around
 
@@ -279,7 +284,7 @@ class Scopes:
         # Of those that ended some may have come in a bundle, and have no number.
         for number in (first, *range(min(ended, first))):
             key = numbered(number)
-            if view._keyed_reference(_written(key)) is not None and self._is_open(view, key, known):
+            if view._keyed_reference(_encoded_key(key)) is not None and self._is_open(view, key, known):
                 return key
         came = (each.ref for each in known if not each.closed and "imported" in each.source)
         ref = next((ref for ref in came if view.forked_from(ref) is None), None)
@@ -290,17 +295,17 @@ class Scopes:
         whole, spelt = self.db.view(), name.partition(":")[2]
         for number in itertools.count():
             key = "mcp", "", label.kind, spelt, str(number)
-            found = whole._keyed_reference(_written(key))
+            found = whole._keyed_reference(_encoded_key(key))
             if found is None:
                 return "mcp", "", label.kind, spelt, f"{_BY_REFERENCE}{self.world}"
             if found == self.world:
                 return key
         raise AssertionError("counting does not end")
 
-    def stands(self, key: ScopeKey | tuple[str, ...]) -> str | None:
+    def existing_scope_ref(self, key: ScopeKey | tuple[str, ...]) -> str | None:
         """Return the reference of a scope which no write begins, by its key: it came in a bundle, or is served."""
         is_served = self.world is not None and len(key) == len(_NO_SCOPE) and key[0] == "mcp" and not key[1]
-        return came_in_bundle(key) or (self.world if is_served else None)
+        return imported_scope_ref(key) or (self.world if is_served else None)
 
     def _is_open(self, view: View, key: ScopeKey, known: Iterable[World] = ()) -> bool:
         """Return whether there is no scope under a key yet, or one that holds, in the world that is served.
@@ -310,10 +315,10 @@ class Scopes:
         One that an operator moved elsewhere is that world's since; one whose membership holds no more, or not now,
         nobody would find.
         """
-        ref = view._keyed_reference(_written(key))
+        ref = view._keyed_reference(_encoded_key(key))
         if ref is None:
             return True
-        found = next((each for each in known if each.ref == ref), None) or view.keyed(_written(key))
+        found = next((each for each in known if each.ref == ref), None) or view.keyed(_encoded_key(key))
         assert found is not None, "the key stands for a world"
         # A name that was erased comes back from the beginning on up to where the scope was resumed, if it was.
         is_lost = found.erased and found.number > 1
@@ -324,13 +329,13 @@ class Scopes:
 
         One that came in a bundle, or is served, is there already: its reference.
         """
-        if (ref := self.stands(key)) is not None:
+        if (ref := self.existing_scope_ref(key)) is not None:
             return ref
         _, _, kind, identity, _ = key
         return tx.create(
             SCOPE,
             str(Label(kind, identity)),
-            key=_written(key),
+            key=_encoded_key(key),
             key_within=self.world,
             world=self.world,
             valid_from=BEGINNING,
@@ -339,13 +344,13 @@ class Scopes:
             revive=True,
         )
 
-    def begin_anew(self, key: ScopeKey, memories: Iterable[str], valid_from: TimeLike | None) -> None:
+    def move_to_new_scope(self, key: ScopeKey, memories: Iterable[str], valid_from: TimeLike | None) -> None:
         """Put memories into the first scope after those that ended, where one had when they were written.
 
         Another process may end it between the look and the write. Nobody would find them in there.
         """
         *parts, number = key
-        number = "-1" if came_in_bundle(key) is not None else number
+        number = "-1" if imported_scope_ref(key) is not None else number
         while True:
             number = str(int(number) + 1)
             following = cast(ScopeKey, (*parts, number))
@@ -358,7 +363,7 @@ class Scopes:
             if not any(note.code == "not_revived" for note in tx.receipt.notes):
                 return
 
-    def called(self, view: View, key: ScopeKey | tuple[str, ...], names: Iterable[str]) -> dict[str, str]:
+    def entry_names(self, view: View, key: ScopeKey | tuple[str, ...], names: Iterable[str]) -> dict[str, str]:
         """Return what names, :func:`folded`, are called by their entries in a scope: none is new by its capitals alone.
 
         A user is called as the scope is, unless there is an entry of the name as it is written.
@@ -366,17 +371,17 @@ class Scopes:
         found: dict[str, str] = {}
         for name in names:
             if folded(name) not in found:
-                found[folded(name)] = self._called(view, key, name)
+                found[folded(name)] = self._entry_name(view, key, name)
         return found
 
-    def _called(self, view: View, key: ScopeKey | tuple[str, ...], name: str) -> str:
+    def _entry_name(self, view: View, key: ScopeKey | tuple[str, ...], name: str) -> str:
         if not name or view._keyed_reference(_entry_key(key, name)) is not None:
             return name
         _, _, kind, identity, _ = key if len(key) == len(_NO_SCOPE) else _NO_SCOPE
         if kind == "user" and folded(name) == folded(identity):
             return identity
-        came = came_in_bundle(key)
-        scope = self.stands(key) or (view._keyed_reference(_written(key)) if kind else None)
+        came = imported_scope_ref(key)
+        scope = self.existing_scope_ref(key) or (view._keyed_reference(_encoded_key(key)) if kind else None)
         if kind and scope is None:
             return composed(name)
         for entry in view.find(name=name, type=ENTRY, world=scope):
@@ -394,7 +399,7 @@ class Scopes:
         name.
         """
         limits.checked_text(name, "about", limits.MAX_NAME_BYTES)
-        if (came := came_in_bundle(key)) is not None:
+        if (came := imported_scope_ref(key)) is not None:
             found = self.db.view(world=came).find(name=name, type=ENTRY)
             named = (each.ref for each in found if folded(each.name) == folded(name) and "imported" in each.source)
             if (ref := next(named, None)) is not None:
@@ -405,13 +410,13 @@ class Scopes:
         return tx.create(ENTRY, name, **given, resolve="all", anew=True, revive=True)
 
 
-def _is_tried_out(view: View, ref: str) -> bool:
+def _is_fork(view: View, ref: str) -> bool:
     """Whether a scope is a fork of one: it is not the user's, also where theirs has ended."""
     fork = view.forked_from(ref)
     return fork is not None and not fork.inside
 
 
-def _is_of(world: World, label: Label) -> bool:
+def _has_label(world: World, label: Label) -> bool:
     return composed(world.name) == composed(str(label))
 
 
@@ -419,7 +424,7 @@ def _entry_key(key: ScopeKey | tuple[str, ...], name: str) -> str:
     return msgspec.json.encode((*key, name)).decode()
 
 
-def _written(key: ScopeKey | tuple[str, ...]) -> str:
+def _encoded_key(key: ScopeKey | tuple[str, ...]) -> str:
     return msgspec.json.encode(key).decode()
 
 
@@ -427,7 +432,7 @@ Link: TypeAlias = tuple[str, str, str]
 """An edge to write from a statement to what is near: type, target and reason."""
 
 
-def to_link(view: View, ref: str, links: Iterable[Link]) -> list[Link]:
+def unwritten_links(view: View, ref: str, links: Iterable[Link]) -> list[Link]:
     """Return those of some edges from a statement that is there already that nobody has written.
 
     One that was taken back is not written again.
@@ -439,7 +444,7 @@ def to_link(view: View, ref: str, links: Iterable[Link]) -> list[Link]:
     return found
 
 
-def seen_later(db: Database, view: View, valid: int | None) -> View:
+def later_view(db: Database, view: View, valid: int | None) -> View:
     """Return a view with the same knowledge of a later time, if it is later: what is planned by then holds in it."""
     return view if valid is None or valid <= view.valid else db.view(seq=view.seq, valid=valid, world=view.world)
 
@@ -449,7 +454,7 @@ def is_past(at: TimeLike | None, now: int) -> bool:
     return at is not None and parse_time(at, "expires_at") <= now
 
 
-def said_in_window(
+def find_repeats_at_start(
     db: Database, view: View, begins: int | None, until: TimeLike | None, look: Callable[[View], list[Near]]
 ) -> tuple[list[Near], View]:
     """Return what a statement with an end repeats of what held when it begins, with the view of then.
@@ -468,7 +473,7 @@ def said_in_window(
         return [], view
 
 
-def held_when_begun(
+def find_near_at_start(
     db: Database, view: View, begins: int | None, near: Sequence[Near], look: Callable[[View], list[Near]]
 ) -> list[Near]:
     """Return what a statement of an earlier time is near to of what held when it begins, and holds no more now.
@@ -487,7 +492,7 @@ def held_when_begun(
     return [each for each in found if all(one.valid.end <= each.valid.end for one in then.history(each.ref))]
 
 
-def place_taker(near: Iterable[Near], on_near: str, subjects: int, until: TimeLike | None) -> Near | None:
+def find_successor(near: Iterable[Near], on_near: str, subjects: int, until: TimeLike | None) -> Near | None:
     """Return what is near that takes the place of a new statement of an earlier time first: it holds until then."""
     found = (each for each in near if each.takes_place(on_near, subjects))
     first = min(found, key=lambda each: each.valid.start, default=None)
@@ -495,7 +500,7 @@ def place_taker(near: Iterable[Near], on_near: str, subjects: int, until: TimeLi
     return None if is_over else first
 
 
-def told_of_later(near: Iterable[Near], on_near: str, taker: Near | None, subjects: int) -> list[str]:
+def replacement_notes(near: Iterable[Near], on_near: str, taker: Near | None, subjects: int) -> list[str]:
     """Return notes on what a new statement was to replace: what it ended, and what not, and why."""
     if on_near != "supersede_same_subject":
         return []
@@ -519,7 +524,7 @@ TAKEN: Final = "on_near: "
 """How the reason of an edge begins by which what began later takes the place of a new statement."""
 
 
-def told_of_new(
+def new_statement_notes(
     begins: int | None,
     now: int,
     expires_at: TimeLike | None,
@@ -535,17 +540,17 @@ def told_of_new(
 
     The last is told of a ``text`` by its words, where no time was given.
     """
-    named = told_beginning(text, now, "")[1] if begins is None and text else ()
-    later = to_come([begins], now) if has_instant(begins, until) else []
-    return [*named, *later, *([] if pinned else hidden_already(expires_at, now))]
+    named = named_beginning(text, now, "")[1] if begins is None and text else ()
+    later = future_start_notes([begins], now) if is_window_nonempty(begins, until) else []
+    return [*named, *later, *([] if pinned else already_hidden_notes(expires_at, now))]
 
 
-def has_instant(begins: int | None, until: TimeLike | None) -> bool:
+def is_window_nonempty(begins: int | None, until: TimeLike | None) -> bool:
     """Return whether there is a time at which something of a window holds; the receipt tells where there is none."""
     return begins is None or until is None or begins < parse_time(until, "until")
 
 
-class End(NamedTuple):
+class EndChange(NamedTuple):
     """Until when a memory was told to hold, and until when it is now; ``was_ended`` as :func:`_was_ended` has it."""
 
     before: int
@@ -553,7 +558,7 @@ class End(NamedTuple):
     was_ended: bool = False
 
 
-def other_end(view: View, said: World, since: int | None, until: TimeLike | None) -> End | None:
+def find_end_change(view: View, said: World, since: int | None, until: TimeLike | None) -> EndChange | None:
     """Return the other end that a statement gives that is said again; ``None`` if it gives none, or the same one.
 
     What is said without an end leaves the end as it is. The view is that of the whole store which the write looks at.
@@ -562,7 +567,7 @@ def other_end(view: View, said: World, since: int | None, until: TimeLike | None
     end, was_ended = _end_of(view, said), _was_ended(view, said.ref)
     if until is None or after <= (since or said.valid.start) or (after == end and not was_ended):
         return None
-    return End(end, after, was_ended)
+    return EndChange(end, after, was_ended)
 
 
 def _was_ended(view: View, ref: str) -> bool:
@@ -586,7 +591,7 @@ def _end_of(view: View, said: World) -> int:
     return end
 
 
-def told_again(
+def restatement_notes(
     db: Database,
     receipt: Receipt,
     said: World,
@@ -595,14 +600,14 @@ def told_again(
     *,
     pinned: bool = False,
     until: TimeLike | None = None,
-    end: End | None = None,
+    end: EndChange | None = None,
 ) -> list[str]:
     """Return notes on a statement that a commit said again: what else is new of it, what was left out, if it is found.
 
     It holds from when it held before, so a plan that is said again is as far ahead as it was.
     """
     now = receipt.ingest_time
-    changed = [*changed_by_saying(db, receipt, said.ref), *left_out(said, begins)]
+    changed = [*restatement_changes(db, receipt, said.ref), *left_out_notes(said, begins)]
     if end is not None and end.after == end.before:
         changed.append(f"{said.ref} was ended at {format_time(end.after)}, as this says: nothing was written")
     elif end is not None:
@@ -613,10 +618,10 @@ def told_again(
     elif until is not None and (left := parse_time(until, "until")) <= said.valid.start:
         since = format_time(said.valid.start)
         changed.append(f"The end {format_time(left)} was left out: {said.ref} holds from {since} on")
-    return changed + told_of_new(said.valid.start, now, expires_at, pinned=pinned)
+    return changed + new_statement_notes(said.valid.start, now, expires_at, pinned=pinned)
 
 
-def left_out(found: World, valid_from: int | None) -> list[str]:
+def left_out_notes(found: World, valid_from: int | None) -> list[str]:
     """Return notes if a statement that is said again was to hold in another window than it does."""
     since, notes = format_time(found.valid.start), []
     if valid_from is not None and valid_from > found.valid.start:
@@ -626,7 +631,7 @@ def left_out(found: World, valid_from: int | None) -> list[str]:
     return notes
 
 
-class Earlier(NamedTuple):
+class EarlierStart(NamedTuple):
     """Since when a memory is told to have held before it did, and what is to contain it then, and to be its subject."""
 
     since: int
@@ -634,7 +639,7 @@ class Earlier(NamedTuple):
     about: list[str]
 
 
-def begun_earlier(view: View, said: World, since: int | None) -> Earlier | None:
+def find_earlier_start(view: View, said: World, since: int | None) -> EarlierStart | None:
     """Return what a statement that is said again, of an earlier time, adds; ``None`` if it is known to hold by then.
 
     The view is that of the whole store which the write looks at.
@@ -650,10 +655,10 @@ def begun_earlier(view: View, said: World, since: int | None) -> Earlier | None:
     about = [
         edge.target for edge in view.edges(said.ref, type="refers_to", direction="out") if edge.valid.start > since
     ]
-    return Earlier(since, joined_when_begun(view, said.ref, since), about)
+    return EarlierStart(since, containers_at_start(view, said.ref, since), about)
 
 
-def say_again(
+def restate_memory(
     tx: Any,
     said: World,
     source: dict[str, Any],
@@ -664,13 +669,13 @@ def say_again(
     labels: Sequence[str] = (),
     pinned: bool = False,
     properties: Mapping[str, Any] | None = None,
-    earlier: Earlier | None = None,
-    end: End | None = None,
+    earlier: EarlierStart | None = None,
+    end: EndChange | None = None,
 ) -> None:
     """Record in a batch that a memory was said again, and mark it as is said of it now.
 
-    If it was to hold from ``earlier`` on (:func:`begun_earlier`), that is a late statement of the same memory. Another
-    ``end`` (:func:`other_end`) takes the place of the one that it had; what was ended gets no further source.
+    ``earlier`` (:func:`find_earlier_start`) is written as a late statement of the same memory. ``end``
+    (:func:`find_end_change`) replaces the memory's end. A memory that somebody ended gets no further source.
 
     It is hidden when it is now said to be, and not at all if nothing is said of that. Properties take the place of
     those of the same names, by a version that begins where the one before did and keeps its sources.
@@ -706,7 +711,7 @@ def say_again(
         tx.reassert(said.ref, content=said.content, valid_from=end.before, valid_to=end.after, why=why)
 
 
-def told_meanwhile(db: Database, seen: int, receipt: Receipt, ref: str) -> list[str]:
+def concurrent_change_notes(db: Database, seen: int, receipt: Receipt, ref: str) -> list[str]:
     """Return a note if others gave a memory another text between commit ``seen``, when it was looked at, and a write.
 
     Whoever changes it did not know that text, and takes its place.
@@ -721,7 +726,7 @@ def told_meanwhile(db: Database, seen: int, receipt: Receipt, ref: str) -> list[
     return [f"{ref} was changed between your look at it and this: it said {said}"]
 
 
-def changed_by_saying(db: Database, receipt: Receipt, ref: str) -> list[str]:
+def restatement_changes(db: Database, receipt: Receipt, ref: str) -> list[str]:
     """Return notes on what else is new of a memory since a commit said it again: deadline, pin, labels, properties."""
     how: Any = {"include_expired": True, "include_deprecated": True}
     held = db.view(seq=receipt.seq, valid=receipt.ingest_time).get(ref, include_superseded=True)
@@ -729,7 +734,7 @@ def changed_by_saying(db: Database, receipt: Receipt, ref: str) -> list[str]:
     before, after = (db.view(seq=seq, valid=at).get(ref, **how) for seq in (receipt.seq - 1, receipt.seq))
     if before is None or after is None:
         return []
-    notes = _deadline_changed(before, after, receipt.ingest_time)
+    notes = _deadline_change_notes(before, after, receipt.ingest_time)
     notes += [f"{ref} is pinned now"] if after.pinned and not before.pinned else []
     labels = [one_line(each) for each in after.labels if each not in before.labels]
     notes += [f"{ref} has new labels: {', '.join(labels)}"] if labels else []
@@ -738,7 +743,7 @@ def changed_by_saying(db: Database, receipt: Receipt, ref: str) -> list[str]:
     return notes + ([f"{ref} has other properties now: {', '.join(changed)}"] if changed else [])
 
 
-def _deadline_changed(before: World, after: World, now: int) -> list[str]:
+def _deadline_change_notes(before: World, after: World, now: int) -> list[str]:
     """Return a note if a memory is to be hidden at another time than before; one that has passed has a note already."""
     if before.expires_at == after.expires_at or (after.expires_at is not None and after.expires_at <= now):
         return []
@@ -751,7 +756,7 @@ def _deadline_changed(before: World, after: World, now: int) -> list[str]:
     return [f"{after.ref} is hidden from {at} on now, and was to be {was}: lift the deadline if that is not meant"]
 
 
-def told_beginning(text: str, now: int, otherwise: str) -> tuple[int | None, tuple[str, ...]]:
+def named_beginning(text: str, now: int, otherwise: str) -> tuple[int | None, tuple[str, ...]]:
     """Return when begins what a text says, by its words and if that is to come, and a note on that.
 
     ``otherwise`` is what becomes of it where that time is taken; empty where it is not, and to be given.
@@ -767,7 +772,7 @@ def told_beginning(text: str, now: int, otherwise: str) -> tuple[int | None, tup
     )
 
 
-def told_as_plan(found: World, text: str, now: int) -> tuple[str, ...]:
+def plan_notes(found: World, text: str, now: int) -> tuple[str, ...]:
     """Return a note if a plan takes the place of what a memory says of the present."""
     if tense_of(text) != "ahead" or tense_of(found.content) == "ahead" or found.valid.start > now:
         return ()
@@ -777,7 +782,7 @@ def told_as_plan(found: World, text: str, now: int) -> tuple[str, ...]:
     return (f"It tells what is to come, and {was} is not found any more: if that holds till then, add it by itself",)
 
 
-def to_come(begins: Iterable[int | None], now: int) -> list[str]:
+def future_start_notes(begins: Iterable[int | None], now: int) -> list[str]:
     """Return a note if some of what was written holds from a later time on."""
     times = [*begins]
     later = [each for each in times if each is not None and each > now]
@@ -791,7 +796,7 @@ def to_come(begins: Iterable[int | None], now: int) -> list[str]:
     return [f"{what}, and are found before only by what asks for that time"]
 
 
-def hidden_still(found: World, valid: int) -> list[str]:
+def still_hidden_notes(found: World, valid: int) -> list[str]:
     """Return a note if a memory that was rewritten stays hidden: by a deadline that had passed, or as deprecated."""
     if found.deprecated:
         return [f"{found.ref} is deprecated, so what it says now is not found: undeprecate it if that is not meant"]
@@ -801,7 +806,7 @@ def hidden_still(found: World, valid: int) -> list[str]:
     return [f"{found.ref} is hidden since {since}, what it says now too: lift the deadline to have it found"]
 
 
-def hidden_already(expires_at: TimeLike | None, written_at: int) -> list[str]:
+def already_hidden_notes(expires_at: TimeLike | None, written_at: int) -> list[str]:
     """Return a note if what is written has a deadline that has passed, so that nothing finds it."""
     at = None if expires_at is None else parse_time(expires_at, "expires_at")
     if at is None or at > written_at:
@@ -809,22 +814,22 @@ def hidden_already(expires_at: TimeLike | None, written_at: int) -> list[str]:
     return [f"It is hidden since {format_time(at)}, so nothing finds it: lift the deadline if that is not meant"]
 
 
-def deadline_left_out(ref: str) -> str:
+def dropped_deadline_note(ref: str) -> str:
     """Return the note that what takes the place of a memory has not its deadline, by which it would be hidden."""
     return f"It has no deadline: that of {ref} will have passed, or has"
 
 
-def told_of_deadline(view: View, ref: str) -> list[str]:
+def deadline_notes(view: View, ref: str) -> list[str]:
     """Return a note on a deadline that was just set if it hides a memory at once, or hides nothing."""
     found = view.get(ref, include_expired=True, include_deprecated=True)
     if found is None or found.expires_at is None:
         return []
     if found.pinned:
         return [f"{ref} is pinned, so no deadline hides it: take the pin off if one is to"]
-    return hidden_already(found.expires_at, view.valid)
+    return already_hidden_notes(found.expires_at, view.valid)
 
 
-def joined_when_begun(view: View, ref: str, since: int) -> dict[str, int]:
+def containers_at_start(view: View, ref: str, since: int) -> dict[str, int]:
     """The worlds that have contained one from its beginning on, and when that was; none if ``since`` is not before."""
     begins = min(version.valid.start for version in view.history(ref))
     if since >= begins:
@@ -838,7 +843,7 @@ def joined_when_begun(view: View, ref: str, since: int) -> dict[str, int]:
 
 _BY_EDGES: Final = {"now_stale": "derived_from", "conflict_left": "contradicts"}
 """Notes that tell of edges, and the type of these: an edge may be at home outside of a world that has both ends."""
-_OF_ONE_AND_OTHERS: Final = frozenset(
+_SUBJECT_FIRST: Final = frozenset(
     (
         "begun_anew",
         "ends_unreplaced",
@@ -851,7 +856,7 @@ _OF_ONE_AND_OTHERS: Final = frozenset(
     )
 )
 
-_NAMING: Final = frozenset(("not_changed",))
+_ALL_OR_NOTHING: Final = frozenset(("not_changed",))
 """Notes that say something of a world by names, which are no references."""
 
 
@@ -865,10 +870,10 @@ def notes_inside(notes: Iterable[Note], view: View, sees: Callable[[str], bool])
         if note.code in GUARDED:
             found.append(note)
             continue
-        if note.code not in _OF_ONE_AND_OTHERS:
+        if note.code not in _SUBJECT_FIRST:
             kept = tuple(ref for ref in note.refs if sees(ref))
             whole = kept == note.refs
-            found += [Note(note.code, kept)] if whole or (kept and note.code not in _NAMING) else []
+            found += [Note(note.code, kept)] if whole or (kept and note.code not in _ALL_OR_NOTHING) else []
             continue
         first, *others = note.refs
         joined = None

@@ -18,18 +18,18 @@ from worlddb.reconciler.ingest import chat_messages, extraction
 if TYPE_CHECKING:
     from worlddb.database import Database
 
-_BESIDE: Final = 64
+_EXTRA_TURNS: Final = 64
 """Turns before the last ones that a list is laid beside."""
-_IN_COMMON: Final = 2
+_MIN_COMMON: Final = 2
 """Messages in common from which on a list is taken for one that the session held in part."""
 
-_OVERLAP: Final = 3
+_MIN_RUN: Final = 3
 """Messages without an id or a time from which on a list that begins with a session's last ones goes on from there."""
 
 Said = tuple[Any, str]
 
 
-def identity(said: chat_messages.ChatMessage) -> list[Any] | None:
+def message_identity(said: chat_messages.ChatMessage) -> list[Any] | None:
     """Return what tells a message from the others of its session, ``None`` if only its place does."""
     if said.id:
         return [said.id]
@@ -49,7 +49,7 @@ def check_ids(said: Sequence[chat_messages.ChatMessage]) -> None:
             raise errors.InputError(f"Two messages have the id {named}, and other texts", "Give each its own id")
 
 
-def as_spelt(views: Iterable[View], name: str) -> str:
+def original_spelling(views: Iterable[View], name: str) -> str:
     """Return the name of a session as it was spelt at first, if only its accents were typed otherwise."""
     if name.isascii():
         return name
@@ -63,7 +63,7 @@ def session_in(view: View, name: str, key: str) -> records.World | None:
     return named[0] if named else view.keyed(key)
 
 
-def held_before(
+def find_known(
     view: View,
     session: records.World,
     said: Sequence[chat_messages.ChatMessage],
@@ -82,30 +82,30 @@ def held_before(
     turns: list[records.World] = []
     if keys[0] is not None:
         new = [place for place, key in enumerate(keys) if key is None or view.keyed(key) is None]
-        if len(new) <= _IN_COMMON or _has_own(view.find(world=session.ref, limit=1, include_superseded=True)):
+        if len(new) <= _MIN_COMMON or _is_identified(view.find(world=session.ref, limit=1, include_superseded=True)):
             return set()
-        turns = [*rest][-(2 * len(asked) + _BESIDE) :]
-        placed = _without_key(view, turns, db) if _is_any_gone(turns) else ()
+        turns = [*rest][-(2 * len(asked) + _EXTRA_TURNS) :]
+        placed = _unkeyed(view, turns, db) if _is_any_changed(turns) else ()
         if not placed:
             return set()
-        held = [_said_ever(view, turn) if turn.ref in placed else frozenset[Said]() for turn in turns]
-        return {new[place] for place in _side_by_side(held, [asked[place] for place in new])}
+        held = [_texts_ever(view, turn) if turn.ref in placed else frozenset[Said]() for turn in turns]
+        return {new[place] for place in _align(held, [asked[place] for place in new])}
     for turn in rest:
         turns.append(turn)
-        if len(turns) > len(asked) or not _said_ever(view, turn).issuperset([asked[len(turns) - 1]]):
+        if len(turns) > len(asked) or not _texts_ever(view, turn).issuperset([asked[len(turns) - 1]]):
             break
     else:
         # Where all of it was erased, nobody can tell: one message or two may well be new, as all are of who came back.
-        is_told = any(not isinstance(_said_ever(view, turn), _Anything) for turn in turns)
-        return set(range(len(turns))) if is_told or (len(asked) > _IN_COMMON and not session.erased) else set()
-    if len(asked) <= _IN_COMMON:
+        is_told = any(not isinstance(_texts_ever(view, turn), _AnyText) for turn in turns)
+        return set(range(len(turns))) if is_told or (len(asked) > _MIN_COMMON and not session.erased) else set()
+    if len(asked) <= _MIN_COMMON:
         return set()  # Messages that are added one by one, or in pairs, may say the same again.
-    turns = [*turns, *rest][-(2 * len(asked) + _BESIDE) :]
+    turns = [*turns, *rest][-(2 * len(asked) + _EXTRA_TURNS) :]
     if overlap := _overlap(view, turns, asked):
         return set(range(overlap))
-    if not _is_any_gone(turns):
+    if not _is_any_changed(turns):
         return set()
-    return _side_by_side([_said_ever(view, turn) for turn in turns], asked)
+    return _align([_texts_ever(view, turn) for turn in turns], asked)
 
 
 def turns_of(
@@ -121,7 +121,7 @@ def turns_of(
         if keyed is not None:
             found[place] = keyed.ref
             continue
-        at = next((at for at in reversed(range(before)) if one in _said_ever(view, turns[at])), None)
+        at = next((at for at in reversed(range(before)) if one in _texts_ever(view, turns[at])), None)
         if at is not None:
             found[place], before = turns[at].ref, at
     return found
@@ -131,10 +131,10 @@ def _overlap(view: View, turns: Sequence[records.World], asked: Sequence[Said]) 
     """Return how many messages at the beginning of a list are the last of those turns that have no id and no time."""
     first = (turn if turn.number == 1 else view.history(turn.ref)[0] for turn in turns)
     own = (each.source.get("message") or each.valid.start != each.ingested_at for each in first)
-    held = [_said_ever(view, turn) for turn, has_own in zip(turns, own, strict=True) if not has_own]
-    for size in range(min(len(held), len(asked)), _OVERLAP - 1, -1):
+    held = [_texts_ever(view, turn) for turn, has_own in zip(turns, own, strict=True) if not has_own]
+    for size in range(min(len(held), len(asked)), _MIN_RUN - 1, -1):
         pairs = [*zip(held[-size:], asked, strict=False)]
-        if all(said.issuperset([one]) for said, one in pairs) and sum(one in said for said, one in pairs) >= _OVERLAP:
+        if all(said.issuperset([one]) for said, one in pairs) and sum(one in said for said, one in pairs) >= _MIN_RUN:
             return size
     return 0
 
@@ -147,10 +147,10 @@ def corrected_since(view: View, said: Sequence[chat_messages.ChatMessage], keys:
     """
     turns = (None if key is None else view.keyed(key) for key in keys)
     told = zip(said, turns, strict=True)
-    return {place for place, (each, turn) in enumerate(told) if turn and _said_before(view, turn) == each.text}
+    return {place for place, (each, turn) in enumerate(told) if turn and _replaced_text(view, turn) == each.text}
 
 
-def corrected_among(
+def corrected_refs(
     view: View,
     session: records.World,
     said: Sequence[chat_messages.ChatMessage],
@@ -163,14 +163,14 @@ def corrected_among(
     """
     keyed = [None if key is None else view.keyed(key) for key in keys]
     told = [(turn, each.text) for each, turn in zip(said, keyed, strict=True) if turn is not None]
-    found = [turn.ref for turn, text in told if _said_before(view, turn) == text]
+    found = [turn.ref for turn, text in told if _replaced_text(view, turn) == text]
     if texts := {said[place].text for place in known if keyed[place] is None}:
         turns = view.children(session.ref, include_superseded=True)
-        found += [turn.ref for turn in turns if turn.number > 1 and _said_before(view, turn) in texts]
+        found += [turn.ref for turn in turns if turn.number > 1 and _replaced_text(view, turn) in texts]
     return list(dict.fromkeys(found))
 
 
-def _said_before(view: View, turn: records.World) -> str | None:
+def _replaced_text(view: View, turn: records.World) -> str | None:
     """Return what a message said last in a turn that somebody let say something else since; only messages have a role.
 
     ``None`` of all other turns.
@@ -183,7 +183,7 @@ def _said_before(view: View, turn: records.World) -> str | None:
     return None if newest.source.get("role") or newest.content.partition(": ")[2] == text else text
 
 
-def beside_known(
+def find_unidentified(
     view: View, session: records.World, said: Sequence[chat_messages.ChatMessage], keys: Sequence[str | None]
 ) -> set[int]:
     """Return the places of messages without an id or a time that a session holds beside ones that it knows by these.
@@ -207,14 +207,14 @@ def beside_known(
             elif beside is not None:
                 beside += step
                 one = (said[place].role, said[place].text)
-                if 0 <= beside < len(turns) and one in _said_ever(view, turns[beside]):
+                if 0 <= beside < len(turns) and one in _texts_ever(view, turns[beside]):
                     found.add(place)
                 else:
                     beside = None
     return found
 
 
-def came_along(
+def find_imported(
     view: View, session: records.World, said: Sequence[chat_messages.ChatMessage], keys: Sequence[str | None]
 ) -> tuple[set[int], list[str]]:
     """Return the places of messages with an id or a time that lie in a session which came in a bundle.
@@ -226,7 +226,7 @@ def came_along(
         return set(), []
     told = {}
     for place, each in enumerate(said):
-        own, key = identity(each), keys[place]
+        own, key = message_identity(each), keys[place]
         if own is not None and (key is None or view.keyed(key) is None):
             told[place] = tuple(own)
     held, others, texts = set[tuple[Any, ...]](), list[str](), {each.id: each for each in said if each.id}
@@ -235,49 +235,49 @@ def came_along(
         named, role = first.source.get("message"), first.source.get("role")
         held |= {(named,), (first.valid.start, role, first.content.partition(": ")[2])}
         given = texts.get(str(named)) if (named,) in told.values() else None
-        if given is not None and not _said_ever(view, turn).issuperset([(given.role, given.text)]):
+        if given is not None and not _texts_ever(view, turn).issuperset([(given.role, given.text)]):
             others.append(turn.ref)
     return {place for place, own in told.items() if own in held}, others
 
 
-def _has_own(first: Sequence[records.World]) -> bool:
+def _is_identified(first: Sequence[records.World]) -> bool:
     """Return whether a session began with a message with an id or a time: then it is known by these."""
     return any(turn.source.get("message") or turn.valid.start != turn.ingested_at for turn in first)
 
 
-def _is_any_gone(turns: Sequence[records.World]) -> bool:
+def _is_any_changed(turns: Sequence[records.World]) -> bool:
     return any(turn.erased or turn.closed or turn.number > 1 for turn in turns)
 
 
-def _without_key(view: View, turns: Sequence[records.World], db: Database) -> set[str]:
+def _unkeyed(view: View, turns: Sequence[records.World], db: Database) -> set[str]:
     """Return the references of those turns that were given without an id or a time, as their edges tell."""
     begun = {view.history(turn.ref)[0].seq if turn.number > 1 else turn.seq for turn in turns}
     edges = (entry.data for seq in begun for entry in db.log(seq, seq) if entry.event == "linked")
     return {edge["source"] for edge in edges if not edge["keyed"]}
 
 
-class _Anything(frozenset[Said]):
+class _AnyText(frozenset[Said]):
     """What an erased turn said: nobody can tell."""
 
     def issuperset(self, other: object) -> bool:
         return True
 
 
-def _said_ever(view: View, turn: records.World) -> frozenset[Said]:
+def _texts_ever(view: View, turn: records.World) -> frozenset[Said]:
     """Return what a turn says, and what it said at first."""
     told = {(turn.source.get("role"), turn.content.partition(": ")[2])}
     if turn.number > 1 and not turn.erased:
         first = view.history(turn.ref)[0]
         told.add((first.source.get("role"), first.content.partition(": ")[2]))
-        return _Anything() if first.erased else frozenset(told)
-    return _Anything() if turn.erased else frozenset(told)
+        return _AnyText() if first.erased else frozenset(told)
+    return _AnyText() if turn.erased else frozenset(told)
 
 
-def _side_by_side(held: Sequence[frozenset[Said]], said: Sequence[Said]) -> set[int]:
+def _align(held: Sequence[frozenset[Said]], said: Sequence[Said]) -> set[int]:
     """Return the places in a list of what was held before, in the order that has most in common."""
 
     def worth(at: int, place: int) -> int:
-        return 2 if said[place] in held[at] else int(isinstance(held[at], _Anything))
+        return 2 if said[place] in held[at] else int(isinstance(held[at], _AnyText))
 
     best = [[0] * (len(said) + 1) for _ in range(len(held) + 1)]
     for at in range(len(held) - 1, -1, -1):
@@ -294,4 +294,4 @@ def _side_by_side(held: Sequence[frozenset[Said]], said: Sequence[Said]) -> set[
             at += 1
         else:
             place += 1
-    return found if same >= _IN_COMMON else set()
+    return found if same >= _MIN_COMMON else set()

@@ -1099,7 +1099,7 @@ def test_what_is_added_while_the_scope_is_ended_is_found_in_the_next_one(
 ) -> None:
     mem = worlddb.memory(db, user="cleo", session="s")
     mem.add("zqold")
-    look = "_standing" if given == "statement" else "_scope_key"
+    look = "_views_and_key" if given == "statement" else "_scope_key"
     looked = getattr(mem, look)
 
     def end_after_a_look(*seen: Any) -> Any:

@@ -409,7 +409,7 @@ def test_what_another_call_writes_under_a_key_meanwhile_is_not_looked_at(
         return found
 
     monkeypatch.setattr(retries, "moment_of", meanwhile)
-    assert memory_scopes.looked_at(db, "tide").seq == before < db.head().seq
+    assert memory_scopes.view_for_write(db, "tide").seq == before < db.head().seq
 
 
 def test_a_user_whose_world_has_ended_is_told_so_by_every_door(house: House) -> None:

@@ -32,27 +32,27 @@ from worlddb import (
 from worlddb.memory_scopes import (
     HOLDERS,
     TAKEN,
-    begun_earlier,
     check_statement_type,
     composed,
-    deadline_left_out,
+    concurrent_change_notes,
+    dropped_deadline_note,
+    find_earlier_start,
+    find_end_change,
+    find_near_at_start,
+    find_repeats_at_start,
+    find_successor,
     folded,
-    held_when_begun,
-    hidden_still,
     is_past,
-    looked,
+    later_view,
+    new_statement_notes,
     notes_inside,
-    other_end,
-    place_taker,
-    said_in_window,
-    say_again,
-    seen_later,
-    statements_of,
-    to_link,
-    told_again,
-    told_meanwhile,
-    told_of_later,
-    told_of_new,
+    recall_statements,
+    replacement_notes,
+    restate_memory,
+    restatement_notes,
+    retry_while_changed,
+    still_hidden_notes,
+    unwritten_links,
 )
 from worlddb.plain_text import is_blank, shown
 from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
@@ -182,7 +182,7 @@ def remember(
         source,
         on_near,
     )
-    return looked(lambda: _remembered(db, text, *given))
+    return retry_while_changed(lambda: _remembered(db, text, *given))
 
 
 def _remembered(
@@ -231,10 +231,10 @@ def _remembered(
     if again and told == {None}:
         return _said_again(db, look, then, again[0], near, (begins, until), source, why, expires_at)
     if on_near == ON_NEAR[-1]:
-        before = held_when_begun(db, db.view(world=world), begins, [each for each, _ in near], found_in)
+        before = find_near_at_start(db, db.view(world=world), begins, [each for each, _ in near], found_in)
         near += [(each, each.edge_type(on_near, len(names))) for each in before if each.ref not in told]
     others = [each for each, _ in near]
-    taker = place_taker(others, on_near, len(names), until)
+    taker = find_successor(others, on_near, len(names), until)
     ends |= {} if replaced is None else {"supersedes": [replaced]}
     links = [(kind, ref, why) for kind, refs in ends.items() for ref in refs]
     links += [(edge_type, other.ref, f"by on_near: {other.reason}") for other, edge_type in near if edge_type]
@@ -250,8 +250,8 @@ def _remembered(
     _keep_up(db)
     near_it = [answer_notes.told_near(other, edge_type) for other, edge_type in near]
     proposals = [each for each in tx.receipt.proposals if home is None or _is_shown(db, each, home)]
-    notes = told_of_later(others, on_near, taker, len(names))
-    notes += told_of_new(begins, tx.receipt.ingest_time, until=until, text=text, **marks) + marked
+    notes = replacement_notes(others, on_near, taker, len(names))
+    notes += new_statement_notes(begins, tx.receipt.ingest_time, until=until, text=text, **marks) + marked
     done = {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals, "near": near_it, "restated": False}
     return {**done, "notes": notes} if notes else done
 
@@ -275,7 +275,7 @@ def _rewritten(
     receipt.raise_if_refused()
     _keep_up(db)
     nothing: dict[str, Any] = {"proposals": [], "near": [], "restated": False}
-    notes = [*_explained(db, receipt, world), *hidden_still(found, db.view().valid)]
+    notes = [*_explained(db, receipt, world), *still_hidden_notes(found, db.view().valid)]
     return {"id": found.ref, "seq": receipt.seq, **nothing, "lost": _lost(receipt, found.ref), "notes": notes}
 
 
@@ -311,15 +311,15 @@ def _said_again(
         [(other, edge_type) for other, edge_type in near if other.ref != said],
     )
     asked = ((edge_type, other.ref, f"by on_near: {other.reason}") for other, edge_type in others if edge_type)
-    links = {ref: (edge_type, reason) for edge_type, ref, reason in to_link(view, said, asked)}
-    (since, until), end = window, None if found is None else other_end(look, found, *window)
+    links = {ref: (edge_type, reason) for edge_type, ref, reason in unwritten_links(view, said, asked)}
+    (since, until), end = window, None if found is None else find_end_change(look, found, *window)
     with db.batch(seen=look) as tx:
         if found is not None:
-            earlier = begun_earlier(look, found, since)
-            say_again(tx, found, source or {}, why, expires_at=expires_at, earlier=earlier, end=end)
+            earlier = find_earlier_start(look, found, since)
+            restate_memory(tx, found, source or {}, why, expires_at=expires_at, earlier=earlier, end=end)
         for ref, (edge_type, reason) in links.items():
             tx.link(said, edge_type, ref, valid_from=since, why=reason)
-    notes = [] if found is None else told_again(db, tx.receipt, found, since, expires_at, until=until, end=end)
+    notes = [] if found is None else restatement_notes(db, tx.receipt, found, since, expires_at, until=until, end=end)
     told = [answer_notes.told_near(other, links.get(other.ref, ("", ""))[0]) for other, _ in others]
     return {
         "id": said,
@@ -364,8 +364,8 @@ def _near(
     """Return what a statement is near, and when that was looked at; first what it repeats, if its window is over."""
     if on_near not in ON_NEAR:
         raise InputError(f"on_near is {shown(on_near)}", f"Give one of: {', '.join(ON_NEAR)}")
-    later = seen_later(db, view, since)
-    before, then = said_in_window(db, view, since, until, look)
+    later = later_view(db, view, since)
+    before, then = find_repeats_at_start(db, view, since, until, look)
     found = [*before, *(each for each in look(later) if each not in before)]
     return found, then if before else later
 
@@ -401,7 +401,7 @@ def recall(
     view = db.view(valid=at, world=world)
     asked: dict[str, Any] = {"about": about, "type": type, "label": label, "tag": tag, "min_trust": min_trust}
     asked["min_confidence"] = min_confidence or None
-    found, _ = statements_of(lambda k: view.recall(query, k=k, **asked), limit, _MOST)
+    found, _ = recall_statements(lambda k: view.recall(query, k=k, **asked), limit, _MOST)
     notes = answer_notes.recall_notes([found], in_one_world=world is not None)
     return answer_notes.ResultList((msgspec.to_builtins(tool_results.hit(hit, query)) for hit in found), notes)
 
@@ -427,7 +427,7 @@ def forget(
     seen, ref = db.head().seq, _statement(db, id, world).ref
     receipt = db.retire(ref, valid_from=since, valid_to=until, why=why)
     receipt.raise_if_refused()
-    notes = [*_explained(db, receipt, world), *told_meanwhile(db, seen, receipt, ref)]
+    notes = [*_explained(db, receipt, world), *concurrent_change_notes(db, seen, receipt, ref)]
     notes += [] if receipt.events else answer_notes.goes_on(db.view(world=world), ref)
     return {"id": ref, "seq": receipt.seq, "lost": _lost(receipt, ref), "notes": notes}
 
@@ -602,7 +602,7 @@ def _marks_of(
     is_over = expires_at is None and old.expires_at is not None and old.expires_at <= begins
     marks: dict[str, Any] = {"labels": old.labels, "pinned": old.pinned, "properties": old.properties or None}
     marks["expires_at"] = None if is_over else old.expires_at if expires_at is None else expires_at
-    return marks, [deadline_left_out(old.ref)] if is_over else []
+    return marks, [dropped_deadline_note(old.ref)] if is_over else []
 
 
 def _mentioned(db: Database, about: str, home: str | None) -> str | None:

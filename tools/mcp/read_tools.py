@@ -24,7 +24,7 @@ from worlddb import (
     read_recall_receipt,
     recall_receipt_text,
 )
-from worlddb.memory_scopes import contradicted, statements_of
+from worlddb.memory_scopes import recall_statements, with_conflicts
 from worlddb.tools.mcp import answer_notes, tool_arguments, tool_results
 from worlddb.tools.mcp.session import (
     PAIR_BYTES,
@@ -432,15 +432,15 @@ class _Asked:
             self._answers[0] = replace(self._answers[0], note=together.note)
             at = self._view
             worlds = [self._session.db.view(seq=at.seq, valid=at.valid, world=scope) for scope in scopes]
-            return contradicted(self._view, worlds, together.hits)
+            return with_conflicts(self._view, worlds, together.hits)
         return sorted(found.values(), key=lambda hit: -hit.score)
 
     def _recalled(self, scope: Any, wanted: int) -> Recall:
         where = {"scopes": scope} if self._widens else {"world": scope}
         asked = {"neighbours": self._neighbours, **where, **self._asked}
-        return statements_of(lambda k: self._view.recall(self._query, k=k, **asked), wanted, tool_arguments.MAX_OFFSET)[
-            0
-        ]
+        return recall_statements(
+            lambda k: self._view.recall(self._query, k=k, **asked), wanted, tool_arguments.MAX_OFFSET
+        )[0]
 
     @property
     def paths(self) -> list[tool_results.Way]:

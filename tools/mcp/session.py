@@ -18,7 +18,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
 import worlddb
-from worlddb.memory_scopes import ENTRY, FAR, HOLDERS, KINDS, SCOPE, Label, Scopes, composed, seen_later
+from worlddb.memory_scopes import ENTRY, FAR, HOLDERS, KINDS, SCOPE, Label, Scopes, composed, later_view
 from worlddb.tools.mcp import access_keys, mcp_wording, tool_arguments, tool_results
 
 Step = Callable[[int, int], None]
@@ -381,7 +381,7 @@ class Session(Scopes):
 
     def later(self, view: worlddb.View, valid: int) -> worlddb.View:
         """Return a view with the same knowledge, at a valid time if that is later."""
-        return seen_later(self.db, view, valid)
+        return later_view(self.db, view, valid)
 
     def around(self, view: worlddb.View, ref: str) -> worlddb.View:
         """Return the view that shows a memory and its future successor.

@@ -35,11 +35,11 @@ from worlddb.memory_scopes import (
     ScopeKey,
     check_scope_name,
     check_statement_type,
-    looked,
+    deadline_notes,
     notes_inside,
-    say_again,
-    to_link,
-    told_of_deadline,
+    restate_memory,
+    retry_while_changed,
+    unwritten_links,
 )
 from worlddb.plain_text import is_blank
 from worlddb.tools.mcp import answer_notes, mcp_wording, read_tools, tool_arguments, tool_results
@@ -91,12 +91,12 @@ def _written_by_any(
 ) -> tool_results.Saved:
     """Write a memory; the same call is the same one, whichever client program sends it again."""
     try:
-        return looked(lambda: _looked_and_written(session, labels, given, call))
+        return retry_while_changed(lambda: _looked_and_written(session, labels, given, call))
     except IdempotencyConflict as error:
         for client in _clients_of(session, error.details["seq"]) - {call.client}:
             with suppress(IdempotencyConflict):
                 again = call._replace(client=client)
-                return looked(partial(_looked_and_written, session, labels, given, again))
+                return retry_while_changed(partial(_looked_and_written, session, labels, given, again))
         raise
 
 
@@ -131,9 +131,9 @@ def _looked_and_written(
     others = [each for each in near if each.ref not in named]
     others += _held_then(session, view, given, [s.ref for each in known for s in each if not s.closed], near)
     links, subjects = _links(given, others), len(given.about)
-    taker = memory_scopes.place_taker(others, given.on_near, subjects, given.valid_to)
+    taker = memory_scopes.find_successor(others, given.on_near, subjects, given.valid_to)
     taken = None if taker is None else (taker.ref, taker.valid.start, f"{memory_scopes.TAKEN}{taker.reason}")
-    later = memory_scopes.told_of_later(others, given.on_near, taker, subjects)
+    later = memory_scopes.replacement_notes(others, given.on_near, taker, subjects)
     try:
         receipt = _written(session, view, given, call, keys, joined, links, taken)
     except IdempotencyConflict as error:
@@ -154,17 +154,17 @@ def _looked_and_written(
         near = _near(session, then, given, scopes_then)
         others = [each for each in near if each.ref not in named]
         others += _held_then(session, then, given, scopes_then, near)
-        taker = memory_scopes.place_taker(others, given.on_near, subjects, given.valid_to)
-        later = memory_scopes.told_of_later(others, given.on_near, taker, subjects)
+        taker = memory_scopes.find_successor(others, given.on_near, subjects, given.valid_to)
+        later = memory_scopes.replacement_notes(others, given.on_near, taker, subjects)
     begun_here = iter(receipt.refs)
-    homes = [session.stands(key) or next(begun_here) for key in keys]
+    homes = [session.existing_scope_ref(key) or next(begun_here) for key in keys]
     memory = next(begun_here)
     if not is_purged and receipt.seq > view.seq:
         # Another process may have ended a scope between the look and the write.
         now = session.view()
         for label, key, scope in zip(labels, keys, homes, strict=True):
             if scope not in [each.ref for each in session.scopes(now, label)]:
-                session.begin_anew(key, [memory], given.valid_from)
+                session.move_to_new_scope(key, [memory], given.valid_from)
     session.embed_new()
     done = _done(session, receipt, memory)
     if is_purged:
@@ -175,7 +175,9 @@ def _looked_and_written(
     else:
         begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
         marked: dict[str, Any] = {"expires_at": given.expires_at, "pinned": given.pinned, "until": given.valid_to}
-        done.notes.extend(later + memory_scopes.told_of_new(begins, receipt.ingest_time, **marked, text=given.text))
+        done.notes.extend(
+            later + memory_scopes.new_statement_notes(begins, receipt.ingest_time, **marked, text=given.text)
+        )
         begun = [label for label, scopes in zip(labels, known, strict=True) if not scopes]
         done.notes.extend(filter(None, (session.told_new(view, label) for label in begun)))
         for ref in sorted(named):
@@ -187,7 +189,7 @@ def _looked_and_written(
 def _when_it_holds(session: Session, view: View, given: tool_arguments.Write) -> View:
     """Return the view in which a memory holds that is to be written: a plan is compared with what holds by then."""
     since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
-    return memory_scopes.seen_later(session.db, view, since)
+    return memory_scopes.later_view(session.db, view, since)
 
 
 def _said_in_window(session: Session, view: View, given: tool_arguments.Write, scopes: list[str]) -> list[Near]:
@@ -196,7 +198,7 @@ def _said_in_window(session: Session, view: View, given: tool_arguments.Write, s
     found: list[Near] = []
     for scope in scopes:
         look = partial(_near_in, given=given, scope=scope)
-        found += memory_scopes.said_in_window(session.db, view, since, given.valid_to, look)[0]
+        found += memory_scopes.find_repeats_at_start(session.db, view, since, given.valid_to, look)[0]
     return found
 
 
@@ -224,7 +226,7 @@ def _held_then(
         found = {each.ref: each for scope in scopes for each in _near_in(then, given, scope)}
         return [*found.values()]
 
-    return memory_scopes.held_when_begun(session.db, view, begins, near, look)
+    return memory_scopes.find_near_at_start(session.db, view, begins, near, look)
 
 
 def _near_in(view: View, given: tool_arguments.Write, scope: str) -> list[Near]:
@@ -252,7 +254,7 @@ def _restated(
     session: Session, view: View, given: tool_arguments.Write, call: Call, ref: str, near: list[Near]
 ) -> tool_results.Saved | None:
     """Add a source to a memory that is written again; ``None`` if the call, by its key, is that which wrote it."""
-    links = to_link(
+    links = unwritten_links(
         _when_it_holds(session, view, given), ref, _links(given, [each for each in near if each.ref != ref])
     )
     again: _Again | None
@@ -271,7 +273,7 @@ class _Again(NamedTuple):
     ref: str
     receipt: Receipt
     links: list[Link]
-    end: memory_scopes.End | None = None
+    end: memory_scopes.EndChange | None = None
 
 
 def _again_under_key(session: Session, view: View, given: tool_arguments.Write, call: Call, seq: int) -> _Again | None:
@@ -301,7 +303,7 @@ def _told_again(
     ref, receipt, links, end = again
     receipt.raise_if_refused()
     done = _done(session, receipt, ref)
-    changed = memory_scopes.changed_by_saying(session.db, receipt, ref)
+    changed = memory_scopes.restatement_changes(session.db, receipt, ref)
     besides = ["it is linked to what is near"] if links else []
     besides += ["more was written of it"] if changed else []
     told = " and ".join(besides) or "nothing else was written"
@@ -312,7 +314,7 @@ def _told_again(
         said = session.get(view, ref)
         marked: dict[str, Any] = {"expires_at": given.expires_at, "pinned": given.pinned}
         marked |= {"until": given.valid_to, "end": end}
-        done.notes.extend(memory_scopes.told_again(session.db, receipt, said, begins, **marked))
+        done.notes.extend(memory_scopes.restatement_notes(session.db, receipt, said, begins, **marked))
     others = [each for each in near if each.ref != ref]
     return tool_results.Saved(**msgspec.structs.asdict(done), near=_told(others, {}, links))
 
@@ -330,19 +332,21 @@ def _said_again(
     marks = _marks(given)
     with session.db.batch(idempotency_key=session.idempotency_key(given.idempotency_key), seen=view) as tx:
         since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
-        earlier = memory_scopes.begun_earlier(session.db.view(seq=then.seq, valid=then.valid), said, since)
+        earlier = memory_scopes.find_earlier_start(session.db.view(seq=then.seq, valid=then.valid), said, since)
         end = _other_end(session, then, said, given)
-        say_again(tx, said, call.source, given.why, **marks, earlier=earlier, end=end)
+        restate_memory(tx, said, call.source, given.why, **marks, earlier=earlier, end=end)
         for edge_type, other, why in links:
             tx.link(said.ref, edge_type, other, valid_from=given.valid_from, why=why)
     receipt: Receipt = tx.receipt
     return receipt
 
 
-def _other_end(session: Session, then: View, said: World, given: tool_arguments.Write) -> memory_scopes.End | None:
+def _other_end(
+    session: Session, then: View, said: World, given: tool_arguments.Write
+) -> memory_scopes.EndChange | None:
     since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
     whole = session.db.view(seq=then.seq, valid=then.valid)
-    return memory_scopes.other_end(whole, said, since, given.valid_to)
+    return memory_scopes.find_end_change(whole, said, since, given.valid_to)
 
 
 def _marks(given: tool_arguments.Write) -> dict[str, Any]:
@@ -390,7 +394,7 @@ def _written(
     taken: tuple[str, int, str] | None,
 ) -> Receipt:
     """Write a memory into the scopes of some keys; the receipt of the first time if the call is made again."""
-    idempotency_key, rests_on = session.idempotency_key(given.idempotency_key), memory_scopes.brought(keys)
+    idempotency_key, rests_on = session.idempotency_key(given.idempotency_key), memory_scopes.imported_scope_refs(keys)
     with session.db.batch(idempotency_key=idempotency_key, seen=view, rests_on=rests_on) as tx:
         first, *others = [session.write_scope(tx, key) for key in keys]
         made = tx.create(
@@ -408,7 +412,7 @@ def _written(
         for scope in others:
             tx.link(scope, "contains", made, valid_from=given.valid_from)
         # Names that differ only in spaces, or in capitals, are one.
-        for name in session.called(view, keys[0], (" ".join(name.split()) for name in given.about)).values():
+        for name in session.entry_names(view, keys[0], (" ".join(name.split()) for name in given.about)).values():
             entry = session.write_entry(tx, keys[0], first, name, call.source)
             tx.link(made, ABOUT, entry, valid_from=given.valid_from)
         for edge_type, refs in joined.items():
@@ -471,7 +475,7 @@ def mark(session: Session, given: tool_arguments.MarkMemory, call: Call) -> tool
         if given.remove_labels:
             tx.unlabel(found.ref, *given.remove_labels, why=given.why)
     done = _done(session, tx.receipt, found.ref)
-    done.notes.extend([] if at is None else told_of_deadline(session.view(), found.ref))
+    done.notes.extend([] if at is None else deadline_notes(session.view(), found.ref))
     done.notes.extend(session.told_elsewhere(view, found.ref))
     return done
 
@@ -648,7 +652,7 @@ def attach(session: Session, given: tool_arguments.Attach, call: Call) -> tool_r
 def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_results.Done:
     """``memory_amend``."""
     _check_text(given.text)
-    done = looked(lambda: _amended(session, given, call))
+    done = retry_while_changed(lambda: _amended(session, given, call))
     assert done.id is not None, "a memory was amended"
     done.notes.extend(session.told_elsewhere(session.view(), done.id))
     return done
@@ -701,7 +705,7 @@ def _amended(session: Session, given: tool_arguments.Amend, call: Call) -> tool_
     if until is not None:
         done.notes.append(f"It holds until {until}, when {old.ref} was to end")
     if is_over:
-        done.notes.append(memory_scopes.deadline_left_out(old.ref))
+        done.notes.append(memory_scopes.dropped_deadline_note(old.ref))
     done.notes.extend(_not_yet(session, done.id, since))
     return done
 
@@ -749,7 +753,7 @@ def _rewritten(session: Session, view: View, ref: str, given: tool_arguments.Ame
     session.embed_new()
     done = _done(session, receipt, ref)
     done.notes.extend(_lost(session, receipt))
-    done.notes.extend(memory_scopes.hidden_still(session.get(view, ref), view.valid))
+    done.notes.extend(memory_scopes.still_hidden_notes(session.get(view, ref), view.valid))
     done.notes.extend(_not_yet(session, ref, given.valid_from))
     return done
 
@@ -797,7 +801,7 @@ def _not_yet(session: Session, ref: str | None, valid_from: str | None) -> list[
     if ref is None or valid_from is None:
         return []
     view = session.view()
-    return memory_scopes.to_come([session.get(view, ref).valid.start], view.valid)
+    return memory_scopes.future_start_notes([session.get(view, ref).valid.start], view.valid)
 
 
 def _closed(session: Session, old: World) -> str:
@@ -826,7 +830,7 @@ def retire(session: Session, given: tool_arguments.Retire, call: Call) -> tool_r
     if given.valid_to is not None or given.members:
         done.notes.extend(_lost(session, receipt))
     now = session.view()
-    done.notes.extend(memory_scopes.told_meanwhile(session.db, view.seq, receipt, found.ref))
+    done.notes.extend(memory_scopes.concurrent_change_notes(session.db, view.seq, receipt, found.ref))
     done.notes.extend([] if receipt.events else answer_notes.goes_on(now, found.ref))
     done.notes.extend(session.told_elsewhere(now, found.ref))
     return done
@@ -1091,7 +1095,7 @@ def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) 
         )
     label = Label("user", given.user_id)
     view = session.view()
-    known = session.ever(view, label) or session.db.working.count_of_user(given.user_id)
+    known = session.refs_at_any_time(view, label) or session.db.working.count_of_user(given.user_id)
     refs = _scopes_ever(session, label) if not isinstance(known, int) or not known else []
     if not _names_scope(given.confirm, str(label)):
         raise InputError(
@@ -1226,7 +1230,7 @@ def consolidate(session: Session, given: tool_arguments.Consolidate, call: Call)
 
 
 def _scopes_ever(session: Session, label: Label) -> list[str]:
-    refs: list[str] = session.ever(session.view(), label)
+    refs: list[str] = session.refs_at_any_time(session.view(), label)
     if not refs:
         raise UnknownReference(f"There is no scope {mcp_wording.named(str(label))}", "See memory_list_scopes")
     return refs

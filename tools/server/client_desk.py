@@ -20,9 +20,9 @@ from worlddb.memory_scopes import (
     check_scope_name,
     composed,
     folded,
-    looked,
-    looked_at,
     notes_inside,
+    retry_while_changed,
+    view_for_write,
 )
 from worlddb.tools.mcp.access_keys import Grant
 from worlddb.tools.mcp.session import MAX_EVENTS, AskedList, ResumedView, Session
@@ -301,7 +301,7 @@ class Desk:
 
     def seen_by(self, key: str | None) -> View:
         """Return what a write looks at: what is there, or what was when the commit under its key was decided."""
-        look = looked_at(self.db, key)
+        look = view_for_write(self.db, key)
         return look if self.home() is None else self.db.view(seq=look.seq, valid=look.valid, world=self.home())
 
     def there(self, view: View, name: str) -> str | None:
@@ -402,7 +402,7 @@ class Desk:
             receipt.raise_if_refused()
             return receipt
 
-        return looked(write)
+        return retry_while_changed(write)
 
     def _first(self, batch: Any, view: View, name: str, call: Callable[..., Any]) -> Receipt:
         """Make a world, and the first write to it."""

@@ -25,24 +25,24 @@ from worlddb import (
 from worlddb.client import wire_records as wire
 from worlddb.memory_scopes import (
     TAKEN,
-    End,
+    EndChange,
     Link,
-    begun_earlier,
-    held_when_begun,
+    find_earlier_start,
+    find_end_change,
+    find_near_at_start,
+    find_repeats_at_start,
+    find_successor,
+    has_statement,
     is_past,
-    looked,
-    looked_at,
-    other_end,
-    place_taker,
-    said_in_window,
-    say_again,
-    says_something,
-    seen_later,
-    statements_of,
-    to_link,
-    told_again,
-    told_of_later,
-    told_of_new,
+    later_view,
+    new_statement_notes,
+    recall_statements,
+    replacement_notes,
+    restate_memory,
+    restatement_notes,
+    retry_while_changed,
+    unwritten_links,
+    view_for_write,
 )
 from worlddb.plain_text import is_blank
 from worlddb.tools.mcp import answer_notes
@@ -71,7 +71,7 @@ def remember(desk: Desk, asked: Asked) -> Reply:
     if is_blank(body.text):
         raise InputError("text is blank", "Give one statement, understandable by itself")
     key = desk.key(asked.idempotency_key)
-    return looked(lambda: _remembered(desk, asked, body, key))
+    return retry_while_changed(lambda: _remembered(desk, asked, body, key))
 
 
 class _Memory:
@@ -130,34 +130,34 @@ class _Memory:
 def _remembered(desk: Desk, asked: Asked, body: types.NewMemory, key: str | None) -> Reply:
     name = asked.path["world"]
     # Sent again under its key, it is looked at as it was then, and so comes to the same.
-    look = looked_at(desk.db, key)
+    look = view_for_write(desk.db, key)
     view = look if desk.home() is None else desk.db.view(seq=look.seq, valid=look.valid, world=desk.home())
     given = _Memory(desk, view, body, name)
     given.rest_on(asked, key is None or not desk.db.was_written(key))
-    then = seen_later(desk.db, view, given.since)
+    then = later_view(desk.db, view, given.since)
     near = given.near(then)
-    again, by_then = said_in_window(desk.db, view, given.since, body.valid_to, given.near)
+    again, by_then = find_repeats_at_start(desk.db, view, given.since, body.valid_to, given.near)
     then, near = (by_then, [*again, *(each for each in near if each not in again)]) if again else (then, near)
     said = None if given.named else next(filter(None, (_said(then, each, body) for each in near)), None)
     if said is not None:
         with suppress(IdempotencyConflict):  # The call that wrote it, sent again under its key.
             others = [each for each in near if each.ref != said.ref]
-            end = other_end(look, said, given.since, body.valid_to)
+            end = find_end_change(look, said, given.since, body.valid_to)
             receipt = _say_again(look, then, said, given, others, key, end)
             told = desk.receipt(receipt) | {"refs": [said.ref]}
             how: dict[str, Any] = {"pinned": body.pinned, "until": body.valid_to, "end": end}
-            notes = told_again(desk.db, receipt, said, given.since, body.expires_at, **how)
+            notes = restatement_notes(desk.db, receipt, said, given.since, body.expires_at, **how)
             return Reply({"receipt": told, "near": desk.shown(others), "restated": True, "notes": notes})
     beside = [each for each in near if each.ref not in given.named]
     if body.on_near == ON_NEAR[-1]:
-        beside += held_when_begun(desk.db, view, given.since, near, given.near)
-    taker = place_taker(beside, body.on_near, len(body.about), body.valid_to)
+        beside += find_near_at_start(desk.db, view, given.since, near, given.near)
+    taker = find_successor(beside, body.on_near, len(body.about), body.valid_to)
     receipt, ref = _write(look, given, given.links(beside), taker, key)
     told = desk.receipt(receipt) | {"refs": [ref]}
     notes = desk.told_of(view, name, given.home)
-    notes += told_of_later(beside, body.on_near, taker, len(body.about))
+    notes += replacement_notes(beside, body.on_near, taker, len(body.about))
     new: dict[str, Any] = {"until": body.valid_to, "pinned": body.pinned, "text": body.text}
-    notes += told_of_new(given.since, receipt.ingest_time, body.expires_at, **new)
+    notes += new_statement_notes(given.since, receipt.ingest_time, body.expires_at, **new)
     shown = {"receipt": told, "near": desk.shown(near), "restated": False, "notes": notes}
     return Reply(shown, 201 if receipt.events else 200)
 
@@ -169,14 +169,16 @@ def _said(view: View, near: Near, body: types.NewMemory) -> World | None:
 
 
 def _say_again(
-    look: View, then: View, said: World, given: _Memory, others: list[Near], key: str | None, end: End | None
+    look: View, then: View, said: World, given: _Memory, others: list[Near], key: str | None, end: EndChange | None
 ) -> Receipt:
     body = given.body
     with given.desk.db.batch(idempotency_key=key, seen=look, unchanged=given.unchanged) as tx:
         marks: dict[str, Any] = {"expires_at": body.expires_at, "ttl": body.ttl, "labels": body.labels}
-        marks["earlier"] = begun_earlier(looked_at(given.desk.db, key), said, given.since)
-        say_again(tx, said, body.source, body.why, **marks, pinned=body.pinned, properties=body.properties, end=end)
-        for kind, ref, why in to_link(then, said.ref, given.links(others)):
+        marks["earlier"] = find_earlier_start(view_for_write(given.desk.db, key), said, given.since)
+        restate_memory(
+            tx, said, body.source, body.why, **marks, pinned=body.pinned, properties=body.properties, end=end
+        )
+        for kind, ref, why in unwritten_links(then, said.ref, given.links(others)):
             tx.link(said.ref, kind, ref, valid_from=body.valid_from, why=why)
     tx.receipt.raise_if_refused()
     receipt: Receipt = tx.receipt
@@ -267,9 +269,9 @@ def _recalled(desk: Desk, view: View, text: str, world: str | None, asked: dict[
     lanes = desk.session.lanes(asked.get("lanes", LANES))
     how = asked | {"world": ref, "lanes": lanes}
     found: Recall = view.recall(text, **how)
-    if not how.get("type") and not found.groups and found.receipt is None and not all(map(says_something, found.hits)):
+    if not how.get("type") and not found.groups and found.receipt is None and not all(map(has_statement, found.hits)):
         # Who is only named, as whom a memory is about is, answers where nothing else does.
-        said, _ = statements_of(lambda k: view.recall(text, **how | {"k": k}), asked["k"])
+        said, _ = recall_statements(lambda k: view.recall(text, **how | {"k": k}), asked["k"])
         found = said if said.hits else found
     notes = answer_notes.recall_notes([found], in_one_world=not desk.commits)
     if len(lanes) < len(asked.get("lanes", LANES)):
@@ -349,7 +351,7 @@ def context(desk: Desk, asked: Asked) -> Reply:
     lanes = desk.session.lanes()
     how: Any = {name: getattr(query, name) or None for name in ("about", "type", "label", "properties")}
     how |= {"world": ref, "lanes": lanes, "min_confidence": query.min_confidence}
-    found, _ = statements_of(lambda k: view.recall(query.text, k=k, **how), _CONTEXT_HITS)
+    found, _ = recall_statements(lambda k: view.recall(query.text, k=k, **how), _CONTEXT_HITS)
     text = agent_memory.prompt_text(
         found,
         view.pinned(ref),

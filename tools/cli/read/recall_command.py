@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import structs
 
 from worlddb import FUSIONS, LANES, TRUST_LEVELS, Absence, Database, Group, Hit, InputError, Recall, View
-from worlddb.memory_scopes import contradicted, statements_of
+from worlddb.memory_scopes import recall_statements, with_conflicts
 from worlddb.tools.cli import base
 from worlddb.tools.cli.base import arguments, output, stores, wire
 
@@ -255,7 +255,7 @@ def _answered(db: Database, args: base.Namespace, question: str) -> _Answered:
     for each in views:
         # The receipt of an answer is of all its hits, and who asks for a type wants what is of it.
         ask, is_plain = partial(_ask, each, question, asked), args.receipt is None and args.type is None
-        one, names = statements_of(ask, args.limit) if is_plain else (ask(args.limit), [])
+        one, names = recall_statements(ask, args.limit) if is_plain else (ask(args.limit), [])
         answers.append(one)
         named += names
     # Of several worlds, what is beside a hit is told as the store sees it: each hit is of one of them.
@@ -264,7 +264,7 @@ def _answered(db: Database, args: base.Namespace, question: str) -> _Answered:
         from worlddb.agent_memory import joined
 
         found, view = joined(answers, args.limit), db.view(seq=view.seq, valid=view.valid)
-        found = structs.replace(found, hits=tuple(contradicted(view, views, found.hits)))
+        found = structs.replace(found, hits=tuple(with_conflicts(view, views, found.hits)))
     whole = tuple(filter(None, (each.world for each in views)))
     inside = (asked["world"],) if asked["world"] else tuple(asked["scopes"] or whole)
     if args.why_not is None:

@@ -180,13 +180,13 @@ def _home_of(store: _MadeWhenWritten, user: str) -> str:
     def write() -> str:
         look = db.view()
         key = scopes.key(look, label)
-        if (came := memory_scopes.came_in_bundle(key)) is not None:
+        if (came := memory_scopes.imported_scope_ref(key)) is not None:
             return came
         with db.batch(seen=look) as tx:
             scopes.write_scope(tx, key)
         return str(tx.receipt.ref)
 
-    return memory_scopes.looked(write)
+    return memory_scopes.retry_while_changed(write)
 
 
 def _extractor_of(args: Namespace) -> Extractor | None:
