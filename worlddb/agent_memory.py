@@ -608,7 +608,7 @@ class Memory:
         try:
             return erase_found(self.db, self._scope_refs, reason=reason, everywhere=everywhere, turns=True)
         except errors.UnknownReference:
-            if (forgotten := self.db._buffers_forgotten(self.user)) is None:
+            if (forgotten := self.db._forget_buffers(self.user)) is None:
                 raise
             return forgotten
 

@@ -48,13 +48,13 @@ from worlddb.store import (
     has_begun,
     open_environment,
 )
-from worlddb.writing import Batch, WriteCalls, by_reference
+from worlddb.writing import Batch, WriteCalls, resolve_names
 
 if TYPE_CHECKING:
     # What only some calls need is loaded by them: a program that asks one question does not wait for the rest.
     from worlddb.accounts.account_book import Accounts, Keyring
     from worlddb.accounts.grant import Grant
-    from worlddb.beliefs.items import Desk, Found
+    from worlddb.beliefs.items import BatchReader, Decision
     from worlddb.forks.merging import Merge
     from worlddb.intake.edge_discovery import DiscoveredEdge, Questions
     from worlddb.intake.memory_unit import IngestedMemory
@@ -155,7 +155,7 @@ class Head(NamedTuple):
     supposes: str = ""
 
 
-def _arriving(
+def _import_request(
     path: str | Path, into: cmd.Ref | None, why: str, head: str | bytes | None, keys: Sequence[str]
 ) -> inputs.Arrival:
     """Read and check a bundle, as a request to import it."""
@@ -215,7 +215,7 @@ class Database(WriteCalls):
         self._alarm, self._min_age = _alarm_of(dream), consolidate
         self._background = self._worker() if background else None
         self._slept: float | None = None
-        self._looked_at = self._unindexed = self._since_lull = 0
+        self._reclustered_through = self._unindexed = self._since_lull = 0
         self._resolving, self._entropy, self._tiebreaker = resolving, entropy, tiebreaker
         self._redactor, self._clock = redactor, clock
         self._working: list[WorkingMemory] = []
@@ -254,7 +254,7 @@ class Database(WriteCalls):
         if self._background is not None and self._alarm is not None and self._alarm.is_timed:
             self._background.nudge()
         if record_accesses:
-            self._reader.on_hits = lambda found: self._used([hit.ref for hit in found.hits], now_of(self._clock))
+            self._reader.on_hits = lambda found: self._record_use([hit.ref for hit in found.hits], now_of(self._clock))
 
     def at_close(self, call: Callable[[], object]) -> None:
         """Register a call that runs before the store is closed: to write pending data, for example.
@@ -268,14 +268,14 @@ class Database(WriteCalls):
 
         alarm = self._alarm
         again = (lambda: None) if alarm is None else (lambda: alarm.seconds_left(monotonic()))
-        return BackgroundWorker(self._keep_up_behind, again=again)
+        return BackgroundWorker(self._keep_up_in_background, again=again)
 
     @cached_property
     def _writer(self) -> Writer:
         """The writer, loaded by the first write, so that a handle that only reads does not wait for it."""
         from worlddb.reconciler.decisions.model_evidence import Advisers
 
-        advisers = Advisers(self._reader.meaning_to_ask, self._reader.text_vectors, self._tiebreaker)
+        advisers = Advisers(self._reader.allowed_meaning, self._reader.text_vectors, self._tiebreaker)
         return self._writer_without_models()._replace(advisers=advisers, redactor=self._redactor)
 
     def _writer_without_models(self) -> Writer:
@@ -315,9 +315,9 @@ class Database(WriteCalls):
         group = self._writer_without_models().group
         quota = None
         if account is not None:
-            from worlddb.accounts.usage_meter import PlanRoom
+            from worlddb.accounts.usage_meter import PlanQuota
 
-            quota = PlanRoom(self.accounts.meter, limits.checked_callable(account, "account"))
+            quota = PlanQuota(self.accounts.meter, limits.checked_callable(account, "account"))
         other._writer = self._writer._replace(author=other.author, group=group, quota=quota)
         return other
 
@@ -355,14 +355,14 @@ class Database(WriteCalls):
 
     # -- writing; the single commands are in `WriteCalls`
 
-    def _named(self, text: str) -> str:
+    def _resolve_name(self, text: str) -> str:
         """The reference of the one world with that name or prefix."""
         return self.view()._reference_to_write(text)
 
-    def _located(self, ref: Any) -> bytes | str | None:
+    def _resolve_optional(self, ref: Any) -> bytes | str | None:
         """The reference of a world that was given by a reference or a name, if one was given."""
         found = None if ref is None else ids.as_ref(ref)
-        return self._named(found) if isinstance(found, str) and not ids.is_reference(found) else found
+        return self._resolve_name(found) if isinstance(found, str) and not ids.is_reference(found) else found
 
     def _execute(
         self,
@@ -376,20 +376,20 @@ class Database(WriteCalls):
         from worlddb.reconciler.pipeline import execute
 
         if has_texts:
-            commands = by_reference(commands, self._named, idempotency_key)
+            commands = resolve_names(commands, self._resolve_name, idempotency_key)
         is_erasure = bool(commands) and isinstance(commands[0], cmd.Erase | cmd.EraseLiteral)
-        gone = self._texts_to_go(commands) if is_erasure else None
-        receipt = self._nudged(execute(self._writer, commands, idempotency_key, progress, look))
+        gone = self._texts_to_erase(commands) if is_erasure else None
+        receipt = self._wake_background(execute(self._writer, commands, idempotency_key, progress, look))
         if gone is not None and receipt:
             self.working.forget(*gone)
         if is_erasure:
             for keyring in self._keyring:
                 keyring.forget()
             with suppress(errors.WorldDBError):  # The erasure is done.
-                self._reader.see_erasures()
+                self._reader.apply_erasures()
         return receipt
 
-    def _texts_to_go(self, commands: Sequence[cmd.Command]) -> TextsReached | None:
+    def _texts_to_erase(self, commands: Sequence[cmd.Command]) -> TextsReached | None:
         """What erasures will reach: the texts, the names of the named worlds, and accompanying texts."""
         if not self._working and not (self.path / "working").is_dir():
             return None
@@ -412,7 +412,7 @@ class Database(WriteCalls):
         if not self._working:
             from worlddb.working.working_memory import WorkingMemory
 
-            self._working.append(WorkingMemory(self.path, self._clock, self._message_kept))
+            self._working.append(WorkingMemory(self.path, self._clock, self._guard_message))
         return self._working[0]
 
     @property
@@ -426,7 +426,7 @@ class Database(WriteCalls):
             self._at_close.append(self._keyring[0].meter.close)
         return Accounts(self._keyring[0], self._execute)
 
-    def _message_kept(self, world: Any, text: str, named: Mapping[str, str]) -> str:
+    def _guard_message(self, world: Any, text: str, named: Mapping[str, str]) -> str:
         """A message after the guards of a world; the names of its buffer are accepted or refused."""
         from worlddb.log.redaction import personal_data
         from worlddb.log.redaction.credentials import find_credentials
@@ -442,13 +442,13 @@ class Database(WriteCalls):
             refuse_credentials({"message": text, **named})
         return (self._redactor or personal_data.redact)(text)[0] if guards.personal == "enforce" else text
 
-    def _nudged(self, receipt: outcome.Receipt) -> outcome.Receipt:
+    def _wake_background(self, receipt: outcome.Receipt) -> outcome.Receipt:
         """Wake the background thread, if there is one and the commit changed something."""
         if self._background is not None and receipt.events:
             self._background.nudge()
-        return self._followed(receipt)
+        return self._index_after_writes(receipt)
 
-    def _followed(self, receipt: outcome.Receipt) -> outcome.Receipt:
+    def _index_after_writes(self, receipt: outcome.Receipt) -> outcome.Receipt:
         """Let the text index follow this handle's writes, once they are many."""
         if receipt.events:
             self._newest[0] = max(self._newest[0], receipt.seq)
@@ -463,10 +463,10 @@ class Database(WriteCalls):
                 self.write_refreshes()
         if self._unindexed >= FOLLOWED_EVENTS:
             self._unindexed = self._since_lull = 0
-            self._reader.index_behind()
+            self._reader.index_in_background()
         elif self._since_lull >= FOLLOWED_AT_LULL:
             self._since_lull = 0
-            self._reader.index_behind(at_lull=True)
+            self._reader.index_in_background(at_lull=True)
         return receipt
 
     def drop_space(self, name: str, *, why: str = "", idempotency_key: str | None = None) -> Any:
@@ -492,7 +492,7 @@ class Database(WriteCalls):
         with self._reader.snapshot() as snapshot:
             return snapshot.log.header(moment[0] + 1).author == author
 
-    def _present_of(self, idempotency_key: str | None) -> View:
+    def _view_for_key(self, idempotency_key: str | None) -> View:
         view = self.view()  # First: what is written under the key in between is none that it shows.
         if idempotency_key is not None:
             from worlddb.statements import retries
@@ -501,14 +501,14 @@ class Database(WriteCalls):
                 return self.view(seq=moment[0], valid=moment[1])
         return view
 
-    def _drawing(self, idempotency_key: str | None) -> Callable[[], bytes]:
+    def _entropy_for(self, idempotency_key: str | None) -> Callable[[], bytes]:
         if idempotency_key is None:
             return partial(self._entropy.bytes, ids.NONCE_BYTES)
         from worlddb.statements import retries
 
-        return retries.drawn_under(self._reader, idempotency_key)
+        return retries.nonces_for_key(self._reader, idempotency_key)
 
-    def _execute_found(
+    def _execute_on_view(
         self, commands: Sequence[cmd.Command], idempotency_key: str | None, view: View, world: Any
     ) -> outcome.Receipt:
         try:
@@ -516,26 +516,26 @@ class Database(WriteCalls):
         except errors.IdempotencyConflict:
             from worlddb.statements import retries
 
-            told = retries.after_erasures(view._window, idempotency_key, view.reference_of(world), cmd.Unstate)
+            told = retries.receipt_before_erasures(view._window, idempotency_key, view.reference_of(world), cmd.Unstate)
             if told is None:
                 raise
             return told
 
-    def _looked(self, look: Callable[[Desk], Found]) -> outcome.Receipt:
+    def _execute_decision(self, look: Callable[[BatchReader], Decision]) -> outcome.Receipt:
         """Decide the commands that a read leads to, and read again if others wrote in between."""
-        from worlddb.beliefs.items import Desk
+        from worlddb.beliefs.items import BatchReader
         from worlddb.reconciler.transaction import inputs
 
         for _ in range(MOST_LOOKS):
             view = self.view()
-            found = look(Desk(view))
+            found = look(BatchReader(view))
             rests_on = inputs.Look(view.seq, view.valid, found.rests_on)
             receipt = self._execute(found.commands, None, look=rests_on, has_texts=False)
             if not (isinstance(receipt.outcome, outcome.Refused) and receipt.outcome.code in _MEANWHILE):
                 return receipt if not receipt else replace(receipt, requested=receipt.requested[-1:])
         raise errors.UnavailableError("Others change what it is about, again and again", "Try again")
 
-    def _decided(self, look: Callable[[View], tuple[Sequence[cmd.Command], Sequence[str]]]) -> outcome.Receipt:
+    def _decide_reads(self, look: Callable[[View], tuple[Sequence[cmd.Command], Sequence[str]]]) -> outcome.Receipt:
         """Decide the commands that a read leads to, with what they rest on; read again if others wrote."""
         from worlddb.reconciler.transaction import inputs
 
@@ -581,9 +581,9 @@ class Database(WriteCalls):
         """
         named: Any = {"using_graphs": using_graphs, "using_named_graphs": using_named_graphs, "lanes": lanes}
         bounds: Any = {"timeout_seconds": timeout_seconds, "max_bytes": max_bytes, "max_memory_bytes": max_memory_bytes}
-        return self._updated(update, world, within, idempotency_key, **named, **bounds)
+        return self._update_by_sparql(update, world, within, idempotency_key, **named, **bounds)
 
-    def _updated(
+    def _update_by_sparql(
         self,
         update: str,
         world: Any,
@@ -618,15 +618,15 @@ class Database(WriteCalls):
             change = updating.change_of(
                 view._asked(), workers, update, ref, allowed, repeatable=key is not None, **named
             )
-            drawn = self._drawing(key)
-            commands = self._unstated(ref, change.removed, view.valid, drawn)
-            commands += self._stated(ref, change.added, None, None, None, drawn)
+            drawn = self._entropy_for(key)
+            commands = self._unstate_commands(ref, change.removed, view.valid, drawn)
+            commands += self._state_commands(ref, change.added, None, None, None, drawn)
             try:
                 receipt = self._execute(commands, key, look=inputs.Look(view.seq, view.valid, whole=True))
             except errors.IdempotencyConflict:
                 if before is None and key is not None and retries.moment_of(self._reader, key) is not None:
                     continue  # It was made by somebody else meanwhile.
-                if (told := retries.after_erasures(view._window, key, ref, cmd.State, cmd.Unstate)) is None:
+                if (told := retries.receipt_before_erasures(view._window, key, ref, cmd.State, cmd.Unstate)) is None:
                     raise
                 return told
             refused = isinstance(receipt.outcome, outcome.Refused) and receipt.outcome.code in _MEANWHILE
@@ -693,8 +693,10 @@ class Database(WriteCalls):
         }
         joined = (derived_from, created_from, depends_on, refers_to)
         relations = dict(zip(memory_unit.RELATIONS, joined, strict=True))
-        unit = memory_unit.Unit(at=at, said=said, artifacts=artifacts, relations=relations, bundles=bundles, tags=tags)
-        spoken = memory_unit.Spoken(message, session, user, role, question, k)
+        unit = memory_unit.MemoryUnit(
+            at=at, said=said, artifacts=artifacts, relations=relations, bundles=bundles, tags=tags
+        )
+        spoken = memory_unit.SessionMessage(message, session, user, role, question, k)
         return memory_unit.ingested(self, spoken, unit, within, discover=discover)
 
     def discover_edges(
@@ -774,7 +776,7 @@ class Database(WriteCalls):
                 known[texts] = asked([each.turn for each in said], **more)
             return passages.commands_of(ref, said, known[texts], why), sorted({ref, *(each.ref for each in said)})
 
-        return self._decided(look)
+        return self._decide_reads(look)
 
     def batch(
         self,
@@ -809,15 +811,15 @@ class Database(WriteCalls):
 
             if not isinstance(seen, View):
                 raise errors.InputError(f"seen is {type(seen).__name__}, not a view", "Give db.view() of the look")
-            refs = [self._located(ref) for ref in limits.checked_list(rests_on, "rests_on")]
-            whole = [self._located(ref) for ref in limits.checked_list(unchanged, "unchanged")]
+            refs = [self._resolve_optional(ref) for ref in limits.checked_list(rests_on, "rests_on")]
+            whole = [self._resolve_optional(ref) for ref in limits.checked_list(unchanged, "unchanged")]
             look = inputs.Look(seen.seq, seen.valid, tuple(ref for ref in refs if ref is not None))
             look = look._replace(unchanged=tuple(ref for ref in whole if ref is not None))
         elif rests_on != () or unchanged != ():
             name = "rests_on" if rests_on != () else "unchanged"
             raise errors.InputError(f"{name} was given without a view", "Give seen=view, the one that showed it")
-        do, draw = partial(self._execute, progress=progress), partial(self._drawing, idempotency_key)
-        view = partial(self._present_of, idempotency_key)
+        do, draw = partial(self._execute, progress=progress), partial(self._entropy_for, idempotency_key)
+        view = partial(self._view_for_key, idempotency_key)
         return Batch(do, self._ontology, idempotency_key, view, seen, look, to_draw=draw)
 
     def load(
@@ -907,7 +909,7 @@ class Database(WriteCalls):
             conversation,
             session,
             None if at is None else times.parse_time(at, "at"),
-            self._located(into),
+            self._resolve_optional(into),
             format,
             start,
             extractor,
@@ -922,7 +924,7 @@ class Database(WriteCalls):
             receipt = self._extracted(request, receipt) if receipt else receipt
         else:
             receipt = execute(self._writer, request, idempotency_key)
-        return self._kept_up(receipt) if embed and receipt else self._nudged(receipt)
+        return self._run_due_work(receipt) if embed and receipt else self._wake_background(receipt)
 
     def _extracted(self, request: Ingest, receipt: outcome.Receipt) -> outcome.Receipt:
         """Write what a model finds in turns that are committed; they stay whatever becomes of it."""
@@ -1245,20 +1247,20 @@ class Database(WriteCalls):
             limits.checked_callable(stopped, "stopped") or (lambda: False),
         )
         # Vectors come first, since summaries rest on them, and last, since summaries are texts too.
-        embedded = self._embedded(wanted.stopped, dry_run=wanted.dry_run) if wanted.sweep else 0
+        embedded = self._embed_pending(wanted.stopped, dry_run=wanted.dry_run) if wanted.sweep else 0
         stale = lambda: [world.ref for world in self.view(valid=now).stale()]  # noqa: E731
         near = partial(neighbours.near_duplicates, relate=claim_relation.relation_of)
         done = consolidator.consolidate(self._writer, wanted, stale, near)
         if wanted.sweep and not done.busy and not wanted.stopped():
-            embedded += 0 if wanted.dry_run else self._embedded(wanted.stopped)
-            done = self._looked_for_names(done)
+            embedded += 0 if wanted.dry_run else self._embed_pending(wanted.stopped)
+            done = self._recluster_too(done)
         if done.summaries and not wanted.dry_run:
             from worlddb.query.consolidation.fresh_summaries import look_through
 
             look_through(self.view(valid=now)._window)
         return done._replace(embedded=embedded)
 
-    def _looked_for_names(self, done: Consolidated) -> Consolidated:
+    def _recluster_too(self, done: Consolidated) -> Consolidated:
         found = self._recluster(dry_run=done.dry_run)
         return done._replace(
             proposals=(*done.proposals, *found.proposals),
@@ -1322,7 +1324,7 @@ class Database(WriteCalls):
         )
         done = enrichment_run.enrich(self._writer, wanted)
         if done.segments and not wanted.dry_run:
-            self._embedded(wanted.stopped)
+            self._embed_pending(wanted.stopped)
         return done
 
     def dream(
@@ -1380,7 +1382,7 @@ class Database(WriteCalls):
         with self._reader.snapshot() as snapshot:
             return snapshot.tables.type_code(name) is not None or any(each.name == name for each in view.edge_types())
 
-    def _embedded(self, stopped: Callable[[], bool], *, dry_run: bool = False) -> int:
+    def _embed_pending(self, stopped: Callable[[], bool], *, dry_run: bool = False) -> int:
         """Embed texts without a vector if there is a model; returns how many got one, or would."""
         from worlddb.reconciler.background import embedding_backfill
 
@@ -1427,9 +1429,9 @@ class Database(WriteCalls):
         """The last error of the background thread, unless it has succeeded since; see ``open``."""
         return None if self._background is None else self._background.error
 
-    def _kept_up(self, receipt: outcome.Receipt) -> outcome.Receipt:
+    def _run_due_work(self, receipt: outcome.Receipt) -> outcome.Receipt:
         """Do the work that is due after a commit; a failure does not affect the commit."""
-        self._followed(receipt)
+        self._index_after_writes(receipt)
         try:
             self._keep_up()
         except (errors.UnavailableError, errors.InputError) as error:
@@ -1442,12 +1444,17 @@ class Database(WriteCalls):
             self.embed()
         self._recluster()
 
-    def _keep_up_behind(self) -> bool:
+    def _keep_up_in_background(self) -> bool:
         """Embed and recluster on the background thread; false if another process is doing it."""
-        done = self._embed_behind() if self._models.any else True
-        return not self._recluster(is_behind=True).busy and done and self._consolidate_behind() and self._dream_behind()
+        done = self._embed_in_background() if self._models.any else True
+        return (
+            not self._recluster(is_behind=True).busy
+            and done
+            and self._consolidate_in_background()
+            and self._dream_in_background()
+        )
 
-    def _consolidate_behind(self) -> bool:
+    def _consolidate_in_background(self) -> bool:
         """Consolidate on the background thread if that is wanted and due; false if another process is doing it."""
         now = monotonic()
         due = self._slept is None or now - self._slept >= CONSOLIDATED_SECONDS
@@ -1457,7 +1464,7 @@ class Database(WriteCalls):
         self._slept = self._slept if done.busy else now
         return not done.busy
 
-    def _dream_behind(self) -> bool:
+    def _dream_in_background(self) -> bool:
         """Dream on the background thread if that is due; false if another process is doing it."""
         if self._alarm is None or self._background is None:
             return True
@@ -1473,7 +1480,7 @@ class Database(WriteCalls):
             self._alarm.ran(monotonic(), self._reader.head())
         return not done.busy
 
-    def _embed_behind(self) -> bool:
+    def _embed_in_background(self) -> bool:
         """Embed pending texts, unless another process is doing it."""
         from worlddb.reconciler.background import embedding_backfill
 
@@ -1498,7 +1505,7 @@ class Database(WriteCalls):
         done = recluster(
             self._writer,
             self._reader.meaning(),
-            after=self._looked_at,
+            after=self._reclustered_through,
             limit=limit,
             tiebreaker=tiebreaker or self._tiebreaker,
             stopped=stopped,
@@ -1506,7 +1513,7 @@ class Database(WriteCalls):
             dry_run=dry_run,
         )
         if not dry_run:
-            self._looked_at = max(self._looked_at, done.through)
+            self._reclustered_through = max(self._reclustered_through, done.through)
         return done
 
     # -- maintenance
@@ -1678,7 +1685,7 @@ class Database(WriteCalls):
             copies.note_copy(self._env, copies.Copy("replay", str(folder.resolve()), end, self._reader.head()))
             if omitted is None:
                 return replay(self._env, target, end, progress)
-            return suppose(self._env, target, end, omitted, self._deciding((), None), progress)
+            return suppose(self._env, target, end, omitted, self._decider((), None), progress)
         finally:
             target.close()
 
@@ -1710,9 +1717,9 @@ class Database(WriteCalls):
         limits.checked_number(first, "first", 0, limits.HIGHEST_SEQ)
         last = self.view(ingested=until, seq=seq, bookmark=bookmark).seq
         self._reader.refuse_supposed("its commits were decided again already")
-        return redecide(self._env, self._deciding(edge_types, resolver), first, last, progress)
+        return redecide(self._env, self._decider(edge_types, resolver), first, last, progress)
 
-    def _deciding(self, edge_types: Iterable[EdgeHandler], resolver: Thresholds | ByType | None) -> redecision.Decider:
+    def _decider(self, edge_types: Iterable[EdgeHandler], resolver: Thresholds | ByType | None) -> redecision.Decider:
         """The handlers and thresholds of this handle, some replaced by the caller's."""
         from worlddb.log.store.log import LmdbLog
         from worlddb.projections.tables.apply import log_marks
@@ -1842,7 +1849,7 @@ class Database(WriteCalls):
         found = recall_receipt.read_recall_receipt(receipt)
         within = round(limits.checked_amount(tolerance, "tolerance") * recall_receipt.SCALE)
         wrong = recall_receipt.problems_of(found, recall_receipt.asked(question, filters))
-        view = self._receipted(found) if wrong is None else wrong
+        view = self._view_of_receipt(found) if wrong is None else wrong
         if not isinstance(view, View):
             return view
         again = partial(view.recall, question, receipt=True, **receipted_recall.arguments(found), **filters)
@@ -1919,7 +1926,7 @@ class Database(WriteCalls):
         view = self.view()
         when = now_of(self._clock) if at is None else times.parse_time(at, "at")
         self._refuse_unwritable()
-        self._used([view.reference_of(each) for each in refs], when)
+        self._record_use([view.reference_of(each) for each in refs], when)
         if len(self._accesses) >= MOST_ACCESSES:
             self.write_accesses()
 
@@ -1936,7 +1943,7 @@ class Database(WriteCalls):
             self._accesses.extendleft(reversed(waiting))
             raise
 
-    def _used(self, refs: Sequence[str], at: int) -> None:
+    def _record_use(self, refs: Sequence[str], at: int) -> None:
         if not self._accesses:
             self.at_close(self.write_accesses)
         self._accesses.extend((bytes.fromhex(ref), at) for ref in refs)
@@ -2001,12 +2008,12 @@ class Database(WriteCalls):
         self._reader.refuse_supposed(_NOTHING_TO_PROVE)
         found = recall_receipt.read_recall_receipt(receipt)
         wrong = recall_receipt.problems_of(found, None)
-        view = self._receipted(found) if wrong is None else wrong
+        view = self._view_of_receipt(found) if wrong is None else wrong
         if not isinstance(view, View):
             raise errors.InputError(f"The receipt cannot be proved: {view.problems[0]}", "Give it as it was made")
         return recall_receipt.proofs_text(receipted_recall.prove(view._window, found))
 
-    def _receipted(self, receipt: RecallReceipt) -> View | RecallCheck:
+    def _view_of_receipt(self, receipt: RecallReceipt) -> View | RecallCheck:
         """The view of a receipt, or the reason why there is none here."""
         from worlddb.query.beliefs import receipted_recall
 
@@ -2064,7 +2071,7 @@ class Database(WriteCalls):
             raise errors.InputError("A head was given, and no proof is wanted", "Leave one of the two out")
         copies.refuse_inside(self._env.folder, folder_of(path))
         view = self._moment(ingested, seq)
-        store_id, given = self._reader.store_id, self._given(view, ref)
+        store_id, given = self._reader.store_id, self._world_or_root(view, ref)
 
         def write(watch: ErasureWatch) -> bundle_contents.Bundle:
             frames = bundle_export.bundle_frames(self._reader, given, view.seq, store_id, progress)
@@ -2074,7 +2081,7 @@ class Database(WriteCalls):
             frames = watch.over(frames)
             return bundle_contents.write_bundle(folder_of(path), frames, store=self._env.folder, overwrite=overwrite)
 
-        return self._copied("bundle", path, view, write)
+        return self._copy_texts("bundle", path, view, write)
 
     def export_lines(
         self,
@@ -2092,7 +2099,9 @@ class Database(WriteCalls):
         from worlddb.query.export import json_lines
 
         self._reader.refuse_supposed(_NOT_EXPORTED)
-        return json_lines.lines_of(self._reader, self._given(view, ref), view.moment, self._reader.store_id, progress)
+        return json_lines.lines_of(
+            self._reader, self._world_or_root(view, ref), view.moment, self._reader.store_id, progress
+        )
 
     def export_jsonl(
         self,
@@ -2118,7 +2127,7 @@ class Database(WriteCalls):
             lines = watch.over(self._lines(view, ref, progress))
             return bundle_contents.write_lines(folder_of(path), lines, store=self._env.folder, overwrite=overwrite)
 
-        return self._copied("JSON Lines", path, view, write)
+        return self._copy_texts("JSON Lines", path, view, write)
 
     def check_world(self, ref: Any, *, ingested: times.TimeLike | None = None, seq: int | None = None) -> int:
         """Check the texts and hashes of a world and its interior; returns how many worlds were read.
@@ -2134,7 +2143,7 @@ class Database(WriteCalls):
 
         view = self._moment(ingested, seq)
         return bundle_contents.check_frames(
-            bundle_export.bundle_frames(self._reader, self._given(view, ref), view.seq, self._reader.store_id)
+            bundle_export.bundle_frames(self._reader, self._world_or_root(view, ref), view.seq, self._reader.store_id)
         )
 
     def import_bundle(
@@ -2175,11 +2184,11 @@ class Database(WriteCalls):
         """
         from worlddb.reconciler.pipeline import execute
 
-        arrival = _arriving(path, self._located(into), why, head, keys)._replace(
+        arrival = _import_request(path, self._resolve_optional(into), why, head, keys)._replace(
             outside="allow" if allow_outside else "refuse", joins=join
         )
         receipt = execute(self._writer, arrival, idempotency_key)
-        return self._followed(receipt)
+        return self._index_after_writes(receipt)
 
     # -- forks
 
@@ -2208,15 +2217,15 @@ class Database(WriteCalls):
         from worlddb.forks import merging
 
         view = self._moment(at, seq)
-        given = self._given(view, world)
+        given = self._world_or_root(view, world)
         command = cmd.Fork(
             ref=given,
             seq=view.seq if at is not None or seq is not None else 0,
-            into=self._located(into),
+            into=self._resolve_optional(into),
             aliases=() if name is None else (name,),
             why=why,
         )
-        return self._followed(merging.fork(self._reader, self._writer, command, view.seq, idempotency_key))
+        return self._index_after_writes(merging.fork(self._reader, self._writer, command, view.seq, idempotency_key))
 
     def merge(
         self,
@@ -2248,8 +2257,8 @@ class Database(WriteCalls):
         limits.checked_flag(plan, "plan")
         key = None if plan else idempotency_key
         is_again = key is not None and self.was_written(key)
-        then = self._present_of(key) if is_again else self.view()
-        given = self._given(then, fork)
+        then = self._view_for_key(key) if is_again else self.view()
+        given = self._world_or_root(then, fork)
         otherwise = None if on_conflict == "report" else on_conflict
 
         def do(commands: Sequence[cmd.Command], look: inputs.Look) -> outcome.Receipt:
@@ -2260,7 +2269,7 @@ class Database(WriteCalls):
 
                 into = then.forked_from(given.hex())
                 sides = [self.view(world=each)._window for each in (given.hex(), *([into.of] if into else []))]
-                told = retries.merged_before_erasures(sides, str(key), given.hex())
+                told = retries.merge_before_erasures(sides, str(key), given.hex())
                 if told is None:
                     raise
                 return told
@@ -2287,7 +2296,9 @@ class Database(WriteCalls):
         from worlddb.reconciler.bundle_import.outside_effects import ImportPlan, Rehearsed
         from worlddb.reconciler.pipeline import execute
 
-        arrival = _arriving(path, self._located(into), "", head, keys)._replace(outside="rehearse", joins=join)
+        arrival = _import_request(path, self._resolve_optional(into), "", head, keys)._replace(
+            outside="rehearse", joins=join
+        )
         world = arrival.contents.heading.world.hex()
         try:
             refused = execute(self._writer, arrival).outcome
@@ -2296,7 +2307,7 @@ class Database(WriteCalls):
         assert isinstance(refused, outcome.Refused), "a rehearsal commits nothing"
         return ImportPlan(world=world, events=0, outside=(), refused=(refused.code, refused.reason))
 
-    def _copied(self, kind: str, path: str | Path, view: View, write: Callable[[ErasureWatch], Copied]) -> Copied:
+    def _copy_texts(self, kind: str, path: str | Path, view: View, write: Callable[[ErasureWatch], Copied]) -> Copied:
         """Copy texts to a place, again if some are erased meanwhile, and record the place.
 
         An erasure's receipt can then say that it did not reach them.
@@ -2327,7 +2338,7 @@ class Database(WriteCalls):
             raise errors.InputError("Nothing had been committed by then", "Give a later moment")
         return view
 
-    def _given(self, view: View, ref: Any) -> bytes:
+    def _world_or_root(self, view: View, ref: Any) -> bytes:
         """The id of the world that was named; by default the root world's."""
         # What leaves the store is as what is written: a name alone is not that of somebody's.
         return self._reader.root if ref is None else bytes.fromhex(view._reference_to_write(ref))
@@ -2354,8 +2365,8 @@ class Database(WriteCalls):
 
         told = f"What is to be withdrawn was changed since commit {found.seq}"
         others = outcome.Refusal("changed_meanwhile", told, "Make the plan again, and look at it")
-        commands = list(withdrawal_orders.orders(found, why))
-        return self._execute(commands, idempotency_key, _same(look, withdrawal_orders.changed(found), others))
+        commands = list(withdrawal_orders.plan_commands(found, why))
+        return self._execute(commands, idempotency_key, _require_same(look, withdrawal_orders.changed(found), others))
 
     # -- erasure; `erase` itself is in `WriteCalls`
 
@@ -2403,9 +2414,9 @@ class Database(WriteCalls):
         from worlddb.reconciler.erasure.erasure_preview import literal_preview
 
         commands = [self._literal_erasure(world, literal, "a plan", everywhere)]
-        validation.check(by_reference(commands, self._named, None))
+        validation.check(resolve_names(commands, self._resolve_name, None))
         with self._reader.snapshot() as snapshot:
-            [command] = by_reference(commands, self._named, None)
+            [command] = resolve_names(commands, self._resolve_name, None)
             assert isinstance(command, cmd.EraseLiteral), "it was made so"
             return literal_preview(snapshot.log, snapshot.tables, command)
 
@@ -2429,14 +2440,14 @@ class Database(WriteCalls):
         """
         look = partial(self.refs_of_user, name, world=world)
         try:
-            return self._erase_found(look, reason=reason, everywhere=everywhere, turns=True)
+            return self._erase_selected(look, reason=reason, everywhere=everywhere, turns=True)
         except errors.UnknownReference:
             known = world is None and isinstance(name, str)
-            if (forgotten := self._buffers_forgotten(name) if known else None) is None:
+            if (forgotten := self._forget_buffers(name) if known else None) is None:
                 raise
             return forgotten
 
-    def _buffers_forgotten(self, user: str) -> outcome.Receipt | None:
+    def _forget_buffers(self, user: str) -> outcome.Receipt | None:
         """Forget what working memory has of a user, as :meth:`forget_user` tells it; None if that is nothing."""
         if not self.forget_buffers(user):
             return None
@@ -2453,7 +2464,7 @@ class Database(WriteCalls):
             return 0
         return self.working.forget([], [user]) if self.working.count_of_user(user) else 0
 
-    def _erase_found(
+    def _erase_selected(
         self, look: Callable[[], list[str]], *, reason: str, everywhere: bool = False, turns: bool = False
     ) -> outcome.Receipt:
         """Erase the worlds that a read finds, with all in them, as they are under the lock.
@@ -2466,8 +2477,8 @@ class Database(WriteCalls):
         for _ in range(MOST_LOOKS):
             refs = look()
             given: dict[str, Any] = {"why": reason, "members": True, "everywhere": everywhere, "turns": turns}
-            with suppress(_FoundOthers):
-                return self._execute([cmd.Erase(ref=ref, **given) for ref in refs], None, _same(look, refs))
+            with suppress(_SelectionChanged):
+                return self._execute([cmd.Erase(ref=ref, **given) for ref in refs], None, _require_same(look, refs))
         raise errors.UnavailableError("Others begin what is to be erased, again and again", "Try again")
 
     def refs_of_user(self, name: Any, *, world: Any = None) -> list[str]:
@@ -2524,16 +2535,16 @@ class Database(WriteCalls):
         return finish_erasures(self._env, wait_seconds=wait_seconds)
 
 
-class _FoundOthers(Exception):
+class _SelectionChanged(Exception):
     """The worlds to erase differ from those found before the lock."""
 
 
-def _same(look: Callable[[], list[str]], found: list[str], others: Exception | None = None) -> Progress:
+def _require_same(look: Callable[[], list[str]], found: list[str], others: Exception | None = None) -> Progress:
     """Return a progress call that reads again at the first step under the lock, and raises ``others``."""
 
     def looked(done: int, total: int) -> None:
         if done == 1 and look() != found:
-            raise _FoundOthers if others is None else others
+            raise _SelectionChanged if others is None else others
 
     return looked
 

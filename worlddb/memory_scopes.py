@@ -124,7 +124,7 @@ def retry_while_changed(write: Callable[[], Written]) -> Written:
 
 def view_for_write(db: Database, idempotency_key: str | None) -> View:
     """Return the view that a write reads: the present, or for a retry that of the first commit."""
-    return db._present_of(idempotency_key)
+    return db._view_for_key(idempotency_key)
 
 
 def has_statement(hit: Hit | World) -> bool:
@@ -178,7 +178,7 @@ def erase_found(db: Database, look: Callable[[], list[str]], **how: Any) -> Rece
     Raises:
         UnavailableError: each look found something else; nothing was erased.
     """
-    return db._erase_found(look, **how)
+    return db._erase_selected(look, **how)
 
 
 def check_statement_type(type: str) -> None:

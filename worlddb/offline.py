@@ -75,7 +75,7 @@ def diff(
     files = [is_regular_file(folder_of(side)) for side in (a, a if b is None else b)]
     if any(files):
         _check_asked(files, [(at_a, seq_a), (at_b, seq_b)], b is None, by, deep)
-        with _given(a, at_a, seq_a) as left, _given(a if b is None else b, at_b, seq_b) as right:
+        with _open_side(a, at_a, seq_a) as left, _open_side(a if b is None else b, at_b, seq_b) as right:
             return diff_bundles(left, right, None if world is None else ids.as_ref(world))
     with open(a, create=False) as one, open(a if b is None else b, create=False) as other:
         asked = Asked(
@@ -90,7 +90,7 @@ def diff(
 
 
 @contextmanager
-def _given(
+def _open_side(
     path: str | Path, at: times.TimeLike | None, seq: int | None
 ) -> Iterator[bundle_contents.Contents | StoreMoment]:
     """Open one side of a comparison: a bundle, checked and read, or a store at a moment."""

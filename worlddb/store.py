@@ -81,7 +81,7 @@ def open_environment(folder: Path, *, author: str, create: bool, timeout_seconds
     try:
         _prepare(folder, create)
     except (OSError, ValueError) as error:
-        raise _unusable(folder, error) from error
+        raise _cannot_open(folder, error) from error
     env = environment.Environment(folder, author=author, timeout_seconds=timeout_seconds)
     try:
         env.refuse_damaged_pages(_OPENING_KEYS)
@@ -91,7 +91,7 @@ def open_environment(folder: Path, *, author: str, create: bool, timeout_seconds
     return env
 
 
-def _unusable(folder: Path, error: Exception) -> errors.UnavailableError:
+def _cannot_open(folder: Path, error: Exception) -> errors.UnavailableError:
     return errors.UnavailableError(
         f"{str(folder)!r:.200} cannot be used: {error}", "Check the path and its permissions"
     )
@@ -113,7 +113,7 @@ def scratch_folder(path: str | Path) -> Iterator[Path]:
         missing = [each for each in (folder, *folder.parents) if not each.exists()]
         _prepare(folder, create=True)
     except (OSError, ValueError) as error:
-        raise _unusable(folder, error) from error
+        raise _cannot_open(folder, error) from error
     try:
         with scratch.temporary_folder(folder) as held:
             yield held
@@ -207,7 +207,7 @@ _OWN_FILES: Final = frozenset(
 """What another process may be making right now."""
 
 
-def processors_for_us() -> int:
+def usable_processors() -> int:
     """Count the processors this process may run on.
 
     In a container, or under ``taskset``, that is not all.
@@ -222,7 +222,7 @@ def _threads() -> Executor | None:
 
     They start with the first such search, and end with the handle.
     """
-    processors = processors_for_us()
+    processors = usable_processors()
     return ThreadPoolExecutor(min(processors, MAX_THREADS), "worlddb-search") if processors > 1 else None
 
 
@@ -265,7 +265,7 @@ PROJECTIONS: Final = (TABLES_NAME, TEXT_NAME, VECTORS_NAME)
 Progress = Callable[[int, int], None]
 
 
-class FedRow(Protocol):
+class IndexRow(Protocol):
     """A row for an index, of one version and one commit."""
 
     @property
@@ -278,7 +278,7 @@ class FedRow(Protocol):
     def seq(self) -> int: ...
 
 
-Row = TypeVar("Row", bound=FedRow)
+Row = TypeVar("Row", bound=IndexRow)
 RowsOfCommits = Callable[[LmdbLog, Tables, int, int], Iterable[Row]]
 
 
@@ -357,7 +357,7 @@ class StoreReader:
             told = "a verification found %s damaged: what is read may be wrong, and writes are refused. %s"
             _LOG.warning(told, env.folder, high_water.DAMAGE_REMEDY)
         self.root = first.root
-        self.interiors = InteriorCache(partial(self._kept_place, witness.SUMMARIES))
+        self.interiors = InteriorCache(partial(self._cache_folder, witness.SUMMARIES))
         self._ended = False
         self.worlds = kept_worlds.worlds_of(env.folder / environment.INDEX_FOLDER, self.store_id, self._secret)
         self._threads = _threads()
@@ -377,7 +377,7 @@ class StoreReader:
             current = snapshot.tables.progress().seq == head.seq
             if current:
                 snapshot.tables.unused = self._unused_in((head, txn.id()))
-                self._see_erasure(snapshot.log)
+                self._apply_erasure(snapshot.log)
                 yield snapshot
         if not current:
             self.heal()
@@ -455,16 +455,16 @@ class StoreReader:
         return self.env.generation, due
 
     def text_lane(self, head: int) -> text_lane.PresentTextLane:
-        self.let_go_of_erased()
+        self.close_erased_indexes()
         return text_lane.PresentTextLane(self.text, head, self._threads)
 
-    def see_erasures(self) -> None:
+    def apply_erasures(self) -> None:
         """Drop what was erased up to now from memory, as the next read would."""
         with self.snapshot():
             pass
-        self.let_go_of_erased()
+        self.close_erased_indexes()
 
-    def let_go_of_erased(self) -> None:
+    def close_erased_indexes(self) -> None:
         """Close the indexes after an erasure: memory may hold erased words, and vectors of them."""
         if self._keeps_erased or self._generation != self.env.generation:
             self._generation, self._keeps_erased = self.env.generation, False
@@ -473,7 +473,7 @@ class StoreReader:
                 self.worlds.see(*snapshot, erasures)
             self.close()
 
-    def _see_erasure(self, log: LmdbLog) -> None:
+    def _apply_erasure(self, log: LmdbLog) -> None:
         """Forget texts after an erasure.
 
         While its bytes still lie in files, perhaps for long, the indexes in memory are dropped at once.
@@ -512,7 +512,7 @@ class StoreReader:
             self._secret,
         )
 
-    def index_behind(self, *, at_lull: bool = False) -> None:
+    def index_in_background(self, *, at_lull: bool = False) -> None:
         """Let a thread bring the text index up to date, now or when this handle has paused writing."""
         self._behind.nudge(at_lull=at_lull)
 
@@ -632,7 +632,7 @@ class StoreReader:
         self._models.require_same_model(self.env, space, embedder)
         return vectors_of_texts.text_vectors(embedder, space, texts)
 
-    def meaning_to_ask(self) -> vectors_of_texts.NearestTexts | None:
+    def allowed_meaning(self) -> vectors_of_texts.NearestTexts | None:
         """As :meth:`meaning`, if this handle may have its model."""
         return self.meaning() if self._models.any else None
 
@@ -692,7 +692,7 @@ class StoreReader:
 
     def vector_lane(self, query: VectorQuery, before: int | None, head: int) -> PresentVectorLane:
         """The index of the query's space up to ``head``; ``before`` limits it to lower node numbers."""
-        self.let_go_of_erased()
+        self.close_erased_indexes()
         return PresentVectorLane(self.vectors(query.space, query.dimension), head, query, before)
 
     def vectors(self, space: int, dimension: int) -> vector_index.VectorFollower:
@@ -719,16 +719,16 @@ class StoreReader:
         """The composed embeddings of the present, in a space."""
         from worlddb.projections.indexes import composed_vectors
 
-        self.let_go_of_erased()
+        self.close_erased_indexes()
         found = self._composed.get((space, pool))
         if found is None:
-            place = self._kept_place(f"{_COMPOSED}{space}-{pool}")
+            place = self._cache_folder(f"{_COMPOSED}{space}-{pool}")
             found = self._composed.setdefault(
                 (space, pool), composed_vectors.ComposedFollower(space, dimension, composition.POOLS[pool], place)
             )
         return found
 
-    def _kept_place(self, name: str) -> composed_vectors.KeptPlace:
+    def _cache_folder(self, name: str) -> composed_vectors.KeptPlace:
         """A folder beside the indexes for expensive results, and the check that it belongs to the store's history."""
         from worlddb.projections.indexes import composed_vectors
 

@@ -26,7 +26,7 @@ from worlddb.reconciler.edge_types import handler, registry
 from worlddb.reconciler.similarity.thresholds import Thresholds
 
 if TYPE_CHECKING:
-    from worlddb.beliefs.items import Desk, Found
+    from worlddb.beliefs.items import BatchReader, Decision
     from worlddb.log.beliefs.artifact import Artifact
     from worlddb.log.beliefs.kref import Kref
     from worlddb.query.view.view import View
@@ -55,7 +55,7 @@ def _refs_of(kind: type[cmd.Command]) -> tuple[str, ...]:
     return () if issubclass(kind, _NAMELESS[1:]) else tuple(field.name for field in fields if field.type in forms)
 
 
-def by_reference(
+def resolve_names(
     commands: Sequence[cmd.Command], find: Callable[[str], str], idempotency_key: str | None
 ) -> Sequence[cmd.Command]:
     """Replace names by references.
@@ -114,7 +114,7 @@ class WriteCalls(ABC):
     def _execute(self, commands: Sequence[cmd.Command], idempotency_key: str | None) -> Any:
         """Execute commands: an open store decides them at once, a batch when its block ends."""
 
-    def _execute_found(
+    def _execute_on_view(
         self, commands: Sequence[cmd.Command], idempotency_key: str | None, view: View, world: Any
     ) -> Any:
         """Execute commands that rest on what a view found in a world."""
@@ -127,7 +127,7 @@ class WriteCalls(ABC):
         return self._execute([command, *(mark(0) for mark in marks)], idempotency_key)
 
     @abstractmethod
-    def _looked(self, look: Callable[[Desk], Found]) -> Any:
+    def _execute_decision(self, look: Callable[[BatchReader], Decision]) -> Any:
         """Execute the commands that a read of the store leads to."""
 
     def _ref(self, ref: Any) -> cmd.Ref:
@@ -343,7 +343,7 @@ class WriteCalls(ABC):
         """
         one, other = self._ref(source), self._ref(target)
         if isinstance(one, str) or isinstance(other, str):
-            one, other, named = self._ends_of(one, other)
+            one, other, named = self._resolve_ends(one, other)
             if named is not None and versions is not None:
                 raise errors.InputError("versions was given, and a kref that names one", "Give one of them")
             versions = versions if named is None else named
@@ -359,14 +359,14 @@ class WriteCalls(ABC):
             why=why,
         )
         if context is not None:
-            command = msgspec.structs.replace(command, properties=_in_context(command.properties, context))
+            command = msgspec.structs.replace(command, properties=_with_context(command.properties, context))
         if versions is not None:
             both: Any = tuple(limits.checked_list(versions, "versions"))
             command = cmd.LinkVersions(versions=both, **msgspec.structs.asdict(command))
         return self._execute([command], idempotency_key)
 
     @staticmethod
-    def _ends_of(source: cmd.Ref, target: cmd.Ref) -> tuple[cmd.Ref, cmd.Ref, tuple[int, int] | None]:
+    def _resolve_ends(source: cmd.Ref, target: cmd.Ref) -> tuple[cmd.Ref, cmd.Ref, tuple[int, int] | None]:
         """The ends of an edge, and the versions that krefs name, 0 for the newest; ``None`` if none is named."""
         ends, named = [source, target], [0, 0]
         for at, end in enumerate(tuple(ends)):
@@ -465,15 +465,17 @@ class WriteCalls(ABC):
             "valid_to": _time(valid_to, "valid_to"),
             "why": why,
         }
-        return self._looked(
-            lambda desk: items.create_at(desk, kref, said, artifacts, desk.world(self._ref_if_any(within)), resolve)
+        return self._execute_decision(
+            lambda reader: items.create_at(
+                reader, kref, said, artifacts, reader.world(self._ref_if_any(within)), resolve
+            )
         )
 
     def rename(self, ref: Any, name: str, *, why: str = "") -> Any:
         """Give a world another name from now on; the old name stays as an alias, and key and kref stay."""
         from worlddb.beliefs import items
 
-        return self._looked(lambda desk: items.rename(desk, self._ref(ref), name, why))
+        return self._execute_decision(lambda reader: items.rename(reader, self._ref(ref), name, why))
 
     def attach(self, ref: Any, artifact: Artifact, *, why: str = "") -> Any:
         """Attach an artifact to a world: a pointer to something stored elsewhere, which is never opened or copied.
@@ -486,13 +488,13 @@ class WriteCalls(ABC):
         """
         from worlddb.beliefs import items
 
-        return self._looked(lambda desk: items.attach(desk, self._ref(ref), artifact, why))
+        return self._execute_decision(lambda reader: items.attach(reader, self._ref(ref), artifact, why))
 
     def detach(self, ref: Any, name: str, *, why: str = "") -> Any:
         """Remove an artifact from a world by its name, in a new version; earlier versions still have it."""
         from worlddb.beliefs import items
 
-        return self._looked(lambda desk: items.detach(desk, self._ref(ref), name, why))
+        return self._execute_decision(lambda reader: items.detach(reader, self._ref(ref), name, why))
 
     def prefer(
         self,
@@ -535,8 +537,8 @@ class WriteCalls(ABC):
             "why": why,
         }
         ends = self._ref(subject), self._ref(object)
-        return self._looked(
-            lambda desk: items.prefer(desk, relation, ends, said, asked, desk.world(self._ref_if_any(within)))
+        return self._execute_decision(
+            lambda reader: items.prefer(reader, relation, ends, said, asked, reader.world(self._ref_if_any(within)))
         )
 
     # -- marks: what is worth looking at
@@ -1090,11 +1092,11 @@ class WriteCalls(ABC):
         return self._execute([command], idempotency_key)
 
     @abstractmethod
-    def _present_of(self, idempotency_key: str | None) -> View:
+    def _view_for_key(self, idempotency_key: str | None) -> View:
         """The present state, or for a retry that of the commit under the key."""
 
     @abstractmethod
-    def _drawing(self, idempotency_key: str | None) -> Callable[[], bytes]:
+    def _entropy_for(self, idempotency_key: str | None) -> Callable[[], bytes]:
         """A source of sixteen unguessable bytes, the same ones again under the same key."""
 
     def state(
@@ -1116,8 +1118,8 @@ class WriteCalls(ABC):
         Raises:
             InputError: something is no statement; the message names its place, and nothing is written.
         """
-        drawn = self._drawing(idempotency_key)
-        commands = self._stated(world, statements, valid_from, valid_to, source, drawn)
+        drawn = self._entropy_for(idempotency_key)
+        commands = self._state_commands(world, statements, valid_from, valid_to, source, drawn)
         return self._execute(commands, idempotency_key)
 
     def unstate(
@@ -1139,14 +1141,14 @@ class WriteCalls(ABC):
         Raises:
             InputError: something is no statement, or both statements and a pattern were given.
         """
-        given, drawn = (subject, predicate, object), self._drawing(idempotency_key)
+        given, drawn = (subject, predicate, object), self._entropy_for(idempotency_key)
         if statements is None:
-            view = self._present_of(idempotency_key)
+            view = self._view_for_key(idempotency_key)
             found = view.statements(self._ref(world), *given, graph)
-            return self._execute_found(self._unstated(world, found, at, drawn), idempotency_key, view, world)
+            return self._execute_on_view(self._unstate_commands(world, found, at, drawn), idempotency_key, view, world)
         if any(each is not None for each in given) or graph != "any":
             raise errors.InputError("Both statements and a pattern were given", "Give one of them")
-        return self._execute(self._unstated(world, statements, at, drawn), idempotency_key)
+        return self._execute(self._unstate_commands(world, statements, at, drawn), idempotency_key)
 
     def change_statements(
         self,
@@ -1161,9 +1163,9 @@ class WriteCalls(ABC):
         Raises:
             InputError: something is no statement.
         """
-        drawn = self._drawing(idempotency_key)
-        removed = self._unstated(world, remove, None, drawn)
-        return self._execute([*removed, *self._stated(world, add, None, None, None, drawn)], idempotency_key)
+        drawn = self._entropy_for(idempotency_key)
+        removed = self._unstate_commands(world, remove, None, drawn)
+        return self._execute([*removed, *self._state_commands(world, add, None, None, None, drawn)], idempotency_key)
 
     def read_rdf(
         self,
@@ -1195,15 +1197,15 @@ class WriteCalls(ABC):
         from worlddb.query.sparql import rdf_formats
         from worlddb.query.statements import statement_reads
 
-        drawn = self._drawing(idempotency_key)
+        drawn = self._entropy_for(idempotency_key)
         rows = rdf_formats.read_rows(file, lambda: drawn().hex(), format, base)
         if graph is not None:
             name = statement_reads.text_of(graph)
             rows = (row if row[3] is not None else (*row[:3], name) for row in rows)
-        commands = self._stated(world, rows, valid_from, valid_to, source, drawn)
+        commands = self._state_commands(world, rows, valid_from, valid_to, source, drawn)
         return self._execute(commands, idempotency_key)
 
-    def _stated(
+    def _state_commands(
         self,
         world: Any,
         statements: Iterable[Any],
@@ -1222,7 +1224,7 @@ class WriteCalls(ABC):
 
         return stating.commands(make, statements, drawn)
 
-    def _unstated(
+    def _unstate_commands(
         self, world: Any, statements: Iterable[Any], at: times.TimeLike | None, drawn: Callable[[], bytes]
     ) -> list[cmd.Command]:
         from worlddb.statements import stating
@@ -1283,7 +1285,7 @@ def _time(value: times.TimeLike | None, what: str) -> int | None:
     return None if value is None else times.parse_time(value, what)
 
 
-def _in_context(properties: Any, context: Any) -> Any:
+def _with_context(properties: Any, context: Any) -> Any:
     """The properties of an edge, with its context."""
     if context is None:
         return properties
@@ -1337,7 +1339,7 @@ class Batch(WriteCalls):
         self._view = view
         self._seen = seen
         self._look = look
-        self._desk: Desk | None = None
+        self._desk: BatchReader | None = None
         self._commit = execute
         self._ontology = ontology
         self._idempotency_key = idempotency_key
@@ -1380,13 +1382,13 @@ class Batch(WriteCalls):
         self._commands.extend(commands)
         return _pending((id(self), len(self._commands) - 1))
 
-    def _looked(self, look: Callable[[Desk], Found]) -> Pending:
-        from worlddb.beliefs.items import Desk
+    def _execute_decision(self, look: Callable[[BatchReader], Decision]) -> Pending:
+        from worlddb.beliefs.items import BatchReader
         from worlddb.reconciler.transaction import inputs
 
-        view = self._looked_at()
+        view = self._first_view()
         if self._desk is None:
-            self._desk = Desk(view, self._commands)
+            self._desk = BatchReader(view, self._commands)
             self._look = self._look or inputs.Look(view.seq, view.valid, only_these=True)
         found = look(self._desk)
         assert self._look is not None, "the desk was made with it"
@@ -1395,19 +1397,19 @@ class Batch(WriteCalls):
         self._look = self._look._replace(rests_on=(*self._look.rests_on, *new))
         return made
 
-    def _looked_at(self, *, repeats: bool = False) -> View:
+    def _first_view(self, *, repeats: bool = False) -> View:
         """The view that all looks of the batch are at: what it is refused by is one moment.
 
         ``repeats``: a retry, which looks at the same moment, comes to the same commands.
         """
         if self._idempotency_key is not None and not repeats:
-            raise self._not_repeatable()
+            raise self._refuse_key()
         if self._seen is None:
             self._seen = self._view()
         return self._seen
 
     @staticmethod
-    def _not_repeatable() -> errors.InputError:
+    def _refuse_key() -> errors.InputError:
         return errors.InputError(
             "The batch has an idempotency key, but this looks at the store: a retry could come to other commands",
             "Call it outside of the batch, or leave the key out",
@@ -1445,20 +1447,20 @@ class Batch(WriteCalls):
         dataset = sparql_query.checked_dataset(using_graphs, using_named_graphs, "using_graphs", "using_named_graphs")
         named: Any = {"dataset": dataset, "lanes": sparql_query.checked_lanes(lanes)}
         new, is_keyed = self._ref(world), self._idempotency_key is not None
-        seen = self._looked_at(repeats=isinstance(new, int))
+        seen = self._first_view(repeats=isinstance(new, int))
         view = seen if within is None else seen.confined(within)
         ref = None if isinstance(new, int) else view._reference_to_write(world)
         here = new if ref is None else ref
-        before = updating.said_before(self._commands, lambda each: self._is_world(each, here), view.valid)
+        before = updating.pending_lines(self._commands, lambda each: self._is_world(each, here), view.valid)
         asked, workers = view._asked(), sparql_workers.workers()
         change = updating.change_of(asked, workers, update, ref, allowed, before=before, repeatable=is_keyed, **named)
         if is_keyed and change.removed:
-            raise self._not_repeatable()
+            raise self._refuse_key()
         look = self._look or inputs.Look(seen.seq, seen.valid, only_these=True)
         self._look = look._replace(whole=True)
-        drawn, at = self._drawing(None), world if ref is None else ref
-        commands = self._unstated(at, change.removed, view.valid, drawn)
-        commands += self._stated(at, change.added, None, None, None, drawn)
+        drawn, at = self._entropy_for(None), world if ref is None else ref
+        commands = self._unstate_commands(at, change.removed, view.valid, drawn)
+        commands += self._state_commands(at, change.added, None, None, None, drawn)
         self._notes += change.notes
         return self._execute(commands, idempotency_key)
 
@@ -1466,7 +1468,7 @@ class Batch(WriteCalls):
         """Whether a reference of a command stands for a world: one that was there at the first look, or a new one."""
         if isinstance(ref, int) or isinstance(world, int):
             return ref == world
-        return self._looked_at().reference_of(ref) == world
+        return self._first_view().reference_of(ref) == world
 
     def _next_compound(self) -> int:
         return len(self._commands) + 1
@@ -1491,10 +1493,10 @@ class Batch(WriteCalls):
         self._has_texts |= type(found) is str
         return found
 
-    def _present_of(self, idempotency_key: str | None) -> View:
+    def _view_for_key(self, idempotency_key: str | None) -> View:
         return self._view()
 
-    def _drawing(self, idempotency_key: str | None) -> Callable[[], bytes]:
+    def _entropy_for(self, idempotency_key: str | None) -> Callable[[], bytes]:
         if self._drawn is None:
             self._drawn = self._to_draw()
         return self._drawn

@@ -100,10 +100,10 @@ def test_plans_hold_for_the_next_request_of_every_process(db: Database) -> None:
         db.accounts.set_plan("default", "free")
         grant = other.accounts.authenticate(made.secret)
         assert grant is not None and grant.has("vectors")
-        grant.require_room("worlds", 3)
-        grant.require_room("bytes_stored", 10**12)
+        grant.require_quota("worlds", 3)
+        grant.require_quota("bytes_stored", 10**12)
         for met, kind in (
-            (lambda: grant.require_room("worlds", 4), "quota"),
+            (lambda: grant.require_quota("worlds", 4), "quota"),
             (lambda: grant.require_feature("sparql"), "feature"),
         ):
             with pytest.raises(PlanLimit) as refused:

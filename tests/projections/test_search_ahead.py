@@ -103,7 +103,7 @@ def test_a_search_that_was_begun_gives_what_the_same_one_gives_later(
 def test_a_recall_is_the_same_with_one_processor_and_with_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[list[Recall]] = []
     for processors in (1, 8):
-        monkeypatch.setattr(store, "processors_for_us", lambda processors=processors: processors)
+        monkeypatch.setattr(store, "usable_processors", lambda processors=processors: processors)
         with worlddb.open(tmp_path / "store") as db:
             if not found:
                 said = [Turn(text=f"The garden gate number {number} creaks.") for number in range(30)]
@@ -129,7 +129,7 @@ def test_a_process_that_may_run_on_one_processor_begins_nothing_in_another_threa
 
 def test_the_threads_of_a_handle_end_when_it_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They lived on until the handle was collected: of sixty that were closed, and still named, sixty threads."""
-    monkeypatch.setattr(store, "processors_for_us", lambda: 2)
+    monkeypatch.setattr(store, "usable_processors", lambda: 2)
     before = set(threading.enumerate())
     with worlddb.open(tmp_path / "store") as db:
         db.create("Note", "garden", content="the garden gate " * 4_000)

@@ -172,9 +172,9 @@ def test_errors_are_those_that_the_library_raises(server: Server, remote: Client
 def test_every_error_of_the_model_comes_back_as_itself() -> None:
     for code, kind in client_calls._by_code().items():
         body = b'{"type":"about:blank","title":"x","status":400,"detail":"what","code":"%s","remedy":"do"}'
-        found = client_calls.error_of(400, body % code.encode())
+        found = client_calls.response_error(400, body % code.encode())
         assert type(found) is kind and (found.message, found.remedy) == ("what", "do")
-    assert isinstance(client_calls.error_of(502, b"<html>"), worlddb.UnavailableError)
+    assert isinstance(client_calls.response_error(502, b"<html>"), worlddb.UnavailableError)
 
 
 def test_jobs_are_waited_for(remote: Client) -> None:

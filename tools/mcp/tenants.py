@@ -385,7 +385,7 @@ class Tenants:
             self._gate.admit(grant, request=False, write=True)
             self._meter.count(grant.id, requests=0, write=True)
         elif grant.account is not None and getattr(given, "query", None):
-            grant.account.require_room("recall_k", getattr(given, "limit", 0))
+            grant.account.require_quota("recall_k", getattr(given, "limit", 0))
 
     async def _look_after(self) -> None:
         """End the servers of ended keys, with the open streams of their clients."""
@@ -409,7 +409,7 @@ class _Counted:
         message = await self._receive()
         self.received += len(message.get("body", b""))
         if self.grant.account is not None:
-            self.grant.account.require_room("bytes_per_request", self.received)
+            self.grant.account.require_quota("bytes_per_request", self.received)
         return message
 
     async def send(self, message: Message) -> None:

@@ -398,7 +398,9 @@ class Desk:
                     batch, view, name, lambda new, tx: tx.sparql_update(update, world=new, within=home, **how)
                 )
             rested = None if rests_on is None else rests_on(self.session.view(), ref)
-            receipt = self.db._updated(update, ref, home, told, seen=None if rested is None else rested[0], **how)
+            receipt = self.db._update_by_sparql(
+                update, ref, home, told, seen=None if rested is None else rested[0], **how
+            )
             receipt.raise_if_refused()
             return receipt
 

@@ -264,7 +264,7 @@ def _marked(tx: Any, ref: str, body: types.Marks) -> None:
 def _recalled(desk: Desk, view: View, text: str, world: str | None, asked: dict[str, Any], recalls: int = 1) -> Reply:
     """Answer a question; ``recalls`` are so many that it may come to, which count together."""
     if desk.grant.account is not None:
-        desk.grant.account.require_room("recall_k", recalls * asked["k"])
+        desk.grant.account.require_quota("recall_k", recalls * asked["k"])
     ref = None if world is None else desk.ref(view, world)
     lanes = desk.session.lanes(asked.get("lanes", LANES))
     how = asked | {"world": ref, "lanes": lanes}

@@ -623,7 +623,7 @@ def _see_that_it_fits(desk: Desk, size: int) -> None:
     account = desk.grant.account
     if account is not None and account.limits.bytes_per_request is not None:
         try:
-            account.require_room("bytes_per_request", size)
+            account.require_quota("bytes_per_request", size)
         except WorldDBError as error:
             raise problems.of_error(error, desk.session, conditional=False) from None
 

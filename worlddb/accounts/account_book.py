@@ -76,27 +76,29 @@ class Keyring:
 
     def authenticate(self, secret: str) -> Grant | None:
         """What a secret opens now; ``None`` if nothing."""
-        state = self._present()
+        state = self._current_state()
         digest = secrets_file.hashed(state.salt, secret)
         # Nobody can steer a keyed hash, so how long this look takes says nothing of the secrets that there are.
-        return self._unless_expired(state.grants.get(digest))
+        return self._if_unexpired(state.grants.get(digest))
 
-    def granted(self, key: str) -> Grant | None:
+    def grant_of_key(self, key: str) -> Grant | None:
         """What the key of an id opens now; ``None`` if nothing."""
-        return self._unless_expired(next((each for each in self._present().grants.values() if each.key == key), None))
+        return self._if_unexpired(
+            next((each for each in self._current_state().grants.values() if each.key == key), None)
+        )
 
-    def _unless_expired(self, grant: Grant | None) -> Grant | None:
+    def _if_unexpired(self, grant: Grant | None) -> Grant | None:
         return None if grant is None or grant.expires_at <= self.store.clock.now() else grant
 
     def trouble(self) -> str:
         """Why nobody is admitted, if something is wrong with the file or the store; else empty."""
-        return self._present().trouble
+        return self._current_state().trouble
 
     def forget(self) -> None:
         """Forget all names; they are read anew for the next request."""
         self._state = None
 
-    def _present(self) -> _State:
+    def _current_state(self) -> _State:
         state = self._state
         if state is not None and state.seen == self.file.seen() and state.generation == self.store.generation():
             return state
@@ -113,7 +115,7 @@ class Keyring:
         if read.secrets is None:
             return _State(seen, generation, b"", {}, "")
         with self.store.snapshot() as snapshot:
-            if not has(snapshot, read.secrets):
+            if not has_last_change(snapshot, read.secrets):
                 trouble = (
                     f"The store does not have commit {read.secrets.seq}, which {self.file.path} knows: it was rolled"
                     " back, or restored, and no earlier key opens it. Make new keys"
@@ -123,7 +125,7 @@ class Keyring:
         return _State(read.seen, generation, bytes.fromhex(read.secrets.salt), _grants(known), "")
 
 
-def has(snapshot: Snapshot, secrets: secrets_file.Secrets) -> bool:
+def has_last_change(snapshot: Snapshot, secrets: secrets_file.Secrets) -> bool:
     """True if the log has the last commit that changed an account."""
     if not secrets.seq:
         return True
@@ -171,7 +173,7 @@ class Accounts:
 
     def grant(self, key: str) -> Grant | None:
         """What the key of an id opens now; ``None`` if it has ended or expired, or its account is closed."""
-        return self._keyring.granted(key)
+        return self._keyring.grant_of_key(key)
 
     def admit(self, grant: Grant, *, request: bool = True, write: bool = False) -> None:
         """Count a request, a write, or both against the rates of its plan.
@@ -213,7 +215,7 @@ class Accounts:
         begins = 0 if since is None else times.parse_time(since, "since") // usage_meter.MINUTE
         ends = usage_meter.NEVER if until is None else times.parse_time(until, "until") // usage_meter.MINUTE
         rows, trouble = self.meter.minutes(begins, ends, key)
-        return usage_meter.UsageReport(usage=usage_meter.summed(rows, by, known), trouble=trouble)
+        return usage_meter.UsageReport(usage=usage_meter.sum_usage(rows, by, known), trouble=trouble)
 
     @property
     def trouble(self) -> str:
@@ -230,7 +232,7 @@ class Accounts:
         """
         made = self._store.entropy.bytes(ids.NONCE_BYTES)
         limits.checked_text(name, "the name of the account", limits.MAX_AUTHOR_BYTES, empty=False)
-        self._changed([cmd.SetAccount(account=made, name=name, plan=plan, why=why)])
+        self._commit_change([cmd.SetAccount(account=made, name=name, plan=plan, why=why)])
         return self.account(made.hex())
 
     def change_account(
@@ -238,7 +240,7 @@ class Accounts:
     ) -> account_records.Account:
         """Give an account, by its id or name, another name or plan; at once, in all processes."""
         known = self.account(account)
-        self._changed([cmd.SetAccount(account=bytes.fromhex(known.id), name=name or "", plan=plan, why=why)])
+        self._commit_change([cmd.SetAccount(account=bytes.fromhex(known.id), name=name or "", plan=plan, why=why)])
         return self.account(known.id)
 
     def set_plan(self, account: str, plan: str, *, why: str = "") -> account_records.Account:
@@ -249,7 +251,7 @@ class Accounts:
         """Close an account for good, with all of its keys."""
         known = self.account(account)
         ended = {each.id for each in self.keys(account=known.id)}
-        self._changed([cmd.SetAccount(account=bytes.fromhex(known.id), is_open=False, why=why)], ended=ended)
+        self._commit_change([cmd.SetAccount(account=bytes.fromhex(known.id), is_open=False, why=why)], ended=ended)
         return self.account(known.id)
 
     def account(self, account: str) -> account_records.Account:
@@ -258,14 +260,14 @@ class Accounts:
         Raises:
             UnknownReference: there is none.
         """
-        found = self._known().account(account)
+        found = self._read_known().account(account)
         if found is None:
             raise errors.UnknownReference(f"There is no account {errors.shown(account)}", "See db.accounts.accounts()")
         return found
 
     def accounts(self, *, closed: bool = False) -> list[account_records.Account]:
         """Every account, in the order in which they were made; with ``closed`` those that were closed too."""
-        return [each for each in self._known().accounts if each.is_open or closed]
+        return [each for each in self._read_known().accounts if each.is_open or closed]
 
     # -- plans
 
@@ -279,12 +281,12 @@ class Accounts:
         """
         numbers = {limit: number for limit, number in limits.items() if number is not None}
         listed = None if features is None else tuple(features)
-        self._changed([cmd.SetPlan(plan=name, limits=numbers, features=listed, why=why)])
+        self._commit_change([cmd.SetPlan(plan=name, limits=numbers, features=listed, why=why)])
         return next(each for each in self.plans() if each.name == name)
 
     def plans(self) -> list[account_records.AccountPlan]:
         """Every plan, by name."""
-        return list(self._known().plans)
+        return list(self._read_known().plans)
 
     # -- keys
 
@@ -340,7 +342,7 @@ class Accounts:
             UnknownReference: there is none.
         """
         known = self.key(key)
-        self._changed([cmd.EndKey(key_id=bytes.fromhex(known.id), why=why)], ended={known.id})
+        self._commit_change([cmd.EndKey(key_id=bytes.fromhex(known.id), why=why)], ended={known.id})
         return self.key(known.id)
 
     def key(self, key: str) -> account_records.AccessKey:
@@ -349,7 +351,7 @@ class Accounts:
         Raises:
             UnknownReference: there is none.
         """
-        found = self._known().key(key)
+        found = self._read_known().key(key)
         if found is None:
             raise errors.UnknownReference(f"There is no key {errors.shown(key)}", "See db.accounts.keys()")
         return found
@@ -357,7 +359,7 @@ class Accounts:
     def keys(self, *, account: str | None = None, ended: bool = False) -> list[account_records.AccessKey]:
         """The keys in force, of one account or all, in the order in which they were made; with ``ended`` all."""
         owner = None if account is None else self.account(account).id
-        found = self._known().keys
+        found = self._read_known().keys
         return [each for each in found if owner in (None, each.account) and (ended or not each.ended)]
 
     # -- how it is done
@@ -366,31 +368,31 @@ class Accounts:
         """The id of the account that a key is for, and the command that makes it, if need be."""
         if account is not None:
             return bytes.fromhex(self.account(account).id), []
-        known = self._known().account(DEFAULT_ACCOUNT)
+        known = self._read_known().account(DEFAULT_ACCOUNT)
         if known is not None:
             return bytes.fromhex(known.id), []
         made = self._store.entropy.bytes(ids.NONCE_BYTES)
         return made, [cmd.SetAccount(account=made, name=DEFAULT_ACCOUNT)]
 
-    def _known(self) -> account_records.Known:
+    def _read_known(self) -> account_records.Known:
         """All there is at the head, read from the store."""
         try:
             secrets = self._file.read().secrets
         except (errors.WorldDBError, OSError):
             secrets = None
         with self._store.snapshot() as snapshot:
-            in_force = secrets.keys if secrets is not None and has(snapshot, secrets) else ()
+            in_force = secrets.keys if secrets is not None and has_last_change(snapshot, secrets) else ()
             return account_records.known(snapshot.log, snapshot.tables, frozenset(in_force))
 
     def _secrets(self) -> secrets_file.Secrets:
         """What the file holds; where there is none, or the store was rolled back behind it, a new beginning."""
         secrets = self._file.read().secrets
         with self._store.snapshot() as snapshot:
-            if secrets is not None and has(snapshot, secrets):
+            if secrets is not None and has_last_change(snapshot, secrets):
                 return secrets
         return self._file.begun(self._store.entropy.bytes(secrets_file.SALT_BYTES))
 
-    def _changed(self, commands: Sequence[cmd.Command], *, ended: Collection[str] = ()) -> None:
+    def _commit_change(self, commands: Sequence[cmd.Command], *, ended: Collection[str] = ()) -> None:
         with self._file.changing():
             secrets = self._secrets()
             if not {*ended}.isdisjoint(secrets.keys):

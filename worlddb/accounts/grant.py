@@ -63,7 +63,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
             PlanLimit: it has not; ``details["kind"]`` is ``right``.
         """
         if _RIGHTS.index(self.right) < _RIGHTS.index(right):
-            raise _reached("right", right, f"The key {self.name!r} may {self.right} only, and this needs {right}")
+            raise _limit_error("right", right, f"The key {self.name!r} may {self.right} only, and this needs {right}")
 
     def require_feature(self, feature: str) -> None:
         """See that the plan has a feature.
@@ -72,9 +72,9 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
             PlanLimit: it has not; ``details["kind"]`` is ``feature``.
         """
         if not self.has(feature):
-            raise _reached("feature", feature, f"The plan {self.plan!r} does not have {feature}")
+            raise _limit_error("feature", feature, f"The plan {self.plan!r} does not have {feature}")
 
-    def require_room(self, limit: str, amount: int) -> None:
+    def require_quota(self, limit: str, amount: int) -> None:
         """See that an amount, with what a request adds to it, stays within a limit of the plan, by its name.
 
         Raises:
@@ -86,10 +86,10 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
             # What all keys of the account used up together is not for a key of one world to know.
             is_told = self.world is None or limit not in _SHARED
             told += f", and this would be {amount:,}" if is_told else ", and this would be more"
-            raise _reached("quota", limit, told, allowed=allowed)
+            raise _limit_error("quota", limit, told, allowed=allowed)
 
 
-def _reached(kind: str, limit: str, message: str, **details: Any) -> errors.PlanLimit:
+def _limit_error(kind: str, limit: str, message: str, **details: Any) -> errors.PlanLimit:
     remedies = {
         "right": "Use a key with that right",
         "worlds": "Revise what is there, since a memory and an entry are worlds too, or choose another plan",

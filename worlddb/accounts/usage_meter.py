@@ -57,7 +57,7 @@ class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
     trouble: str
 
 
-class PlanRoom:
+class PlanQuota:
     """What the plan of an account has left, for those who write under it."""
 
     def __init__(self, meter: UsageMeter, grant: Callable[[], Grant]) -> None:
@@ -124,18 +124,18 @@ class UsageMeter:
             for limit, amount in amounts.items():
                 if amount and getattr(grant.limits, limit) is not None:
                     at = usage_file.TOTALS.index(limit)
-                    grant.require_room(limit, self._used(grant.account)[at] + amount)
-            self._use(grant.account, amounts, 1)
+                    grant.require_quota(limit, self._used_by(grant.account)[at] + amount)
+            self._add_amounts(grant.account, amounts, 1)
 
     def give_back(self, grant: Grant, **amounts: int) -> None:
         """Say that something was not used after all."""
         with self._lock:
-            self._use(grant.account, amounts, -1)
+            self._add_amounts(grant.account, amounts, -1)
 
     def load(self) -> None:
         """Read what accounts have used up, so that no request waits for it."""
         with self._lock:
-            self._used("")
+            self._used_by("")
 
     # -- keeping, and telling
 
@@ -212,14 +212,14 @@ class UsageMeter:
     def _start(self) -> None:
         """Start the thread that writes, unless another one did just now."""
         if not self._ending.is_set() and self._starting.acquire(blocking=False):
-            self._thread = threading.Thread(target=self._keep, name="worlddb-usage", daemon=True)
+            self._thread = threading.Thread(target=self._flush_regularly, name="worlddb-usage", daemon=True)
             self._thread.start()
 
-    def _keep(self) -> None:
+    def _flush_regularly(self) -> None:
         while not self._ending.wait(FLUSH_SECONDS):
             self.flush()
 
-    def _used(self, account: str) -> list[int]:
+    def _used_by(self, account: str) -> list[int]:
         """What an account has used up, read from the file once; the lock is held."""
         if self._totals is None:
             self._totals = {}
@@ -228,7 +228,7 @@ class UsageMeter:
             _merge(self._totals, self._waiting)
         return self._totals.setdefault(account, [0] * len(usage_file.TOTALS))
 
-    def _use(self, account: str, amounts: Mapping[str, int], sign: int) -> None:
+    def _add_amounts(self, account: str, amounts: Mapping[str, int], sign: int) -> None:
         if not any(amounts.values()):
             return
         if self._thread is None:
@@ -246,7 +246,7 @@ def _merge(into: dict[Place, list[int]], added: Mapping[Place, list[int]]) -> No
         into[place] = list(counts) if had is None else [a + b for a, b in zip(had, counts, strict=True)]
 
 
-def summed(rows: list[usage_file.Row], by: str, names: Mapping[str, str]) -> tuple[Usage, ...]:
+def sum_usage(rows: list[usage_file.Row], by: str, names: Mapping[str, str]) -> tuple[Usage, ...]:
     """Sum minutes up by key and span, in the order of time.
 
     Raises:

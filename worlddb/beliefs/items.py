@@ -23,21 +23,21 @@ _BEGINNING: Final = -62_135_596_800_000_000
 """Projects and spaces hold from the year 1 on, so that what lies in them is seen there at any time."""
 
 
-_HARMLESS: Final = (
+_TEXT_UNCHANGED: Final = (
     *(cmd.Alias, cmd.Unalias, cmd.Expire, cmd.Refresh, cmd.Label, cmd.Unlabel, cmd.Pin),
     *(cmd.Deprecate, cmd.Tag, cmd.Untag, cmd.Restate),
 )
 """Commands about a world that leave what it says as it is."""
 
 
-class Found(NamedTuple):
+class Decision(NamedTuple):
     """What a look comes to: commands, of which the last one's reference is the answer, and what they rest on."""
 
     commands: list[cmd.Command]
     rests_on: tuple[cmd.Ref, ...] = ()
 
 
-class Held(NamedTuple):
+class CurrentVersion(NamedTuple):
     """What a world says now, or will by the commands before in a batch."""
 
     ref: cmd.Ref
@@ -50,12 +50,12 @@ class Held(NamedTuple):
     source: Mapping[str, Any] = MappingProxyType({})
 
     @property
-    def leaving(self) -> dict[str, Any]:
+    def unchanged_source(self) -> dict[str, Any]:
         """The source of a version that leaves what is said as it is: that of who said it, and the version that did."""
         said = {name: value for name, value in self.source.items() if name not in atoms.REPEATS}
         return said | {atoms.LEAVES: self.number} if self.number else said
 
-    def said(self, command: cmd.Revise) -> Held:
+    def said(self, command: cmd.Revise) -> CurrentVersion:
         """The same after a command that gave some of it."""
         leaves = command.source.get(atoms.LEAVES) == self.number
         return self._replace(
@@ -68,7 +68,7 @@ class Held(NamedTuple):
         )
 
 
-class Desk:
+class BatchReader:
     """What a look at the store sees, and in a batch what its commands before have said."""
 
     def __init__(self, view: View, commands: Sequence[cmd.Command] = ()) -> None:
@@ -78,9 +78,9 @@ class Desk:
         self._of: dict[int, cmd.Ref] = {}
         """The world that each command is about, where it is not one that it begins."""
         self._keyed: dict[tuple[str, cmd.Ref | None], cmd.Ref] = {}
-        self._begun: dict[cmd.Ref, Held] = {}
+        self._begun: dict[cmd.Ref, CurrentVersion] = {}
         self._revised: dict[cmd.Ref, list[cmd.Revise]] = {}
-        self._unforeseen: dict[cmd.Ref, str] = {}
+        self._unpredictable: dict[cmd.Ref, str] = {}
         self._relations: set[tuple[str, cmd.Ref | None]] = set()
 
     @property
@@ -100,7 +100,7 @@ class Desk:
 
     def known(self, ref: Any, within: cmd.Ref | None = None) -> cmd.Ref:
         """The world that is meant, as seen in a world."""
-        self._follow()
+        self._read_commands()
         return self._found(ref, within)
 
     def _found(self, ref: Any, within: cmd.Ref | None) -> cmd.Ref:
@@ -115,20 +115,20 @@ class Desk:
 
     def container(self, text: str, within: cmd.Ref | None) -> cmd.Ref | None:
         """The project or space that was begun under a key; ``None`` if there is none."""
-        self._follow()
-        return self._under(text, within)
+        self._read_commands()
+        return self._find_by_key(text, within)
 
-    def item(self, wanted: kref.Kref, within: cmd.Ref | None) -> Held | None:
+    def item(self, wanted: kref.Kref, within: cmd.Ref | None) -> CurrentVersion | None:
         """The item of a kref, valid or not, hidden or not; ``None`` if there is none."""
-        self._follow()
+        self._read_commands()
         begun = self._keyed.get((wanted.item_key, within))
         if begun is not None and isinstance(begun, int):
-            return self._by_now(begun, None)
+            return self._after_batch(begun, None)
         view = self.inside(within)
         found = None if view is None else item_at(view, wanted)
-        return None if found is None else self._by_now(bytes.fromhex(found.ref), found)
+        return None if found is None else self._after_batch(bytes.fromhex(found.ref), found)
 
-    def holding(self, ref: Any) -> Held:
+    def holding(self, ref: Any) -> CurrentVersion:
         """The version of a world that holds now, hidden or not.
 
         Raises:
@@ -136,7 +136,7 @@ class Desk:
         """
         here = self.known(ref)
         if not isinstance(here, bytes):
-            return self._by_now(here, None)
+            return self._after_batch(here, None)
         item = self._view.revealing(deprecated=True).get(here)
         if item is None or item.erased:
             what = "holds nothing now" if item is None else "was erased"
@@ -144,96 +144,100 @@ class Desk:
                 f"{here.hex()[:12]} {what}, so that no version could be said to have it",
                 "Reassert it first" if item is None else "Create another",
             )
-        return self._by_now(here, item)
+        return self._after_batch(here, item)
 
     def stated(self, ref: cmd.Ref, begins: int | None, ends: int | None) -> list[Version]:
         """The versions of a world that hold in just such a window, as far as it is given, with no command before."""
-        if not isinstance(ref, bytes) or ref in self._revised or ref in self._unforeseen:
+        if not isinstance(ref, bytes) or ref in self._revised or ref in self._unpredictable:
             return []
         spans = [(each, each.valid.start, each.valid.end) for each in self._view.history(ref)]
         return [each for each, start, end in spans if begins in (None, start) and ends in (None, end) and start < end]
 
     def has_relation(self, kind: str, within: cmd.Ref | None) -> bool:
         """True if a relation of the name is in force, or will be."""
-        self._follow()
+        self._read_commands()
         view = self.inside(within) or self._view
         said = {(kind, None), (kind, within)} & self._relations
         return bool(said) or any(each.name == kind for each in view.edge_types())
 
-    def _by_now(self, ref: cmd.Ref, item: World | None) -> Held:
-        if ref in self._unforeseen:
+    def _after_batch(self, ref: cmd.Ref, item: World | None) -> CurrentVersion:
+        if ref in self._unpredictable:
             which = ref.hex()[:12] if isinstance(ref, bytes) else f"command {ref}"
             raise errors.InputError(
-                f"What {which} says after {self._unforeseen[ref]} is not known before the batch has ended",
+                f"What {which} says after {self._unpredictable[ref]} is not known before the batch has ended",
                 "Call this before that, or when the batch has ended",
             )
-        held = self._begun.get(ref, Held(ref))
+        held = self._begun.get(ref, CurrentVersion(ref))
         if item is not None:
-            held = Held(ref, item.name, item.content, item.properties, item.closed, item.number, item.source)
+            held = CurrentVersion(ref, item.name, item.content, item.properties, item.closed, item.number, item.source)
         for each in self._revised.get(ref, ()):
             held = held.said(each)
         return held
 
-    def _under(self, text: str, within: cmd.Ref | None) -> cmd.Ref | None:
+    def _find_by_key(self, text: str, within: cmd.Ref | None) -> cmd.Ref | None:
         if (text, within) in self._keyed:
             return self._keyed[text, within]
         view = self.inside(within)
         found = None if view is None else view.keyed(text)
         return None if found is None else bytes.fromhex(found.ref)
 
-    def _follow(self) -> None:
+    def _read_commands(self) -> None:
         """Read the commands that were given since the last look."""
         for at in range(self._read, len(self._commands)):
             command = self._commands[at]
             if isinstance(command, cmd.Create):
                 self._created(at, command)
             elif isinstance(command, cmd.Register):
-                self._relations.add((command.type, None if command.world is None else self._meant(command.world)))
+                self._relations.add(
+                    (command.type, None if command.world is None else self._resolve_leniently(command.world))
+                )
             elif not isinstance(command, cmd.Link | cmd.Unlink) and hasattr(command, "ref"):
-                ref = self._of[at] = self._meant(command.ref)
+                ref = self._of[at] = self._resolve_leniently(command.ref)
                 if isinstance(command, cmd.Revise):
-                    if _covers(command, self._view.valid):
+                    if _is_current(command, self._view.valid):
                         self._revised.setdefault(ref, []).append(command)
-                elif not isinstance(command, _HARMLESS):
-                    self._unforeseen[ref] = type(command).__name__.lower()
+                elif not isinstance(command, _TEXT_UNCHANGED):
+                    self._unpredictable[ref] = type(command).__name__.lower()
         self._read = len(self._commands)
 
     def _created(self, at: int, command: cmd.Create) -> None:
         key, within, found = command.key, None, None
         if isinstance(key, cmd.BoundKey):
-            within, key = self._meant(key.world), key.text
+            within, key = self._resolve_leniently(key.world), key.text
         if isinstance(key, str):
-            found = self._under(key, within)
+            found = self._find_by_key(key, within)
             self._keyed[key, within] = at if found is None else found
             # Who looks at the whole store finds what was begun first under a key, wherever that lies.
-            if within is not None and self._under(key, None) is None:
+            if within is not None and self._find_by_key(key, None) is None:
                 self._keyed[key, None] = self._keyed[key, within]
         if found is None:
-            self._begun[at] = Held(at, command.name, command.content, command.properties, source=command.source)
+            self._begun[at] = CurrentVersion(
+                at, command.name, command.content, command.properties, source=command.source
+            )
             return
         self._of[at] = found
         self._revised.setdefault(found, []).append(cmd.Revise(ref=found, name=command.name, content=command.content))
 
-    def _meant(self, ref: cmd.Ref) -> cmd.Ref:
+    def _resolve_leniently(self, ref: cmd.Ref) -> cmd.Ref:
         try:
             return self._found(ref, None)
         except errors.InputError:
             return ref  # The batch will say what is wrong with it.
 
 
-def _covers(command: cmd.Revise, now: int) -> bool:
+def _is_current(command: cmd.Revise, now: int) -> bool:
     begins, ends = command.valid_from, command.valid_to
     return (begins is None or begins <= now) and (ends is None or now < ends)
 
 
 def create_at(
-    desk: Desk,
+    reader: BatchReader,
     given: object,
     said: dict[str, Any],
     artifacts: Iterable[artifact.Artifact],
     within: cmd.Ref | None,
     resolve: bool | str = False,
-) -> Found:
+) -> Decision:
     """Create the item of a kref, with the project and the spaces around it that are not there, or revise it.
 
     ``said`` are fields of the command. An item that is there keeps the name and the type that it has by now, and its
@@ -242,7 +246,7 @@ def create_at(
     wanted = kref.item_of(given.ref if isinstance(given, kref.Kref) else given)
     attached = limits.checked_list(artifacts, "artifacts")
     limits.checked_record(said["properties"], "properties")
-    item = desk.item(wanted, within)
+    item = reader.item(wanted, within)
     if attached:
         # What is there already stays: properties that were not given, and artifacts of other names.
         before: Mapping[str, Any] = {} if item is None else item.properties
@@ -250,18 +254,18 @@ def create_at(
         attached = [*artifact.in_properties(before).values(), *attached]
         said = said | {"properties": artifact.with_artifacts(properties, attached)}
     if item is not None:
-        return Found(_revised(desk, item, said), (item.ref,))
+        return Decision(_revised(reader, item, said), (item.ref,))
     said = said | {"content": said["content"] or ""}
     made: list[cmd.Command] = []
     known: list[cmd.Ref] = []
     around = project = within
     names = wanted.project, *wanted.spaces
     for depth, (name, text) in enumerate(zip(names, wanted.container_keys, strict=True)):
-        there = desk.container(text, within)
+        there = reader.container(text, within)
         if there is None:
             placed: dict[str, Any] = {"world": around, "key": _key(text, within), "valid_from": _BEGINNING}
             made.append(cmd.Create(type=SPACE if depth else PROJECT, name=name, resolve=False, **placed))
-            around = desk.next_position + len(made) - 1
+            around = reader.next_position + len(made) - 1
         else:
             around = there
             known.append(around)
@@ -269,23 +273,23 @@ def create_at(
     looked: dict[str, Any] = {"resolve": resolve, "scope": project} if resolve else {"resolve": False}
     key = _key(wanted.item_key, within)
     made.append(cmd.Create(type=wanted.kind, name=wanted.name, world=around, key=key, **looked, **said))
-    return Found(made, tuple(known))
+    return Decision(made, tuple(known))
 
 
 def _key(text: str, within: cmd.Ref | None) -> str | cmd.BoundKey:
     return text if within is None else cmd.BoundKey(text, within)
 
 
-def _revised(desk: Desk, item: Held, said: dict[str, Any]) -> list[cmd.Command]:
+def _revised(reader: BatchReader, item: CurrentVersion, said: dict[str, Any]) -> list[cmd.Command]:
     window = said["valid_from"], said["valid_to"]
     if window != (None, None):
-        is_same = any(_says(each.content, each.properties, said) for each in desk.stated(item.ref, *window))
+        is_same = any(_is_same_text(each.content, each.properties, said) for each in reader.stated(item.ref, *window))
     else:
-        is_same = not item.closed and _says(item.content, item.properties, said)
+        is_same = not item.closed and _is_same_text(item.content, item.properties, said)
     return [cmd.Alias(ref=item.ref, aliases=())] if is_same else [cmd.Revise(ref=item.ref, **said)]
 
 
-def _says(content: str, properties: Mapping[str, Any], said: Mapping[str, Any]) -> bool:
+def _is_same_text(content: str, properties: Mapping[str, Any], said: Mapping[str, Any]) -> bool:
     """True if a version with these says what is to be said; what is not given does not differ."""
     given = said["properties"] and artifact.revised(said["properties"], properties)
     return said["content"] in (None, content) and (not given or given == properties)
@@ -301,63 +305,67 @@ def item_at(view: View, wanted: kref.Kref) -> World | None:
         return None
 
 
-def rename(desk: Desk, ref: Any, name: str, why: str) -> Found:
+def rename(reader: BatchReader, ref: Any, name: str, why: str) -> Decision:
     """Give a world another name, and let the one before stay as an alias; its key and its kref stay."""
     limits.checked_text(name, "name", limits.MAX_NAME_BYTES, empty=False)
-    item = desk.holding(ref)
+    item = reader.holding(ref)
     if item.name == name:
-        return Found([cmd.Alias(ref=item.ref, aliases=())], (item.ref,))
-    revise = cmd.Revise(ref=item.ref, name=name, source=item.leaving, why=why)
+        return Decision([cmd.Alias(ref=item.ref, aliases=())], (item.ref,))
+    revise = cmd.Revise(ref=item.ref, name=name, source=item.unchanged_source, why=why)
     before = [cmd.Alias(ref=item.ref, aliases=(item.name,), why=why)] if item.name else []
-    return Found([revise, *before], (item.ref,))
+    return Decision([revise, *before], (item.ref,))
 
 
-def attach(desk: Desk, ref: Any, given: artifact.Artifact, why: str) -> Found:
+def attach(reader: BatchReader, ref: Any, given: artifact.Artifact, why: str) -> Decision:
     """A version that has an artifact more, or another one in the place of that of the name."""
-    item, added = desk.holding(ref), artifact.checked(given)
+    item, added = reader.holding(ref), artifact.checked(given)
     there = artifact.in_properties(item.properties)
-    return _with(item, [*there.values(), added], why, is_same=there.get(added.name) == added)
+    return _with_artifacts(item, [*there.values(), added], why, is_same=there.get(added.name) == added)
 
 
-def detach(desk: Desk, ref: Any, name: str, why: str) -> Found:
+def detach(reader: BatchReader, ref: Any, name: str, why: str) -> Decision:
     """A version without the artifact of a name."""
     limits.checked_text(name, "name", limits.MAX_LABEL_BYTES)
-    item = desk.holding(ref)
+    item = reader.holding(ref)
     there = artifact.in_properties(item.properties)
     if there.pop(name, None) is None:
         raise errors.UnknownReference(
             f"{errors.shown(item.name)} has no artifact {name!r:.80}", f"It has: {', '.join(there) or 'none'}"
         )
-    return _with(item, there.values(), why)
+    return _with_artifacts(item, there.values(), why)
 
 
-def _with(item: Held, artifacts: Iterable[artifact.Artifact], why: str, *, is_same: bool = False) -> Found:
+def _with_artifacts(
+    item: CurrentVersion, artifacts: Iterable[artifact.Artifact], why: str, *, is_same: bool = False
+) -> Decision:
     if is_same:
-        return Found([cmd.Alias(ref=item.ref, aliases=())], (item.ref,))
+        return Decision([cmd.Alias(ref=item.ref, aliases=())], (item.ref,))
     properties = artifact.with_artifacts(item.properties, artifacts)
-    return Found([cmd.Revise(ref=item.ref, properties=properties, source=item.leaving, why=why)], (item.ref,))
+    return Decision(
+        [cmd.Revise(ref=item.ref, properties=properties, source=item.unchanged_source, why=why)], (item.ref,)
+    )
 
 
 def prefer(
-    desk: Desk,
+    reader: BatchReader,
     relation: str,
     ends: tuple[Any, Any],
     said: dict[str, Any],
     asked: dict[str, Any],
     within: cmd.Ref | None,
-) -> Found:
+) -> Decision:
     """The edge of a preference or of an outcome, with the relation if none of the name is in force.
 
     ``said`` are its properties, ``asked`` fields of the command.
     """
     kind = preferences.checked_relation(relation)
-    source, target = (desk.known(end, within) for end in ends)
+    source, target = (reader.known(end, within) for end in ends)
     edge = cmd.Link(source_ref=source, type=kind, target_ref=target, properties=said, **asked)
-    if desk.has_relation(kind, within):
-        return Found([edge], (source, target))
+    if reader.has_relation(kind, within):
+        return Decision([edge], (source, target))
     laws = ev.Laws().packed()
     declared = cmd.Register(type=kind, handler_version=1, digest=laws, digest_of="laws", world=within)
-    return Found([declared, edge], (source, target))
+    return Decision([declared, edge], (source, target))
 
 
 def preference_properties(

@@ -34,7 +34,7 @@ def changed(plan: Withdrawal) -> list[str]:
     return [str(each) for each in (plan.changes, plan.withdrawn, plan.rests_on_it)]
 
 
-def orders(plan: Withdrawal, why: str) -> Iterator[cmd.Command]:
+def plan_commands(plan: Withdrawal, why: str) -> Iterator[cmd.Command]:
     """The commands that a plan comes to."""
     for each in plan.changes:
         ref = bytes.fromhex(each.ref)

@@ -70,7 +70,7 @@ def _by_code() -> dict[str, type[errors.WorldDBError]]:
 _BY_CODE: Final = _by_code()
 
 
-def error_of(status: int, body: bytes, retry_after: str | None = None) -> errors.WorldDBError:
+def response_error(status: int, body: bytes, retry_after: str | None = None) -> errors.WorldDBError:
     """Return the error that an answer is: the class that the library would raise, where it has one."""
     try:
         problem = msgspec.json.decode(body, type=wire.Problem)
@@ -86,11 +86,11 @@ def error_of(status: int, body: bytes, retry_after: str | None = None) -> errors
     return kind(problem.detail, problem.remedy, **details)
 
 
-def of_problem(problem: wire.Problem | None) -> errors.WorldDBError:
+def problem_error(problem: wire.Problem | None) -> errors.WorldDBError:
     """Return the error with which a job failed."""
     if problem is None:
         return JobFailed("The job failed", "Ask the operator of the server for its log")
-    return error_of(problem.status, msgspec.json.encode(problem))
+    return response_error(problem.status, msgspec.json.encode(problem))
 
 
 class SparqlBytes(bytes):
@@ -127,7 +127,7 @@ class Request(NamedTuple):
         return self.method != "GET" and self.answer not in (wire.Recalled, wire.RecallCheck, SparqlBytes)
 
 
-def _kept(values: Mapping[str, Any]) -> dict[str, Any]:
+def _with_iso_times(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return what was given, with times as ISO 8601."""
     return {name: _plain(name, value) for name, value in values.items() if value is not None}
 
@@ -149,7 +149,7 @@ _LARGEST: Final = limits.MAX_BUNDLE_BYTES
 _IN_A_HEADER: Final = "Give letters, digits and signs of ASCII, on one line and without blanks around them"
 
 
-def check_sent(name: str, value: Any) -> None:
+def check_encodable(name: str, value: Any) -> None:
     """See that JSON and URLs have a form for all of a value.
 
     Raises:
@@ -169,7 +169,7 @@ def check_sent(name: str, value: Any) -> None:
             pending.extend((place, inner, depth + 1) for inner in inside)
 
 
-def checked_header(name: str, value: Any) -> str:
+def check_header(name: str, value: Any) -> str:
     """Return what a header is to have, if one can.
 
     Raises:
@@ -207,7 +207,7 @@ def _plain(name: str, value: Any) -> Any:
 
 def _params(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters as URLs have them."""
-    return {name: _param(name, value) for name, value in _kept(values).items()}
+    return {name: _param(name, value) for name, value in _with_iso_times(values).items()}
 
 
 def _param(name: str, value: Any) -> Any:
@@ -229,10 +229,10 @@ def _place(name: str, ref: Any) -> str:
     return f"/v1/{name}/" + quote(given, safe="")
 
 
-def _conditions(given: dict[str, Any]) -> dict[str, str]:
+def _take_headers(given: dict[str, Any]) -> dict[str, str]:
     """Take what are headers out of the arguments of a write, and return them."""
     named = {name: given.pop(name, None) for name in ("idempotency_key", "if_match")}
-    told = {name: checked_header(name, value) for name, value in named.items() if value is not None}
+    told = {name: check_header(name, value) for name, value in named.items() if value is not None}
     marked = {"Idempotency-Key": told.get("idempotency_key"), "If-Match": told.get("if_match")}
     return {name: f'"{value}"' if name == "If-Match" else value for name, value in marked.items() if value}
 
@@ -241,7 +241,7 @@ def _encoded(name: str, text: Any) -> bytes:
     return limits.checked_text(text, name, _LARGEST).encode()
 
 
-def _listed(statements: Iterable[Any]) -> dict[str, Any]:
+def _statements_body(statements: Iterable[Any]) -> dict[str, Any]:
     """Return statements as the body that has them, with their terms in N-Triples."""
     try:
         return {"statements": [[None if term is None else str(term) for term in each] for each in statements]}
@@ -250,7 +250,7 @@ def _listed(statements: Iterable[Any]) -> dict[str, Any]:
         raise errors.InputError(f"statements is {errors.shown(statements)}", remedy) from None
 
 
-def _terms(asked: Mapping[str, Any]) -> dict[str, Any]:
+def _pattern(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a pattern, with its terms in N-Triples; ``graph=None`` is the default graph."""
     told = {name: "default" if name == "graph" and value is None else value for name, value in asked.items()}
     named = ("subject", "predicate", "object", "graph")
@@ -274,10 +274,10 @@ class Calls(ABC):
 
     def _write(self, method: str, path: str, answer: Any, asked: Mapping[str, Any], *, as_params: bool = False) -> Any:
         given = dict(asked)
-        headers = _conditions(given)
+        headers = _take_headers(given)
         if as_params:
             return self._send(Request(method, path, answer, _params(given), headers=headers))
-        return self._send(Request(method, path, answer, body=_kept(given), headers=headers))
+        return self._send(Request(method, path, answer, body=_with_iso_times(given), headers=headers))
 
     # -- worlds
 
@@ -400,7 +400,7 @@ class Calls(ABC):
 
     def statements(self, world: Any, **asked: Any) -> Any:
         """A page of the statements of a world: by ``subject``, ``predicate``, ``object``, ``graph``."""
-        return self._read(f"{_world(world)}/statements", wire.Statements, _terms(asked))
+        return self._read(f"{_world(world)}/statements", wire.Statements, _pattern(asked))
 
     def erased_statements(self, world: Any, **asked: Any) -> Any:
         """What is left of the statements of a world of which a text was erased, and who erased it and when."""
@@ -411,13 +411,13 @@ class Calls(ABC):
 
         A statement is (subject, predicate, object) or (subject, predicate, object, graph), of terms or their texts.
         """
-        return self._write("POST", f"{_world(world)}/statements", wire.Receipt, _listed(statements) | said)
+        return self._write("POST", f"{_world(world)}/statements", wire.Receipt, _statements_body(statements) | said)
 
     def unstate(self, world: Any, statements: Iterable[Any] | None = None, **said: Any) -> Any:
         """Take statements of a world back: the given ones, or those that match a pattern; returns a receipt."""
-        body = None if statements is None else _listed(statements)
-        given = _terms(said)
-        headers = _conditions(given)
+        body = None if statements is None else _statements_body(statements)
+        given = _pattern(said)
+        headers = _take_headers(given)
         path = f"{_world(world)}/statements"
         return self._send(Request("DELETE", path, wire.Receipt, _params(given), body, headers))
 
@@ -425,7 +425,7 @@ class Calls(ABC):
         """The :class:`SparqlBytes` of what a query in SPARQL answers, in a ``format`` that is a media type."""
         path = "/v1/sparql" if world is None else f"{_world(world)}/sparql"
         headers = {"Content-Type": "application/sparql-query"}
-        headers |= {"Accept": checked_header("format", format)} if format else {}
+        headers |= {"Accept": check_header("format", format)} if format else {}
         return self._send(Request("POST", path, SparqlBytes, _params(asked), _encoded("query", query), headers))
 
     def sparql_update(
@@ -440,7 +440,7 @@ class Calls(ABC):
     ) -> Any:
         """Change the statements of a world by an update in SPARQL 1.1; returns a receipt."""
         using = {"using-graph-uri": using_graphs, "using-named-graph-uri": using_named_graphs}
-        conditions = _conditions({"idempotency_key": idempotency_key, "if_match": if_match})
+        conditions = _take_headers({"idempotency_key": idempotency_key, "if_match": if_match})
         headers = {"Content-Type": "application/sparql-update"} | conditions
         path, asked = f"{_world(world)}/sparql", _params(using)
         return self._send(Request("POST", path, wire.Receipt, asked, _encoded("update", update), headers))

@@ -8,7 +8,15 @@ from typing import Any, Final, Self
 import msgspec
 
 from worlddb.client import wire_records as wire
-from worlddb.client.client_calls import Calls, Request, SparqlBytes, check_sent, checked_header, error_of, of_problem
+from worlddb.client.client_calls import (
+    Calls,
+    Request,
+    SparqlBytes,
+    check_encodable,
+    check_header,
+    problem_error,
+    response_error,
+)
 from worlddb.log.model import errors, limits
 
 try:
@@ -28,17 +36,17 @@ def connect(url: str, key: str | None = None, *, timeout_seconds: float = TIMEOU
     Raises:
         InputError: the URL is none of HTTP, no header can carry the key, or the time is no number.
     """
-    return Client(httpx.Client(**_settings(url, key, timeout_seconds), **options))
+    return Client(httpx.Client(**_client_options(url, key, timeout_seconds), **options))
 
 
 def connect_async(
     url: str, key: str | None = None, *, timeout_seconds: float = TIMEOUT_SECONDS, **options: Any
 ) -> "AsyncClient":
     """Return a client whose calls are awaited; ``options`` are those of ``httpx.AsyncClient``."""
-    return AsyncClient(httpx.AsyncClient(**_settings(url, key, timeout_seconds), **options))
+    return AsyncClient(httpx.AsyncClient(**_client_options(url, key, timeout_seconds), **options))
 
 
-def _settings(url: Any, key: Any, timeout_seconds: Any) -> dict[str, Any]:
+def _client_options(url: Any, key: Any, timeout_seconds: Any) -> dict[str, Any]:
     """Return the arguments of a client of httpx, checked."""
     why = ""
     try:
@@ -58,14 +66,14 @@ def _headers(key: Any) -> dict[str, str]:
     if key is None:
         return {}
     try:
-        return {"Authorization": f"Bearer {checked_header('key', key)}"}
+        return {"Authorization": f"Bearer {check_header('key', key)}"}
     except errors.InputError:  # Which shows what it is about, and a key is a secret.
         raise errors.InputError(
             "key is no text that a header can carry", "Give the key as it was made, without a line end"
         ) from None
 
 
-def _sent(http: httpx.Client | httpx.AsyncClient, request: Request) -> dict[str, Any]:
+def _httpx_request(http: httpx.Client | httpx.AsyncClient, request: Request) -> dict[str, Any]:
     """Return a request as httpx takes it.
 
     Raises:
@@ -73,10 +81,10 @@ def _sent(http: httpx.Client | httpx.AsyncClient, request: Request) -> dict[str,
         InputError: something in it cannot be sent.
     """
     if http.is_closed:
-        raise errors.StoreClosed(f"The client of {_address(http)} was closed", "Connect again")
+        raise errors.StoreClosed(f"The client of {_server_address(http)} was closed", "Connect again")
     for part in (request.params, request.body):
         for name, value in part.items() if isinstance(part, Mapping) else ():
-            check_sent(name, value)
+            check_encodable(name, value)
     told: dict[str, Any] = {"params": dict(request.params), "headers": dict(request.headers)}
     if isinstance(request.body, bytes):
         told["content"] = request.body
@@ -92,7 +100,7 @@ def _sent(http: httpx.Client | httpx.AsyncClient, request: Request) -> dict[str,
 
 def _answer(request: Request, response: httpx.Response) -> Any:
     if not response.is_success:
-        raise error_of(response.status_code, response.content, response.headers.get("retry-after"))
+        raise response_error(response.status_code, response.content, response.headers.get("retry-after"))
     if request.answer is bytes:
         return response.content
     if request.answer is SparqlBytes:
@@ -106,11 +114,13 @@ def _answer(request: Request, response: httpx.Response) -> Any:
 _NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
-def _unreached(http: httpx.Client | httpx.AsyncClient, request: Request, error: Exception) -> errors.WorldDBError:
+def _connection_error(
+    http: httpx.Client | httpx.AsyncClient, request: Request, error: Exception
+) -> errors.WorldDBError:
     """Return the error for a request without an answer; of a write that was sent nobody knows whether it was done."""
     if isinstance(error, httpx.InvalidURL):
         return errors.InputError(f"The request has no URL: {error}", "Shorten the names and texts in it")
-    server, why = f"The server at {_address(http)}", type(error).__name__
+    server, why = f"The server at {_server_address(http)}", type(error).__name__
     if isinstance(error, _NOT_SENT):
         return errors.UnavailableError(f"{server} was not reached: {why}", "Try again")
     if not request.writes:
@@ -123,7 +133,7 @@ def _unreached(http: httpx.Client | httpx.AsyncClient, request: Request, error: 
     return errors.UnavailableError(f"{server} did not answer, and may have done what was asked: {why}", remedy)
 
 
-def _address(http: httpx.Client | httpx.AsyncClient) -> str:
+def _server_address(http: httpx.Client | httpx.AsyncClient) -> str:
     """Return where the server is, without a password that the URL may have."""
     return http.base_url.netloc.decode()
 
@@ -148,7 +158,7 @@ class _Events:
         return None
 
 
-def _followed(after: str | None) -> Request:
+def _follow_request(after: str | None) -> Request:
     return Request("GET", "/v1/events", None, {} if after is None else {"after": after})
 
 
@@ -160,9 +170,9 @@ class Client(Calls):
 
     def _send(self, request: Request) -> Any:
         try:
-            response = self._http.request(request.method, request.path, **_sent(self._http, request))
+            response = self._http.request(request.method, request.path, **_httpx_request(self._http, request))
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise _unreached(self._http, request, error) from None
+            raise _connection_error(self._http, request, error) from None
         return _answer(request, response)
 
     def wait(self, job: wire.Job) -> wire.Job:
@@ -176,22 +186,24 @@ class Client(Calls):
             pause.wait(_LOOK_SECONDS)
             job = self.job(job)
         if job.status == "failed":
-            raise of_problem(job.problem)
+            raise problem_error(job.problem)
         return job
 
     def follow(self, after: str | None = None) -> Iterator[tuple[str, wire.Entry]]:
         """Yield events of the log as they come, each with the id to go on ``after`` it; ends with the connection."""
-        read, request = _Events(), _followed(after)
+        read, request = _Events(), _follow_request(after)
         try:
-            with self._http.stream("GET", request.path, **_sent(self._http, request), timeout=None) as response:
+            with self._http.stream(
+                "GET", request.path, **_httpx_request(self._http, request), timeout=None
+            ) as response:
                 if not response.is_success:
-                    raise error_of(response.status_code, response.read())
+                    raise response_error(response.status_code, response.read())
                 for line in response.iter_lines():
                     entry = read.read(line)
                     if entry is not None:
                         yield read.last, entry
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise _unreached(self._http, request, error) from None
+            raise _connection_error(self._http, request, error) from None
 
     def close(self) -> None:
         """Close its connections."""
@@ -212,9 +224,9 @@ class AsyncClient(Calls):
 
     async def _send(self, request: Request) -> Any:
         try:
-            response = await self._http.request(request.method, request.path, **_sent(self._http, request))
+            response = await self._http.request(request.method, request.path, **_httpx_request(self._http, request))
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise _unreached(self._http, request, error) from None
+            raise _connection_error(self._http, request, error) from None
         return _answer(request, response)
 
     async def wait(self, job: wire.Job) -> wire.Job:
@@ -223,22 +235,24 @@ class AsyncClient(Calls):
             await asyncio.sleep(_LOOK_SECONDS)
             job = await self.job(job)
         if job.status == "failed":
-            raise of_problem(job.problem)
+            raise problem_error(job.problem)
         return job
 
     async def follow(self, after: str | None = None) -> AsyncIterator[tuple[str, wire.Entry]]:
         """Yield events of the log as they come, each with the id to go on ``after`` it; ends with the connection."""
-        read, request = _Events(), _followed(after)
+        read, request = _Events(), _follow_request(after)
         try:
-            async with self._http.stream("GET", request.path, **_sent(self._http, request), timeout=None) as response:
+            async with self._http.stream(
+                "GET", request.path, **_httpx_request(self._http, request), timeout=None
+            ) as response:
                 if not response.is_success:
-                    raise error_of(response.status_code, await response.aread())
+                    raise response_error(response.status_code, await response.aread())
                 async for line in response.aiter_lines():
                     entry = read.read(line)
                     if entry is not None:
                         yield read.last, entry
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise _unreached(self._http, request, error) from None
+            raise _connection_error(self._http, request, error) from None
 
     async def close(self) -> None:
         """Close its connections."""

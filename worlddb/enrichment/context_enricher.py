@@ -45,7 +45,7 @@ _DAY: Final = len("2026-11-22")
 _DAY_MICROSECONDS: Final = 86_400_000_000
 
 
-class _Said(NamedTuple):
+class _Utterance(NamedTuple):
     """A segment of the window: its speaker, what they say, and what that names, in its order."""
 
     ref: str
@@ -72,8 +72,8 @@ class ContextEnricher:
         at = next(place for place, each in enumerate(told) if each.ref == segment.ref)
         own, before = told[at], told[:at][::-1]
         used: list[str] = []
-        text = _dated(own.text, segment.since)
-        text = _resolved(text, own, before, used)
+        text = _with_dates(own.text, segment.since)
+        text = _with_names(text, own, before, used)
         is_reply = len(own.words) <= SHORT_REPLY and not own.text.rstrip().endswith("?")
         if is_reply and before and before[0].speaker != own.speaker:
             asked = analysis.sentences(before[0].text.strip())[-1].strip()[-MOST_REPLIED_CHARACTERS:]
@@ -88,28 +88,28 @@ class ContextEnricher:
         speaker = f"{own.speaker}: " if own.speaker else ""
         return Enrichment(resolved=f"{speaker}{text}", used=tuple(dict.fromkeys(used)))
 
-    def _read(self, window: Sequence[Segment]) -> list[_Said]:
-        parted = [_parted(each.content[:MAX_CHARACTERS]) for each in window]
+    def _read(self, window: Sequence[Segment]) -> list[_Utterance]:
+        parted = [_split_speaker(each.content[:MAX_CHARACTERS]) for each in window]
         turns = [Turn(text=text, speaker=speaker) for speaker, text in parted]
         found = self._names.mentions(turns)
         return [
-            _Said(each.ref, speaker, text, tuple(mention.form for mention in names), tuple(_telling(text)))
+            _Utterance(each.ref, speaker, text, tuple(mention.form for mention in names), tuple(_content_words(text)))
             for each, (speaker, text), names in zip(window, parted, found, strict=True)
         ]
 
 
-def _parted(content: str) -> tuple[str, str]:
+def _split_speaker(content: str) -> tuple[str, str]:
     """Who says a text, where it says so, and what is said."""
     match = _SPEAKER.match(content)
     return ("", content) if match is None else (match[1], content[match.end() :])
 
 
-def _telling(text: str) -> Iterator[str]:
+def _content_words(text: str) -> Iterator[str]:
     """The words of a text that hold no text together, in small letters."""
     return (word for word in analysis.analyze(text).words if word not in analysis.STOP_WORDS and not word.isdigit())
 
 
-def _dated(text: str, since: int) -> str:
+def _with_dates(text: str, since: int) -> str:
     """A text with the dates of the times that it names by when it was said."""
     if since <= times.MIN_TIME:
         return text
@@ -125,14 +125,14 @@ def _dated(text: str, since: int) -> str:
     return text
 
 
-def _resolved(text: str, own: _Said, before: Sequence[_Said], used: list[str]) -> str:
+def _with_names(text: str, own: _Utterance, before: Sequence[_Utterance], used: list[str]) -> str:
     """A text with the first pronoun of each kind told by the last name before it that may be meant."""
     for form, is_person in ((_PERSON, True), (_THING, False)):
         match = form.search(text)
         if match is None or any(_is_person(name) == is_person and name in text[: match.start()] for name in own.names):
             continue
         for each in before:
-            named = next((name for name in reversed(each.names) if _may_be_meant(name, own, is_person)), None)
+            named = next((name for name in reversed(each.names) if _is_antecedent(name, own, is_person)), None)
             if named is not None:
                 used.append(each.ref)
                 text = f"{text[: match.end()]} ({named}){text[match.end() :]}"
@@ -140,7 +140,7 @@ def _resolved(text: str, own: _Said, before: Sequence[_Said], used: list[str]) -
     return text
 
 
-def _may_be_meant(name: str, own: _Said, is_person: bool) -> bool:
+def _is_antecedent(name: str, own: _Utterance, is_person: bool) -> bool:
     return name != own.speaker and name not in own.names and _is_person(name) == is_person
 
 
@@ -148,7 +148,7 @@ def _is_person(name: str) -> bool:
     return is_known(name.split(maxsplit=1)[0].casefold())
 
 
-def _topic(own: _Said, before: Sequence[_Said], used: list[str]) -> Iterator[str]:
+def _topic(own: _Utterance, before: Sequence[_Utterance], used: list[str]) -> Iterator[str]:
     """The words that two or more of the segments before say and this one does not, what most of them say first."""
     said = Counter(word for each in before for word in set(each.words))
     words = [word for word, count in said.items() if count > 1 and word not in own.words]

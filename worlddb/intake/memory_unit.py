@@ -40,7 +40,7 @@ class IngestedMemory(msgspec.Struct, frozen=True, kw_only=True):
     edges: tuple[str, ...] = ()
 
 
-class Unit(msgspec.Struct, frozen=True, kw_only=True):
+class MemoryUnit(msgspec.Struct, frozen=True, kw_only=True):
     """What one commit is to hold: the item and its version, what that is joined to, and what stands for it."""
 
     at: Any
@@ -51,7 +51,7 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     tags: Iterable[str] = ()
 
 
-class Spoken(NamedTuple):
+class SessionMessage(NamedTuple):
     """What was said in a session, and how many of what memory knows of it, or of ``question``, are wanted."""
 
     message: str | None
@@ -62,7 +62,7 @@ class Spoken(NamedTuple):
     k: int
 
 
-def ingested(db: Any, spoken: Spoken, unit: Unit, within: Any, *, discover: bool) -> IngestedMemory:
+def ingested(db: Any, spoken: SessionMessage, unit: MemoryUnit, within: Any, *, discover: bool) -> IngestedMemory:
     """Buffer what was said, look up what is known, and write the unit as one commit; see ``Database.ingest_memory``."""
     limits.checked_number(spoken.k, "k", 0, 1_000)
     top = None if within is None else db.view()._reference_to_write(within)
@@ -75,7 +75,7 @@ def ingested(db: Any, spoken: Spoken, unit: Unit, within: Any, *, discover: bool
     relevant = db.view(world=top).recall(asked, k=spoken.k).hits if spoken.k and asked.strip() else ()
     if unit.at is None:
         return IngestedMemory(relevant=relevant, messages=messages)
-    receipt, known, near = _committed(db, unit, top)
+    receipt, known, near = _commit(db, unit, top)
     ref = known or db.view(world=top).reference_of(unit.at)
     after = db.view()
     found = IngestedMemory(
@@ -93,7 +93,7 @@ def ingested(db: Any, spoken: Spoken, unit: Unit, within: Any, *, discover: bool
     return msgspec.structs.replace(found, edges=tuple(each.edge for each in edges if each.edge))
 
 
-def _committed(db: Any, unit: Unit, top: str | None) -> tuple[Receipt, str, list[Near]]:
+def _commit(db: Any, unit: MemoryUnit, top: str | None) -> tuple[Receipt, str, list[Near]]:
     """Write a unit as one commit, looking again where others came between; with the item if it was there before."""
     for _ in range(MOST_LOOKS):
         whole, view = db.view(), db.view(world=top)
@@ -109,7 +109,7 @@ def _committed(db: Any, unit: Unit, top: str | None) -> tuple[Receipt, str, list
     raise errors.UnavailableError("Others change what it is about, again and again", "Try again")
 
 
-def write(tx: Any, view: View, unit: Unit, within: Any) -> str:
+def write(tx: Any, view: View, unit: MemoryUnit, within: Any) -> str:
     """Give a batch all of a unit; the reference of the item if it is there already, else empty.
 
     Raises:
@@ -133,10 +133,10 @@ def write(tx: Any, view: View, unit: Unit, within: Any) -> str:
     return known
 
 
-def _item(tx: Any, view: View, unit: Unit, within: Any) -> tuple[str, Any]:
+def _item(tx: Any, view: View, unit: MemoryUnit, within: Any) -> tuple[str, Any]:
     said = unit.said
     if isinstance(unit.at, kref.Kref) or (isinstance(unit.at, str) and ids.is_kref(unit.at)):
-        there = _there(view, str(unit.at))
+        there = _find_existing(view, str(unit.at))
         made = tx.create_at(unit.at, artifacts=unit.artifacts, within=within, resolve="all", **said)
         return ("" if there is None else there.ref), made
     ref = view._reference_to_write(unit.at)
@@ -153,7 +153,7 @@ def _item(tx: Any, view: View, unit: Unit, within: Any) -> tuple[str, Any]:
     return ref, ref
 
 
-def _there(view: View, at: str) -> records.World | None:
+def _find_existing(view: View, at: str) -> records.World | None:
     try:
         return view.get(kref.item_of(at).item_key, include_superseded=True)
     except errors.AmbiguousReference:

@@ -107,10 +107,10 @@ def commands_of(document: str, passages: list[Passage], found: object, why: str)
                 why=why,
             )
         )
-    return _without_twins(commands)
+    return _without_repeats(commands)
 
 
-def _without_twins(commands: list[cmd.Command]) -> list[cmd.Command]:
+def _without_repeats(commands: list[cmd.Command]) -> list[cmd.Command]:
     """The same edge of two paragraphs of one world is written once; places of worlds stay."""
     seen: set[object] = set()
     kept = []

@@ -20,7 +20,7 @@ from worlddb.reconciler.commands import outcome
 from worlddb.reconciler.transaction import receipts
 
 
-def drawn_under(reader: SnapshotSource, idempotency_key: str) -> Callable[[], bytes]:
+def nonces_for_key(reader: SnapshotSource, idempotency_key: str) -> Callable[[], bytes]:
     """Draw the nonces of blank nodes from a key: those of a second call are those of the first.
 
     Nobody without the secret of the store can tell them from any others.
@@ -37,7 +37,7 @@ def moment_of(reader: SnapshotSource, idempotency_key: str, *, ends: bool = Fals
     ``ends``: rather the time until which what it took back held, if it took anything back.
     """
     with reader.snapshot() as snapshot:
-        seq = _made_under(snapshot, idempotency_key)
+        seq = _commit_of_key(snapshot, idempotency_key)
         if seq is None:
             return None
         taken = snapshot.log.some_events(seq, frozenset({ev.Unstated})) if ends else ()
@@ -45,12 +45,12 @@ def moment_of(reader: SnapshotSource, idempotency_key: str, *, ends: bool = Fals
         return seq - 1, next(until, snapshot.log.header(seq).ingest_time)
 
 
-def _made_under(snapshot: Snapshot, idempotency_key: str) -> int | None:
+def _commit_of_key(snapshot: Snapshot, idempotency_key: str) -> int | None:
     found = snapshot.tables.keys.get(receipts.key_digest(log_marks.secret_of(snapshot.log), idempotency_key))
     return None if found is None else int.from_bytes(found, "big")
 
 
-def after_erasures(
+def receipt_before_erasures(
     window: Window, idempotency_key: str | None, world: str, *kinds: type[cmd.Command]
 ) -> outcome.Receipt | None:
     """The receipt of what was made under a key of a world's statements, if what it found there may be found no more.
@@ -60,7 +60,7 @@ def after_erasures(
     something else than such commands was made.
     """
     with window.snapshot() as seen:
-        log, seq = seen.stored.log, None if idempotency_key is None else _made_under(seen.stored, idempotency_key)
+        log, seq = seen.stored.log, None if idempotency_key is None else _commit_of_key(seen.stored, idempotency_key)
         stored = None if seq is None else log.blob(seq, 0)
         cause = None if seq is None or stored is None else codec.decode_blob(stored, seq)
         if seq is None or not isinstance(cause, blobs.Cause):
@@ -73,7 +73,7 @@ def after_erasures(
         return receipts.not_compared(receipts.receipt_of(header, events), erased) if erased else None
 
 
-def merged_before_erasures(windows: Sequence[Window], idempotency_key: str, fork: str) -> outcome.Receipt | None:
+def merge_before_erasures(windows: Sequence[Window], idempotency_key: str, fork: str) -> outcome.Receipt | None:
     """The receipt of the merge of a fork that was made under a key, if texts of one of its sides were erased since.
 
     What is planned without them may be something else. ``windows`` see the sides, and the note names what lost texts.
@@ -81,7 +81,7 @@ def merged_before_erasures(windows: Sequence[Window], idempotency_key: str, fork
     erased = dict[bytes, None]()
     for window in windows:
         with window.snapshot() as seen:
-            log, seq = seen.stored.log, _made_under(seen.stored, idempotency_key)
+            log, seq = seen.stored.log, _commit_of_key(seen.stored, idempotency_key)
             merged = () if seq is None else log.some_events(seq, frozenset({ev.Merged}))
             if seq is None or not any(isinstance(each, ev.Merged) and each.fork.hex() == fork for each in merged):
                 return None

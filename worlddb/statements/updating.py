@@ -44,7 +44,7 @@ def change_of(
 
     A world that is yet to be made (``None``) states nothing.
     With ``dataset``, its operations look at those graphs alone. ``before`` are lines of what was taken away and added
-    since the view, which it finds so (:func:`said_before`). Searches in it go by ``lanes``.
+    since the view, which it finds so (:func:`pending_lines`). Searches in it go by ``lanes``.
 
     Raises:
         InvalidSparql, QueryLimit: it breaks the grammar, asks for what is closed, or was ended at a limit.
@@ -58,26 +58,28 @@ def change_of(
     lost, added = before
     if lost:
         with asked.window.snapshot() as snapshot:
-            lost = _held(asked, snapshot, world, before).lost()
+            lost = _stored_forms(asked, snapshot, world, before).lost()
     with workers.desk(allowed, *sparql_query.keys_of(parts)) as desk:
         key = sparql_query.hold(desk, parts)
         steps = update_steps.steps(read)
         found = desk.update(key, read.text, steps, repeatable=repeatable, before=(lost, added))
     told = {part: _rows(lines) for part, lines in found.items()}
-    notes = (("searched_by_words", _missed(parts)), ("names_unknown", unknown_names(given)))
+    notes = (("searched_by_words", _skipped_meaning(parts)), ("names_unknown", unknown_names(given)))
     with asked.window.snapshot() as snapshot:
-        change = _held(asked, snapshot, world, before).change(told)
+        change = _stored_forms(asked, snapshot, world, before).change(told)
     return change._replace(notes=tuple(outcome.Note(code, (said,)) for code, said in notes if said))
 
 
-def _missed(parts: Iterable[datasets.Named]) -> str:
+def _skipped_meaning(parts: Iterable[datasets.Named]) -> str:
     """Why a search did not go by meaning as it was asked to; empty if each did."""
     return next((why for part in parts for why in part.missed or ()), "")
 
 
-def _held(asked: datasets.Asked, snapshot: VisibleSnapshot, world: str | None, before: tuple[bytes, bytes]) -> _Held:
+def _stored_forms(
+    asked: datasets.Asked, snapshot: VisibleSnapshot, world: str | None, before: tuple[bytes, bytes]
+) -> _StoredForms:
     node = None if world is None else named_node(snapshot, asked.window.spec, world, unify=asked.window.unify)
-    return _Held(snapshot, node, before)
+    return _StoredForms(snapshot, node, before)
 
 
 def searches_by_meaning(text: str) -> bool:
@@ -98,12 +100,12 @@ def _rows(lines: bytes) -> list[Row]:
     return found
 
 
-def _has_forms(row: Row) -> bool:
+def _is_typed(row: Row) -> bool:
     """Whether the engine may write the object of a statement otherwise than it was given."""
     return f"^^<{XSD}" in row[2]
 
 
-class _Held:
+class _StoredForms:
     """What a world has, in the forms in which it was written; the engine knows each statement in its own form.
 
     ``before`` are lines of what was taken away and added since the snapshot.
@@ -118,36 +120,36 @@ class _Held:
 
     def lost(self) -> bytes:
         """Lines of what was taken away since, but for what is there in another form."""
-        self._know(self._taken)
-        return b"".join(line for row, line in self._taken.items() if not self._alike(row))
+        self._load_forms(self._taken)
+        return b"".join(line for row, line in self._taken.items() if not self._equal_rows(row))
 
     def change(self, told: dict[str, list[Row]]) -> Change:
         """What is taken away and added, of what an update told by the parts of :meth:`Desk.update`."""
-        self._know(told["every"] + told["once"] + told["copied"])
-        self._know(told["alike"], anywhere=True)
+        self._load_forms(told["every"] + told["once"] + told["copied"])
+        self._load_forms(told["alike"], anywhere=True)
         removed = dict.fromkeys(told["own"])
         for row in told["every"]:
-            removed |= dict.fromkeys(self._alike(row))
+            removed |= dict.fromkeys(self._equal_rows(row))
         for row in told["once"]:
-            forms = self._alike(row)
+            forms = self._equal_rows(row)
             removed |= dict.fromkeys([row] if row in forms else forms)
         added = dict.fromkeys(told["added"])
         for row in told["alike"]:
-            forms = self._alike(row, anywhere=True)
+            forms = self._equal_rows(row, anywhere=True)
             here = [each for each in forms if each[3] == row[3]]
             for form in here or sorted(forms, key=lambda each: each[2] != row[2])[:1] or [row]:
                 added[*row[:2], form[2], row[3]] = None
         for row, source in zip(told["copied"][::2], told["copied"][1::2], strict=True):
-            added |= {(*row[:2], each[2], row[3]): None for each in self._alike(source)}
+            added |= {(*row[:2], each[2], row[3]): None for each in self._equal_rows(source)}
         return Change(
             [row for row in removed if row not in added],
             [row for row in added if row not in removed and not self._holds(row)],
         )
 
-    def _know(self, rows: Iterable[Row], anywhere: bool = False) -> None:
+    def _load_forms(self, rows: Iterable[Row], anywhere: bool = False) -> None:
         """Read what may be alike to some statements, and what the engine makes of all that."""
         texts: dict[str, None] = {}
-        for row in filter(_has_forms, rows):
+        for row in filter(_is_typed, rows):
             near = self._pattern(row, anywhere)
             if near is None:
                 continue
@@ -157,13 +159,13 @@ class _Held:
             texts[row[2]] = None
         self._made |= rdf_formats.engine_forms(texts.keys() - self._made.keys())
 
-    def _alike(self, row: Row, anywhere: bool = False) -> list[Row]:
+    def _equal_rows(self, row: Row, anywhere: bool = False) -> list[Row]:
         """The statements that the engine takes for one, in its graph or anywhere."""
-        near = self._pattern(row, anywhere) if _has_forms(row) else None
+        near = self._pattern(row, anywhere) if _is_typed(row) else None
         return [] if near is None else [each for each in self._near[near] if self._made[each[2]] == self._made[row[2]]]
 
     def _holds(self, row: Row) -> bool:
-        whole = self._pattern(row, anywhere=False, whole=True) if _has_forms(row) else None
+        whole = self._pattern(row, anywhere=False, whole=True) if _is_typed(row) else None
         return whole is not None and row in self._found(whole, row)
 
     def _pattern(self, row: Row, anywhere: bool, whole: bool = False) -> statement_reads.Pattern | None:
@@ -190,7 +192,7 @@ def _shown(texts: tuple[str, str, str, str]) -> Row:
     return subject, predicate, object_, graph or None
 
 
-def said_before(
+def pending_lines(
     commands: Iterable[cmd.Command], is_of_world: Callable[[cmd.Ref], bool], valid: int
 ) -> tuple[bytes, bytes]:
     """What commands that are not decided yet come to at a valid time: lines that they take from a world, and add."""
