@@ -17,7 +17,7 @@ from typing import Any, Final
 from mkdocs.structure.files import File, Files
 
 import worlddb
-from worlddb.tools.cli.base.arguments import parser_of
+from worlddb.tools.cli.base.arguments import build_parser
 from worlddb.tools.cli.main import COMMANDS
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -89,7 +89,7 @@ def _library() -> str:
 def _command_line() -> str:
     """A page of every command's help, as a terminal of 100 columns shows it."""
     os.environ["COLUMNS"] = "100"
-    commands = parser_of(COMMANDS)
+    commands = build_parser(COMMANDS)
     choices = next(action.choices for action in commands._actions if action.dest == "command")
     lines = ["# The command line", "", "What `worlddb COMMAND --help` says of each command.", ""]
     for command in COMMANDS:

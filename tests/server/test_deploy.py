@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from worlddb.tools.cli.base.arguments import parser_of
+from worlddb.tools.cli.base.arguments import build_parser
 from worlddb.tools.cli.serve import mcp_command
 from worlddb.tools.cli.server.serve_command import COMMANDS, DEFAULT_ADDRESS
 from worlddb.tools.mcp import listening
@@ -22,7 +22,7 @@ DEPLOY = Path(__file__).parents[2] / "tools" / "server" / "deploy"
 def test_the_dockerfile_starts_the_server() -> None:
     text = (DEPLOY / "Dockerfile").read_text("utf-8")
     words = [json.loads(re.findall(rf"^{name} (\[.*\])$", text, re.MULTILINE)[0]) for name in ("ENTRYPOINT", "CMD")]
-    given = parser_of(COMMANDS).parse_args([*words[0][1:], *words[1]])
+    given = build_parser(COMMANDS).parse_args([*words[0][1:], *words[1]])
     port = listening.address_of(DEFAULT_ADDRESS).port
     assert mcp_command.address_given(given, DEFAULT_ADDRESS) == ("0.0.0.0", port)
     assert f"EXPOSE {port}" in text and "USER worlddb" in text
@@ -41,9 +41,9 @@ def test_the_dockerfile_starts_the_server() -> None:
 )
 def test_both_servers_take_an_address_in_both_forms(words: str, host: str, port: int) -> None:
     for name, commands in (("serve", COMMANDS), ("mcp", mcp_command.COMMANDS)):
-        given = parser_of(commands).parse_args([name, *words.split()])
+        given = build_parser(commands).parse_args([name, *words.split()])
         assert mcp_command.address_given(given, DEFAULT_ADDRESS) == (host, port)
-        given = parser_of(commands).parse_args([name, "--http", "127.0.0.1:80", "--port", "81"])
+        given = build_parser(commands).parse_args([name, "--http", "127.0.0.1:80", "--port", "81"])
         with pytest.raises(worlddb.InputError, match="names host and port"):
             mcp_command.address_given(given, DEFAULT_ADDRESS)
 
@@ -54,7 +54,7 @@ def test_the_unit_starts_the_server_and_lets_it_drain() -> None:
     unit.read_string((DEPLOY / "worlddb.service").read_text("utf-8"))
     service = unit["Service"]
     program, *words = shlex.split(service["ExecStart"])
-    given = parser_of(COMMANDS).parse_args(words)
+    given = build_parser(COMMANDS).parse_args(words)
     assert program.endswith("/worlddb") and mcp_command.address_given(given, DEFAULT_ADDRESS).is_loopback
     assert Path(given.store).parent == Path("/var/lib") / service["StateDirectory"]
     assert service["KillSignal"] == "SIGTERM"

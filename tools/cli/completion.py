@@ -50,7 +50,7 @@ def script(commands: Sequence[Command], shell: str) -> str:
     """Return the script for a shell to source."""
     import shtab
 
-    parser = arguments.parser_of(commands)
+    parser = arguments.build_parser(commands)
     _complete(parser, "", ())
     own = _commands_of(parser)
     read = [name for name, each in own.items() if any(action.dest == "ingested" for action in each._actions)]

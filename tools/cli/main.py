@@ -12,108 +12,116 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb import StoreError, UnavailableError, WorldDBError
 from worlddb.tools.cli import process
-from worlddb.tools.cli.base.arguments import Command, MissingFile, Parser, UsageError, parsed, parser_of
+from worlddb.tools.cli.base.arguments import Command, MissingFile, Parser, UsageError, build_parser, parse_line
 from worlddb.tools.cli.base.output import Output
 
 
-class _Home(NamedTuple):
+class _CommandModule(NamedTuple):
     """Names of commands, and how they are loaded: one command does not wait for the others."""
 
     names: str
     load: Callable[[], tuple[Command, ...]]
 
 
-_HOMES: Final = (
-    _Home("demo", lambda: import_module("worlddb.tools.cli.serve.demo_command").COMMANDS),
-    _Home("ingest", lambda: import_module("worlddb.tools.cli.write.ingest_command").COMMANDS),
-    _Home(
+_COMMAND_MODULES: Final = (
+    _CommandModule("demo", lambda: import_module("worlddb.tools.cli.serve.demo_command").COMMANDS),
+    _CommandModule("ingest", lambda: import_module("worlddb.tools.cli.write.ingest_command").COMMANDS),
+    _CommandModule(
         "init create revise retire reassert move link unlink",
         lambda: import_module("worlddb.tools.cli.write.write_commands").COMMANDS,
     ),
-    _Home(
+    _CommandModule(
         "remember context profile",
         lambda: import_module("worlddb.tools.cli.write.memory_commands").COMMANDS,
     ),
-    _Home(
+    _CommandModule(
         "expire refresh sweep label pin tag deprecate marked",
         lambda: import_module("worlddb.tools.cli.write.mark_commands").COMMANDS,
     ),
-    _Home(
+    _CommandModule(
         "impact provenance path kref artifact",
         lambda: import_module("worlddb.tools.cli.beliefs.graph_commands").COMMANDS,
     ),
-    _Home(
+    _CommandModule(
         "prefer preferences",
         lambda: import_module("worlddb.tools.cli.beliefs.preference_commands").COMMANDS,
     ),
-    _Home(
+    _CommandModule(
         "believe expand contract rollback beliefs belief-settings",
         lambda: import_module("worlddb.tools.cli.beliefs.belief_commands").COMMANDS,
     ),
-    _Home("recall", lambda: import_module("worlddb.tools.cli.read.recall_command").COMMANDS),
-    _Home("query", lambda: import_module("worlddb.tools.cli.read.query_command").COMMANDS),
-    _Home(
+    _CommandModule("recall", lambda: import_module("worlddb.tools.cli.read.recall_command").COMMANDS),
+    _CommandModule("query", lambda: import_module("worlddb.tools.cli.read.query_command").COMMANDS),
+    _CommandModule(
         "show history children conflicts stale hash",
         lambda: import_module("worlddb.tools.cli.read.show_commands").COMMANDS,
     ),
-    _Home("timeline", lambda: import_module("worlddb.tools.cli.history.timeline_command").COMMANDS),
-    _Home("blame", lambda: import_module("worlddb.tools.cli.history.moment_commands").BLAME_COMMANDS),
-    _Home("relation states vocabulary", lambda: import_module("worlddb.tools.cli.beliefs.relation_commands").COMMANDS),
-    _Home("types", lambda: import_module("worlddb.tools.cli.identity.rule_commands").TYPE_COMMANDS),
-    _Home("tune untune tunings", lambda: import_module("worlddb.tools.cli.identity.rule_commands").COMMANDS),
-    _Home(
+    _CommandModule("timeline", lambda: import_module("worlddb.tools.cli.history.timeline_command").COMMANDS),
+    _CommandModule("blame", lambda: import_module("worlddb.tools.cli.history.moment_commands").BLAME_COMMANDS),
+    _CommandModule(
+        "relation states vocabulary", lambda: import_module("worlddb.tools.cli.beliefs.relation_commands").COMMANDS
+    ),
+    _CommandModule("types", lambda: import_module("worlddb.tools.cli.identity.rule_commands").TYPE_COMMANDS),
+    _CommandModule("tune untune tunings", lambda: import_module("worlddb.tools.cli.identity.rule_commands").COMMANDS),
+    _CommandModule(
         "state unstate statements",
         lambda: import_module("worlddb.tools.cli.sparql.statement_commands").COMMANDS,
     ),
-    _Home("sparql", lambda: import_module("worlddb.tools.cli.sparql.sparql_command").COMMANDS),
-    _Home("working", lambda: import_module("worlddb.tools.cli.working.working_command").COMMANDS),
-    _Home("guard", lambda: import_module("worlddb.tools.cli.redaction.guard_command").COMMANDS),
-    _Home("trust trusts", lambda: import_module("worlddb.tools.cli.identity.rule_commands").TRUST_COMMANDS),
-    _Home("log stats", lambda: import_module("worlddb.tools.cli.history.log_commands").COMMANDS),
-    _Home("at", lambda: (import_module("worlddb.tools.cli.history.moment_commands").at(_wanted),)),
-    _Home("bookmark", lambda: import_module("worlddb.tools.cli.history.moment_commands").COMMANDS),
-    _Home("verify rebuild upgrade", lambda: import_module("worlddb.tools.cli.keep.verify_commands").COMMANDS),
-    _Home("replay snapshot", lambda: import_module("worlddb.tools.cli.history.replay_commands").COMMANDS),
-    _Home("doctor", lambda: import_module("worlddb.tools.cli.keep.verify_commands").DOCTOR_COMMANDS),
-    _Home("embed reembed spaces", lambda: import_module("worlddb.tools.cli.keep.embed_commands").COMMANDS),
-    _Home("redecide", lambda: import_module("worlddb.tools.cli.history.replay_commands").REDECIDE_COMMANDS),
-    _Home("backup restore", lambda: import_module("worlddb.tools.cli.keep.backup_commands").COMMANDS),
-    _Home("erase forget-user check-receipt", lambda: import_module("worlddb.tools.cli.write.erase_commands").COMMANDS),
-    _Home(
+    _CommandModule("sparql", lambda: import_module("worlddb.tools.cli.sparql.sparql_command").COMMANDS),
+    _CommandModule("working", lambda: import_module("worlddb.tools.cli.working.working_command").COMMANDS),
+    _CommandModule("guard", lambda: import_module("worlddb.tools.cli.redaction.guard_command").COMMANDS),
+    _CommandModule("trust trusts", lambda: import_module("worlddb.tools.cli.identity.rule_commands").TRUST_COMMANDS),
+    _CommandModule("log stats", lambda: import_module("worlddb.tools.cli.history.log_commands").COMMANDS),
+    _CommandModule("at", lambda: (import_module("worlddb.tools.cli.history.moment_commands").at(_needed_commands),)),
+    _CommandModule("bookmark", lambda: import_module("worlddb.tools.cli.history.moment_commands").COMMANDS),
+    _CommandModule("verify rebuild upgrade", lambda: import_module("worlddb.tools.cli.keep.verify_commands").COMMANDS),
+    _CommandModule("replay snapshot", lambda: import_module("worlddb.tools.cli.history.replay_commands").COMMANDS),
+    _CommandModule("doctor", lambda: import_module("worlddb.tools.cli.keep.verify_commands").DOCTOR_COMMANDS),
+    _CommandModule("embed reembed spaces", lambda: import_module("worlddb.tools.cli.keep.embed_commands").COMMANDS),
+    _CommandModule("redecide", lambda: import_module("worlddb.tools.cli.history.replay_commands").REDECIDE_COMMANDS),
+    _CommandModule("backup restore", lambda: import_module("worlddb.tools.cli.keep.backup_commands").COMMANDS),
+    _CommandModule(
+        "erase forget-user check-receipt", lambda: import_module("worlddb.tools.cli.write.erase_commands").COMMANDS
+    ),
+    _CommandModule(
         "head keygen cosign prove check-proof",
         lambda: import_module("worlddb.tools.cli.proofs.proof_commands").COMMANDS,
     ),
-    _Home(
+    _CommandModule(
         "check-recall prove-recall",
         lambda: import_module("worlddb.tools.cli.beliefs.receipt_commands").COMMANDS,
     ),
-    _Home(
+    _CommandModule(
         "withdraw receipts",
         lambda: import_module("worlddb.tools.cli.beliefs.withdraw_command").COMMANDS,
     ),
-    _Home("diff", lambda: import_module("worlddb.tools.cli.proofs.diff_command").COMMANDS),
-    _Home(
+    _CommandModule("diff", lambda: import_module("worlddb.tools.cli.proofs.diff_command").COMMANDS),
+    _CommandModule(
         "proposals recluster accept reject undo",
         lambda: import_module("worlddb.tools.cli.identity.proposal_commands").COMMANDS,
     ),
-    _Home("consolidate", lambda: import_module("worlddb.tools.cli.consolidation.consolidate_command").COMMANDS),
-    _Home("enrich", lambda: import_module("worlddb.tools.cli.enrichment.enrich_command").COMMANDS),
-    _Home("dream", lambda: import_module("worlddb.tools.cli.dream.dream_command").COMMANDS),
-    _Home("fork merge", lambda: import_module("worlddb.tools.cli.forks.fork_commands").COMMANDS),
-    _Home("export import", lambda: import_module("worlddb.tools.cli.write.bundle_commands").COMMANDS),
-    _Home("serve", lambda: import_module("worlddb.tools.cli.server.serve_command").COMMANDS),
-    _Home("mcp", lambda: import_module("worlddb.tools.cli.serve.mcp_command").COMMANDS),
-    _Home("key", lambda: import_module("worlddb.tools.cli.serve.mcp_command").KEY_COMMANDS),
-    _Home("accounts keys plans", lambda: import_module("worlddb.tools.cli.accounts.account_commands").COMMANDS),
-    _Home("usage", lambda: import_module("worlddb.tools.cli.accounts.usage_command").COMMANDS),
-    _Home("completion", lambda: (import_module("worlddb.tools.cli.completion").completion(commands),)),
+    _CommandModule(
+        "consolidate", lambda: import_module("worlddb.tools.cli.consolidation.consolidate_command").COMMANDS
+    ),
+    _CommandModule("enrich", lambda: import_module("worlddb.tools.cli.enrichment.enrich_command").COMMANDS),
+    _CommandModule("dream", lambda: import_module("worlddb.tools.cli.dream.dream_command").COMMANDS),
+    _CommandModule("fork merge", lambda: import_module("worlddb.tools.cli.forks.fork_commands").COMMANDS),
+    _CommandModule("export import", lambda: import_module("worlddb.tools.cli.write.bundle_commands").COMMANDS),
+    _CommandModule("serve", lambda: import_module("worlddb.tools.cli.server.serve_command").COMMANDS),
+    _CommandModule("mcp", lambda: import_module("worlddb.tools.cli.serve.mcp_command").COMMANDS),
+    _CommandModule("key", lambda: import_module("worlddb.tools.cli.serve.mcp_command").KEY_COMMANDS),
+    _CommandModule(
+        "accounts keys plans", lambda: import_module("worlddb.tools.cli.accounts.account_commands").COMMANDS
+    ),
+    _CommandModule("usage", lambda: import_module("worlddb.tools.cli.accounts.usage_command").COMMANDS),
+    _CommandModule("completion", lambda: (import_module("worlddb.tools.cli.completion").completion(commands),)),
 )
 """Where every command is, in the order of the help."""
 
 
 def commands() -> tuple[Command, ...]:
     """Every command, in the order of the help."""
-    return tuple(command for home in _HOMES for command in home.load())
+    return tuple(command for home in _COMMAND_MODULES for command in home.load())
 
 
 if TYPE_CHECKING:
@@ -127,19 +135,19 @@ else:
         return commands()
 
 
-def _wanted(words: Sequence[str]) -> tuple[Command, ...]:
+def _needed_commands(words: Sequence[str]) -> tuple[Command, ...]:
     """The commands that a line needs: the one that it names, else all of them."""
-    named = next(_words_of_commands(words), "")
-    found = [home for home in _HOMES if named in home.names.split()]
+    named = next(_command_words(words), "")
+    found = [home for home in _COMMAND_MODULES if named in home.names.split()]
     return tuple(command for command in found[0].load() if command.name == named) if found else commands()
 
 
-def _words_of_commands(words: Sequence[str]) -> Iterator[str]:
+def _command_words(words: Sequence[str]) -> Iterator[str]:
     """Yield the words of a line that are neither an option that may stand in front of a command, nor its value."""
-    left = iter(words)
-    for word in left:
+    remaining = iter(words)
+    for word in remaining:
         if word == "--store":
-            next(left, None)
+            next(remaining, None)
         elif word not in ("--json", "--quiet") and not word.startswith("--store="):
             yield word
 
@@ -174,7 +182,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     process.prepare_streams()
     try:
-        return _ended(arguments)
+        return _run_line(arguments)
     except BrokenPipeError:
         process.silence_stdout()
         return process.PIPE_CLOSED
@@ -183,17 +191,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return process.INTERRUPTED
 
 
-def _ended(arguments: list[str]) -> int:
+def _run_line(arguments: list[str]) -> int:
     """Run the command and print its errors."""
     # The parser may reject the line before it sees --json, so look for it in the words themselves.
     out = Output(json="--json" in arguments, quiet="--quiet" in arguments)
     try:
-        parser = parser_of(_wanted(arguments))
-        args = parsed(parser, arguments)
+        parser = build_parser(_needed_commands(arguments))
+        args = parse_line(parser, arguments)
         out = Output(json=args.json, quiet=args.quiet)
         if args.command is None:
-            return _without_command(parser, out)
-        return _flushed(args.run, args, out)
+            return _answer_no_command(parser, out)
+        return _run_and_flush(args.run, args, out)
     except SystemExit as finished:
         # Help and the version end the parser with an exit.
         sys.stdout.flush()
@@ -201,28 +209,28 @@ def _ended(arguments: list[str]) -> int:
     except BrokenPipeError:
         raise
     except WorldDBError as error:
-        return _failed(out, error)
+        return _print_error(out, error)
     except OSError as error:
-        return _failed(out, _trouble(error))
+        return _print_error(out, _system_error(error))
     except ImportError as error:
-        return _incomplete(out, error, arguments)
+        return _report_missing_library(out, error, arguments)
     except Exception as error:
         if os.environ.get("WORLDDB_TRACEBACK"):
             raise
-        return _failed(out, _unexpected(error))
+        return _print_error(out, _unexpected_error(error))
 
 
-def _incomplete(out: Output, error: ImportError, arguments: list[str]) -> int:
+def _report_missing_library(out: Output, error: ImportError, arguments: list[str]) -> int:
     """Report what the installation lacks, if the library that a command wanted is missing."""
     try:
         return process.report_installation(error, arguments)
     except ImportError:
         if os.environ.get("WORLDDB_TRACEBACK"):
             raise
-        return _failed(out, _unexpected(error))
+        return _print_error(out, _unexpected_error(error))
 
 
-def _without_command(parser: Parser, out: Output) -> int:
+def _answer_no_command(parser: Parser, out: Output) -> int:
     """Print the help to a person who typed the bare name; for a program it is an error."""
     if out.json:
         parser.error("no command was given")
@@ -231,36 +239,36 @@ def _without_command(parser: Parser, out: Output) -> int:
     return UsageError.exit_code
 
 
-def _flushed(run: Callable[[Namespace, Output], int], args: Namespace, out: Output) -> int:
+def _run_and_flush(run: Callable[[Namespace, Output], int], args: Namespace, out: Output) -> int:
     try:
         code = run(args, out)
         sys.stdout.flush()
-        lost = isinstance(sys.stdout, process.ClosedStream) and sys.stdout.discards
-        if lost and args.command not in _SERVERS and _work_done(args) is not None:
+        is_discarded = isinstance(sys.stdout, process.ClosedStream) and sys.stdout.discards
+        if is_discarded and args.command not in _SERVERS and _work_done(args) is not None:
             raise OSError(errno.EBADF, "standard output is closed")
     except OSError as error:
         done = _work_done(args)
-        if done is None or not _is_of_stdout(error):
+        if done is None or not _is_stdout_error(error):
             raise
         process.silence_stdout()
-        what, command = done
-        told = f"{what}, and its answer could not be printed: {error.strerror or error}"
+        work, command = done
+        message = f"{work}, and its answer could not be printed: {error.strerror or error}"
         remedy = f"Do not repeat it: see what was written with `{command}`"
-        raise AnswerNotPrinted(told, remedy + _lost_secret(args)) from error
+        raise AnswerNotPrinted(message, remedy + _lost_secret_remedy(args)) from error
     return code
 
 
-def _lost_secret(args: Namespace) -> str:
+def _lost_secret_remedy(args: Namespace) -> str:
     """What to do about a key of which nobody has read the secret; empty for any other command."""
     if args.command != "keys" or args.action != "add":
         return ""
     from worlddb.tools.cli.base import stores
 
-    end = f"{stores.repeated(args)} keys end {shlex.quote(args.name)}"
-    return f". The secret of the key is lost with the answer: end this key with `{end}`, then make another"
+    end_command = f"{stores.command_prefix(args)} keys end {shlex.quote(args.name)}"
+    return f". The secret of the key is lost with the answer: end this key with `{end_command}`, then make another"
 
 
-def _is_of_stdout(error: OSError) -> bool:
+def _is_stdout_error(error: OSError) -> bool:
     """Whether what failed was printing: no file was named, and the call came from the command line itself."""
     *_, (innermost, _) = traceback.walk_tb(error.__traceback__)
     name = str(innermost.f_globals.get("__name__"))
@@ -270,9 +278,9 @@ def _is_of_stdout(error: OSError) -> bool:
 
 _SERVERS: Final = frozenset({"serve", "mcp"})
 """Commands whose answers go elsewhere: what they print is for whoever watches."""
-_COPYING: Final = {"backup": "head", "restore": "head", "replay": "head"}
+_COPY_COMMANDS: Final = {"backup": "head", "restore": "head", "replay": "head"}
 """Commands that answer when they have written a store elsewhere, and how that is looked at."""
-_DERIVING: Final = {"init": "head", "snapshot": "stats", "rebuild": "verify", "upgrade": "verify"}
+_DERIVING_COMMANDS: Final = {"init": "head", "snapshot": "stats", "rebuild": "verify", "upgrade": "verify"}
 """Those that answer when they have written to the store what is no commit."""
 
 
@@ -280,22 +288,22 @@ def _work_done(args: Namespace) -> tuple[str, str] | None:
     """What a command that can no longer answer has done, and how to see it; ``None`` if it has written nothing."""
     from worlddb.tools.cli.base import stores
 
-    store = stores.repeated(args)
+    store = stores.command_prefix(args)
     written = 0 if (opened := getattr(args, "opened", None)) is None else opened.last_written
     into = getattr(args, "into", None)
     if written:
         return f"`{args.command}` has written up to commit {written}", f"{store} log --from {written} --to {written}"
-    if args.command in _COPYING and into is not None:
-        return f"`{args.command}` is done", f"worlddb --store {shlex.quote(into)} {_COPYING[args.command]}"
-    if args.command in _DERIVING:
-        return f"`{args.command}` is done", f"{store} {_DERIVING[args.command]}"
+    if args.command in _COPY_COMMANDS and into is not None:
+        return f"`{args.command}` is done", f"worlddb --store {shlex.quote(into)} {_COPY_COMMANDS[args.command]}"
+    if args.command in _DERIVING_COMMANDS:
+        return f"`{args.command}` is done", f"{store} {_DERIVING_COMMANDS[args.command]}"
     file = getattr(args, "out", None)
     if args.command == "export" and file is not None and args.format == "bundle":
         return f"`export` has written {file}", f"worlddb import {shlex.quote(file)} --check"
     return None
 
 
-def _failed(out: Output, error: WorldDBError) -> int:
+def _print_error(out: Output, error: WorldDBError) -> int:
     try:
         out.failed(error)
         sys.stdout.flush()
@@ -309,7 +317,7 @@ def _failed(out: Output, error: WorldDBError) -> int:
     return error.exit_code
 
 
-def _trouble(error: OSError) -> WorldDBError:
+def _system_error(error: OSError) -> WorldDBError:
     where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
     message = f"{where}{error.strerror or error}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -319,7 +327,7 @@ def _trouble(error: OSError) -> WorldDBError:
     return SystemTrouble(message, "Check the path and its permissions, then try again")
 
 
-def _unexpected(error: Exception) -> WorldDBError:
+def _unexpected_error(error: Exception) -> WorldDBError:
     message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     remedy = "Run `worlddb verify --deep`; if the store is intact, this is a defect: see it with WORLDDB_TRACEBACK=1"
     return Unexpected(message, remedy)

@@ -17,7 +17,7 @@ from tests.support.running import Here, elsewhere
 from worlddb.log.model.errors import WriterBusy
 from worlddb.tools.cli import main as main_module
 from worlddb.tools.cli.base import stores
-from worlddb.tools.cli.base.arguments import parser_of
+from worlddb.tools.cli.base.arguments import build_parser
 from worlddb.tools.cli.main import COMMANDS, main
 
 READS = (
@@ -45,7 +45,7 @@ READS = (
 
 @pytest.fixture(scope="module")
 def parser() -> argparse.ArgumentParser:
-    return parser_of(COMMANDS)
+    return build_parser(COMMANDS)
 
 
 @pytest.fixture
@@ -280,7 +280,7 @@ def test_what_nobody_expected_is_told_in_a_line_and_shown_in_full_on_request(run
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("by nothing")
 
-    monkeypatch.setattr(stores, "existing", broken)
+    monkeypatch.setattr(stores, "open_existing", broken)
     told = run("head", "--json")
     assert (told.code, told.error) == (4, "unexpected")
     assert told.json["error"]["message"] == "ZeroDivisionError: by nothing"
@@ -293,7 +293,7 @@ def test_an_interruption_ends_without_a_traceback(run, monkeypatch):
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(stores, "existing", interrupted)
+    monkeypatch.setattr(stores, "open_existing", interrupted)
     stopped = run("head")
     assert (stopped.code, stopped.out) == (130, "")
     assert stopped.err == "interrupted; what was committed stays\n"
@@ -303,7 +303,7 @@ def test_an_error_of_the_system_is_told_in_a_line(run, monkeypatch):
     def forbidden(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", "memory/data.mdb")
 
-    monkeypatch.setattr(stores, "existing", forbidden)
+    monkeypatch.setattr(stores, "open_existing", forbidden)
     told = run("head", "--json")
     assert (told.code, told.error) == (5, "system")
     assert told.json["error"]["message"] == "memory/data.mdb: Permission denied"
@@ -332,7 +332,7 @@ print(*sorted(sys.modules))
 
 
 def test_every_command_is_named_where_its_module_is_so_that_no_other_is_loaded_for_it():
-    for home in main_module._HOMES:
+    for home in main_module._COMMAND_MODULES:
         assert home.names.split() == [command.name for command in home.load()]
 
 
@@ -357,8 +357,12 @@ def test_the_version_waits_for_nothing_of_the_engine_and_a_question_for_nothing_
 
 
 def test_a_command_is_found_where_the_table_of_commands_says():
-    for home in main_module._HOMES:
+    for home in main_module._COMMAND_MODULES:
         assert [command.name for command in home.load()] == home.names.split()
     words = ("--store", "recall", "--json", "--store=x", "--quiet", "head", "recall")
-    assert next(command.name for command in main_module._wanted(words)) == "head"
-    assert len(main_module._wanted(("--help", "recall"))) == len(COMMANDS) == len(main_module._wanted(()))
+    assert next(command.name for command in main_module._needed_commands(words)) == "head"
+    assert (
+        len(main_module._needed_commands(("--help", "recall")))
+        == len(COMMANDS)
+        == len(main_module._needed_commands(()))
+    )

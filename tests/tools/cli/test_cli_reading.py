@@ -10,7 +10,7 @@ import pytest
 
 import worlddb
 from tests.support.running import Here
-from worlddb.tools.cli.base.stores import when
+from worlddb.tools.cli.base.stores import parse_moment
 
 
 @pytest.fixture
@@ -274,7 +274,7 @@ def test_stats_count_and_weigh(run):
     ],
 )
 def test_a_short_number_is_a_commit_what_begins_as_a_date_a_time_and_all_else_a_bookmark(text, moment):
-    assert when(text) == moment
+    assert parse_moment(text) == moment
 
 
 def test_the_library_reads_no_further_than_the_log_goes(made):

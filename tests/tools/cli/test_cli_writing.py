@@ -183,5 +183,5 @@ def test_a_note_names_options_and_no_arguments_of_python(run: Here) -> None:
     (note,) = run.json("retire", "shelf")["notes"]
     assert note["text"].endswith("or with --members")
     for told in outcome.NOTES.values():
-        said = output.in_options(told.replace("{}", "a").replace("{first}", "a").replace("{others}", "b"))
+        said = output.translate_remedy(told.replace("{}", "a").replace("{first}", "a").replace("{others}", "b"))
         assert not re.search(r"\w\(|(?<!`)\b\w+=|\b(db|view)\.", said), said

@@ -18,7 +18,7 @@ from tests.support.running import Here, small_store
 from tests.support.tidy.tree import ROOT
 from worlddb import DamagedStore, UnknownReference, WriterBusy
 from worlddb.tools.agents import functions
-from worlddb.tools.cli.base.output import _PHRASES, in_options
+from worlddb.tools.cli.base.output import _PHRASES, translate_remedy
 from worlddb.tools.cli.main import COMMANDS
 from worlddb.tools.mcp import mcp_wording
 from worlddb.tools.mcp.catalogue import TOOLS
@@ -141,13 +141,13 @@ def test_what_the_command_line_says_otherwise_is_what_the_engine_says() -> None:
 
 def test_calls_and_arguments_become_commands_and_options() -> None:
     assert (
-        in_options("Prove the member: prove('ab12', world='cd34')")
+        translate_remedy("Prove the member: prove('ab12', world='cd34')")
         == "Prove the member: `worlddb prove ab12 --world cd34`"
     )
-    assert in_options("ask a view of that instant with valid=") == "ask a view of that instant with --valid"
-    assert in_options("Give during=, valid_from= or move=True.") == "Give --during, --valid-from or --move."
+    assert translate_remedy("ask a view of that instant with valid=") == "ask a view of that instant with --valid"
+    assert translate_remedy("Give during=, valid_from= or move=True.") == "Give --during, --valid-from or --move."
     for kept in ("https://x.y/?a=b", "`a=True`", "Give 1 to 9", "key a=b", "x == y"):
-        assert in_options(kept) == kept
+        assert translate_remedy(kept) == kept
 
 
 # -- over MCP

@@ -70,7 +70,7 @@ def _accounts(args: Namespace, out: Output) -> int:
     _check(args, _ACCOUNT_ACTIONS, {"add": ("plan",), "set": ("plan", "rename"), "list": ("closed",)})
     if args.action == "set" and args.plan is None and args.rename is None:
         raise arguments.UsageError("Nothing is to be set", f"Write it as: {_ACCOUNT_ACTIONS['set']}")
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         book = db.accounts
         if args.action == "list":
             _list_accounts(book.accounts(closed=args.closed), out)
@@ -123,7 +123,7 @@ def _keys(args: Namespace, out: Output) -> int:
     is_said = (args.world is not None or args.all) and (args.read or args.write or args.admin)
     if args.action == "add" and not is_said:
         raise arguments.UsageError("What the key opens was not said", f"Write it as: {_KEY_ACTIONS['add']}")
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         if args.action == "add":
             return _add_key(args, db, out)
         if args.action == "list":
@@ -135,7 +135,7 @@ def _keys(args: Namespace, out: Output) -> int:
 
 
 def _add_key(args: Namespace, db: Database, out: Output) -> int:
-    world = None if args.all else stores.place_of(db.view(), args.world)
+    world = None if args.all else stores.resolve_place(db.view(), args.world)
     right: Any = "admin" if args.admin else "write" if args.write else "read"
     how: dict[str, Any] = {"account": args.account, "user": args.user or "", "expires_at": args.expires_at}
     made = db.accounts.create_key(args.name, world=world, right=right, why=args.why, **how)
@@ -183,14 +183,14 @@ def _plan_arguments(parser: Parser) -> None:
     _begin(parser, _PLAN_ACTIONS, "name of the plan")
     for name in _LIMITS:
         what = f"{name.replace('_', ' ')} at most (default: without a limit)"
-        parser.add_argument(f"--{name.replace('_', '-')}", metavar="N", type=arguments.count_or_none, help=what)
+        parser.add_argument(f"--{name.replace('_', '-')}", metavar="N", type=arguments.count_from_zero, help=what)
     parser.add_argument("--features", metavar="NAME,...", help="the features that it has (default: all)")
     _end(parser)
 
 
 def _plans(args: Namespace, out: Output) -> int:
     _check(args, _PLAN_ACTIONS, {"set": (*_LIMITS, "features")})
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         if args.action == "list":
             found = db.accounts.plans()
         else:

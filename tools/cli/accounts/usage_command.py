@@ -24,7 +24,7 @@ def _usage(args: Namespace, out: Output) -> int:
     with suppress(WorldDBError, OSError):
         ring = access_keys.KeyFile(access_keys.default_key_file(stores.folder_of(args))).ring()
         names = {} if ring is None else {each.id: each.name for each in ring.keys}
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         found = db.accounts.usage(args.key, since=args.since, until=args.until, by=args.by, names=names)
     rows = [wire.record(each) | {"at": wire.time(each.at)} for each in found.usage]
     document: dict[str, Any] = {"usage": rows, "by": args.by, "trouble": found.trouble}

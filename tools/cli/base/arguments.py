@@ -65,7 +65,7 @@ _UNKNOWN_COMMAND: Final = re.compile(
 
 
 _OPTION: Final = re.compile(r"--[a-z][a-z-]+")
-_ALIKE: Final = (
+_SYNONYMS: Final = (
     ("--valid-from", "--since", "--at"),
     ("--valid-to", "--until"),
     ("--ingested", "--known", "--seq", "--as-of"),
@@ -90,18 +90,18 @@ class MissingFile(InputError):
     code = "missing_file"
 
 
-def _near(given: str, known: list[str]) -> list[str]:
+def _closest(given: str, known: list[str]) -> list[str]:
     """Return what was perhaps meant; only who misspells something waits for what this loads."""
     from difflib import get_close_matches
 
     return get_close_matches(given, known, n=1)
 
 
-def _meant(given: str, known: list[str]) -> list[str]:
+def _suggest_option(given: str, known: list[str]) -> list[str]:
     """Return the option that means the same as one that a command has not, or else one that is spelled nearly so."""
-    named = given.replace("_", "-")
-    alike = next((names for names in _ALIKE if named in names), ())
-    return [each for each in (named, *alike) if each in known][:1] or _near(given, known)
+    normalized = given.replace("_", "-")
+    synonyms = next((names for names in _SYNONYMS if normalized in names), ())
+    return [each for each in (normalized, *synonyms) if each in known][:1] or _closest(given, known)
 
 
 class Parser(argparse.ArgumentParser):
@@ -118,12 +118,12 @@ class Parser(argparse.ArgumentParser):
         unknown = _UNKNOWN_COMMAND.match(message)
         if unknown is None:
             raise UsageError(message, f"See `{self.prog} --help`")
-        near = _near(unknown["given"], unknown["known"].replace("'", "").split(", "))
+        near = _closest(unknown["given"], unknown["known"].replace("'", "").split(", "))
         meant = f"Did you mean `{self.prog} {near[0]}`? " if near else ""
         raise UsageError(f"There is no command {unknown['given']!r}", f"{meant}See `{self.prog} --help`")
 
 
-def parser_of(commands: Sequence[Command]) -> Parser:
+def build_parser(commands: Sequence[Command]) -> Parser:
     """Build the parser of the whole command line."""
     parser = Parser(prog="worlddb", description=DESCRIPTION, epilog=EPILOG)
     parser.add_argument("--version", action="version", version=f"worlddb {__version__}")
@@ -144,7 +144,7 @@ def parser_of(commands: Sequence[Command]) -> Parser:
     return parser
 
 
-def parsed(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
+def parse_line(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
     """Parse a command line.
 
     Raises:
@@ -155,7 +155,7 @@ def parsed(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
         return args
     own = parser if args.command is None else args.parser
     given = unknown[0].partition("=")[0]
-    near = _meant(given, _OPTION.findall(own.format_help())) if given.startswith("-") else []
+    near = _suggest_option(given, _OPTION.findall(own.format_help())) if given.startswith("-") else []
     meant = f"Did you mean {near[0]}? " if near else ""
     what = f"There is no option {given}" if given.startswith("-") else f"{given!r:.80} is one argument too many"
     raise UsageError(what, f"{meant}See `{own.prog} --help`")
@@ -216,7 +216,7 @@ def add_expired(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--include-deprecated", action="store_true", help="include what is deprecated")
 
 
-def shown_by(args: Namespace) -> dict[str, bool]:
+def visibility_flags(args: Namespace) -> dict[str, bool]:
     """What ``--include-expired`` and ``--include-deprecated`` ask a read for."""
     return {"include_expired": args.include_expired, "include_deprecated": args.include_deprecated}
 
@@ -261,7 +261,7 @@ def add_author(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model(parser: argparse.ArgumentParser, option: str, meaning: str) -> None:
-    """Add an option that names a model behind an endpoint, and how it is asked; see :func:`model_of`."""
+    """Add an option that names a model behind an endpoint, and how it is asked; see :func:`model_options`."""
     parser.add_argument(option, metavar="MODEL@URL", help=meaning)
     parser.add_argument(
         "--interface", choices=("openai", "anthropic"), default="openai", help="the endpoint's (default: %(default)s)"
@@ -270,7 +270,7 @@ def add_model(parser: argparse.ArgumentParser, option: str, meaning: str) -> Non
     parser.add_argument("--max-tokens", metavar="N", type=count, help="let it take at most N tokens")
 
 
-def model_of(args: Namespace, option: str) -> dict[str, Any] | None:
+def model_options(args: Namespace, option: str) -> dict[str, Any] | None:
     """How the model that :func:`add_model` added is asked, as its class takes it; None if none is named.
 
     Raises:
@@ -282,10 +282,10 @@ def model_of(args: Namespace, option: str) -> dict[str, Any] | None:
             raise UsageError("A bound was given and no model", f"Name one with {option} MODEL@URL")
         return None
     bounds = {"interface": args.interface, "max_calls": args.max_calls, "max_tokens": args.max_tokens}
-    return endpoint_named(named, option) | bounds
+    return parse_endpoint(named, option) | bounds
 
 
-def endpoint_named(named: str, option: str) -> dict[str, Any]:
+def parse_endpoint(named: str, option: str) -> dict[str, Any]:
     """The model and the URL of ``MODEL@URL``.
 
     Raises:
@@ -321,34 +321,36 @@ def add_keys(parser: ArgumentParser) -> None:
 
 def count(text: str) -> int:
     """Parse a whole number from 1 up, for ``type=``."""
-    return _whole(text, 1)
+    return _parse_whole(text, 1)
 
 
-def count_or_none(text: str) -> int:
+def count_from_zero(text: str) -> int:
     """Parse a whole number from 0 up, for ``type=``."""
-    return _whole(text, 0)
+    return _parse_whole(text, 0)
 
 
 def seconds(text: str) -> float:
     """Parse a length of time, for ``type=``."""
-    return _decimal(text, "a number of seconds; write an hour as 3600, a day as 86400, half a second as 0.5", least=0)
+    return _parse_decimal(
+        text, "a number of seconds; write an hour as 3600, a day as 86400, half a second as 0.5", least=0
+    )
 
 
 def number(text: str) -> float:
     """Parse a number that may have a fraction, for ``type=``."""
-    return _decimal(text, "a number; write it as 2 or as 0.5")
+    return _parse_decimal(text, "a number; write it as 2 or as 0.5")
 
 
-def _decimal(text: str, what: str, *, least: float = -inf) -> float:
+def _parse_decimal(text: str, what: str, *, least: float = -inf) -> float:
     try:
-        if isfinite(found := float(text)) and found >= least:
-            return found
+        if isfinite(value := float(text)) and value >= least:
+            return value
     except ValueError:
         pass
     raise argparse.ArgumentTypeError(f"{text[:80]!r} is not {what}")
 
 
-def _whole(text: str, least: int) -> int:
+def _parse_whole(text: str, least: int) -> int:
     # 18 digits exceed every limit, and Python refuses to convert thousands.
     number = int(text[:18]) if text.isascii() and text.isdigit() else -1
     if number < least:
@@ -365,7 +367,7 @@ def refuse_existing(file: str, *, overwrite: bool | None) -> None:
         InputError: the file exists and may not be replaced, is a directory, or would lie in a store.
         MissingFile: its directory does not exist.
     """
-    check_place(file)
+    check_writable_path(file)
     for folder in Path(file).absolute().parents:
         if (folder / "data.mdb").exists():
             raise InputError(
@@ -378,7 +380,7 @@ def refuse_existing(file: str, *, overwrite: bool | None) -> None:
         raise InputError(f"{file!r:.200} exists already", remedy)
 
 
-def check_place(file: str) -> None:
+def check_writable_path(file: str) -> None:
     """Check that a file can be created at a path before the work that fills it begins.
 
     Raises:
@@ -392,7 +394,7 @@ def check_place(file: str) -> None:
         raise MissingFile(f"There is no directory {str(folder)!r:.200} to write into", "Make it first, or name another")
 
 
-_AN_OBJECT: Final = """For example: --properties '{"role": "lead"}'"""
+_OBJECT_EXAMPLE: Final = """For example: --properties '{"role": "lead"}'"""
 
 
 def add_properties(parser: argparse.ArgumentParser, meaning: str) -> None:
@@ -407,15 +409,15 @@ def json_object(text: str) -> dict[str, Any]:
         UsageError: it is none, or has a name twice.
     """
     try:
-        found = json.loads(text, object_pairs_hook=_each_name_once)
+        value = json.loads(text, object_pairs_hook=_object_without_duplicates)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"--properties is not JSON: {error}", _AN_OBJECT) from None
-    if not isinstance(found, dict):
-        raise UsageError("--properties is not a JSON object", _AN_OBJECT)
-    return found
+        raise UsageError(f"--properties is not JSON: {error}", _OBJECT_EXAMPLE) from None
+    if not isinstance(value, dict):
+        raise UsageError("--properties is not a JSON object", _OBJECT_EXAMPLE)
+    return value
 
 
-def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object of JSON; of two values of one name the parser would drop one unseen."""
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -424,7 +426,7 @@ def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def fields(given: Sequence[str] | None) -> dict[str, str] | None:
+def parse_source(given: Sequence[str] | None) -> dict[str, str] | None:
     """Return what ``--source FIELD=VALUE`` named; None if it was not given.
 
     Raises:
@@ -439,7 +441,7 @@ def fields(given: Sequence[str] | None) -> dict[str, str] | None:
     return {name: value for name, _, value in parts} if parts else None
 
 
-def standard_input(remedy: str) -> str:
+def read_standard_input(remedy: str) -> str:
     """Read a text from standard input, without the line feed at its end.
 
     Raises:
@@ -450,13 +452,13 @@ def standard_input(remedy: str) -> str:
     try:
         return sys.stdin.read().removesuffix("\n")
     except UnicodeDecodeError as error:
-        raise not_utf8("Standard input", error) from None
+        raise not_utf8_error("Standard input", error) from None
 
 
 _GIVE_UTF8: Final = "Give it in UTF-8: `iconv -f latin1 -t utf-8` makes it of a text in Latin-1"
 
 
-def not_utf8(what: str, error: UnicodeDecodeError) -> InvalidText:
+def not_utf8_error(what: str, error: UnicodeDecodeError) -> InvalidText:
     """The error that names the byte of an input that is not UTF-8, and its place."""
     before = error.object[: error.start]
     line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")
@@ -466,7 +468,7 @@ def not_utf8(what: str, error: UnicodeDecodeError) -> InvalidText:
     )
 
 
-def utf8(given: bytes, what: str) -> str:
+def decode_utf8(given: bytes, what: str) -> str:
     """Read the text of a file that was named.
 
     Raises:
@@ -475,10 +477,10 @@ def utf8(given: bytes, what: str) -> str:
     try:
         return given.decode()
     except UnicodeDecodeError as error:
-        raise not_utf8(what, error) from None
+        raise not_utf8_error(what, error) from None
 
 
-def question(words: Sequence[str]) -> str:
+def join_question(words: Sequence[str]) -> str:
     """Join the words of a question.
 
     Raises:

@@ -39,7 +39,7 @@ class Output:
     @cached_property
     def page(self) -> Page:
         """The page on which a person reads the answer."""
-        if not _for_a_person(sys.stdout):
+        if not _is_interactive(sys.stdout):
             from worlddb.tools.cli.base.page import PlainPage
 
             return PlainPage(sys.stdout)
@@ -81,7 +81,7 @@ class Output:
         message, advice = explain_error(error)
         remedy = f"  {advice}\n" if advice else ""
         label = f"error[{error.code}]:"
-        if _for_a_person(sys.stderr) and not os.environ.get("NO_COLOR"):
+        if _is_interactive(sys.stderr) and not os.environ.get("NO_COLOR"):
             label = f"\x1b[1;31m{label}\x1b[0m"
         sys.stderr.write(f"{label} {visible(message)}\n{visible(remedy)}")
         if self.json:
@@ -93,7 +93,7 @@ class Output:
     @contextmanager
     def progress(self, what: str) -> Iterator[Report | None]:
         """Show a progress bar on standard error; yields None if nobody is watching."""
-        if self.quiet or not _for_a_person(sys.stderr):
+        if self.quiet or not _is_interactive(sys.stderr):
             yield None
             return
         from worlddb.tools.cli.base.terminal import progress_bar
@@ -113,7 +113,7 @@ def _is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
-def _for_a_person(stream: TextIO) -> bool:
+def _is_interactive(stream: TextIO) -> bool:
     """True if the stream is a terminal that can move its cursor."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
@@ -208,10 +208,10 @@ class ErrorText(NamedTuple):
 
 def explain_error(error: WorldDBError) -> ErrorText:
     """Translate an error for a person at the command line."""
-    return ErrorText(error.message, in_options(error.remedy))
+    return ErrorText(error.message, translate_remedy(error.remedy))
 
 
-def in_options(text: str) -> str:
+def translate_remedy(text: str) -> str:
     """Replace calls and arguments of the library in a text by commands and options."""
     for library_phrase, command_phrase in _PHRASES:
         text = text.replace(library_phrase, command_phrase)

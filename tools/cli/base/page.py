@@ -38,7 +38,7 @@ MAX_LEVELS: Final = 16
 ten thousand levels would hold hundreds of megabytes of blanks."""
 
 
-def laid_out(root: Branch) -> Iterator[tuple[Branch, int]]:
+def layout_lines(root: Branch) -> Iterator[tuple[Branch, int]]:
     """Yield the branches of a tree in line order, each with its level.
 
     A branch deeper than :data:`MAX_LEVELS` carries the number of its level in its line.
@@ -81,7 +81,7 @@ def visible_json(document: str) -> str:
     return _HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], document)
 
 
-def parts(span: Span, *, in_a_line: bool = True) -> tuple[str, str]:
+def safe_span(span: Span, *, in_a_line: bool = True) -> tuple[str, str]:
     """Return text and style of a span; the text is safe to print.
 
     What stands in a line cannot end it, as a name could to pass for a line of ours.
@@ -129,7 +129,7 @@ class PlainPage:
             self._write("  ".join(cells))
 
     def tree(self, root: Branch) -> None:
-        for branch, level in laid_out(root):
+        for branch, level in layout_lines(root):
             indent = "  " * min(level, MAX_LEVELS)
             self._write(indent + _text(branch.line))
             for note in branch.notes:
@@ -140,4 +140,4 @@ class PlainPage:
 
 
 def _text(spans: Iterable[Span], *, in_a_line: bool = True) -> str:
-    return "".join(parts(span, in_a_line=in_a_line)[0] for span in spans)
+    return "".join(safe_span(span, in_a_line=in_a_line)[0] for span in spans)

@@ -25,7 +25,7 @@ _KEY: Final = "key:"
 _ENTITIES: Final = frozenset({"Entity", "Person"})
 """Types of worlds that stand for somebody or something, not for what is said of it."""
 _NAMESAKES: Final = 8
-_LOOK: Final = "Look for it with `worlddb recall --user NAME`"
+_LOOK_REMEDY: Final = "Look for it with `worlddb recall --user NAME`"
 _TIME: Final = re.compile(r"\s*-?\d{4}-\d\d")
 """The beginning of a time, also of a mistyped one; no bookmark begins so."""
 
@@ -55,33 +55,33 @@ def embedder_of(args: Namespace) -> worlddb.Embedder | str:
     return name if name == "auto" else worlddb.embedder_named(name, key=os.environ.get("WORLDDB_EMBEDDER_KEY"))
 
 
-def repeated(args: Namespace) -> str:
+def command_prefix(args: Namespace) -> str:
     """Return how a suggested command begins, so that it is about the same store."""
     return "worlddb" if args.store is None else f"worlddb --store {shlex.quote(args.store)}"
 
 
-def existing(args: Namespace, *, author: str = "local") -> worlddb.Database:
+def open_existing(args: Namespace, *, author: str = "local") -> worlddb.Database:
     """Open the store, which must exist.
 
     Raises:
         NotAStore: it does not; none is made.
     """
-    folder = there(folder_of(args), output.NAME_A_STORE)
-    return opened(args, folder, author=author, create=False, embedder=embedder_of(args))
+    folder = require_existing(folder_of(args), output.NAME_A_STORE)
+    return open_store(args, folder, author=author, create=False, embedder=embedder_of(args))
 
 
-def opened(args: Namespace, folder: Path, **given: Any) -> worlddb.Database:
+def open_store(args: Namespace, folder: Path, **given: Any) -> worlddb.Database:
     """Open the store of a command, and remember it: what it wrote is told also if its answer cannot be."""
     args.opened = worlddb.open(folder, **given)
     return args.opened  # type: ignore[no-any-return]
 
 
-def existing_at(folder: Path) -> worlddb.Database:
+def open_existing_at(folder: Path) -> worlddb.Database:
     """Open the store in a directory, which must exist."""
-    return worlddb.open(there(folder), create=False)
+    return worlddb.open(require_existing(folder), create=False)
 
 
-def there(folder: Path, remedy: str = "Check the path") -> Path:
+def require_existing(folder: Path, remedy: str = "Check the path") -> Path:
     """Return the path of a store or a bundle if it exists.
 
     Raises:
@@ -101,7 +101,7 @@ def embed_new(db: worlddb.Database, out: output.Output) -> worlddb.Embedding | N
         return None
 
 
-def tell_run(
+def report_run(
     db: worlddb.Database,
     out: output.Output,
     done: worlddb.Consolidated | worlddb.Dreamt | worlddb.Enriched,
@@ -117,25 +117,25 @@ def tell_run(
     ``counted`` how many are left.
     """
     head = db.head()
-    asked = None if model is None else {"calls": model.calls, "tokens": model.tokens}
+    model_usage = None if model is None else {"calls": model.calls, "tokens": model.tokens}
 
-    def told(page: Page) -> None:
+    def write_page(page: Page) -> None:
         if done.busy:
             page.line("another process is at it, nothing was done")
             return
         write(page)
         for ref, why in done.failed:
             page.line((wire.short(ref) if ref else "model", "ref"), f"  {failed}: {why}")
-        if asked is not None:
-            page.line(f"the model was asked {asked['calls']} times and took {asked['tokens']:,} tokens")
+        if model_usage is not None:
+            page.line(f"the model was asked {model_usage['calls']} times and took {model_usage['tokens']:,} tokens")
         if done.left:
             out.hint(f"{counted(done.left)} are left: run it again.")
 
-    out.answer({**done._asdict(), "asked": asked, "seq": head.seq, "root": head.root}, told)
+    out.answer({**done._asdict(), "asked": model_usage, "seq": head.seq, "root": head.root}, write_page)
     return arguments.BUSY if done.busy else arguments.DONE
 
 
-def when(text: str | None) -> When:
+def parse_moment(text: str | None) -> When:
     """Parse a moment: a number of up to 12 digits is a commit; else it is a time or a bookmark."""
     if text is None:
         return {}
@@ -151,11 +151,11 @@ def views_of(db: worlddb.Database, args: Namespace) -> list[worlddb.View]:
     There are several of a user who has several worlds, as after a bundle was taken in.
     """
     unify = getattr(args, "unify", False) is True
-    asked = partial(db.view, valid=getattr(args, "valid", None), unify=unify, **when(args.ingested))
-    view = asked()
+    make_view = partial(db.view, valid=getattr(args, "valid", None), unify=unify, **parse_moment(args.ingested))
+    view = make_view()
     if args.user is not None:
-        return [asked(world=ref) for ref in worlds_of_user(view, args.user)]
-    return [view if args.confine is None else asked(world=place_of(view, args.confine))]
+        return [make_view(world=ref) for ref in worlds_of_user(view, args.user)]
+    return [view if args.confine is None else make_view(world=resolve_place(view, args.confine))]
 
 
 def view_of(db: worlddb.Database, args: Namespace) -> worlddb.View:
@@ -167,19 +167,21 @@ def view_of(db: worlddb.Database, args: Namespace) -> worlddb.View:
     views = views_of(db, args)
     named = getattr(args, "ref", None)
     if len(views) > 1 and named is not None:
-        having = [view for view in views if _has(view, named)]
-        views = having[:1] if len(having) < 2 else having
+        matching = [view for view in views if _is_name_in(view, named)]
+        views = matching[:1] if len(matching) < 2 else matching
         if not views:
-            raise worlddb.UnknownReference(f"Nothing of the user {args.user!r:.80} is called {named!r:.200}", _LOOK)
+            raise worlddb.UnknownReference(
+                f"Nothing of the user {args.user!r:.80} is called {named!r:.200}", _LOOK_REMEDY
+            )
     if len(views) > 1:
         which = ", ".join(wire.short(str(view.world)) for view in views)
         raise worlddb.InputError(f"The user {args.user!r:.80} has no single world: {which}", "Name one with --confine")
     return views[0]
 
 
-def _has(view: worlddb.View, text: str) -> bool:
+def _is_name_in(view: worlddb.View, text: str) -> bool:
     try:
-        return bool(world_of(view, text))
+        return bool(resolve_world(view, text))
     except worlddb.UnknownReference:
         return False
     except worlddb.AmbiguousReference:
@@ -194,14 +196,14 @@ def worlds_of_user(view: worlddb.View, name: str) -> list[str]:
         InputError: what is theirs has ended.
     """
     known = view.worlds_of_user(name)
-    found = [world.ref for world in known if not world.closed]
-    if not found:
+    current = [world.ref for world in known if not world.closed]
+    if not current:
         ended = max(known, key=lambda world: world.valid.end)
         raise worlddb.InputError(
             f"The world of the user {name!r:.80} ended at {worlddb.format_time(ended.valid.end)}",
             f"Ask with --valid TIME before, name that world, or resume it: `worlddb reassert {wire.short(ended.ref)}`",
         )
-    return found
+    return current
 
 
 def world_of_user(view: worlddb.View, name: str) -> str:
@@ -210,28 +212,28 @@ def world_of_user(view: worlddb.View, name: str) -> str:
     Raises:
         UnknownReference, InputError: there is no such user; they have several worlds.
     """
-    found = worlds_of_user(view, name)
-    if len(found) > 1:
-        first, *others = map(wire.short, found)
+    refs = worlds_of_user(view, name)
+    if len(refs) > 1:
+        first, *others = map(wire.short, refs)
         which = ", ".join((first, *others))
         join = f"`worlddb move REF ... --to {first}` with what `worlddb children {others[0]}` lists"
         raise worlddb.InputError(
-            f"The user {name!r:.80} has {len(found)} worlds: {which}",
+            f"The user {name!r:.80} has {len(refs)} worlds: {which}",
             f"Name one of these, or make one of them: {join}, then `worlddb retire {others[0]}`",
         )
-    return found[0]
+    return refs[0]
 
 
-def is_user_meant(view: worlddb.View, text: str | None, ref: str) -> str:
+def hint_of_user(view: worlddb.View, text: str | None, ref: str) -> str:
     """Return a hint if the name of a world is also that of a user, whose world is another one; else nothing."""
     world = None if text is None else view.get(ref, include_superseded=True)
     if world is None or text is None or world.type in ("Scope", "User") or ref.startswith(text.strip().lower()):
         return ""
     try:
-        own = view.worlds_of_user(text)
+        users_worlds = view.worlds_of_user(text)
     except worlddb.InputError:
         return ""
-    names = ", ".join(wire.short(each.ref) for each in own)
+    names = ", ".join(wire.short(each.ref) for each in users_worlds)
     return f"note: {text} is {wire.short(ref)} here, a world of type {world.type}; the user's is {names}: --user"
 
 
@@ -247,12 +249,12 @@ def spans_of(args: Namespace) -> Spans:
     return {"during": args.during, "overlaps": args.overlaps}
 
 
-def top_of(db: worlddb.Database, view: worlddb.View) -> str:
+def outermost_world(db: worlddb.Database, view: worlddb.View) -> str:
     """Return the reference of the outermost visible world: the root, unless confined."""
     return view.world or str(next(db.log(1, 1)).data["root"])
 
 
-def world_of(view: worlddb.View, text: str, *, writes: bool = False) -> str:
+def resolve_world(view: worlddb.View, text: str, *, writes: bool = False) -> str:
     """Resolve a world by reference, prefix, exact name or alias; returns its full reference.
 
     Names are compared case-folded. Worlds valid in the view come before others. ``A/B`` is what is called B directly in
@@ -266,29 +268,29 @@ def world_of(view: worlddb.View, text: str, *, writes: bool = False) -> str:
     try:
         return view._reference_to_write(text) if writes else view.reference_of(text)
     except worlddb.UnknownReference as error:
-        if (found := _of_key(view, text) or _at_path(view, text, writes)) is not None:
+        if (found := _find_by_key(view, text) or _find_at_path(view, text, writes)) is not None:
             return found
         for ref in error.details.get("candidates", ()):
             inside = view.get(ref, include_superseded=True)
             path = "/".join([*path_of(view, ref), text.strip()])
-            told = ref if inside is None else described(view, inside)
+            told = ref if inside is None else describe(view, inside)
             raise worlddb.UnknownReference(
                 f"What is called {text!r:.80} is somebody's, and a name alone reaches into no user's world: {told}",
                 f"Give its reference if that is meant, or {shlex.quote(path)}; what is a user's is named by --user",
             ) from None
-        for hint in why_empty(view):
+        for hint in hints_if_empty(view):
             raise worlddb.UnknownReference(error.message, hint) from None
         raise worlddb.UnknownReference(error.message, output.LOOK_FOR_IT) from None
     except worlddb.AmbiguousReference as error:
         candidates = [view.get(ref, include_superseded=True) for ref in error.details["candidates"]]
-        listed = "".join(f"\n    {described(view, world)}" for world in candidates if world is not None)
+        listed = "".join(f"\n    {describe(view, world)}" for world in candidates if world is not None)
         raise worlddb.AmbiguousReference(
             f"{text!r} fits several worlds:{listed}", error.remedy, **error.details
         ) from None
 
 
-def place_of(view: worlddb.View, text: str) -> str:
-    """As :func:`world_of`, of a world that is asked or written into: a name is that of a world of its own right.
+def resolve_place(view: worlddb.View, text: str) -> str:
+    """As :func:`resolve_world`, of a world that is asked or written into: a name is that of a world of its own right.
 
     What lies inside another world, as the entry of somebody of whom a user speaks, is meant by its reference or path.
 
@@ -297,7 +299,7 @@ def place_of(view: worlddb.View, text: str) -> str:
         AmbiguousReference: several worlds have it; the message lists them.
     """
     try:
-        ref = world_of(view, text)
+        ref = resolve_world(view, text)
     except worlddb.AmbiguousReference as error:
         own = view._called_of_their_own(text, lambda _: True)
         if len(own) != 1 or any(each.startswith(text.strip().lower()) for each in error.details["candidates"]):
@@ -309,21 +311,21 @@ def place_of(view: worlddb.View, text: str) -> str:
     refs = [each.ref for each in view._called_of_their_own(text, lambda _: True)]
     if not refs:
         raise worlddb.UnknownReference(
-            f"What is called {text!r:.80} lies inside another world: {described(view, inside)}",
+            f"What is called {text!r:.80} lies inside another world: {describe(view, inside)}",
             "Give its reference if that is meant, or the world of a user: --user",
         )
     return ref if ref in refs else refs[0]
 
 
-def thing_of(view: worlddb.View, text: str) -> tuple[str, list[worlddb.World]]:
-    """As :func:`world_of`, for reads: of worlds of one name the only entity among them, and the others beside it.
+def resolve_entity(view: worlddb.View, text: str) -> tuple[str, list[worlddb.World]]:
+    """As :func:`resolve_world`, for reads: of worlds of one name the only entity among them, and the others beside it.
 
     Raises:
         UnknownReference: nothing in the view has this reference or name.
         AmbiguousReference: several worlds have it, and not exactly one of them is an entity.
     """
     try:
-        return world_of(view, text), []
+        return resolve_world(view, text), []
     except worlddb.AmbiguousReference as error:
         if any(candidate.startswith(text.strip().lower()) for candidate in error.details["candidates"]):
             raise
@@ -334,22 +336,22 @@ def thing_of(view: worlddb.View, text: str) -> tuple[str, list[worlddb.World]]:
         return entities[0].ref, [world for world in named if world.ref != entities[0].ref]
 
 
-def tell_namesakes(args: Namespace, out: output.Output, view: worlddb.View, others: list[worlddb.World]) -> None:
+def warn_of_namesakes(args: Namespace, out: output.Output, view: worlddb.View, others: list[worlddb.World]) -> None:
     """Say of an entity that was shown by its name what else is called so."""
     if others:
-        listed = "".join(f"\n    {described(view, world)}" for world in others[:_NAMESAKES])
+        listed = "".join(f"\n    {describe(view, world)}" for world in others[:_NAMESAKES])
         more = f"\n    and {len(others) - _NAMESAKES:,} more" if len(others) > _NAMESAKES else ""
         out.warn(f"note: this is the entity called {args.ref!r}; so are, each shown by its reference:{listed}{more}")
 
 
-def _of_key(view: worlddb.View, text: str) -> str | None:
+def _find_by_key(view: worlddb.View, text: str) -> str | None:
     """Return the world that a key stands for, as ``key:K`` names it; None if there is none."""
     key = text.strip().removeprefix(_KEY)
     found = view.keyed(key) if key and text.strip().startswith(_KEY) else None
     return None if found is None else found.ref
 
 
-def _at_path(view: worlddb.View, text: str, writes: bool) -> str | None:
+def _find_at_path(view: worlddb.View, text: str, writes: bool) -> str | None:
     """Return the world at a path of names from a container down; None if there is none.
 
     Raises:
@@ -366,7 +368,7 @@ def _at_path(view: worlddb.View, text: str, writes: bool) -> str | None:
         found = view.find(name=part, world=ref) or view.find(name=part, world=ref, include_superseded=True)
         inside = [world for world in found if ref in view.containers(world.ref)]
         if len(inside) > 1:
-            listed = "".join(f"\n    {described(view, world)}" for world in inside)
+            listed = "".join(f"\n    {describe(view, world)}" for world in inside)
             raise worlddb.AmbiguousReference(
                 f"{text!r} fits several worlds:{listed}",
                 "Give the reference of one of them",
@@ -378,8 +380,8 @@ def _at_path(view: worlddb.View, text: str, writes: bool) -> str | None:
     return ref
 
 
-def worlds_of(view: worlddb.View, text: str, *, everybodys: bool) -> list[worlddb.World]:
-    """As :func:`to_write`, but return every world of a name, valid or not; with ``everybodys`` those in users' worlds.
+def resolve_all(view: worlddb.View, text: str, *, everybodys: bool) -> list[worlddb.World]:
+    """Resolve a name to every world that has it, valid or not; with ``everybodys`` also those in users' worlds.
 
     Raises:
         UnknownReference: nothing in the view has this reference or name.
@@ -387,22 +389,22 @@ def worlds_of(view: worlddb.View, text: str, *, everybodys: bool) -> list[worldd
     """
     digits = text.strip().lower()
     try:
-        ref = world_of(view, text, writes=not everybodys)
+        ref = resolve_world(view, text, writes=not everybodys)
     except worlddb.AmbiguousReference as error:
         if any(candidate.startswith(digits) for candidate in error.details["candidates"]):
             raise
         return view.find(name=text, include_superseded=True)
-    only = view.get(ref, include_superseded=True)
+    resolved = view.get(ref, include_superseded=True)
     named = [] if ref.startswith(digits) else view.find(name=text, include_superseded=True)
-    return list({world.ref: world for world in (only, *named) if world is not None}.values())
+    return list({world.ref: world for world in (resolved, *named) if world is not None}.values())
 
 
-def why_empty(view: worlddb.View) -> tuple[str, ...]:
+def hints_if_empty(view: worlddb.View) -> tuple[str, ...]:
     """Return a hint for a view before the first commit; empty for any other view."""
     return () if view.seq else (output.NOTHING_THEN,)
 
 
-def hint_of_types(view: worlddb.View, names: Iterable[str], out: output.Output) -> None:
+def hint_unknown_types(view: worlddb.View, names: Iterable[str], out: output.Output) -> None:
     """Say of types of edges that a view knows none of the name: an answer without any may be a slip of the pen."""
     known = {name for each in view.edge_types(include_ended=True) for name in (each.name, each.inverse)}
     for name in names:
@@ -410,19 +412,19 @@ def hint_of_types(view: worlddb.View, names: Iterable[str], out: output.Output) 
             out.hint(f"The view knows no edge type {name!r:.80}: `worlddb types` lists them.")
 
 
-def to_write(view: worlddb.View, text: str) -> str:
-    """As :func:`world_of`, of a world that is written to, or about: a name reaches into no user's world."""
-    return world_of(view, text, writes=True)
+def resolve_to_write(view: worlddb.View, text: str) -> str:
+    """As :func:`resolve_world`, of a world that is written to, or about: a name reaches into no user's world."""
+    return resolve_world(view, text, writes=True)
 
 
-def world_or_edge(view: worlddb.View, text: str, *, writes: bool = False) -> str:
-    """As :func:`world_of`, or else return the full reference of an edge.
+def resolve_world_or_edge(view: worlddb.View, text: str, *, writes: bool = False) -> str:
+    """As :func:`resolve_world`, or else return the full reference of an edge.
 
     Raises:
         UnknownReference: it is neither.
     """
     try:
-        return world_of(view, text, writes=writes)
+        return resolve_world(view, text, writes=writes)
     except worlddb.UnknownReference:
         try:
             return view.edge(text).ref
@@ -450,26 +452,26 @@ def path_of(view: worlddb.View, ref: str) -> list[str]:
     """
     names: list[str] = []
     seen = {ref}
-    while above := list(islice((ref for ref in view.containers(ref) if ref not in seen), 1)):
-        ref = above[0]
+    while container := list(islice((ref for ref in view.containers(ref) if ref not in seen), 1)):
+        ref = container[0]
         seen.add(ref)
         names.append(name_of(view, ref))
     return names[:-1][::-1]
 
 
-def described(view: worlddb.View, world: worlddb.World) -> str:
+def describe(view: worlddb.View, world: worlddb.World) -> str:
     where = " / ".join(path_of(view, world.ref))
     # In an error it stands in a line of a text with several.
-    told = f"{wire.short(world.ref)}  {world.type}  {label(world)}" + (f"  in {where}" if where else "")
-    return told.replace("\n", "\\n")
+    line = f"{wire.short(world.ref)}  {world.type}  {label(world)}" + (f"  in {where}" if where else "")
+    return line.replace("\n", "\\n")
 
 
 # -- keys and heads in files
 
 
-def given_keys(texts: list[str]) -> list[str]:
+def load_keys(texts: list[str]) -> list[str]:
     """Return verifier keys, typed or read from named files."""
-    return [text if not Path(text).is_file() else key_in(Path(text)) for text in texts]
+    return [text if not Path(text).is_file() else load_key(Path(text)) for text in texts]
 
 
 def read_file(path: str, largest: int) -> bytes:
@@ -478,7 +480,7 @@ def read_file(path: str, largest: int) -> bytes:
         return file.read(largest + 1)
 
 
-def key_in(path: Path) -> str:
+def load_key(path: Path) -> str:
     """Read the key in a file that ``worlddb keygen`` wrote."""
     stored = read_file(str(path), MAX_KEY_FILE_BYTES)
     try:
@@ -487,7 +489,7 @@ def key_in(path: Path) -> str:
         raise worlddb.InputError(f"{path} holds no key", "Name the file that `worlddb keygen` wrote") from None
 
 
-def head_given(text: str) -> int | bytes:
+def parse_head(text: str) -> int | bytes:
     """Return a number of commits, or the head in a file."""
     if text.isascii() and text.isdigit() and len(text) <= MAX_SEQ_DIGITS:
         return int(text)

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from worlddb.tools.cli.base.page import MAX_LEVELS, Branch, Span, laid_out, parts, visible
+from worlddb.tools.cli.base.page import MAX_LEVELS, Branch, Span, layout_lines, safe_span, visible
 
 STYLES: Final = {
     "": "",
@@ -63,7 +63,7 @@ class TerminalPage:
     def tree(self, root: Branch) -> None:
         drawn = Tree(_branch_text(root), guide_style="dim")
         above = [drawn]
-        for branch, level in laid_out(root):
+        for branch, level in layout_lines(root):
             if level:
                 del above[min(level, MAX_LEVELS) :]
                 above.append(above[-1].add(_branch_text(branch)))
@@ -73,7 +73,7 @@ class TerminalPage:
 def _text(spans: Iterable[Span], *, in_a_line: bool = True) -> Text:
     made = Text()
     for span in spans:
-        text, style = parts(span, in_a_line=in_a_line)
+        text, style = safe_span(span, in_a_line=in_a_line)
         made.append(text, STYLES[style])
     return made
 

@@ -11,7 +11,7 @@ import msgspec
 
 import worlddb
 from worlddb import plain_text
-from worlddb.tools.cli.base.output import in_options
+from worlddb.tools.cli.base.output import translate_remedy
 
 _TIMES_IN_EVENTS: Final = ("valid_from", "valid_to", "at", "t_create")
 
@@ -45,15 +45,15 @@ def record(found: msgspec.Struct) -> dict[str, Any]:
 
 def marks(found: worlddb.World | worlddb.Hit) -> list[tuple[str, str]]:
     """Describe the marks of a world: what each is called, and what it says."""
-    told = [] if found.expires_at is None else [("hidden from", moment(found.expires_at))]
+    rows = [] if found.expires_at is None else [("hidden from", moment(found.expires_at))]
     if found.pinned:
-        told.append(("pinned", "comes first, and no deadline hides it"))
+        rows.append(("pinned", "comes first, and no deadline hides it"))
     if found.labels:
-        told.append(("labels", ", ".join(found.labels)))
+        rows.append(("labels", ", ".join(found.labels)))
     if isinstance(found, worlddb.World):
-        told += [("deprecated", "left out of what is looked at")] if found.deprecated else []
-        told += [("tags", ", ".join(f"{name} (version {at})" for name, at in found.tags.items()))] if found.tags else []
-    return told
+        rows += [("deprecated", "left out of what is looked at")] if found.deprecated else []
+        rows += [("tags", ", ".join(f"{name} (version {at})" for name, at in found.tags.items()))] if found.tags else []
+    return rows
 
 
 def bases(found: worlddb.World | worlddb.Hit) -> list[str]:
@@ -61,8 +61,8 @@ def bases(found: worlddb.World | worlddb.Hit) -> list[str]:
     lines = []
     for base in found.rests_on:
         what = "(erased)" if base.erased else one_line(base.name, 80) or base.type
-        told = [f"by {base.author}", provenance(base.source), "" if base.trust is None else f"trust {base.trust}"]
-        lines.append(f"{short(base.ref)}  {what}, {', '.join(filter(None, told))}")
+        parts = [f"by {base.author}", provenance(base.source), "" if base.trust is None else f"trust {base.trust}"]
+        lines.append(f"{short(base.ref)}  {what}, {', '.join(filter(None, parts))}")
     return [*lines, "and more"] if found.rests_on_more else lines
 
 
@@ -96,9 +96,9 @@ def view(of: worlddb.View) -> dict[str, Any]:
     return moment if of.world is None else moment | {"world": of.world}
 
 
-def told(note: worlddb.Note | str) -> str:
+def note_text(note: worlddb.Note | str) -> str:
     """Return a note as the command line says it, with commands and options where the library names calls."""
-    return in_options(str(note))
+    return translate_remedy(str(note))
 
 
 def receipt(given: worlddb.Receipt) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def receipt(given: worlddb.Receipt) -> dict[str, Any]:
         "events": given.events,
         "refs": [] if isinstance(given.outcome, worlddb.Refused) else list(given.refs),
         "proposals": list(given.proposals),
-        "notes": [{"code": note.code, "refs": list(note.refs), "text": told(note)} for note in given.notes],
+        "notes": [{"code": note.code, "refs": list(note.refs), "text": note_text(note)} for note in given.notes],
         "lost": [
             {
                 "ref": loss.ref,
@@ -157,10 +157,10 @@ def bundle(found: worlddb.Bundle) -> dict[str, Any]:
 def import_plan(found: worlddb.ImportPlan) -> dict[str, Any]:
     """Describe what an import would come to."""
     refused = None if found.refused is None else {"code": found.refused[0], "reason": found.refused[1]}
-    told = [{"kind": one.kind, "world": one.world, "by": one.by or None} for one in found.outside]
-    for shown, one in zip(told, found.outside, strict=True):
+    outside = [{"kind": one.kind, "world": one.world, "by": one.by or None} for one in found.outside]
+    for shown, one in zip(outside, found.outside, strict=True):
         shown["at"] = None if one.at is None else time(one.at)
-    return {"events": found.events, "outside": told, "refused": refused}
+    return {"events": found.events, "outside": outside, "refused": refused}
 
 
 # -- for people

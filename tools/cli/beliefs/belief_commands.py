@@ -65,8 +65,8 @@ def _add_window(parser: Parser) -> None:
 def _believe(args: Namespace, out: Output) -> int:
     told: dict[str, Any] = {"valid_from": args.valid_from, "valid_to": args.valid_to}
     told |= {"why": args.why, "idempotency_key": args.idempotency_key}
-    with stores.existing(args, author=args.author) as db:
-        ref, said = stores.to_write(db.view(), args.ref), _said(args.beliefs)
+    with stores.open_existing(args, author=args.author) as db:
+        ref, said = stores.resolve_to_write(db.view(), args.ref), _said(args.beliefs)
         if args.command == "expand":
             return written(args, db, out, db.expand(ref, said, **told), has_text=True)
         return written(args, db, out, db.believe(ref, said, whole=args.whole, **told), has_text=True)
@@ -94,11 +94,13 @@ def _contract_arguments(parser: Parser) -> None:
 
 
 def _contract(args: Namespace, out: Output) -> int:
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         view = db.view() if args.at is None else db.view(valid=args.at)
-        ref = stores.to_write(view, args.ref)
+        ref = stores.resolve_to_write(view, args.ref)
         asked = [(ref, *each) for each in _said(args.beliefs)]
-        asked += [(stores.to_write(view, other), *each) for other, belief in args.others for each in _said([belief])]
+        asked += [
+            (stores.resolve_to_write(view, other), *each) for other, belief in args.others for each in _said([belief])
+        ]
         plan = view.contraction(asked, whole=args.whole, each=args.each)
         if not args.plan:
             return written(args, db, out, db.contract(plan, why=args.why, idempotency_key=args.idempotency_key))
@@ -149,8 +151,8 @@ def _rollback_arguments(parser: Parser) -> None:
 
 def _rollback(args: Namespace, out: Output) -> int:
     told: dict[str, Any] = {"valid_from": args.valid_from, "why": args.why, "idempotency_key": args.idempotency_key}
-    with stores.existing(args, author=args.author) as db:
-        ref = stores.to_write(db.view(), args.ref)
+    with stores.open_existing(args, author=args.author) as db:
+        ref = stores.resolve_to_write(db.view(), args.ref)
         return written(args, db, out, db.rollback(ref, args.version, **told), has_text=True)
 
 
@@ -164,12 +166,12 @@ def _beliefs_arguments(parser: Parser) -> None:
 
 
 def _beliefs(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         view = stores.view_of(db, args)
         if args.settings:
             _tell_settings(view, out)
             return DONE
-        world = None if args.ref is None else stores.world_of(view, args.ref)
+        world = None if args.ref is None else stores.resolve_world(view, args.ref)
         read = view.retrieval_surface if args.surface else view.belief_base
         found = sorted({*read(world), *(() if args.ref in (None, "root") else read(of=world))})[: args.limit]
 
@@ -219,7 +221,7 @@ def _belief_settings(args: Namespace, out: Output) -> int:
             raise arguments.UsageError(f"{each!r:.80} says not how", "Give TYPE=HOW, such as Fact=support")
         compared[kind] = how or None
     said = {"tags": args.tag, "plain_tags": args.plain_tag, "single": args.single, "many": args.many}
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         if compared or any(said.values()):
             told = {"why": args.why, "idempotency_key": args.idempotency_key}
             return written(args, db, out, db.set_beliefs(**said, entrenchment=compared, **told))

@@ -32,10 +32,10 @@ def _impact_arguments(parser: Parser) -> None:
 
 
 def _impact(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         view = stores.view_of(db, args)
-        stores.hint_of_types(view, args.type or (), out)
-        ref = stores.world_of(view, args.ref)
+        stores.hint_unknown_types(view, args.type or (), out)
+        ref = stores.resolve_world(view, args.ref)
         found = view.impact(ref, types=args.type, depth=args.depth)
 
         def write(page: Page) -> None:
@@ -62,9 +62,9 @@ def _provenance_arguments(parser: Parser) -> None:
 
 
 def _provenance(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         view = stores.view_of(db, args)
-        ref = stores.world_of(view, args.ref)
+        ref = stores.resolve_world(view, args.ref)
         found = view.provenance(ref)
 
         def write(page: Page) -> None:
@@ -97,10 +97,10 @@ def _path_arguments(parser: Parser) -> None:
 
 
 def _path(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         view = stores.view_of(db, args)
-        stores.hint_of_types(view, args.type or (), out)
-        ends = [stores.world_of(view, each) for each in (args.ref, args.goal)]
+        stores.hint_unknown_types(view, args.type or (), out)
+        ends = [stores.resolve_world(view, each) for each in (args.ref, args.goal)]
         found = view.shortest_path(*ends, types=args.type or (), direction=args.direction, depth=args.depth)
 
         def write(page: Page) -> None:
@@ -140,7 +140,7 @@ def _kref_arguments(parser: Parser) -> None:
 def _kref(args: Namespace, out: Output) -> int:
     if args.content is not None or args.rename is not None:
         return _write_item(args, out)
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         view = stores.view_of(db, _looking(args))
         if not args.ref.lower().startswith(_SCHEME):
             return _kref_of(args, out, view)
@@ -167,7 +167,7 @@ def _kref(args: Namespace, out: Output) -> int:
 
 def _kref_of(args: Namespace, out: Output, view: View) -> int:
     """Tell the kref of a world that was named in another way."""
-    ref = stores.world_of(view, args.ref)
+    ref = stores.resolve_world(view, args.ref)
     found = view.kref_of(ref)
     told = "It has no kref: it lies in no space, or another world has its name there." if found is None else str(found)
     document = {"ref": ref, "kref": None if found is None else str(found), "view": wire.view(view)}
@@ -186,12 +186,12 @@ def _write_item(args: Namespace, out: Output) -> int:
     if args.confine is not None or args.user is not None or args.ingested is not None or args.valid is not None:
         raise arguments.UsageError("A view was chosen, and something is to be written", "Leave its options out")
     if args.rename is not None:
-        with stores.existing(args, author=args.author) as db:
+        with stores.open_existing(args, author=args.author) as db:
             return written(args, db, out, db.rename(args.ref, args.rename, why=args.why), has_text=True)
-    text = args.content if args.content != "-" else arguments.standard_input("Give the text with --content TEXT")
+    text = args.content if args.content != "-" else arguments.read_standard_input("Give the text with --content TEXT")
     since = None if args.valid_from is None else worlddb.parse_time(args.valid_from, "valid_from")
     worlddb.parse_kref(args.ref)
-    with stores.opened(args, stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args)) as db:
+    with stores.open_store(args, stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args)) as db:
         receipt = db.create_at(args.ref, content=text, valid_from=since, why=args.why)
         return written(args, db, out, receipt, has_text=True)
 
@@ -216,8 +216,8 @@ def _artifact(args: Namespace, out: Output) -> int:
         return _artifacts(args, out)
     if args.remove == (args.location is not None):
         raise arguments.UsageError("There is not one thing to do with it", "Give --location or --remove")
-    with stores.existing(args, author=args.author) as db:
-        ref = stores.to_write(db.view(), args.ref)
+    with stores.open_existing(args, author=args.author) as db:
+        ref = stores.resolve_to_write(db.view(), args.ref)
         if args.remove:
             return written(args, db, out, db.detach(ref, args.name, why=args.why))
         given = Artifact(
@@ -227,9 +227,9 @@ def _artifact(args: Namespace, out: Output) -> int:
 
 
 def _artifacts(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         view = stores.view_of(db, _looking(args))
-        ref = args.ref if args.ref.lower().startswith(_SCHEME) else stores.world_of(view, args.ref)
+        ref = args.ref if args.ref.lower().startswith(_SCHEME) else stores.resolve_world(view, args.ref)
         found = view.artifacts(ref)
 
         def write(page: Page) -> None:

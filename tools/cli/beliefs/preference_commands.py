@@ -23,9 +23,9 @@ def _prefer_arguments(parser: Parser) -> None:
 
 
 def _prefer(args: Namespace, out: Output) -> int:
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         view = db.view()
-        ends = [stores.to_write(view, each) for each in (args.subject, args.object)]
+        ends = [stores.resolve_to_write(view, each) for each in (args.subject, args.object)]
         receipt = db.prefer(
             ends[0],
             args.relation,
@@ -33,7 +33,7 @@ def _prefer(args: Namespace, out: Output) -> int:
             outcome=args.outcome,
             inferred=args.inferred,
             confidence=args.confidence,
-            based_on=[stores.world_or_edge(view, each, writes=True) for each in args.based_on],
+            based_on=[stores.resolve_world_or_edge(view, each, writes=True) for each in args.based_on],
             valid_from=args.valid_from,
             why=args.why,
         )
@@ -50,9 +50,9 @@ def _preferences_arguments(parser: Parser) -> None:
 
 
 def _preferences(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         view = stores.view_of(db, args)
-        ref = stores.world_of(view, args.ref)
+        ref = stores.resolve_world(view, args.ref)
         found = view.preferences(ref, relation=args.relation)[: args.limit]
 
         def write(page: Page) -> None:

@@ -40,13 +40,13 @@ def _check(args: Namespace, out: Output) -> int:
     if args.offline:
         files = {name: stores.read_file(getattr(args, name), MAX_PROOF_BYTES) for name in given}
         asked = {} if args.question is None else filters
-        found = check_recall(receipt, args.question, keys=stores.given_keys(args.keys), **files, **asked)
+        found = check_recall(receipt, args.question, keys=stores.load_keys(args.keys), **files, **asked)
     else:
         if args.question is None:
             raise arguments.UsageError(
                 "The receipt holds no question", "Give it with --question as it was asked, or check --offline"
             )
-        with stores.existing(args) as db:
+        with stores.open_existing(args) as db:
             found = db.check_recall(receipt, args.question, tolerance=args.tolerance, **filters)
 
     def write(page: Page) -> None:
@@ -103,9 +103,9 @@ def _prove_arguments(parser: Parser) -> None:
 
 def _prove(args: Namespace, out: Output) -> int:
     if args.out is not None:
-        arguments.check_place(args.out)
+        arguments.check_writable_path(args.out)
         arguments.refuse_existing(args.out, overwrite=False)
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         text = db.prove_recall(_read(args))
     told = {"ok": True, "file": args.out, "bytes": len(text)}
     if args.out is None:

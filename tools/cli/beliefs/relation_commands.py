@@ -28,8 +28,8 @@ def _relation(args: Namespace, out: Output) -> int:
     laws = {law: getattr(args, law) for law in _LAWS}
     if args.remove and (args.inverse is not None or any(laws.values())):
         raise arguments.UsageError("--remove goes without laws", "Take the relation back, then declare it anew")
-    with stores.existing(args, author=args.author) as db:
-        world = None if args.world is None else stores.to_write(db.view(), args.world)
+    with stores.open_existing(args, author=args.author) as db:
+        world = None if args.world is None else stores.resolve_to_write(db.view(), args.world)
         told = {"world": world, "why": args.why, "idempotency_key": args.idempotency_key}
         if args.remove:
             return written(args, db, out, db.unregister(args.name, **told))
@@ -45,11 +45,11 @@ def _states_arguments(parser: Parser) -> None:
 
 
 def _states(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         view = stores.view_of(db, args)
-        source = stores.world_of(view, args.source)
-        target = None if args.target is None else stores.world_of(view, args.target)
-        stores.hint_of_types(view, [args.type] if args.type else [], out)
+        source = stores.resolve_world(view, args.source)
+        target = None if args.target is None else stores.resolve_world(view, args.target)
+        stores.hint_unknown_types(view, [args.type] if args.type else [], out)
         found = view.states(source, target, type=args.type)
         document: dict[str, Any] = {"states": [_record(state) for state in found], "view": wire.view(view)}
 
@@ -100,9 +100,9 @@ def _vocabulary(args: Namespace, out: Output) -> int:
     given = bool(args.profile or args.node_type or args.relation)
     if args.lift and given:
         raise arguments.UsageError("--lift goes without a profile", "Open the vocabulary, or close it otherwise")
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         view = db.view()
-        world = None if args.world is None else stores.world_of(view, args.world)
+        world = None if args.world is None else stores.resolve_world(view, args.world)
         told = {"why": args.why, "idempotency_key": args.idempotency_key}
         if args.lift:
             return written(args, db, out, db.lift_profile(world, **told))

@@ -50,9 +50,9 @@ def _arguments(parser: Parser) -> None:
 
 def _planned(view: View, args: Namespace) -> Withdrawal:
     return view.withdrawal(
-        None if args.world is None else stores.to_write(view, args.world),
+        None if args.world is None else stores.resolve_to_write(view, args.world),
         author=args.of_author,
-        source=arguments.fields(args.source),
+        source=arguments.parse_source(args.source),
         since=args.since,
         until=args.until,
         artifact=args.artifact,
@@ -65,7 +65,7 @@ def _planned(view: View, args: Namespace) -> Withdrawal:
 
 
 def _withdraw(args: Namespace, out: Output) -> int:
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         view = stores.view_of(db, args)
         plan = _planned(view, args)
         receipt = None
@@ -86,7 +86,7 @@ def _withdraw(args: Namespace, out: Output) -> int:
         }
         out.answer(document, write)
         if receipt is not None:
-            out.hint(f"Take it back with: {stores.repeated(args)} undo --commit {receipt.seq}")
+            out.hint(f"Take it back with: {stores.command_prefix(args)} undo --commit {receipt.seq}")
     return DONE
 
 
@@ -120,9 +120,9 @@ def _receipts_arguments(parser: Parser) -> None:
 
 
 def _receipts(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         view = stores.view_of(db, args)
-        found = view.receipts_of(stores.world_of(view, args.ref))
+        found = view.receipts_of(stores.resolve_world(view, args.ref))
 
         def write(page: Page) -> None:
             if not found:

@@ -54,7 +54,7 @@ def _seconds(text: str) -> float:
 
 def _consolidate(args: Namespace, out: Output) -> int:
     summarizer = _summarizer_of(args)
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         with out.progress("Consolidating") as report:
             done = db.consolidate(
                 min_age=args.min_age,
@@ -87,7 +87,7 @@ def _consolidate(args: Namespace, out: Output) -> int:
                 page.line((wire.short(ref), "ref"), f"  {name}")
 
         left = partial(wire.counted, what="world")
-        return stores.tell_run(db, out, done, summarizer, write, failed="got no summary", counted=left)
+        return stores.report_run(db, out, done, summarizer, write, failed="got no summary", counted=left)
 
 
 _SHOWN: Final = 20
@@ -105,7 +105,7 @@ def _names(db: Database, refs: tuple[str, ...]) -> list[tuple[str, str]]:
 
 
 def _summarizer_of(args: Namespace) -> EndpointSummarizer | None:
-    named = arguments.model_of(args, "--summarizer")
+    named = arguments.model_options(args, "--summarizer")
     return None if named is None else worlddb.EndpointSummarizer(**named, key=os.environ.get(_KEY))
 
 

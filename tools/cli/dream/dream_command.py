@@ -46,7 +46,7 @@ def _arguments(parser: Parser) -> None:
 def _dream(args: Namespace, out: Output) -> int:
     assessor = _assessor_of(args)
     decay = None if args.half_life is None else Decay(half_life_days=args.half_life)
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         with out.progress("Dreaming") as report:
             done = db.dream(
                 assessor,
@@ -92,7 +92,7 @@ def _dream(args: Namespace, out: Output) -> int:
                 if not (done.labelled or done.updated or done.related):
                     out.hint("all of them: " + "; ".join(f"worlddb undo --commit {seq}" for seq in marked))
 
-        code = stores.tell_run(db, out, done, assessor, write, failed="failed", counted=_counted)
+        code = stores.report_run(db, out, done, assessor, write, failed="failed", counted=_counted)
     return code or (TRIPPED if done.tripped else DONE)
 
 
@@ -113,7 +113,7 @@ def _commits(db: Database, refs: tuple[str, ...]) -> list[int]:
 
 
 def _assessor_of(args: Namespace) -> EndpointAssessor | None:
-    named = arguments.model_of(args, "--assessor")
+    named = arguments.model_options(args, "--assessor")
     return None if named is None else worlddb.EndpointAssessor(**named, key=os.environ.get(_KEY))
 
 

@@ -23,14 +23,14 @@ def _arguments(parser: Parser) -> None:
     parser.add_argument(
         "--before",
         metavar="N",
-        type=arguments.count_or_none,
+        type=arguments.count_from_zero,
         default=8,
         help="show N of those before it (default: %(default)s)",
     )
     parser.add_argument(
         "--after",
         metavar="N",
-        type=arguments.count_or_none,
+        type=arguments.count_from_zero,
         default=2,
         help="show N of those after it (default: %(default)s)",
     )
@@ -45,13 +45,15 @@ def _arguments(parser: Parser) -> None:
 
 
 def _enrich(args: Namespace, out: Output) -> int:
-    named = arguments.model_of(args, "--enricher")
+    named = arguments.model_options(args, "--enricher")
     enricher = None if named is None else EndpointEnricher(**named, key=os.environ.get(_KEY))
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         with out.steps("Enriching") as progress:
             done = db.enrich(
                 enricher,
-                worlds=None if args.world is None else [stores.to_write(db.view(), each) for each in args.world],
+                worlds=None
+                if args.world is None
+                else [stores.resolve_to_write(db.view(), each) for each in args.world],
                 types=args.type or ("Turn",),
                 before=args.before,
                 after=args.after,
@@ -67,7 +69,7 @@ def _enrich(args: Namespace, out: Output) -> int:
                 page.line((f"{done.unsaid:,} say by themselves what they mean", "dim"))
 
         left = partial(wire.counted, what="text")
-        return stores.tell_run(db, out, done, enricher, write, failed="was not", counted=left)
+        return stores.report_run(db, out, done, enricher, write, failed="was not", counted=left)
 
 
 COMMANDS: Final = (

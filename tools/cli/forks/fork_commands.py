@@ -22,10 +22,10 @@ def _fork_arguments(parser: Parser) -> None:
 
 
 def _fork(args: Namespace, out: Output) -> int:
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         view = db.view()
-        world = stores.place_of(view, args.world)
-        into = None if args.into is None else stores.place_of(view, args.into)
+        world = stores.resolve_place(view, args.world)
+        into = None if args.into is None else stores.resolve_place(view, args.into)
         receipt = db.fork(world, args.name, at=args.at, into=into, why=args.why, idempotency_key=args.idempotency_key)
         receipt.raise_if_refused()
         document = wire.receipt(receipt)
@@ -34,7 +34,7 @@ def _fork(args: Namespace, out: Output) -> int:
     def write(page: Page) -> None:
         page.line((wire.short(str(receipt.ref)), "ref"), f"  goes on from {args.world} as {args.name or name}")
         for note in receipt.notes:
-            page.line(wire.told(note))
+            page.line(wire.note_text(note))
 
     out.answer(document, write)
     return DONE
@@ -53,8 +53,8 @@ def _merge_arguments(parser: Parser) -> None:
 def _merge(args: Namespace, out: Output) -> int:
     otherwise: Literal["ours", "theirs", "report"] = "ours" if args.ours else "theirs" if args.theirs else "report"
     decide = None if args.decide is None else _decided(args.decide)
-    with stores.existing(args, author=args.author) as db:
-        fork = stores.to_write(db.view(), args.fork)
+    with stores.open_existing(args, author=args.author) as db:
+        fork = stores.resolve_to_write(db.view(), args.fork)
         how: dict[str, Any] = {"why": args.why, "idempotency_key": args.idempotency_key}
         done: Merge = db.merge(fork, plan=args.plan, decide=decide, on_conflict=otherwise, **how)
         if done.receipt is not None:
@@ -98,7 +98,7 @@ def _apart(*sides: str) -> tuple[str, ...]:
 
 def _decided(path: str) -> dict[str, Any]:
     try:
-        found = json.loads(arguments.utf8(Path(path).read_bytes(), path))
+        found = json.loads(arguments.decode_utf8(Path(path).read_bytes(), path))
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read: {error}", "Give a JSON object of ids with ours or theirs") from None
     if not isinstance(found, dict):

@@ -31,7 +31,7 @@ def _log_arguments(parser: Parser) -> None:
 def _log(args: Namespace, out: Output) -> int:
     if args.follow and args.ingested is not None:
         raise arguments.UsageError("A log that ends cannot be followed", "Leave out --to, or --follow")
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         first = _first_commit(db, args.first)
         last = None if args.ingested is None else _last_commit(db, args.ingested)
         if last is not None and last < first <= db.head().seq:
@@ -54,14 +54,14 @@ def _log(args: Namespace, out: Output) -> int:
 
 
 def _first_commit(db: Database, text: str | None) -> int:
-    moment = stores.when(text)
+    moment = stores.parse_moment(text)
     if "ingested" in moment:
         return db.view(ingested=moment["ingested"] - 1).seq + 1
     return moment["seq"] if "seq" in moment else db.view(**moment).seq if moment else 1
 
 
 def _last_commit(db: Database, text: str) -> int:
-    moment = stores.when(text)
+    moment = stores.parse_moment(text)
     return min(moment["seq"], db.head().seq) if "seq" in moment else db.view(**moment).seq
 
 
@@ -70,7 +70,7 @@ def _named(db: Database, text: str | None) -> str | None:
     full_edge_digits = 64
     if text is None or (len(text) == full_edge_digits and set(text.lower()) <= set("0123456789abcdef")):
         return text and text.lower()
-    return stores.world_of(db.view(), text)
+    return stores.resolve_world(db.view(), text)
 
 
 def _write_log(page: Page, entries: Iterable[Entry], *, whole: bool) -> bool:
@@ -174,7 +174,7 @@ def _no_arguments(parser: Parser) -> None:
 
 
 def _stats(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         stats: dict[str, Any] = db.stats()
     supposes = stats["supposes"]
     fields: list[tuple[str, list[Span]]] = [("hypothetical", [(supposes, "warn")])] if supposes else []

@@ -19,17 +19,17 @@ def _bookmark_arguments(parser: Parser) -> None:
 
 
 def _bookmark(args: Namespace, out: Output) -> int:
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         if args.name is None:
             return _list(db.bookmarks(), out)
-        marked = db.view(**stores.when(args.at)).seq
+        marked = db.view(**stores.parse_moment(args.at)).seq
         if not marked:
             raise InputError(f"Nothing had been committed by {args.at}", "Name a later time, or a commit from 1 on")
         db.bookmark(args.name, seq=marked, move=args.move, why=args.why).raise_if_refused()
         (made,) = (each for each in db.bookmarks() if each.seq == marked and each.name == args.name)
 
         def write(page: Page) -> None:
-            start, name = stores.repeated(args), shlex.quote(args.name)
+            start, name = stores.command_prefix(args), shlex.quote(args.name)
             page.line((made.name, "good"), f"  is commit {made.seq}, {wire.moment(made.ingested)}")
             out.hint(f"Ask about it: {start} at {name} children   {start} replay --until {name} --into DIR")
 
@@ -68,7 +68,7 @@ def at(commands: Callable[[Sequence[str]], Sequence[Command]]) -> Command:
             raise arguments.UsageError(
                 "No command was given after the moment", "For example: worlddb at 2026-03-01 children"
             )
-        inner = arguments.parsed(arguments.parser_of(commands(args.words)), args.words)
+        inner = arguments.parse_line(arguments.build_parser(commands(args.words)), args.words)
         if not hasattr(inner, "ingested"):
             raise arguments.UsageError(
                 f"`{args.words[0]}` cannot be asked about the past",
@@ -123,9 +123,9 @@ def _arguments(parser: Parser) -> None:
 
 
 def _blame(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         view = stores.view_of(db, args)
-        found = view.blame(stores.world_of(view, args.ref))
+        found = view.blame(stores.resolve_world(view, args.ref))
         document = {
             "ref": found.ref,
             "version": found.number,

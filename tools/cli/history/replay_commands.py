@@ -37,10 +37,10 @@ def _replay(args: Namespace, out: Output) -> int:
             f"--{missing[0]} is missing", "For example: worlddb replay --until 12 --into then; or worlddb replay --step"
         )
     if supposes:
-        with stores.existing(args) as db:
-            return suppose(db, args, db.view(**stores.when(args.until)).seq, out)
-    with stores.existing(args) as db, out.steps("Replaying commits") as report:
-        made = db.replay(args.into, progress=report, seq=db.view(**stores.when(args.until)).seq)
+        with stores.open_existing(args) as db:
+            return suppose(db, args, db.view(**stores.parse_moment(args.until)).seq, out)
+    with stores.open_existing(args) as db, out.steps("Replaying commits") as report:
+        made = db.replay(args.into, progress=report, seq=db.view(**stores.parse_moment(args.until)).seq)
         made_at = db.view(seq=made.seq).ingested
     document = {
         "seq": made.seq,
@@ -67,8 +67,8 @@ def _snapshot_arguments(parser: Parser) -> None:
 
 
 def _snapshot(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db, out.steps("Replaying commits") as report:
-        made = db.snapshot(seq=db.view(**stores.when(args.at)).seq, progress=report)
+    with stores.open_existing(args) as db, out.steps("Replaying commits") as report:
+        made = db.snapshot(seq=db.view(**stores.parse_moment(args.at)).seq, progress=report)
     document = {"seq": made.seq, "root": made.root, "bytes": made.size_bytes}
 
     def write(page: Page) -> None:
@@ -87,8 +87,8 @@ def step_through(args: Namespace, out: Output) -> int:
         )
     if args.into is not None:
         raise arguments.UsageError("--step only shows, and writes no store", "Leave out --into, or --step")
-    with stores.existing(args) as db:
-        last = None if args.until is None else db.view(**stores.when(args.until)).seq
+    with stores.open_existing(args) as db:
+        last = None if args.until is None else db.view(**stores.parse_moment(args.until)).seq
         asks = out.can_ask and not out.quiet
         for step in db.steps(last=last):
             if asks and step.receipt.seq > 1 and not _goes_on():
@@ -313,8 +313,8 @@ def _thresholds(given: list[tuple[str, float]]) -> worlddb.Thresholds | None:
 
 def _redecide(args: Namespace, out: Output) -> int:
     handlers = [_handler(text) for text in args.handler]
-    with stores.existing(args) as db, out.steps("Deciding commits") as report:
-        last = None if args.until is None else db.view(**stores.when(args.until)).seq
+    with stores.open_existing(args) as db, out.steps("Deciding commits") as report:
+        last = None if args.until is None else db.view(**stores.parse_moment(args.until)).seq
         found = db.redecide(
             edge_types=handlers, resolver=_thresholds(args.threshold), first=args.first, seq=last, progress=report
         )

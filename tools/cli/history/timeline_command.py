@@ -184,9 +184,9 @@ def _timeline(args: Namespace, out: Output) -> int:
         raise InputError("--overwrite is of use with --out only", "Name the page to write, or leave it out")
     if args.out is not None:
         arguments.refuse_existing(args.out, overwrite=args.overwrite)
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         view = stores.view_of(db, args)
-        ref = stores.world_of(view, args.ref)
+        ref = stores.resolve_world(view, args.ref)
         versions = view.history(ref, between=args.between, **stores.spans_of(args))
         if not versions:
             raise InputError(

@@ -17,7 +17,7 @@ _ANSWERS: Final = {"a": "accepted", "r": "rejected", "s": "skipped"}
 def review(args: Namespace, out: Output) -> int:
     """Ask about every pending proposal, in staging order, until the answers end."""
     decided: list[dict[str, object]] = []
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         pending = db.proposals()
         for number, proposal in enumerate(pending, 1):
             if not out.json:
@@ -106,7 +106,7 @@ def _proposals_arguments(parser: Parser) -> None:
 def _proposals(args: Namespace, out: Output) -> int:
     if args.review:
         return review(args, out)
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         view = stores.view_of(db, args)
         found = view.proposals(status=None if args.status == "all" else args.status)
 
@@ -117,7 +117,7 @@ def _proposals(args: Namespace, out: Output) -> int:
                 page.line("No proposals." if args.status == "all" else f"No {args.status} proposals.")
             elif args.status == "pending":
                 first = wire.short(found[0].ref)
-                out.hint(f"Next: {stores.repeated(args)} accept {first}   or reject, or proposals --review")
+                out.hint(f"Next: {stores.command_prefix(args)} accept {first}   or reject, or proposals --review")
 
         document = {"proposals": [wire.proposal(proposal) for proposal in found], "view": wire.view(view)}
         out.answer(document, write)
@@ -150,7 +150,7 @@ def _deciding(decide: Callable[[Database, str, str], Receipt]) -> Callable[[Name
     """Return the function that decides a proposal in one of the three ways."""
 
     def run(args: Namespace, out: Output) -> int:
-        with stores.existing(args, author=args.author) as db:
+        with stores.open_existing(args, author=args.author) as db:
             try:
                 receipt = decide(db, args.proposal, args.why)
             except InputError as error:
@@ -168,7 +168,7 @@ def _deciding(decide: Callable[[Database, str, str], Receipt]) -> Callable[[Name
                 result = f"{proposal.status}: {proposal.source_name} and {proposal.target_name}"
                 page.line(result, (f"  commit {receipt.seq}, root {wire.short(receipt.root)}", "dim"))
                 for note in receipt.notes:
-                    page.line((f"note: {wire.told(note)}", "dim"))
+                    page.line((f"note: {wire.note_text(note)}", "dim"))
 
             out.answer({"proposals": [wire.proposal(proposal)], **_without_proposals(receipt)}, write)
         return DONE
@@ -190,7 +190,7 @@ def _undo(args: Namespace, out: Output) -> int:
         raise arguments.UsageError("There is not one thing to undo", "Give a proposal, or --commit N")
     if args.commit is None:
         return _deciding(lambda db, proposal, why: db.undo(proposal, why=why))(args, out)
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         return written(args, db, out, db.undo(args.commit, why=args.why), has_text=True)
 
 
@@ -199,7 +199,7 @@ def _recluster_arguments(parser: Parser) -> None:
 
 
 def _recluster(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         done = db.recluster(limit=args.limit)
         head = db.head()
 
@@ -211,7 +211,7 @@ def _recluster(args: Namespace, out: Output) -> int:
         if done.pending:
             page.line((f"{wire.counted(done.pending, 'commit')} not looked at yet", "dim"))
         if done.proposals:
-            out.hint(f"Next: {stores.repeated(args)} proposals --review")
+            out.hint(f"Next: {stores.command_prefix(args)} proposals --review")
 
     document = {"looked_at": done.looked_at, "proposals": list(done.proposals), "pending": done.pending}
     out.answer({**document, "busy": done.busy, "events": done.events, "seq": head.seq, "root": head.root}, write)

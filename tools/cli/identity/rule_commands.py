@@ -45,7 +45,7 @@ def _tune(args: Namespace, out: Output) -> int:
             "Give one or more of --fuzzy, --phonetic, --embedding, --margin and --most; `worlddb tunings` lists them",
         )
     thresholds = Thresholds(**given)
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         receipt = db.tune(thresholds, world=_world(db.view(), args), type=args.type, why=args.why)
         receipt.raise_if_refused()
         view = db.view()
@@ -57,7 +57,7 @@ def _tune(args: Namespace, out: Output) -> int:
 
 
 def _untune(args: Namespace, out: Output) -> int:
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         receipt = db.untune(world=_world(db.view(), args), type=args.type, why=args.why)
         receipt.raise_if_refused()
 
@@ -78,7 +78,7 @@ def _tunings_arguments(parser: Parser) -> None:
 
 
 def _tunings(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         view = stores.view_of(db, args)
         found = view.tunings(_world(view, args))
         document: dict[str, Any] = {"tunings": [wire.record(known) for known in found], "view": wire.view(view)}
@@ -94,7 +94,7 @@ def _tunings(args: Namespace, out: Output) -> int:
 
 
 def _world(view: View, args: Namespace) -> str | None:
-    return None if args.world is None else stores.world_of(view, args.world)
+    return None if args.world is None else stores.resolve_world(view, args.world)
 
 
 def _tuning_line(view: View, known: Tuning) -> list[Span]:
@@ -144,9 +144,9 @@ def _types_arguments(parser: Parser) -> None:
 
 
 def _types(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         view = stores.view_of(db, args)
-        world = None if args.world is None else stores.world_of(view, args.world)
+        world = None if args.world is None else stores.resolve_world(view, args.world)
         found = view.edge_types(world)
         document: dict[str, Any] = {
             "types": [wire.record(known) for known in found],
@@ -227,8 +227,8 @@ def _trust(args: Namespace, out: Output) -> int:
             )
         source = {field: value}
     level = None if args.level == _TAKEN_BACK else args.level
-    with stores.existing(args, author=args.author) as db:
-        world = None if args.of_world is None else stores.to_write(db.view(), args.of_world)
+    with stores.open_existing(args, author=args.author) as db:
+        world = None if args.of_world is None else stores.resolve_to_write(db.view(), args.of_world)
         receipt = db.trust(level, author=args.of_author, source=source, world=world, why=args.why)
         receipt.raise_if_refused()
 
@@ -247,7 +247,7 @@ def _trusts_arguments(parser: Parser) -> None:
 
 
 def _trusts(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         view = stores.view_of(db, args)
         found = view.trusts()
         document: dict[str, Any] = {"trusts": [wire.record(said) for said in found], "view": wire.view(view)}

@@ -11,7 +11,7 @@ def _backup_arguments(parser: Parser) -> None:
 
 
 def _backup(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db, out.steps("Copying commits") as report:
+    with stores.open_existing(args) as db, out.steps("Copying commits") as report:
         made = db.backup(args.into, progress=report)
     document = {"seq": made.seq, "root": made.root, "commits": made.commits, "into": args.into}
 
@@ -36,7 +36,7 @@ def _restore_arguments(parser: Parser) -> None:
 def _restore(args: Namespace, out: Output) -> int:
     with out.steps("Restoring commits") as report:
         made = worlddb.restore(
-            stores.there(Path(args.backup)), args.into, erasures_of=args.erasures_from, progress=report
+            stores.require_existing(Path(args.backup)), args.into, erasures_of=args.erasures_from, progress=report
         )
     document = {"seq": made.seq, "root": made.root, "erasures": made.erasures, "into": args.into}
 

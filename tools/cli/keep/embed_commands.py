@@ -20,7 +20,7 @@ def _add_limit(parser: Parser) -> None:
 
 
 def _embed(args: Namespace, out: Output) -> int:
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         with out.progress("Embedding texts") as report:
             counting = None if report is None else lambda done: report(done, None, "")
             done = db.embed(limit=args.limit, progress=counting)
@@ -58,7 +58,7 @@ def _reembed_arguments(parser: Parser) -> None:
 def _reembed(args: Namespace, out: Output) -> int:
     if args.to is None and args.drop is None:
         raise arguments.UsageError("No action was given", "Name the model to move to with --to, or a space with --drop")
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         done = None if args.to is None else _moved(db, args, out)
         dropped = False
         if args.drop is not None and (done is None or done.in_use):
@@ -81,7 +81,9 @@ def _reembed(args: Namespace, out: Output) -> int:
         if dropped:
             page.line(f"The space {args.drop!r} was dropped")
         elif done is not None and _replaced(done):
-            out.hint(f"To give {done.before!r} up: {stores.repeated(args)} reembed --drop {shlex.quote(done.before)}")
+            out.hint(
+                f"To give {done.before!r} up: {stores.command_prefix(args)} reembed --drop {shlex.quote(done.before)}"
+            )
 
     out.answer(document, write)
     return DONE if done is None or done.in_use or args.limit is not None else BUSY
@@ -103,7 +105,7 @@ def _spaces_arguments(parser: Parser) -> None:
 
 
 def _spaces(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         found = db.spaces()
 
     def write(page: Page) -> None:

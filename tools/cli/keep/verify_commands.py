@@ -34,9 +34,9 @@ def _verify_arguments(parser: Parser) -> None:
 
 def _verify(args: Namespace, out: Output) -> int:
     head = None if args.head is None else stores.read_file(args.head, MAX_CHECKPOINT_BYTES)
-    keys = stores.given_keys(args.keys)
+    keys = stores.load_keys(args.keys)
     try:
-        with stores.existing(args) as db, out.steps("Verifying commits") as report:
+        with stores.open_existing(args) as db, out.steps("Verifying commits") as report:
             found = db.verify(deep=args.deep, head=head, keys=keys, progress=report)
     except DamagedStore as error:
         # A store too damaged to open or to read to its end is an answer, too.
@@ -126,7 +126,7 @@ def _rebuild_arguments(parser: Parser) -> None:
 
 
 def _rebuild(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db, out.steps("Rebuilding from the log") as report:
+    with stores.open_existing(args) as db, out.steps("Rebuilding from the log") as report:
         made = db.rebuild(*args.names, progress=report)
     document = {"rebuilt": list(made.rebuilt), "seconds": round(made.seconds, 6), "root": made.root}
 
@@ -144,7 +144,7 @@ def _upgrade_arguments(parser: Parser) -> None:
 
 
 def _upgrade(args: Namespace, out: Output) -> int:
-    folder = stores.there(stores.folder_of(args))
+    folder = stores.require_existing(stores.folder_of(args))
     with out.steps("Backing up, then deriving the tables") as report:
         made = worlddb.upgrade(folder, backup=args.backup, progress=report)
     listed = [{**each._asdict(), "ingested_at": wire.time(each.ingested_at)} for each in made.listed]

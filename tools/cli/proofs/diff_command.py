@@ -155,8 +155,8 @@ _REMEDY: Final = "Name a store's directory or a bundle"
 def _diff(args: Namespace, out: Output) -> int:
     if args.html:
         arguments.refuse_existing(args.html, overwrite=args.overwrite)
-    a = stores.there(Path(args.a) if args.a else stores.folder_of(args), _REMEDY)
-    b = a if args.b is None else stores.there(Path(args.b), _REMEDY)
+    a = stores.require_existing(Path(args.a) if args.a else stores.folder_of(args), _REMEDY)
+    b = a if args.b is None else stores.require_existing(Path(args.b), _REMEDY)
     if args.b is None and args.at_a is None and args.at_b is None:
         raise arguments.UsageError(
             "There is only one store and one moment", "Name another store, or a moment with --at-a"
@@ -188,8 +188,8 @@ def _commit_of(folder: Path, moment: str | None) -> int | None:
         raise arguments.UsageError(
             f"{folder} is a bundle, which holds one moment", "Give --at-a or --at-b for the store alone"
         )
-    with stores.existing_at(folder) as db:
-        seq = db.view(**stores.when(moment)).seq
+    with stores.open_existing_at(folder) as db:
+        seq = db.view(**stores.parse_moment(moment)).seq
     if not seq:
         raise InputError(f"Nothing had been committed by {moment}", "Compare with a later moment")
     return seq
@@ -200,14 +200,14 @@ def _world_of(folders: list[Path], text: str) -> str:
     folders = [folder for folder in dict.fromkeys(folders) if not folder.is_file()]
     if not folders:
         return text
-    with stores.existing_at(folders[0]) as db:
+    with stores.open_existing_at(folders[0]) as db:
         try:
-            return stores.world_of(db.view(), text)
+            return stores.resolve_world(db.view(), text)
         except UnknownReference:
             if len(folders) == 1:
                 raise
-    with stores.existing_at(folders[1]) as db:
-        return stores.world_of(db.view(), text)
+    with stores.open_existing_at(folders[1]) as db:
+        return stores.resolve_world(db.view(), text)
 
 
 def document(found: Difference) -> dict[str, Any]:

@@ -23,9 +23,9 @@ def _head_arguments(parser: Parser) -> None:
 
 
 def _head(args: Namespace, out: Output) -> int:
-    keys = [stores.key_in(Path(file)) for file in args.sign]
-    with stores.existing(args) as db:
-        head = db.head(**stores.when(args.ingested))
+    keys = [stores.load_key(Path(file)) for file in args.sign]
+    with stores.open_existing(args) as db:
+        head = db.head(**stores.parse_moment(args.ingested))
         # A hypothetical store has no checkpoint, and refuses to sign one.
         text = None if head.supposes and not keys else db.checkpoint(seq=head.seq, sign_with=keys)
     document = {
@@ -56,7 +56,7 @@ def _keygen_arguments(parser: Parser) -> None:
 
 
 def _keygen(args: Namespace, out: Output) -> int:
-    arguments.check_place(args.out)
+    arguments.check_writable_path(args.out)
     pair = worlddb.new_key(args.name)
     try:
         descriptor = os.open(args.out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -94,7 +94,7 @@ def _prove(args: Namespace, out: Output) -> int:
         raise arguments.UsageError("Give either what to prove, or --consistency", "See `worlddb prove --help`")
     if args.out is not None:
         arguments.refuse_existing(args.out, overwrite=args.overwrite)
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         text = _inclusion(db, args) if args.consistency is None else _consistency(db, args.consistency)
     proof = json.loads(text)
     document = {"ok": True, "proof": proof, "file": args.out, "bytes": len(text)}
@@ -116,13 +116,13 @@ def _prove(args: Namespace, out: Output) -> int:
 
 
 def _inclusion(db: worlddb.Database, args: Namespace) -> str:
-    moment = stores.when(args.ingested)
+    moment = stores.parse_moment(args.ingested)
     view = db.view(**moment)
     return db.prove(
-        stores.world_or_edge(view, args.ref),
-        world=None if args.world is None else stores.world_of(view, args.world),
+        stores.resolve_world_or_edge(view, args.ref),
+        world=None if args.world is None else stores.resolve_world(view, args.world),
         seq=view.seq,
-        head=None if args.head is None else stores.head_given(args.head),
+        head=None if args.head is None else stores.parse_head(args.head),
         with_text=args.with_text,
     )
 
@@ -151,7 +151,7 @@ def _check_arguments(parser: Parser) -> None:
 def _check_proof(args: Namespace, out: Output) -> int:
     heads = [stores.read_file(file, worlddb.MAX_CHECKPOINT_BYTES) for file in args.heads]
     found = worlddb.check_proof(
-        stores.read_file(args.file, worlddb.MAX_PROOF_BYTES), *heads, keys=stores.given_keys(args.keys)
+        stores.read_file(args.file, worlddb.MAX_PROOF_BYTES), *heads, keys=stores.load_keys(args.keys)
     )
     claim = _with_times(found.claim)
     document = {"ok": found.ok, "kind": found.kind, "reason": found.reason, "claim": claim, "keys": len(args.keys)}
@@ -209,7 +209,7 @@ def _cosign(args: Namespace, out: Output) -> int:
             "A witness signs what goes on from the last head that it signed",
             "Give both --since and --proof; or --first, if it has signed no head of this log before",
         )
-    head, key = stores.read_file(args.file, worlddb.MAX_CHECKPOINT_BYTES), stores.key_in(Path(args.sign))
+    head, key = stores.read_file(args.file, worlddb.MAX_CHECKPOINT_BYTES), stores.load_key(Path(args.sign))
     text = worlddb.sign_checkpoint(head, key)
     if args.since is not None:
         before = stores.read_file(args.since, worlddb.MAX_CHECKPOINT_BYTES)

@@ -96,12 +96,12 @@ def _period(text: str) -> tuple[str, tuple[str | None, str | None]]:
 
 
 def _query(args: base.Namespace, out: base.Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         view = stores.view_of(db, args)
         if args.file is not None:
             query = _from_file(args)
         else:
-            query = _typed(args, lambda text: stores.world_of(view, text))
+            query = _typed(args, lambda text: stores.resolve_world(view, text))
         if args.print:
             out.verbatim(msgspec.json.decode(query.to_json()), visible_json(query.to_json()) + "\n")
             return base.DONE
@@ -120,10 +120,10 @@ def _query(args: base.Namespace, out: base.Output) -> int:
             "view": wire.view(view),
         }
         out.answer(document, lambda page: _write(page, view, answer, explain=args.explain))
-        for hint in () if answer.nodes else stores.why_empty(view):
+        for hint in () if answer.nodes else stores.hints_if_empty(view):
             out.hint(hint)
         if answer.note:
-            out.warn(f"note: {output.in_options(answer.note)}")
+            out.warn(f"note: {output.translate_remedy(answer.note)}")
     return base.DONE
 
 
@@ -147,7 +147,7 @@ def _from_file(args: base.Namespace) -> Query:
             document = file.read(MAX_FILE_BYTES + 1)
     if len(document) > MAX_FILE_BYTES:
         raise InputError(f"{os.fsdecode(args.file)!r:.200} is too large for a query", "Write one with --print")
-    arguments.utf8(document, "Standard input" if args.file == "-" else os.fsdecode(args.file))
+    arguments.decode_utf8(document, "Standard input" if args.file == "-" else os.fsdecode(args.file))
     return Query.from_json(document)
 
 
@@ -155,7 +155,7 @@ def _typed(args: base.Namespace, named: Named) -> Query:
     """Build the query from the command line."""
     query = Query.of(
         seeds=None if args.seed is None else [named(text) for text in args.seed],
-        text=None if args.text is None else arguments.question([args.text]),
+        text=None if args.text is None else arguments.join_question([args.text]),
         world=None if args.world is None else named(args.world),
         k=args.k,
         lanes=args.lanes,

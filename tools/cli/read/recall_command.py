@@ -43,7 +43,7 @@ def _arguments(parser: base.Parser) -> None:
     parser.add_argument(
         "--neighbours",
         metavar="N",
-        type=arguments.count_or_none,
+        type=arguments.count_from_zero,
         default=0,
         help="also consider worlds that an edge joins to the N best hits of each lane (default: 0, follow no edge)",
     )
@@ -96,14 +96,14 @@ def _add_kinds(parser: base.Parser) -> None:
     parser.add_argument(
         "--paths",
         metavar="N",
-        type=arguments.count_or_none,
+        type=arguments.count_from_zero,
         default=0,
         help="also N ways over edges from what the question names, told as texts (default: 0)",
     )
     parser.add_argument(
         "--hit-paths",
         metavar="N",
-        type=arguments.count_or_none,
+        type=arguments.count_from_zero,
         default=0,
         help="also N from what each hit refers to (default: 0)",
     )
@@ -163,17 +163,17 @@ def add_text_filters(parser: base.Parser) -> None:
 def text_filters(args: base.Namespace) -> dict[str, Any]:
     """Return the filters of a recall that hold texts."""
     given = {name: getattr(args, name) for name, _ in _FILTERS}
-    return given | {"tag": args.tag, "source": arguments.fields(args.source), "properties": args.properties}
+    return given | {"tag": args.tag, "source": arguments.parse_source(args.source), "properties": args.properties}
 
 
 def _write_notes(out: base.Output, args: base.Namespace, found: Recall) -> None:
     for lane, why in found.unavailable.items():
-        out.hint(f"note: the lane {lane} was not asked: {output.in_options(why)}")
+        out.hint(f"note: the lane {lane} was not asked: {output.translate_remedy(why)}")
     if found.pending:
         waiting = f"{found.pending:,} texts have" if found.pending > 1 else "one text has"
-        out.hint(f"note: {waiting} no vector yet, and can only be found by words: {stores.repeated(args)} embed")
+        out.hint(f"note: {waiting} no vector yet, and can only be found by words: {stores.command_prefix(args)} embed")
     if found.note:
-        out.hint(f"note: {output.in_options(found.note)}")
+        out.hint(f"note: {output.translate_remedy(found.note)}")
 
 
 def _streams(args: base.Namespace) -> Any:
@@ -221,8 +221,8 @@ def _answered(db: Database, args: base.Namespace, question: str) -> _Answered:
     """Ask the view that the options name, or those of a user's several worlds as one, and why something is no hit."""
     views = _views(db, args)
     asked: dict[str, Any] = dict(
-        world=None if args.world is None else stores.place_of(views[0], args.world),
-        scopes=None if args.scope is None else [stores.place_of(views[0], each) for each in args.scope],
+        world=None if args.world is None else stores.resolve_place(views[0], args.world),
+        scopes=None if args.scope is None else [stores.resolve_place(views[0], each) for each in args.scope],
         k=args.limit,
         exact=args.exact or args.receipt is not None,
         receipt=args.receipt is not None,
@@ -244,7 +244,7 @@ def _answered(db: Database, args: base.Namespace, question: str) -> _Answered:
         since=args.since,
         until=args.until,
         **text_filters(args),
-        **arguments.shown_by(args),
+        **arguments.visibility_flags(args),
         **stores.spans_of(args),
     )
     if args.receipt is not None and len(views) > 1:
@@ -269,7 +269,9 @@ def _answered(db: Database, args: base.Namespace, question: str) -> _Answered:
     inside = (asked["world"],) if asked["world"] else tuple(asked["scopes"] or whole)
     if args.why_not is None:
         return _Answered(view, found, named, inside)
-    return _Answered(view, found, named, inside, view.why_not(stores.world_of(view, args.why_not), question, **asked))
+    return _Answered(
+        view, found, named, inside, view.why_not(stores.resolve_world(view, args.why_not), question, **asked)
+    )
 
 
 def _ask(view: View, question: str, asked: dict[str, Any], k: int) -> Recall:
@@ -281,10 +283,10 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
     if args.keep_receipt and args.receipt is None:
         raise arguments.UsageError("--keep-receipt goes with --receipt", "Name the file, too")
     if args.receipt is not None:
-        arguments.check_place(args.receipt)
+        arguments.check_writable_path(args.receipt)
         arguments.refuse_existing(args.receipt, overwrite=False)
-    with stores.existing(args) as db:
-        view, found, named, worlds, absence = _answered(db, args, question := arguments.question(args.text))
+    with stores.open_existing(args) as db:
+        view, found, named, worlds, absence = _answered(db, args, question := arguments.join_question(args.text))
         if found.receipt is not None:
             from worlddb import recall_receipt_text
 
@@ -307,7 +309,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
                 page.line(("path: ", "title"), wire.one_line(path.context, 400), *beside)
             if not found.hits:
                 page.line(_nothing(view, worlds) if is_asked else "Nothing was asked.")
-                for hint in stores.why_empty(view) if is_asked else ():
+                for hint in stores.hints_if_empty(view) if is_asked else ():
                     out.hint(hint)
             for hit in named[:_NAMED] if args.explain or not found.hits else ():
                 page.line((f"only a name: {wire.one_line(hit.name, 80)} ({wire.short(hit.ref)}), {hit.type}", "dim"))

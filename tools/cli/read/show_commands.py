@@ -42,9 +42,9 @@ def _show_arguments(parser: Parser) -> None:
 
 
 def _show(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         view = stores.view_of(db, args)
-        ref, namesakes = stores.thing_of(view, args.ref)
+        ref, namesakes = stores.resolve_entity(view, args.ref)
         world = _valid_world(ref, view, args)
         view = view.revealing(expired=args.include_expired, deprecated=args.include_deprecated)
         selection: dict[str, Any] = {"include_superseded": args.include_superseded, **stores.spans_of(args)}
@@ -90,11 +90,11 @@ def _show(args: Namespace, out: Output) -> int:
             if others:
                 count = "another version was" if others == 1 else f"{others:,} other versions were"
                 span = "..".join(end or "" for end in args.overlaps)
-                line = f"{stores.repeated(args)} history {wire.short(world.ref)} --overlaps {span}"
+                line = f"{stores.command_prefix(args)} history {wire.short(world.ref)} --overlaps {span}"
                 out.hint(f"note: {count} valid in this span: {line}")
 
         out.answer(document, write)
-        stores.tell_namesakes(args, out, view, namesakes)
+        stores.warn_of_namesakes(args, out, view, namesakes)
     return DONE
 
 
@@ -110,7 +110,7 @@ def _spans(version: Version) -> tuple[Valid, ...]:
 
 def _valid_world(ref: str, view: View, args: Namespace) -> World:
     """Return the named world; one that is not valid in the view only with --include-superseded."""
-    shown = {"include_superseded": args.include_superseded, **arguments.shown_by(args)}
+    shown = {"include_superseded": args.include_superseded, **arguments.visibility_flags(args)}
     world = view.get(ref, **shown, **stores.spans_of(args))
     if world is None:
         hidden = view.get(ref, include_expired=True, include_deprecated=True, **stores.spans_of(args))
@@ -254,9 +254,9 @@ def _history_arguments(parser: Parser) -> None:
 
 
 def _history(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         view = stores.view_of(db, args)
-        ref, namesakes = stores.thing_of(view, args.ref)
+        ref, namesakes = stores.resolve_entity(view, args.ref)
         versions = view.history(ref, between=args.between, **stores.spans_of(args))
         about = _about(view, ref)
         numbers = {version.number for version in versions}
@@ -299,7 +299,7 @@ def _history(args: Namespace, out: Output) -> int:
         if args.timeline:
             document["timeline"] = [wire.record(step) for step in learned]
         out.answer(document, write)
-        stores.tell_namesakes(args, out, view, namesakes)
+        stores.warn_of_namesakes(args, out, view, namesakes)
     return DONE
 
 
@@ -338,9 +338,9 @@ def _conflicts_arguments(parser: Parser) -> None:
 
 
 def _conflicts(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         views = stores.views_of(db, args) if args.ref is None else [stores.view_of(db, args)]
-        view, world = views[0], None if args.ref is None else stores.world_of(views[0], args.ref)
+        view, world = views[0], None if args.ref is None else stores.resolve_world(views[0], args.ref)
         each = chain.from_iterable(each.contradictions(world=world) for each in views)
         pairs = list(islice(each, args.limit))
         told = [{"first": wire.record(one), "second": wire.record(other)} for one, other in pairs]
@@ -369,13 +369,13 @@ def _children_arguments(parser: Parser) -> None:
 
 
 def _children(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         views = stores.views_of(db, args) if args.ref is None else [stores.view_of(db, args)]
         view = views[0]
-        ref = stores.top_of(db, view) if args.ref is None else stores.world_of(view, args.ref)
-        shown: dict[str, Any] = {"include_superseded": args.include_superseded, **arguments.shown_by(args)}
+        ref = stores.outermost_world(db, view) if args.ref is None else stores.resolve_world(view, args.ref)
+        shown: dict[str, Any] = {"include_superseded": args.include_superseded, **arguments.visibility_flags(args)}
         shown |= stores.spans_of(args)
-        others = (other.children(stores.top_of(db, other), **shown) for other in views[1:])
+        others = (other.children(stores.outermost_world(db, other), **shown) for other in views[1:])
         listed = islice(chain(view.children(ref, **shown), chain.from_iterable(others)), args.limit)
         if out.json:
             children = [wire.record(child) for child in listed]
@@ -400,11 +400,11 @@ def _stale_arguments(parser: Parser) -> None:
 
 
 def _stale(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         views = stores.views_of(db, args) if args.ref is None else [stores.view_of(db, args)]
         view = views[0]
-        ref = stores.top_of(db, view) if args.ref is None else stores.world_of(view, args.ref)
-        others = (world for other in views[1:] for world in other.stale(stores.top_of(db, other)))
+        ref = stores.outermost_world(db, view) if args.ref is None else stores.resolve_world(view, args.ref)
+        others = (world for other in views[1:] for world in other.stale(stores.outermost_world(db, other)))
         found = [*view.stale(ref), *others][: args.limit]
 
         def write(page: Page) -> None:
@@ -448,11 +448,11 @@ def _hash_arguments(parser: Parser) -> None:
 
 
 def _hash(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         view = stores.view_of(db, args)
-        named = None if args.ref is None else stores.world_of(view, args.ref)
+        named = None if args.ref is None else stores.resolve_world(view, args.ref)
         found = view.hash(named)
-        ref = named or stores.top_of(db, view)
+        ref = named or stores.outermost_world(db, view)
         ingested_at = wire.time(db.view(seq=view.seq).ingested)
         document = {"ref": ref, "root": found, "seq": view.seq, "ingested_at": ingested_at}
         out.answer(document, lambda page: page.line(found))

@@ -19,8 +19,8 @@ def _guard(args: Namespace, out: Output) -> int:
     is_set = args.credentials is not None or args.personal is not None
     if args.why and not is_set:
         raise arguments.UsageError("Nothing was given to set", "Give --credentials or --personal")
-    with stores.existing(args, author=args.author) as db:
-        world = None if args.world is None else stores.to_write(db.view(), args.world)
+    with stores.open_existing(args, author=args.author) as db:
+        world = None if args.world is None else stores.resolve_to_write(db.view(), args.world)
         document: dict[str, Any] = {}
         if is_set:
             receipt = db.guard(credentials=args.credentials, personal=args.personal, world=world, why=args.why)

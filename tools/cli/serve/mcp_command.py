@@ -58,8 +58,8 @@ def _key(args: Namespace, out: Output) -> int:
 
 
 def _add(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
-        world = None if args.all else stores.place_of(db.view(), args.world)
+    with stores.open_existing(args) as db:
+        world = None if args.all else stores.resolve_place(db.view(), args.world)
         secret = key_file(args).add(db.head().store_id, args.name, world, write=args.write, user=args.user)
     right = "write" if args.write else "read"
     told = {"name": args.name, "world": world, "right": right, "user": args.user, "key": secret}
@@ -278,7 +278,7 @@ def _serve_http(args: Namespace, out: Output) -> int:
 
 def _world(args: Namespace, db: Database) -> str | None:
     """Return the world to serve; None for the whole store."""
-    return None if args.world is None else stores.place_of(db.view(), args.world)
+    return None if args.world is None else stores.resolve_place(db.view(), args.world)
 
 
 def check_openness(is_open: bool, address: listening.Address) -> None:

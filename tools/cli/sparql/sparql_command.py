@@ -23,8 +23,8 @@ def _arguments(parser: Parser) -> None:
 def _update(args: Namespace, out: Output) -> int:
     if args.world is None:
         raise InputError("An update needs a world", "Name it with --world")
-    with stores.existing(args) as db:
-        world = stores.place_of(db.view(), args.world)
+    with stores.open_existing(args) as db:
+        world = stores.resolve_place(db.view(), args.world)
         receipt = db.sparql_update(args.text, world=world, timeout_seconds=args.timeout)
     receipt.raise_if_refused()
     for note in receipt.notes:
@@ -37,9 +37,9 @@ def _update(args: Namespace, out: Output) -> int:
 def _sparql(args: Namespace, out: Output) -> int:
     if args.update:
         return _update(args, out)
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         view = stores.view_of(db, args)
-        world = None if args.world is None else stores.place_of(view, args.world)
+        world = None if args.world is None else stores.resolve_place(view, args.world)
         asked: dict[str, Any] = {"world": world, "timeout_seconds": args.timeout}
         answer = view.sparql(args.text, format="json" if args.json else args.format, **asked)
     for why in answer.unavailable.values():

@@ -40,8 +40,8 @@ def _state(args: Namespace, out: Output) -> int:
     if args.file == "-" and args.format is None:
         raise InputError("Standard input has no name that says its format", "Give --format")
     source: Any = sys.stdin.buffer if args.file == "-" else args.file
-    with stores.existing(args, author=args.author) as db:
-        world = stores.place_of(db.view(), args.world)
+    with stores.open_existing(args, author=args.author) as db:
+        world = stores.resolve_place(db.view(), args.world)
         window = {"valid_from": args.valid_from, "valid_to": args.valid_to}
         receipt = db.read_rdf(
             world, source, args.format, base=args.base, graph=args.graph, **window, idempotency_key=args.idempotency_key
@@ -68,8 +68,8 @@ def _unstate(args: Namespace, out: Output) -> int:
     given = (args.subject, args.predicate, args.object)
     if given == (None, None, None) and args.graph == "any" and not args.all:
         raise InputError("Nothing says which statements", "Give a pattern, or --all")
-    with stores.existing(args, author=args.author) as db:
-        world = stores.place_of(db.view(), args.world)
+    with stores.open_existing(args, author=args.author) as db:
+        world = stores.resolve_place(db.view(), args.world)
         receipt = db.unstate(
             world,
             subject=args.subject,
@@ -100,9 +100,9 @@ def _statements_arguments(parser: Parser) -> None:
 
 
 def _statements(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         view = stores.view_of(db, args)
-        world = None if args.world is None else stores.place_of(view, args.world)
+        world = None if args.world is None else stores.resolve_place(view, args.world)
         if args.format is not None:
             if world is None:
                 raise InputError("A file has the statements of one world", "Name the world")

@@ -29,7 +29,7 @@ def _working(args: Namespace, out: Output) -> int:
     if args.does != "add" and (how or args.text is not None):
         what = f"--{next(iter(how))}" if how else "A message"
         raise arguments.UsageError(f"{what} was given, and nothing is added", f"Leave it out of {args.does}")
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         document: dict[str, Any] = {}
         if args.does == "add":
             document["messages"] = db.working.add(args.text, **how, **scope)

@@ -62,13 +62,13 @@ def _export(args: Namespace, out: Output) -> int:
         raise arguments.UsageError("This format goes to standard output", "Write it as: --format mcp-memory > FILE")
     if args.format != _BUNDLE and (args.no_proof or args.head is not None):
         raise arguments.UsageError("JSON Lines hold no proof", "Leave --head and --no-proof out, or export a bundle")
-    moment = stores.when(args.ingested)
-    with stores.existing(args) as db:
+    moment = stores.parse_moment(args.ingested)
+    with stores.open_existing(args) as db:
         view = db.view(**moment)
-        ref = None if args.ref is None else stores.to_write(view, args.ref)
+        ref = None if args.ref is None else stores.resolve_to_write(view, args.ref)
         if args.user is not None:
             ref = stores.world_of_user(view, args.user)
-        elif ref is not None and (hint := stores.is_user_meant(view, args.ref, ref)):
+        elif ref is not None and (hint := stores.hint_of_user(view, args.ref, ref)):
             out.hint(hint)
         if args.out is None:
             lines = view.memory_graph(ref) if args.format == _GRAPH else db.export_lines(ref, seq=view.seq)
@@ -122,7 +122,7 @@ def _import(args: Namespace, out: Output) -> int:
         return ingest_command.take_in(args, out, [args.file])
     # Check first, so that a refused file creates no store.
     head = None if args.head is None else stores.read_file(args.head, MAX_CHECKPOINT_BYTES)
-    keys = stores.given_keys(args.keys)
+    keys = stores.load_keys(args.keys)
     with out.progress("Checking the bundle"):
         bundle = worlddb.check_bundle(args.file, head=head, keys=keys)
     stated = {"bundle": wire.bundle(bundle), "proved": head is not None, "keys": len(keys)}
@@ -137,8 +137,8 @@ def _import(args: Namespace, out: Output) -> int:
         out.answer({"ok": True, **stated, **({} if plan is None else wire.import_plan(plan))}, tell)
         _hint(out, bundle, head, keys)
         return DONE
-    with stores.opened(args, stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args)) as db:
-        into = None if args.into is None else stores.place_of(db.view(), args.into)
+    with stores.open_store(args, stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args)) as db:
+        into = None if args.into is None else stores.resolve_place(db.view(), args.into)
         with out.progress("Taking it in"):
             how: Any = {"allow_outside": args.allow_outside, "join": args.join}
             receipt = db.import_bundle(args.file, into=into, why=args.why, head=head, keys=keys, **how)
@@ -156,8 +156,8 @@ def _import(args: Namespace, out: Output) -> int:
         else:
             page.line("all of it was there already, nothing was written")
         for note in receipt.notes:
-            page.line((wire.told(note), "dim"))
-        start = stores.repeated(args)
+            page.line((wire.note_text(note), "dim"))
+        start = stores.command_prefix(args)
         out.hint(f"Next: {start} show {wire.short(receipt.ref)}   {start} children {wire.short(receipt.ref)}")
 
     out.answer(document, write)
@@ -200,8 +200,8 @@ def _plan(args: Namespace) -> ImportPlan | None:
     folder = stores.folder_of(args)
     if not (folder / "data.mdb").exists():
         return None
-    with stores.existing_at(folder) as db:
-        into = None if args.into is None else stores.place_of(db.view(), args.into)
+    with stores.open_existing_at(folder) as db:
+        into = None if args.into is None else stores.resolve_place(db.view(), args.into)
         return db.import_plan(args.file, into=into, join=args.join)
 
 
@@ -233,7 +233,7 @@ def _written(db: Database, args: Namespace, out: Output, ref: str | None, seq: i
         if args.format == _JSONL:
             lines = db.export_jsonl(ref, args.out, seq=seq, overwrite=args.overwrite, progress=report)
             return {"format": _JSONL, **lines}
-        head = None if args.head is None else stores.head_given(args.head)
+        head = None if args.head is None else stores.parse_head(args.head)
         proof = not args.no_proof
         made = db.export(ref, args.out, seq=seq, overwrite=args.overwrite, proof=proof, head=head, progress=report)
     return {"format": _BUNDLE, **wire.bundle(made)}

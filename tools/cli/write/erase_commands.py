@@ -88,7 +88,7 @@ def _erase(args: Namespace, out: Output) -> int:
     _check_reason(args)
     if args.literal is not None:
         return _erase_literal(args, out)
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         view = db.view()
         refs = list(dict.fromkeys(ref for text in args.refs for ref in _named(view, text, args)))
         plan = db.erasure_plan(
@@ -140,7 +140,7 @@ def _erase_literal(args: Namespace, out: Output) -> int:
             "A literal is erased alone, of one world or everywhere",
             "Give one REF and --literal, and nothing but --everywhere beside it",
         )
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         [ref] = _named(db.view(), args.refs[0], args)
         plan = db.literal_erasure_plan(ref, args.literal, everywhere=args.everywhere)
         document = {"worlds": list(plan.worlds), **{name: getattr(plan, name) for name in ("statements", "texts")}}
@@ -165,7 +165,7 @@ def _erase_literal(args: Namespace, out: Output) -> int:
         def write(page: Page) -> None:
             for note in receipt.notes:
                 if note.code not in _PRINTED_BELOW:
-                    page.line((f"note: {wire.told(note)}", "dim"))
+                    page.line((f"note: {wire.note_text(note)}", "dim"))
             told = f"erased a literal of {_of_statements(plan)}"
             page.line(told, (f"  commit {receipt.seq}", "dim"))
             for copy in done.erasure["not_reached"] if done.erasure else ():
@@ -209,7 +209,7 @@ class _Done:
     def write(self, page: Page, out: Output, args: Namespace, plan: ErasurePlan) -> None:
         for note in self._receipt.notes:
             if note.code not in _PRINTED_BELOW:
-                page.line((f"note: {wire.told(note)}", "dim"))
+                page.line((f"note: {wire.note_text(note)}", "dim"))
         if self.erasure is not None:
             _write_erased(page, self.erasure, len(plan.derived))
             _hint(out, args, self._receipt.seq)
@@ -250,7 +250,7 @@ def _forget_arguments(parser: Parser) -> None:
 
 def _forget(args: Namespace, out: Output) -> int:
     _check_reason(args)
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         try:
             refs = db.refs_of_user(args.name, world=args.world)
         except UnknownReference:
@@ -320,11 +320,11 @@ def _named(view: View, text: str, args: Namespace) -> list[str]:
         AmbiguousReference: several have the name and ``--all`` was not given; it says what to type for
             each and for all.
     """
-    found = stores.worlds_of(view, text, everybodys=args.all)
+    found = stores.resolve_all(view, text, everybodys=args.all)
     if len(found) == 1 or args.all:
         return [world.ref for world in found]
-    again = f"{stores.repeated(args)} erase"
-    listed = "".join(f"\n    {again} {stores.described(view, world)}{_roles(view, world)}" for world in found[:_SHOWN])
+    again = f"{stores.command_prefix(args)} erase"
+    listed = "".join(f"\n    {again} {stores.describe(view, world)}{_roles(view, world)}" for world in found[:_SHOWN])
     listed += f"\n    and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
     raise AmbiguousReference(
         f"{text!r} fits several worlds, and none was erased. Each by itself:{listed}",
@@ -386,7 +386,7 @@ def _hint(out: Output, args: Namespace, seq: int) -> None:
             f" a program gets this one with db.erasure_receipt({seq})."
         )
     else:
-        out.hint(f"Check it at any time: {stores.repeated(args)} check-receipt {shlex.quote(args.receipt)}")
+        out.hint(f"Check it at any time: {stores.command_prefix(args)} check-receipt {shlex.quote(args.receipt)}")
 
 
 def _planned(plan: ErasurePlan, others: dict[str, str]) -> dict[str, Any]:
@@ -529,7 +529,7 @@ def _check_arguments(parser: Parser) -> None:
 
 def _check(args: Namespace, out: Output) -> int:
     receipt = _read(Path(args.file))
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         found = db.check_erasure(receipt)
 
     def write(page: Page) -> None:

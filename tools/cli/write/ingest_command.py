@@ -47,7 +47,7 @@ class _MadeWhenWritten:
 
     def opened(self) -> Database:
         if self.db is None:
-            self.db = stores.opened(
+            self.db = stores.open_store(
                 self._args,
                 stores.folder_of(self._args),
                 author=self._args.author,
@@ -117,10 +117,10 @@ def _ingest(args: Namespace, out: Output) -> int:
     try:
         into: Any = None
         if args.into is not None:
-            store.db = stores.existing(args, author=args.author)
+            store.db = stores.open_existing(args, author=args.author)
             view = store.db.view()
-            into = stores.place_of(view, args.into)
-            if hint := stores.is_user_meant(view, args.into, into):
+            into = stores.resolve_place(view, args.into)
+            if hint := stores.hint_of_user(view, args.into, into):
                 out.hint(hint)
         elif args.user is not None:
             memory_scopes.check_scope_name(args.user, "user")
@@ -163,7 +163,7 @@ def _ingest(args: Namespace, out: Output) -> int:
     def write(page: Page) -> None:
         _write_done(page, out, done, restored=args.restore_erased)
         page.line(f"commit {head.seq}, root {head.root}")
-        start = stores.repeated(args)
+        start = stores.command_prefix(args)
         if looked.proposals:
             out.hint(f"{wire.counted(len(looked.proposals), 'proposal')} of who is who: {start} proposals --review")
         out.hint(f'Next: {start} recall "..."   {start} children   {start} log')
@@ -196,7 +196,7 @@ def _extractor_of(args: Namespace) -> Extractor | None:
         raise arguments.UsageError(
             "--entities and --extract were both given", "Take the files in twice, once with each"
         )
-    named = arguments.endpoint_named(args.extract, "--extract")
+    named = arguments.parse_endpoint(args.extract, "--extract")
     return worlddb.EndpointExtractor(**named, key=os.environ.get("WORLDDB_EXTRACTOR_KEY"))
 
 

@@ -12,8 +12,8 @@ def _ref_arguments(parser: Parser) -> None:
 
 
 def _write(args: Namespace, out: Output, mark: Callable[[Database, str], Receipt]) -> int:
-    with stores.existing(args, author=args.author) as db:
-        return written(args, db, out, mark(db, stores.to_write(db.view(), args.ref)))
+    with stores.open_existing(args, author=args.author) as db:
+        return written(args, db, out, mark(db, stores.resolve_to_write(db.view(), args.ref)))
 
 
 def _expire_arguments(parser: Parser) -> None:
@@ -49,9 +49,9 @@ def _sweep_arguments(parser: Parser) -> None:
 
 
 def _sweep(args: Namespace, out: Output) -> int:
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         view = db.view()
-        over = view.expired(None if args.ref is None else stores.world_of(view, args.ref))
+        over = view.expired(None if args.ref is None else stores.resolve_world(view, args.ref))
         receipt = db.sweep(over, why=args.why, idempotency_key=args.idempotency_key) if over else None
         if receipt is not None:
             receipt.raise_if_refused()
@@ -127,7 +127,7 @@ def _marked_arguments(parser: Parser) -> None:
 
 
 def _marked(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         views = stores.views_of(db, args) if args.ref is None else [stores.view_of(db, args)]
         view = views[0]
         found = [world for each in views for world in _found(each, args)][: args.limit]
@@ -146,7 +146,7 @@ def _marked(args: Namespace, out: Output) -> int:
 
 
 def _found(view: View, args: Namespace) -> list[World]:
-    world = None if args.ref is None else stores.world_of(view, args.ref)
+    world = None if args.ref is None else stores.resolve_world(view, args.ref)
     if args.pinned:
         return view.pinned(world)
     if args.deprecated:

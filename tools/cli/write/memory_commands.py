@@ -50,13 +50,13 @@ def _remember_arguments(parser: Parser) -> None:
 
 
 def _remember(args: Namespace, out: Output) -> int:
-    text, source = _text(args), arguments.fields(args.source)
+    text, source = _text(args), arguments.parse_source(args.source)
     for name in ("since", "until"):
         if getattr(args, name) is not None:
             worlddb.parse_time(getattr(args, name), name)
     deadline = deadline_of(args)
     folder, embedder = stores.folder_of(args), stores.embedder_of(args)
-    with stores.opened(args, folder, author=args.author, embedder=embedder) as db:
+    with stores.open_store(args, folder, author=args.author, embedder=embedder) as db:
         memory = worlddb.memory(db, user=args.user, session=args.session)
         added = memory.add(
             text,
@@ -85,9 +85,9 @@ def _remember(args: Namespace, out: Output) -> int:
                 page.line(("near: ", "warn"), f"{wire.short(near.ref)}  {near.reason}", indent=2)
                 page.line(wire.one_line(near.text), indent=4)
             for note in added.notes:
-                page.line((f"note: {wire.one_line(wire.told(note), 400)}", "dim"))
+                page.line((f"note: {wire.one_line(wire.note_text(note), 400)}", "dim"))
             if added.proposals:
-                out.hint(f"Next: {stores.repeated(args)} proposals --review")
+                out.hint(f"Next: {stores.command_prefix(args)} proposals --review")
 
         out.answer({"ref": added.id, **wire.record(added)}, write)
     return DONE
@@ -101,7 +101,7 @@ def _text(args: Namespace) -> str:
     """
     if args.text != ["-"]:
         return " ".join(args.text)
-    return arguments.standard_input("Give the text as an argument")
+    return arguments.read_standard_input("Give the text as an argument")
 
 
 def _add_reading(parser: Parser) -> None:
@@ -114,7 +114,7 @@ def _memory(db: worlddb.Database, args: Namespace) -> worlddb.Memory:
     memory = worlddb.memory(db, user=args.user)
     if args.valid is None and args.ingested is None:
         return memory
-    known = None if args.ingested is None else db.view(**stores.when(args.ingested)).seq
+    known = None if args.ingested is None else db.view(**stores.parse_moment(args.ingested)).seq
     return memory.as_of(args.valid, known=known)
 
 
@@ -123,7 +123,7 @@ def _note(db: worlddb.Database, args: Namespace) -> str:
     if args.user is None:
         return ""
     label, scopes = Label("user", composed(args.user)), Scopes(db)
-    ended = scopes.ended(db.view(valid=args.valid, **stores.when(args.ingested)), label)
+    ended = scopes.ended(db.view(valid=args.valid, **stores.parse_moment(args.ingested)), label)
     if ended is not None:
         return (
             f"the world of the user {args.user!r} ended at {wire.time(ended.valid.end)}:"
@@ -144,9 +144,9 @@ def _context_arguments(parser: Parser) -> None:
 
 
 def _context(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         text, note = (
-            _memory(db, args).context(arguments.question(args.question), max_tokens=args.max_tokens),
+            _memory(db, args).context(arguments.join_question(args.question), max_tokens=args.max_tokens),
             _note(db, args),
         )
 
@@ -168,7 +168,7 @@ def _profile_arguments(parser: Parser) -> None:
 
 
 def _profile(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
+    with stores.open_existing(args) as db:
         found, note = _memory(db, args).profile(limit=args.limit), _note(db, args)
 
         def write(page: Page) -> None:

@@ -79,7 +79,7 @@ def _create(args: Namespace, out: Output) -> int:
     content = _content(args, out)
     times = _times(args)
     with _made_if_missing(args) as db:
-        world = None if args.world is None else stores.place_of(db.view(), args.world)
+        world = None if args.world is None else stores.resolve_place(db.view(), args.world)
         receipt = db.create(
             args.type,
             args.name,
@@ -117,9 +117,9 @@ def _revise(args: Namespace, out: Output) -> int:
             "No new content, name, type or properties were given", "Give --content, --name, --type or --properties"
         )
     content = _content(args, out)
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         receipt = db.revise(
-            stores.to_write(db.view(), args.ref),
+            stores.resolve_to_write(db.view(), args.ref),
             content=content,
             name=args.name,
             type=args.type,
@@ -143,8 +143,8 @@ def _retire_arguments(parser: Parser) -> None:
 
 
 def _retire(args: Namespace, out: Output) -> int:
-    with stores.existing(args, author=args.author) as db:
-        ref = stores.world_or_edge(db.view(), args.ref, writes=True)
+    with stores.open_existing(args, author=args.author) as db:
+        ref = stores.resolve_world_or_edge(db.view(), args.ref, writes=True)
         receipt = db.retire(
             ref,
             valid_from=args.at,
@@ -165,8 +165,8 @@ def _reassert_arguments(parser: Parser) -> None:
 def _reassert(args: Namespace, out: Output) -> int:
     content = _content(args, out)
     times = _times(args)
-    with stores.existing(args, author=args.author) as db:
-        ref = stores.to_write(db.view(), args.ref)
+    with stores.open_existing(args, author=args.author) as db:
+        ref = stores.resolve_to_write(db.view(), args.ref)
         receipt = db.reassert(ref, content=content, why=args.why, idempotency_key=args.idempotency_key, **times)
         return written(args, db, out, receipt, has_text=True)
 
@@ -183,12 +183,12 @@ def _move_arguments(parser: Parser) -> None:
 
 
 def _move(args: Namespace, out: Output) -> int:
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         view = db.view()
         receipt = db.move(
-            [stores.to_write(view, ref) for ref in args.refs],
-            stores.to_write(view, args.to),
-            out_of=None if args.out_of is None else stores.to_write(view, args.out_of),
+            [stores.resolve_to_write(view, ref) for ref in args.refs],
+            stores.resolve_to_write(view, args.to),
+            out_of=None if args.out_of is None else stores.resolve_to_write(view, args.out_of),
             why=args.why,
             idempotency_key=args.idempotency_key,
             **_times(args),
@@ -211,13 +211,13 @@ def _link_arguments(parser: Parser) -> None:
 
 def _link(args: Namespace, out: Output) -> int:
     properties = args.properties
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         view = db.view()
         receipt = db.link(
-            stores.to_write(view, args.source),
+            stores.resolve_to_write(view, args.source),
             args.type,
-            stores.to_write(view, args.target),
-            home=None if args.home is None else stores.to_write(view, args.home),
+            stores.resolve_to_write(view, args.target),
+            home=None if args.home is None else stores.resolve_to_write(view, args.home),
             key=args.key,
             properties=properties,
             why=args.why,
@@ -233,7 +233,7 @@ def _unlink_arguments(parser: Parser) -> None:
 
 
 def _unlink(args: Namespace, out: Output) -> int:
-    with stores.existing(args, author=args.author) as db:
+    with stores.open_existing(args, author=args.author) as db:
         return written(args, db, out, db.unlink(args.edge, why=args.why, idempotency_key=args.idempotency_key))
 
 
@@ -243,14 +243,14 @@ def _init_arguments(parser: Parser) -> None:
 
 def _init(args: Namespace, out: Output) -> int:
     folder = stores.folder_of(args)
-    with stores.opened(args, folder, author=args.author, embedder=None) as db:
+    with stores.open_store(args, folder, author=args.author, embedder=None) as db:
         head, root = db.head(), db.view().hash()
         is_new = head.seq == 1
 
     def write(page: Page) -> None:
         what = "an empty store" if is_new else f"a store already, of {wire.counted(head.seq, 'commit')}"
         page.line((str(folder), "ref"), f"  {what}", (f"  root {wire.short(root)}", "dim"))
-        out.hint(f"Next: {stores.repeated(args)} create Topic NAME, or ingest FILE")
+        out.hint(f"Next: {stores.command_prefix(args)} create Topic NAME, or ingest FILE")
 
     out.answer({"seq": head.seq, "root": root, "store": str(folder), "empty": is_new}, write)
     return DONE
@@ -262,8 +262,8 @@ def _init(args: Namespace, out: Output) -> int:
 def _made_if_missing(args: Namespace) -> Database:
     """Open the store; create it for a first world, unless another world was named."""
     if args.world is not None:
-        return stores.existing(args, author=args.author)
-    return stores.opened(args, stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args))
+        return stores.open_existing(args, author=args.author)
+    return stores.open_store(args, stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args))
 
 
 def _times(args: Namespace) -> _Times:
@@ -283,7 +283,7 @@ def _content(args: Namespace, out: Output) -> str | None:
     """
     if args.content != _FROM_STDIN:
         return str(args.content) if args.content is not None else None
-    content = arguments.standard_input("Give the text with --content TEXT")
+    content = arguments.read_standard_input("Give the text with --content TEXT")
     if not content:
         out.warn("Standard input held no text, so the content is empty.")
     return content
@@ -304,9 +304,9 @@ def written(args: Namespace, db: Database, out: Output, receipt: Receipt, *, has
         for loss in receipt.lost:
             page.line((str(loss), "dim"))
         for note in receipt.notes:
-            page.line((f"note: {wire.one_line(wire.told(note), 400)}", "dim"))
+            page.line((f"note: {wire.one_line(wire.note_text(note), 400)}", "dim"))
         if receipt.proposals:
-            out.hint(f"Next: {stores.repeated(args)} proposals --review")
+            out.hint(f"Next: {stores.command_prefix(args)} proposals --review")
 
     out.answer(wire.receipt(receipt) | {"ref": receipt.ref}, write)
     return DONE
