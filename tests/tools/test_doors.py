@@ -293,7 +293,7 @@ def test_an_idempotency_key_is_one_of_a_user_and_of_no_client(house: House) -> N
 def test_a_key_of_an_earlier_release_is_still_that_of_its_write(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     given: dict[str, Any] = {"user_id": "ana", "idempotency_key": "k-1"}
     with monkeypatch.context() as before:
-        before.setattr(write_tools, "_key_of", lambda labels, key: key)
+        before.setattr(write_tools, "_scoped_key", lambda labels, key: key)
         made = call(Session(house.db), "memory_write", text="Ana has a kayak.", **given)
     head = house.db.head()
     assert call(Session(house.db), "memory_write", text="Ana has a kayak.", **given)["id"] == made["id"]

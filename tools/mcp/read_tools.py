@@ -30,11 +30,11 @@ from worlddb.tools.mcp.session import (
     PAIR_BYTES,
     PLACE_BYTES,
     WORLD_BYTES,
-    AskedList,
     Call,
-    ResumedView,
+    ListRequest,
+    PagedView,
     Session,
-    in_passes,
+    combine_passes,
 )
 
 _PROPOSAL_BYTES: Final = 32
@@ -46,16 +46,16 @@ MAX_FINDINGS: Final = 10
 
 def listing(session: Session, given: tool_arguments.Listing, call: Call) -> tool_results.Memories:
     """``memory_list``."""
-    resumed = session.resume(given.cursor, AskedList("memory_list", given), behind=PLACE_BYTES)
+    resumed = session.resume(given.cursor, ListRequest("memory_list", given), behind=PLACE_BYTES)
     view = resumed.view
     scopes = session.scope_refs(view, given, include_retired=given.include_retired)
-    behind = session.memories_behind(view, scopes, resumed.behind, include_retired=given.include_retired)
+    behind = session.memories_after(view, scopes, resumed.behind, include_retired=given.include_retired)
     page, cursor = resumed.page_after(list(islice(behind, given.limit + 1)), given.limit, lambda each: each[0])
     retired = given.include_retired
     unknown = [label for label in session.labels(given) if not session.scopes(view, label, include_retired=retired)]
     return tool_results.Memories(
         memories=[tool_results.memory(world) for _, world in page],
-        notes=[session.told_unknown(view, label) for label in unknown],
+        notes=[session.explain_unknown_scope(view, label) for label in unknown],
         next_cursor=cursor,
         **session.moment(view),
     )
@@ -73,7 +73,7 @@ def read(session: Session, given: tool_arguments.Read, call: Call) -> tool_resul
 
 def list_scopes(session: Session, given: tool_arguments.ListScopes, call: Call) -> tool_results.Scopes:
     """``memory_list_scopes``."""
-    resumed = session.resume(given.cursor, AskedList("memory_list_scopes", given), behind=WORLD_BYTES)
+    resumed = session.resume(given.cursor, ListRequest("memory_list_scopes", given), behind=WORLD_BYTES)
     behind = resumed.behind.hex() or None
     found = session.all_scopes(resumed.view, include_retired=given.include_retired, after=behind)
     wanted = (world for world in found if given.kind in (None, world.name.partition(":")[0]))
@@ -120,7 +120,7 @@ def versions(session: Session, view: View, start: str) -> tool_results.Versions:
 
 def proposals(session: Session, given: tool_arguments.Proposals, call: Call) -> tool_results.Pairs:
     """``memory_proposals``."""
-    resumed = session.resume(given.cursor, AskedList("memory_proposals", given), behind=_PROPOSAL_BYTES)
+    resumed = session.resume(given.cursor, ListRequest("memory_proposals", given), behind=_PROPOSAL_BYTES)
     status = None if given.status == "all" else given.status
     found = resumed.view.proposals(status=status, limit=given.limit + 1, after=resumed.behind.hex() or None)
     page, cursor = resumed.page_after(found, given.limit, lambda each: bytes.fromhex(each.ref))
@@ -129,10 +129,10 @@ def proposals(session: Session, given: tool_arguments.Proposals, call: Call) -> 
 
 def conflicts(session: Session, given: tool_arguments.Conflicts, call: Call) -> tool_results.Contradictions:
     """``memory_conflicts``."""
-    resumed = session.resume(given.cursor, AskedList("memory_conflicts", given), behind=PAIR_BYTES)
+    resumed = session.resume(given.cursor, ListRequest("memory_conflicts", given), behind=PAIR_BYTES)
     view = resumed.view
     if given.id is None:
-        found = session.pairs_behind(view, session.scope_refs(view, given), resumed.behind)
+        found = session.conflicts_after(view, session.scope_refs(view, given), resumed.behind)
     else:
         found = _pairs_of(view, session.memory(view, given.id, given), resumed.behind)
     page, cursor = resumed.page_after(list(islice(found, given.limit + 1)), given.limit, lambda each: each[0])
@@ -186,7 +186,7 @@ def recall_receipt(session: Session, given: tool_arguments.RecallReceipt, call: 
     scopes = session.scope_refs(view, given)
     if scopes is not None and len(scopes) != 1:
         labels = session.labels(given)
-        unknown = [session.told_unknown(view, each) for each in labels if not session.scopes(view, each)]
+        unknown = [session.explain_unknown_scope(view, each) for each in labels if not session.scopes(view, each)]
         several = "Several scopes were named, and a receipt is of one"
         raise InputError("; ".join(unknown) or several, "Name one scope, or none")
     inside, about = None if scopes is None else scopes[0], given.about
@@ -335,7 +335,7 @@ def verify(session: Session, given: tool_arguments.Verify, call: Call) -> tool_r
     """
     if session.world is not None:
         return _verify_world(session)
-    found = session.db.verify(deep=given.deep, progress=in_passes(call.step, 2 if given.deep else 1))
+    found = session.db.verify(deep=given.deep, progress=combine_passes(call.step, 2 if given.deep else 1))
     view = session.view()
     findings = [str(finding) for finding in found.findings[:MAX_FINDINGS]]
     return tool_results.Verified(ok=found.ok, seq=view.seq, root=view.hash(), commits=found.commits, findings=findings)
@@ -359,7 +359,7 @@ SESSION_KIND: Final = "run"
 
 def recall(session: Session, given: tool_arguments.Recall, call: Call) -> tool_results.Recalled:
     """``memory_recall``."""
-    resumed = session.resume(given.cursor, AskedList("memory_recall", given))
+    resumed = session.resume(given.cursor, ListRequest("memory_recall", given))
     if given.group is None:
         return _recalled(session, resumed, given, given.query, given.neighbours)
     return _by_session(session, resumed, given, given.group)
@@ -371,7 +371,7 @@ def as_of(session: Session, given: tool_arguments.AsOf, call: Call) -> tool_resu
         raise InputError("No moment was named", "Give valid, known, or both")
     if (given.query is None) == (given.id is None):
         raise InputError("Give either a query or an id", "A query recalls, an id looks one memory up")
-    resumed = session.resume(given.cursor, AskedList("memory_as_of", given), valid=given.valid, known=given.known)
+    resumed = session.resume(given.cursor, ListRequest("memory_as_of", given), valid=given.valid, known=given.known)
     if given.query is not None:
         return _recalled(session, resumed, given, given.query)
     assert given.id is not None
@@ -464,14 +464,14 @@ class _Asked:
     @property
     def notes(self) -> list[str]:
         """Notes on the answer for its reader."""
-        absent = [self._session.told_unknown(self._view, label) for label in self._missing]
+        absent = [self._session.explain_unknown_scope(self._view, label) for label in self._missing]
         planned = [] if "vector" in self._asked["lanes"] else [answer_notes.WITHOUT_VECTORS]
         found = answer_notes.recall_notes(self._answers, in_one_world=self._session.world is not None)
         return absent + found + planned
 
 
 def _recalled(
-    session: Session, resumed: ResumedView, given: tool_arguments.Paged, query: str, neighbours: int = 0
+    session: Session, resumed: PagedView, given: tool_arguments.Paged, query: str, neighbours: int = 0
 ) -> tool_results.Recalled:
     asked = _Asked(session, resumed.view, given, query, neighbours)
     # One hit more than the page holds tells whether there is a next page.
@@ -489,9 +489,7 @@ def _recalled(
     )
 
 
-def _by_session(
-    session: Session, resumed: ResumedView, given: tool_arguments.Recall, most: int
-) -> tool_results.Recalled:
+def _by_session(session: Session, resumed: PagedView, given: tool_arguments.Recall, most: int) -> tool_results.Recalled:
     asked = _Asked(session, resumed.view, given, given.query, given.neighbours)
     hits = asked.hits(LOOKED_AT)
     sessions = _Sessions(session, resumed.view)

@@ -15,7 +15,7 @@ from mcp.shared.uri_template import UriTemplate
 from worlddb import AmbiguousReference, InputError, UnknownReference, View, World
 from worlddb.memory_scopes import KINDS, SCOPE
 from worlddb.tools.mcp import mcp_wording, read_tools, tool_arguments, tool_results
-from worlddb.tools.mcp.session import Asks, Call, Session
+from worlddb.tools.mcp.session import Call, ClientQuestions, Session
 
 TEXT: Final = "text/plain"
 JSON: Final = "application/json"
@@ -217,7 +217,7 @@ class Prompt(NamedTuple):
     write: Callable[..., str]
 
 
-def prompt_text(session: Session, prompt: Prompt, given: Mapping[str, str], ask: Asks | None = None) -> str:
+def prompt_text(session: Session, prompt: Prompt, given: Mapping[str, str], ask: ClientQuestions | None = None) -> str:
     """Return the message of a prompt.
 
     Raises:

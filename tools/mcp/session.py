@@ -33,7 +33,7 @@ def no_message(text: str) -> None:
     """Ignore a message: nobody reads it."""
 
 
-class Asks(Protocol):
+class ClientQuestions(Protocol):
     """Asks whoever uses the client, beside the arguments that a model writes."""
 
     def can(self, method: str) -> bool:
@@ -53,7 +53,7 @@ class Call(NamedTuple):
     tool: str
     step: Step = no_progress
     tell: Callable[[str], None] = no_message
-    ask: Asks | None = None
+    ask: ClientQuestions | None = None
 
     @property
     def source(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class Call(NamedTuple):
         return {"channel": "mcp", "client": self.client, "tool": self.tool}
 
 
-def in_passes(step: Step, passes: int) -> Step:
+def combine_passes(step: Step, passes: int) -> Step:
     """Turn the progress of several passes over the same items into one that only grows."""
     finished, before = 0, 0
 
@@ -84,16 +84,16 @@ PAIR_BYTES: Final = PLACE_BYTES + WORLD_BYTES
 """What stands for a pair of memories: the place of the first, and the second."""
 MAX_COMPARED: Final = 500
 """Scopes whose ids are compared with one that is not there."""
-MAX_NAMED: Final = 5
+MAX_SUGGESTED: Final = 5
 """Scopes that are named in the place of one that is not there."""
-_ALIKE: Final = 0.66
+_MIN_SIMILARITY: Final = 0.66
 """How alike ids are that may be one misspelt, as ``difflib`` has it."""
 MAX_EVENTS: Final = 2**32 - 1
 """Behind how many events of a log, or of a commit, a cursor leads."""
 _PLACE: Final = struct.Struct(">QqI")
 _LIST_BYTES: Final = 4
 _BEHIND: Final = struct.Struct("34s")
-_OF_A_PAGE: Final = frozenset(("limit", "cursor", "ingested", "seq", "valid", "known"))
+_PAGE_FIELDS: Final = frozenset(("limit", "cursor", "ingested", "seq", "valid", "known"))
 """What may differ between pages of a list: how long they are. Their moment is that of the first."""
 
 
@@ -101,11 +101,11 @@ _WHOLE_ID: Final = re.compile(r"[0-9a-fA-F]{32}|[0-9a-fA-F]{64}")
 _FIRST_DIGITS: Final = re.compile(rf"[0-9a-fA-F]{{{tool_results.SHORT},64}}")
 
 
-class Place(NamedTuple):
+class CursorPosition(NamedTuple):
     """The start of a page, and the moment that all pages of the answer share.
 
     ``behind`` is the last item of the page before, where lists have one to go on from; else ``offset`` counts them.
-    ``of`` is the list, as :meth:`AskedList.digest` has it; the stream of events has none.
+    ``of`` is the list, as :meth:`ListRequest.digest` has it; the stream of events has none.
     """
 
     seq: int
@@ -115,7 +115,7 @@ class Place(NamedTuple):
     of: bytes = b""
 
 
-class AskedList(NamedTuple):
+class ListRequest(NamedTuple):
     """A list that has pages, and the parameters with which one is asked for."""
 
     name: str
@@ -123,10 +123,10 @@ class AskedList(NamedTuple):
 
     def digest(self) -> bytes:
         """Return what a cursor has of it: of the name, and of the parameters that are the same for all pages."""
-        told = msgspec.json.encode(self._filters(), order="deterministic", enc_hook=repr)
-        return _short_digest(self.name.encode()) + _short_digest(told)
+        filters = msgspec.json.encode(self._filters(), order="deterministic", enc_hook=repr)
+        return _short_digest(self.name.encode()) + _short_digest(filters)
 
-    def see_that_it_is(self, place: Place, cursor: str) -> None:
+    def require_same_list(self, place: CursorPosition, cursor: str) -> None:
         """See that a place is one of this list.
 
         Raises:
@@ -146,14 +146,16 @@ class AskedList(NamedTuple):
             )
 
     def _filters(self) -> dict[str, Any]:
-        told = ((name, getattr(self.given, field), unsaid) for field, name, unsaid in _filters_of(type(self.given)))
-        return {name: value for name, value, unsaid in told if value not in (None, {}, unsaid)}
+        fields = (
+            (name, getattr(self.given, field), unsaid) for field, name, unsaid in _filter_fields(type(self.given))
+        )
+        return {name: value for name, value, unsaid in fields if value not in (None, {}, unsaid)}
 
 
 @cache
-def _filters_of(kind: type[msgspec.Struct]) -> tuple[tuple[str, str, Any], ...]:
+def _filter_fields(kind: type[msgspec.Struct]) -> tuple[tuple[str, str, Any], ...]:
     """Return the fields that say what a list is of, each with its name outside and what it is if it is not given."""
-    fields = (each for each in msgspec.structs.fields(kind) if each.name not in _OF_A_PAGE)
+    fields = (each for each in msgspec.structs.fields(kind) if each.name not in _PAGE_FIELDS)
     return tuple((each.name, each.encode_name, each.default) for each in fields)
 
 
@@ -171,14 +173,14 @@ class Cursors:
         self._world = (world or "").encode()
         self._cipher = None if secret is None else AESSIV(secret)
 
-    def text(self, place: Place) -> str:
+    def text(self, place: CursorPosition) -> str:
         """Encode a place; all sealed cursors of one list have the same length."""
-        stored = _PLACE.pack(*place[:3]) + place.of + (_BEHIND.pack(place.behind) if place.behind else b"")
+        encoded = _PLACE.pack(*place[:3]) + place.of + (_BEHIND.pack(place.behind) if place.behind else b"")
         if self._cipher is not None:
-            stored = self._cipher.encrypt(stored, [self._world])
-        return base64.urlsafe_b64encode(stored).decode()
+            encoded = self._cipher.encrypt(encoded, [self._world])
+        return base64.urlsafe_b64encode(encoded).decode()
 
-    def place(self, cursor: str, most: int = tool_arguments.MAX_OFFSET) -> Place:
+    def place(self, cursor: str, most: int = tool_arguments.MAX_OFFSET) -> CursorPosition:
         """Decode a cursor, whose offset is ``most`` at most.
 
         Raises:
@@ -188,7 +190,7 @@ class Cursors:
             stored = base64.urlsafe_b64decode(cursor.encode())
             if self._cipher is not None:
                 stored = self._cipher.decrypt(stored, [self._world])
-            place, rest = Place(*_PLACE.unpack(stored[: _PLACE.size])), stored[_PLACE.size :]
+            place, rest = CursorPosition(*_PLACE.unpack(stored[: _PLACE.size])), stored[_PLACE.size :]
             if rest:
                 place = place._replace(of=rest[: 2 * _LIST_BYTES])
                 if len(place.of) < 2 * _LIST_BYTES:
@@ -204,7 +206,7 @@ class Cursors:
         return place
 
 
-_JOINED: Final = {
+_HIDDEN_REFUSALS: Final = {
     "joined_by_others": "The two are joined by other decisions too. Undo those that memory_proposals shows with"
     " status=all, if there are any",
     "joins_rejected_pair": "This would join two that were rejected as one. If memory_proposals shows them with"
@@ -215,7 +217,7 @@ _JOINED: Final = {
 Item = TypeVar("Item")
 
 
-class ResumedView(NamedTuple):
+class PagedView(NamedTuple):
     """A view, and how many items of its answer earlier pages held."""
 
     view: worlddb.View
@@ -226,7 +228,7 @@ class ResumedView(NamedTuple):
 
     def page(self, items: Iterable[Item], limit: int) -> tuple[list[Item], str | None]:
         """Return one page of the items, and the cursor of the next page if there is one."""
-        return self.page_behind(islice(items, self.offset, None), limit, tool_arguments.MAX_OFFSET)
+        return self.page_of_rest(islice(items, self.offset, None), limit, tool_arguments.MAX_OFFSET)
 
     def page_after(self, items: list[Item], limit: int, key: Callable[[Item], bytes]) -> tuple[list[Item], str | None]:
         """As :meth:`page`, of the items behind :attr:`behind`, one more than a page has; ``key`` names an item."""
@@ -235,14 +237,14 @@ class ResumedView(NamedTuple):
         behind = key(items[limit - 1])
         return items[:limit], self._cursor(len(behind), behind)
 
-    def page_behind(self, items: Iterable[Item], limit: int, most: int = MAX_EVENTS) -> tuple[list[Item], str | None]:
+    def page_of_rest(self, items: Iterable[Item], limit: int, most: int = MAX_EVENTS) -> tuple[list[Item], str | None]:
         """As :meth:`page`, of the items behind the earlier pages, of which there may be ``most``."""
-        taken, end = list(islice(items, limit + 1)), self.offset + limit
-        more = len(taken) > limit and end <= most
-        return taken[:limit], self._cursor(end) if more else None
+        part, end = list(islice(items, limit + 1)), self.offset + limit
+        more = len(part) > limit and end <= most
+        return part[:limit], self._cursor(end) if more else None
 
     def _cursor(self, offset: int, behind: bytes = b"") -> str:
-        return self.cursors.text(Place(self.view.seq, self.view.valid, offset, behind, self.of))
+        return self.cursors.text(CursorPosition(self.view.seq, self.view.valid, offset, behind, self.of))
 
 
 class Session(Scopes):
@@ -296,7 +298,7 @@ class Session(Scopes):
 
     # -- forks
 
-    def place_of_fork(self, view: worlddb.View, ref: str) -> str | None:
+    def fork_container(self, view: worlddb.View, ref: str) -> str | None:
         """Return the world that a fork is put into, where the first container of all could lie outside of what is seen.
 
         ``None`` leaves that to the store.
@@ -318,8 +320,8 @@ class Session(Scopes):
         if view.forked_from(ref) is None:
             raise unseen
         plan = self.db.merge(ref, plan=True)
-        told = [*(each.world for each in plan.changes), *(each.world for each in plan.conflicts)]
-        for each in dict.fromkeys((plan.into, *plan.erased, *told)):
+        touched = [*(each.world for each in plan.changes), *(each.world for each in plan.conflicts)]
+        for each in dict.fromkeys((plan.into, *plan.erased, *touched)):
             try:
                 self.get(view, each)
             except worlddb.UnknownReference:
@@ -348,13 +350,13 @@ class Session(Scopes):
     def resume(
         self,
         cursor: str | None,
-        asked: AskedList,
+        asked: ListRequest,
         *,
         valid: str | None = None,
         known: str | int | None = None,
         most: int = tool_arguments.MAX_OFFSET,
         behind: int = 0,
-    ) -> ResumedView:
+    ) -> PagedView:
         """Return the view and offset of a page: the cursor's, which is ``most`` at most, else as asked for.
 
         ``behind`` are the bytes of the item behind which a page of this list begins; none where items are counted.
@@ -363,21 +365,23 @@ class Session(Scopes):
             InputError: the cursor is none, or that of another list, of other parameters or of another moment.
         """
         if cursor is None:
-            return ResumedView(self.view(valid=valid, known=known), 0, self.cursors, of=asked.digest())
+            return PagedView(self.view(valid=valid, known=known), 0, self.cursors, of=asked.digest())
         place = self.cursors.place(cursor, most)
-        asked.see_that_it_is(place, cursor)
+        asked.require_same_list(place, cursor)
         if len(place.behind) != behind:
             raise worlddb.InputError(
                 f"There is no page {cursor!r:.60}", "Give next_cursor of an answer as it is, or none"
             )
         view = self.db.view(seq=place.seq, valid=place.valid, world=self.world)
         if valid is not None or known is not None:
-            again = self.view(valid=valid, known=known)
-            if (valid is not None and again.valid != view.valid) or (known is not None and again.seq != view.seq):
+            requested = self.view(valid=valid, known=known)
+            if (valid is not None and requested.valid != view.valid) or (
+                known is not None and requested.seq != view.seq
+            ):
                 raise worlddb.InputError(
                     f"The cursor {cursor!r:.60} is of another moment than valid or known", "Leave both out beside it"
                 )
-        return ResumedView(view, place.offset, self.cursors, place.behind, place.of)
+        return PagedView(view, place.offset, self.cursors, place.behind, place.of)
 
     def later(self, view: worlddb.View, valid: int) -> worlddb.View:
         """Return a view with the same knowledge, at a valid time if that is later."""
@@ -438,45 +442,45 @@ class Session(Scopes):
         labels = default if given is None else self.labels(given)
         if not labels:
             return view._reference_to_write(text) if writes else view.reference_of(text)
-        own: dict[str, None] = {}
+        matches: dict[str, None] = {}
         later = self.later(view, FAR)
         for scope in (scope for label in labels for scope in self.scopes(view, label, include_retired=True)):
             for look in (view, later):
                 try:
-                    own[look.confined(scope.ref).reference_of(text)] = None
+                    matches[look.confined(scope.ref).reference_of(text)] = None
                     break
                 except worlddb.UnknownReference:
                     pass
-        if len(own) > 1:
-            listed = ", ".join(ref[: tool_results.SHORT] for ref in own)
+        if len(matches) > 1:
+            listed = ", ".join(ref[: tool_results.SHORT] for ref in matches)
             raise worlddb.AmbiguousReference(
-                f"Several memories in {_listed(labels)} are called {text!r:.80}: {listed}",
+                f"Several memories in {_join_labels(labels)} are called {text!r:.80}: {listed}",
                 "Give the id of one of them",
-                candidates=[*own],
+                candidates=[*matches],
             )
-        if own:
-            return next(iter(own))
+        if matches:
+            return next(iter(matches))
         if _FIRST_DIGITS.fullmatch(text):
             return view._begun_with(text)
         raise worlddb.UnknownReference(
-            f"Nothing in {_listed(labels)} has the id or the name {text!r:.80}",
+            f"Nothing in {_join_labels(labels)} has the id or the name {text!r:.80}",
             f"{mcp_wording.FIND_IDS}; names, and fewer than {tool_results.SHORT} digits of an id, are looked up there"
             " alone",
         )
 
-    def told_elsewhere(self, view: worlddb.View, ref: str) -> list[str]:
+    def notes_on_other_user(self, view: worlddb.View, ref: str) -> list[str]:
         """Return a note if a memory that was changed by its id is another user's than is meant by default."""
         if self.user is None:
             return []
-        own, named, around = f"user:{composed(self.user)}", dict[str, None](), [ref]
-        for each in around:
+        own_scope, owners, containers = f"user:{composed(self.user)}", dict[str, None](), [ref]
+        for each in containers:
             world = view.get(each, include_superseded=True)
             if world is not None and self.is_scope(view, world) and world.name.startswith("user:"):
-                named[composed(world.name)] = None
-            around += [up for up in view.containers(each) if up not in around]
-        if not named or own in named:
+                owners[composed(world.name)] = None
+            containers += [up for up in view.containers(each) if up not in containers]
+        if not owners or own_scope in owners:
             return []
-        return [f"{ref} is in {' and '.join(map(mcp_wording.named, named))}, not in {mcp_wording.named(own)}"]
+        return [f"{ref} is in {' and '.join(map(mcp_wording.named, owners))}, not in {mcp_wording.named(own_scope)}"]
 
     def commit_number(self, seq: int) -> int | None:
         """Return a commit's number where this session has commit numbers, else ``None``."""
@@ -488,8 +492,8 @@ class Session(Scopes):
 
     def idempotency_key(self, key: str | None) -> str | None:
         """Return an idempotency key as the store knows it; keys of different worlds differ, and those of users."""
-        own = key if key is None or self.user is None else f"user:{self.user} {key}"
-        return own if own is None or self.world is None else f"mcp {self.world} {own}"
+        per_user = key if key is None or self.user is None else f"user:{self.user} {key}"
+        return per_user if per_user is None or self.world is None else f"mcp {self.world} {per_user}"
 
     def explain(self, error: worlddb.WorldDBError) -> str:
         """Describe an error for a model."""
@@ -508,7 +512,7 @@ class Session(Scopes):
         if isinstance(error, worlddb.IdempotencyConflict):
             return "Another call was made under this idempotency_key. Use a new one for a new call"
         if isinstance(error, worlddb.RefusedError):
-            return _JOINED.get(str(error.details.get("reason")))
+            return _HIDDEN_REFUSALS.get(str(error.details.get("reason")))
         return None
 
     # -- scopes
@@ -532,12 +536,12 @@ class Session(Scopes):
         """
         seen: set[str] = set()
         for scope in [None] if scopes is None else scopes:
-            for world in _found(view, scope, include_retired=include_retired, hidden=hidden):
+            for world in _iterate_worlds(view, scope, include_retired=include_retired, hidden=hidden):
                 if world.ref not in seen and not self.is_scope(view, world) and not _is_inferred(world):
                     seen.add(world.ref)
                     yield world
 
-    def memories_behind(
+    def memories_after(
         self, view: worlddb.View, scopes: list[str] | None, behind: bytes, *, include_retired: bool = False
     ) -> Iterator[tuple[bytes, worlddb.World]]:
         """Yield what :meth:`memories_in` does, from behind a place on; each with what stands for its own.
@@ -548,13 +552,13 @@ class Session(Scopes):
         first, after = int.from_bytes(behind[:_SCOPE_BYTES], "big"), behind[_SCOPE_BYTES:].hex() or None
         for number, scope in enumerate(places[first:], first):
             earlier = [view.confined(each) for each in places[:number]]
-            for world in _found(view, scope, include_retired=include_retired, after=after):
-                is_told = any(_has(each, world.ref) for each in earlier)
-                if not is_told and not self.is_scope(view, world) and not _is_inferred(world):
+            for world in _iterate_worlds(view, scope, include_retired=include_retired, after=after):
+                is_listed = any(_knows_world(each, world.ref) for each in earlier)
+                if not is_listed and not self.is_scope(view, world) and not _is_inferred(world):
                     yield number.to_bytes(_SCOPE_BYTES, "big") + bytes.fromhex(world.ref), world
             after = None
 
-    def pairs_behind(
+    def conflicts_after(
         self, view: worlddb.View, scopes: list[str] | None, behind: bytes
     ) -> Iterator[tuple[bytes, worlddb.World, worlddb.World]]:
         """Yield the pairs of memories that contradict each other, one of which lies in some scopes, each once.
@@ -562,29 +566,31 @@ class Session(Scopes):
         Those from behind a pair on, each after what stands for it.
         """
         place, second = behind[:PLACE_BYTES], behind[PLACE_BYTES:].hex()
-        begun = view.get(place[_SCOPE_BYTES:].hex()) if place else None
-        first = () if begun is None else ((place, begun),)
-        for at, one in chain(first, self.memories_behind(view, scopes, place)):
+        first_memory = view.get(place[_SCOPE_BYTES:].hex()) if place else None
+        first = () if first_memory is None else ((place, first_memory),)
+        for at, one in chain(first, self.memories_after(view, scopes, place)):
             number, listed = int.from_bytes(at[:_SCOPE_BYTES], "big"), one.conflicts
-            if one is begun and second in listed:
+            if one is first_memory and second in listed:
                 listed = listed[listed.index(second) + 1 :]
             places = [None] if scopes is None else scopes
             for ref in listed:
                 other = view.get(ref)
-                is_told = view._comes_before(ref, one.ref, places[number]) or any(
-                    _has(view.confined(each), ref) for each in places[:number]
+                is_listed = view._comes_before(ref, one.ref, places[number]) or any(
+                    _knows_world(view.confined(each), ref) for each in places[:number]
                 )
-                if other is not None and not is_told:
+                if other is not None and not is_listed:
                     yield at + bytes.fromhex(ref), one, other
 
     def all_scopes(
         self, view: worlddb.View, *, include_retired: bool = False, after: str | None = None
     ) -> Iterator[worlddb.World]:
         """Yield the scopes that the session sees, or those behind one, in log order."""
-        found = _found(view, None, include_retired=include_retired, after=after, type=SCOPE)
+        found = _iterate_worlds(view, None, include_retired=include_retired, after=after, type=SCOPE)
         return (world for world in found if self.is_scope(view, world))
 
-    def later_in(self, view: worlddb.View, scopes: Iterable[str], known: Container[str]) -> Iterator[worlddb.World]:
+    def future_memories(
+        self, view: worlddb.View, scopes: Iterable[str], known: Container[str]
+    ) -> Iterator[worlddb.World]:
         """Yield what holds later in one of some scopes, at any depth, without what is known.
 
         One that came to lie in several comes as often.
@@ -592,33 +598,35 @@ class Session(Scopes):
         What is to come is not inside a served world yet, so that it is looked for in the whole store. Nothing but what
         is in these scopes is.
         """
-        whole, pending = self.db.view(seq=view.seq, valid=view.valid), [*scopes]
-        seen, ahead = set(pending), worlddb.Valid(view.valid, worlddb.FOREVER)
+        whole_view, pending = self.db.view(seq=view.seq, valid=view.valid), [*scopes]
+        seen, future = set(pending), worlddb.Valid(view.valid, worlddb.FOREVER)
         for container in pending:
-            for edge in whole.edges(container, type="contains", direction="out", include_superseded=True):
+            for edge in whole_view.edges(container, type="contains", direction="out", include_superseded=True):
                 pending += [] if edge.target in seen else [edge.target]
                 seen.add(edge.target)
                 if edge.target in known:
                     continue
-                held = whole.history(edge.target, overlaps=ahead)
+                held = whole_view.history(edge.target, overlaps=future)
                 spans = [span for each in held for span in each.spans or (each.valid,)]
                 joined = edge.spans or (edge.valid,)
                 begins = {max(view.valid, one.start, other.start) for one in joined for other in spans}
-                if any(self._lies_in(self.db.view(seq=view.seq, valid=at), edge.target, scopes) for at in begins):
-                    world = whole.get(edge.target, include_superseded=True)
-                    if world is not None and not self.is_scope(whole, world) and not _is_inferred(world):
+                if any(
+                    self._holds_in_scopes(self.db.view(seq=view.seq, valid=at), edge.target, scopes) for at in begins
+                ):
+                    world = whole_view.get(edge.target, include_superseded=True)
+                    if world is not None and not self.is_scope(whole_view, world) and not _is_inferred(world):
                         yield world
 
     @staticmethod
-    def _lies_in(view: worlddb.View, ref: str, scopes: Iterable[str]) -> bool:
+    def _holds_in_scopes(view: worlddb.View, ref: str, scopes: Iterable[str]) -> bool:
         """Return whether a memory holds in a view, and lies in one of some scopes, at any depth."""
         if view.get(ref, include_expired=True, include_deprecated=True) is None:
             return False
-        wanted, around, seen = {*scopes}, {ref}, set[str]()
-        while around and not around & wanted:
-            seen |= around
-            around = {up for each in around for up in view.containers(each)} - seen
-        return bool(around)
+        wanted, level, seen = {*scopes}, {ref}, set[str]()
+        while level and not level & wanted:
+            seen |= level
+            level = {up for each in level for up in view.containers(each)} - seen
+        return bool(level)
 
     def labels(self, given: tool_arguments.Scoped, *, writes: bool = False) -> list[Label]:
         """Return the labels of the scopes that the arguments of a tool name, else that of the user by default.
@@ -626,12 +634,12 @@ class Session(Scopes):
         What is written is the user's in any case, unless another user is named.
         """
         named = ((kind, getattr(given, f"{kind}_id")) for kind in KINDS)
-        found = [Label(kind, identity) for kind, identity in named if identity is not None]
-        if self.user is not None and (not found or (writes and given.user_id is None)):
-            found.insert(0, Label("user", self.user))
-        return found
+        labels = [Label(kind, identity) for kind, identity in named if identity is not None]
+        if self.user is not None and (not labels or (writes and given.user_id is None)):
+            labels.insert(0, Label("user", self.user))
+        return labels
 
-    def told_unknown(self, view: worlddb.View, label: Label) -> str:
+    def explain_unknown_scope(self, view: worlddb.View, label: Label) -> str:
         """Say that a scope has ended, or is not there and which may be meant, of those that this session sees."""
         ended = self.ended(view, label)
         if ended is not None:
@@ -640,28 +648,28 @@ class Session(Scopes):
                 " memory_as_of with valid before that reads it, memory_list with include_retired lists it, what is"
                 f" written to it begins anew; to resume it is for the operator: worlddb reassert {ended.ref}"
             )
-        near, known = self._alike(view, label)
-        meant = f"Did you mean {' or '.join(near)}? " if near else ""
+        near, known = self._similar_scopes(view, label)
+        suggestion = f"Did you mean {' or '.join(near)}? " if near else ""
         others = [each for each in known if each not in near]
-        told = f"Known: {', '.join(others)}" if others else "" if near else f"No {label.kind} has memories yet"
-        return f"There is no scope {mcp_wording.named(str(label))}. {meant}{told}".strip()
+        hint = f"Known: {', '.join(others)}" if others else "" if near else f"No {label.kind} has memories yet"
+        return f"There is no scope {mcp_wording.named(str(label))}. {suggestion}{hint}".strip()
 
-    def told_new(self, view: worlddb.View, label: Label) -> str:
+    def note_on_new_scope(self, view: worlddb.View, label: Label) -> str:
         """Say that a scope is begun whose id is nearly that of another; empty if there is none."""
-        near, _ = self._alike(view, label)
+        near, _ = self._similar_scopes(view, label)
         return f"{mcp_wording.named(str(label))} is new, and another scope than {' or '.join(near)}" if near else ""
 
-    def _alike(self, view: worlddb.View, label: Label) -> tuple[list[str], list[str]]:
+    def _similar_scopes(self, view: worlddb.View, label: Label) -> tuple[list[str], list[str]]:
         """Return the scopes of a kind whose ids are nearly one, and the first of all scopes of the kind."""
-        seen = view.find(type=SCOPE, limit=MAX_COMPARED)
+        scopes = view.find(type=SCOPE, limit=MAX_COMPARED)
         of_kind = f"{label.kind}:"
-        known = [world.name for world in seen if world.name.startswith(of_kind) and self.is_scope(view, world)]
+        known = [world.name for world in scopes if world.name.startswith(of_kind) and self.is_scope(view, world)]
         by_fold: dict[str, list[str]] = {}
         for name in known:
             by_fold.setdefault(name.removeprefix(of_kind).casefold(), []).append(name)
-        folded = get_close_matches(label.id.casefold(), by_fold, n=MAX_NAMED, cutoff=_ALIKE)
+        folded = get_close_matches(label.id.casefold(), by_fold, n=MAX_SUGGESTED, cutoff=_MIN_SIMILARITY)
         near = [mcp_wording.named(name) for each in folded for name in by_fold[each] if name != str(label)]
-        return near[:MAX_NAMED], [mcp_wording.named(name) for name in known[:MAX_NAMED]]
+        return near[:MAX_SUGGESTED], [mcp_wording.named(name) for name in known[:MAX_SUGGESTED]]
 
     # -- single memories
 
@@ -699,9 +707,9 @@ class Session(Scopes):
 
     def scopes_of(self, view: worlddb.View, ref: str) -> list[str]:
         """Return the scopes of a memory as ``kind:id``; of a future memory those it will be in."""
-        there = self.later(view, self.get(view, ref).valid.start)
-        around = (there.get(container, include_superseded=True) for container in there.containers(ref))
-        return [world.name for world in around if world is not None and self.is_scope(there, world)]
+        then = self.later(view, self.get(view, ref).valid.start)
+        containers = (then.get(container, include_superseded=True) for container in then.containers(ref))
+        return [world.name for world in containers if world is not None and self.is_scope(then, world)]
 
     def embed_new(self) -> None:
         """Embed new texts, unless the store does so in the background.
@@ -716,11 +724,11 @@ class Session(Scopes):
             pass
 
 
-def _listed(labels: Iterable[Label]) -> str:
+def _join_labels(labels: Iterable[Label]) -> str:
     return " and ".join(mcp_wording.named(str(label)) for label in labels)
 
 
-def _has(view: worlddb.View, ref: str) -> bool:
+def _knows_world(view: worlddb.View, ref: str) -> bool:
     """Whether a view knows of a world, by its whole reference."""
     try:
         view.reference_of(ref)
@@ -734,7 +742,7 @@ def _is_inferred(world: worlddb.World) -> bool:
     return world.type == "Enrichment" and "made_of" in world.properties
 
 
-def _found(
+def _iterate_worlds(
     view: worlddb.View,
     scope: str | None,
     *,
@@ -748,13 +756,13 @@ def _found(
     A page costs nothing for what follows it.
     """
     wanted = tool_arguments.MAX_PAGE + 1
-    shown: dict[str, Any] = {"include_expired": hidden, "include_deprecated": hidden, "type": type}
+    options: dict[str, Any] = {"include_expired": hidden, "include_deprecated": hidden, "type": type}
     while True:
-        found = view.find(world=scope, include_superseded=include_retired, limit=wanted, after=after, **shown)
+        found = view.find(world=scope, include_superseded=include_retired, limit=wanted, after=after, **options)
         yield from found
         if len(found) < wanted:
             return
-        after, wanted = found[-1].ref, min(8 * wanted, _MOST_AT_ONCE)
+        after, wanted = found[-1].ref, min(8 * wanted, _MAX_PART)
 
 
-_MOST_AT_ONCE: Final = 10_000
+_MAX_PART: Final = 10_000

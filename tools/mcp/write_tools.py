@@ -63,102 +63,102 @@ def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_res
     _check_labels(labels)
     _check_text(given.text)
     check_statement_type(given.type)
-    key, own = given.idempotency_key, given
+    key, scoped = given.idempotency_key, given
     if key is not None:
         is_known = session.db.was_written(session.idempotency_key(key) or "")
-        own = msgspec.structs.replace(given, idempotency_key=_key_of(labels, key))
+        scoped = msgspec.structs.replace(given, idempotency_key=_scoped_key(labels, key))
         if is_known:
             # An earlier release had one of all scopes. That of another request is another key now.
             with suppress(IdempotencyConflict):
-                return _written_by_any(session, labels, given, call)
+                return _write_from_any_client(session, labels, given, call)
     try:
-        return _written_by_any(session, labels, own, call)
+        return _write_from_any_client(session, labels, scoped, call)
     except IdempotencyConflict as error:
-        kept = session.idempotency_key(own.idempotency_key) or ""
-        error.message = error.message.replace(repr(kept[:80]), repr(key))
+        stored_key = session.idempotency_key(scoped.idempotency_key) or ""
+        error.message = error.message.replace(repr(stored_key[:80]), repr(key))
         error.args = (error.message, error.remedy)
         raise
 
 
-def _key_of(labels: list[Label], key: str) -> str:
+def _scoped_key(labels: list[Label], key: str) -> str:
     """Return an idempotency key as one of the user's, else of the scopes: nobody meets the key of another user."""
-    own = [label for label in labels if label.kind == "user"] or labels
-    return msgspec.json.encode([[memory_scopes.composed(str(label)) for label in own], key]).decode()
+    owners = [label for label in labels if label.kind == "user"] or labels
+    return msgspec.json.encode([[memory_scopes.composed(str(label)) for label in owners], key]).decode()
 
 
-def _written_by_any(
+def _write_from_any_client(
     session: Session, labels: list[Label], given: tool_arguments.Write, call: Call
 ) -> tool_results.Saved:
     """Write a memory; the same call is the same one, whichever client program sends it again."""
     try:
-        return retry_while_changed(lambda: _looked_and_written(session, labels, given, call))
+        return retry_while_changed(lambda: _compare_and_write(session, labels, given, call))
     except IdempotencyConflict as error:
-        for client in _clients_of(session, error.details["seq"]) - {call.client}:
+        for client in _recorded_clients(session, error.details["seq"]) - {call.client}:
             with suppress(IdempotencyConflict):
-                again = call._replace(client=client)
-                return retry_while_changed(partial(_looked_and_written, session, labels, given, again))
+                same_call = call._replace(client=client)
+                return retry_while_changed(partial(_compare_and_write, session, labels, given, same_call))
         raise
 
 
-def _clients_of(session: Session, seq: int) -> set[str]:
+def _recorded_clients(session: Session, seq: int) -> set[str]:
     """Return the client programs that a commit of this author names as where its memories come from."""
     view, found = session.db.view(seq=seq), set[str]()
     (step,) = session.db.steps(seq, seq)
     for entry in step.events if step.author == session.db.author else ():
         if entry.event in ("created", "revised", "restated"):
             world = view.get(entry.refs[0], include_superseded=True)
-            said = () if world is None else (world.source, *(each.source for each in world.restated))
-            found |= {str(source["client"]) for source in said if "client" in source}
+            sources = () if world is None else (world.source, *(each.source for each in world.restated))
+            found |= {str(source["client"]) for source in sources if "client" in source}
     return found
 
 
-def _looked_and_written(
+def _compare_and_write(
     session: Session, labels: list[Label], given: tool_arguments.Write, call: Call
 ) -> tool_results.Saved:
     """Look what a memory is near, and write it, or that it was said again."""
     view = session.view()
-    joined = _joined(session, view, given)
+    named_memories = _named_memories(session, view, given)
     known = [session.scopes(view, label, include_retired=True) for label in labels]
     keys = [session.key_after(view, label, scopes) for label, scopes in zip(labels, known, strict=True)]
-    near = _near(session, view, given, [scope.ref for scopes in known for scope in scopes if not scope.closed])
-    repeated = None if any(joined.values()) or len(labels) != 1 else _repeated(session, view, given, near)
+    near = _near_memories(session, view, given, [scope.ref for scopes in known for scope in scopes if not scope.closed])
+    repeated = None if any(named_memories.values()) or len(labels) != 1 else _find_repeated(session, view, given, near)
     if repeated is not None:
-        restated = _restated(session, view, given, call, repeated, near)
+        restated = _restate(session, view, given, call, repeated, near)
         if restated is not None:
             return restated
     is_purged = False
-    named = {ref for refs in joined.values() for ref in refs}
+    named = {ref for refs in named_memories.values() for ref in refs}
     others = [each for each in near if each.ref not in named]
-    others += _held_then(session, view, given, [s.ref for each in known for s in each if not s.closed], near)
-    links, subjects = _links(given, others), len(given.about)
+    others += _earlier_near(session, view, given, [s.ref for each in known for s in each if not s.closed], near)
+    links, subjects = _requested_links(given, others), len(given.about)
     taker = memory_scopes.find_successor(others, given.on_near, subjects, given.valid_to)
-    taken = None if taker is None else (taker.ref, taker.valid.start, f"{memory_scopes.TAKEN}{taker.reason}")
+    replaced = None if taker is None else (taker.ref, taker.valid.start, f"{memory_scopes.TAKEN}{taker.reason}")
     later = memory_scopes.replacement_notes(others, given.on_near, taker, subjects)
     try:
-        receipt = _written(session, view, given, call, keys, joined, links, taken)
+        receipt = _commit_memory(session, view, given, call, keys, named_memories, links, replaced)
     except IdempotencyConflict as error:
-        again = _again_under_key(session, view, given, call, error.details["seq"])
-        if again is not None:
-            return _told_again(session, view, given, again, near)
+        restatement = _restatement_under_key(session, view, given, call, error.details["seq"])
+        if restatement is not None:
+            return _describe_restatement(session, view, given, restatement, near)
         # A scope that was purged since has another key now, and other memories may be near: what was written then?
         then = session.db.view(seq=error.details["seq"], world=session.world)
-        before, linked = [session.key(then, label) for label in labels], _links_of(session, then.seq, named)
-        taken_then = _taken_of(session, then.seq)
-        if (before, linked, taken_then) == (keys, links, taken):
+        before, linked = [session.key(then, label) for label in labels], _near_links_of_commit(session, then.seq, named)
+        replaced_then = _replacement_by_commit(session, then.seq)
+        if (before, linked, replaced_then) == (keys, links, replaced):
             raise
-        receipt = _written(session, view, given, call, before, joined, linked, taken_then)
+        receipt = _commit_memory(session, view, given, call, before, named_memories, linked, replaced_then)
         is_purged, links, keys = before != keys, linked, before
     if receipt.seq <= view.seq:
         then = session.db.view(seq=receipt.seq - 1, valid=receipt.ingest_time, world=session.world)
         scopes_then = [scope.ref for label in labels for scope in session.scopes(then, label)]
-        near = _near(session, then, given, scopes_then)
+        near = _near_memories(session, then, given, scopes_then)
         others = [each for each in near if each.ref not in named]
-        others += _held_then(session, then, given, scopes_then, near)
+        others += _earlier_near(session, then, given, scopes_then, near)
         taker = memory_scopes.find_successor(others, given.on_near, subjects, given.valid_to)
         later = memory_scopes.replacement_notes(others, given.on_near, taker, subjects)
-    begun_here = iter(receipt.refs)
-    homes = [session.existing_scope_ref(key) or next(begun_here) for key in keys]
-    memory = next(begun_here)
+    new_refs = iter(receipt.refs)
+    homes = [session.existing_scope_ref(key) or next(new_refs) for key in keys]
+    memory = next(new_refs)
     if not is_purged and receipt.seq > view.seq:
         # Another process may have ended a scope between the look and the write.
         now = session.view()
@@ -166,55 +166,55 @@ def _looked_and_written(
             if scope not in [each.ref for each in session.scopes(now, label)]:
                 session.move_to_new_scope(key, [memory], given.valid_from)
     session.embed_new()
-    done = _done(session, receipt, memory)
+    answer = _answer(session, receipt, memory)
     if is_purged:
-        done.notes.append(
+        answer.notes.append(
             f"{memory} was written by the same call under this idempotency_key, and a scope of it was purged since, so"
             " nothing was written now. Use a new key to write it again"
         )
     else:
         begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
         marked: dict[str, Any] = {"expires_at": given.expires_at, "pinned": given.pinned, "until": given.valid_to}
-        done.notes.extend(
+        answer.notes.extend(
             later + memory_scopes.new_statement_notes(begins, receipt.ingest_time, **marked, text=given.text)
         )
         begun = [label for label, scopes in zip(labels, known, strict=True) if not scopes]
-        done.notes.extend(filter(None, (session.told_new(view, label) for label in begun)))
+        answer.notes.extend(filter(None, (session.note_on_new_scope(view, label) for label in begun)))
         for ref in sorted(named):
-            done.notes.extend(session.told_elsewhere(view, ref))
-    told = _told([] if is_purged else near, joined, links)
-    return tool_results.Saved(**msgspec.structs.asdict(done), near=told)
+            answer.notes.extend(session.notes_on_other_user(view, ref))
+    near_records = _near_records([] if is_purged else near, named_memories, links)
+    return tool_results.Saved(**msgspec.structs.asdict(answer), near=near_records)
 
 
-def _when_it_holds(session: Session, view: View, given: tool_arguments.Write) -> View:
+def _view_at_start(session: Session, view: View, given: tool_arguments.Write) -> View:
     """Return the view in which a memory holds that is to be written: a plan is compared with what holds by then."""
     since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
     return memory_scopes.later_view(session.db, view, since)
 
 
-def _said_in_window(session: Session, view: View, given: tool_arguments.Write, scopes: list[str]) -> list[Near]:
+def _near_in_past_window(session: Session, view: View, given: tool_arguments.Write, scopes: list[str]) -> list[Near]:
     """Return what a memory of a window that is over repeats of what held then in its scopes."""
     since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
     found: list[Near] = []
     for scope in scopes:
-        look = partial(_near_in, given=given, scope=scope)
+        look = partial(_near_in_scope, given=given, scope=scope)
         found += memory_scopes.find_repeats_at_start(session.db, view, since, given.valid_to, look)[0]
     return found
 
 
-def _near(session: Session, view: View, given: tool_arguments.Write, scopes: list[str]) -> list[Near]:
+def _near_memories(session: Session, view: View, given: tool_arguments.Write, scopes: list[str]) -> list[Near]:
     """Return what a memory may repeat, replace or contradict in its scopes, the nearest first."""
     found: dict[str, Near] = {}
-    then = _when_it_holds(session, view, given)
+    then = _view_at_start(session, view, given)
     for scope in scopes:
-        for each in _near_in(then, given, scope):
+        for each in _near_in_scope(then, given, scope):
             found.setdefault(each.ref, each)
-    for each in _said_in_window(session, view, given, scopes):
+    for each in _near_in_past_window(session, view, given, scopes):
         found.setdefault(each.ref, each)
     return sorted(found.values(), key=lambda each: -each.likeness)[:MAX_NEAR]
 
 
-def _held_then(
+def _earlier_near(
     session: Session, view: View, given: tool_arguments.Write, scopes: list[str], near: list[Near]
 ) -> list[Near]:
     """Return what a memory of an earlier time would replace of what held then, if it is to replace anything."""
@@ -223,13 +223,13 @@ def _held_then(
     begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
 
     def look(then: View) -> list[Near]:
-        found = {each.ref: each for scope in scopes for each in _near_in(then, given, scope)}
+        found = {each.ref: each for scope in scopes for each in _near_in_scope(then, given, scope)}
         return [*found.values()]
 
     return memory_scopes.find_near_at_start(session.db, view, begins, near, look)
 
 
-def _near_in(view: View, given: tool_arguments.Write, scope: str) -> list[Near]:
+def _near_in_scope(view: View, given: tool_arguments.Write, scope: str) -> list[Near]:
     return view.near(
         given.text,
         about=given.about,
@@ -240,9 +240,9 @@ def _near_in(view: View, given: tool_arguments.Write, scope: str) -> list[Near]:
     )
 
 
-def _repeated(session: Session, view: View, given: tool_arguments.Write, near: list[Near]) -> str | None:
+def _find_repeated(session: Session, view: View, given: tool_arguments.Write, near: list[Near]) -> str | None:
     """Return the memory that says the same word for word in the one scope that is written to, if there is one."""
-    then = _when_it_holds(session, view, given)
+    then = _view_at_start(session, view, given)
     for each in near:
         found = session.get(then, each.ref) if each.is_repeated else None
         if found is not None and (found.type, found.name) == (given.type, given.name):
@@ -250,24 +250,26 @@ def _repeated(session: Session, view: View, given: tool_arguments.Write, near: l
     return None
 
 
-def _restated(
+def _restate(
     session: Session, view: View, given: tool_arguments.Write, call: Call, ref: str, near: list[Near]
 ) -> tool_results.Saved | None:
     """Add a source to a memory that is written again; ``None`` if the call, by its key, is that which wrote it."""
     links = unwritten_links(
-        _when_it_holds(session, view, given), ref, _links(given, [each for each in near if each.ref != ref])
+        _view_at_start(session, view, given), ref, _requested_links(given, [each for each in near if each.ref != ref])
     )
-    again: _Again | None
+    restatement: _Restatement | None
     try:
-        said = session.get(view, ref)
-        end = _other_end(session, view, said, given)
-        again = _Again(ref, _said_again(session, view, view, given, call, said, links), links, end)
+        memory = session.get(view, ref)
+        end = _restated_end(session, view, memory, given)
+        restatement = _Restatement(
+            ref, _record_restatement(session, view, view, given, call, memory, links), links, end
+        )
     except IdempotencyConflict as error:
-        again = _again_under_key(session, view, given, call, error.details["seq"])
-    return None if again is None else _told_again(session, view, given, again, near)
+        restatement = _restatement_under_key(session, view, given, call, error.details["seq"])
+    return None if restatement is None else _describe_restatement(session, view, given, restatement, near)
 
 
-class _Again(NamedTuple):
+class _Restatement(NamedTuple):
     """A memory that was said again, the receipt of that, what it was linked to, and its other end."""
 
     ref: str
@@ -276,7 +278,9 @@ class _Again(NamedTuple):
     end: memory_scopes.EndChange | None = None
 
 
-def _again_under_key(session: Session, view: View, given: tool_arguments.Write, call: Call, seq: int) -> _Again | None:
+def _restatement_under_key(
+    session: Session, view: View, given: tool_arguments.Write, call: Call, seq: int
+) -> _Restatement | None:
     """Return what the same call came to by its key, if it added a source in a commit; ``None`` if that did not.
 
     Another text under the key is another call. What it linked and rewrote then is so by now, and the memory may say
@@ -285,68 +289,70 @@ def _again_under_key(session: Session, view: View, given: tool_arguments.Write, 
     entry = next((entry for entry in session.db.log(seq, seq) if entry.event == "restated"), None)
     if entry is None:
         return None
-    ref, links = entry.refs[0], _links_of(session, seq, set())
+    ref, links = entry.refs[0], _near_links_of_commit(session, seq, set())
     before = session.db.view(seq=seq - 1, valid=entry.ingested_at, world=session.world)
     scopes = [scope.ref for label in session.labels(given, writes=True) for scope in session.scopes(before, label)]
-    if not any(each.ref == ref and each.is_repeated for each in _near(session, before, given, scopes)):
+    if not any(each.ref == ref and each.is_repeated for each in _near_memories(session, before, given, scopes)):
         return None
     try:
-        return _Again(ref, _said_again(session, view, before, given, call, session.get(before, ref), links), links)
+        return _Restatement(
+            ref, _record_restatement(session, view, before, given, call, session.get(before, ref), links), links
+        )
     except IdempotencyConflict:
         return None
 
 
-def _told_again(
-    session: Session, view: View, given: tool_arguments.Write, again: _Again, near: list[Near]
+def _describe_restatement(
+    session: Session, view: View, given: tool_arguments.Write, restatement: _Restatement, near: list[Near]
 ) -> tool_results.Saved:
     """Say that a memory has one more source."""
-    ref, receipt, links, end = again
+    ref, receipt, links, end = restatement
     receipt.raise_if_refused()
-    done = _done(session, receipt, ref)
+    answer = _answer(session, receipt, ref)
     changed = memory_scopes.restatement_changes(session.db, receipt, ref)
     besides = ["it is linked to what is near"] if links else []
     besides += ["more was written of it"] if changed else []
-    told = " and ".join(besides) or "nothing else was written"
+    effects = " and ".join(besides) or "nothing else was written"
     source = "" if end is not None and end.was_ended else "it has one more source now, and "
-    done.notes.append(f"{ref} says so already: {source}{told}")
+    answer.notes.append(f"{ref} says so already: {source}{effects}")
     begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
     with suppress(UnknownReference):
-        said = session.get(view, ref)
+        memory = session.get(view, ref)
         marked: dict[str, Any] = {"expires_at": given.expires_at, "pinned": given.pinned}
         marked |= {"until": given.valid_to, "end": end}
-        done.notes.extend(memory_scopes.restatement_notes(session.db, receipt, said, begins, **marked))
+        answer.notes.extend(memory_scopes.restatement_notes(session.db, receipt, memory, begins, **marked))
     others = [each for each in near if each.ref != ref]
-    return tool_results.Saved(**msgspec.structs.asdict(done), near=_told(others, {}, links))
+    return tool_results.Saved(**msgspec.structs.asdict(answer), near=_near_records(others, {}, links))
 
 
-def _said_again(
+def _record_restatement(
     session: Session,
     view: View,
     then: View,
     given: tool_arguments.Write,
     call: Call,
-    said: World,
+    memory: World,
     links: list[Link],
 ) -> Receipt:
     """Record that a memory was said again, and link it to what is near, in one commit; ``then`` is what it rests on."""
     marks = _marks(given)
     with session.db.batch(idempotency_key=session.idempotency_key(given.idempotency_key), seen=view) as tx:
         since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
-        earlier = memory_scopes.find_earlier_start(session.db.view(seq=then.seq, valid=then.valid), said, since)
-        end = _other_end(session, then, said, given)
-        restate_memory(tx, said, call.source, given.why, **marks, earlier=earlier, end=end)
+        earlier = memory_scopes.find_earlier_start(session.db.view(seq=then.seq, valid=then.valid), memory, since)
+        end = _restated_end(session, then, memory, given)
+        restate_memory(tx, memory, call.source, given.why, **marks, earlier=earlier, end=end)
         for edge_type, other, why in links:
-            tx.link(said.ref, edge_type, other, valid_from=given.valid_from, why=why)
+            tx.link(memory.ref, edge_type, other, valid_from=given.valid_from, why=why)
     receipt: Receipt = tx.receipt
     return receipt
 
 
-def _other_end(
-    session: Session, then: View, said: World, given: tool_arguments.Write
+def _restated_end(
+    session: Session, then: View, memory: World, given: tool_arguments.Write
 ) -> memory_scopes.EndChange | None:
     since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
     whole = session.db.view(seq=then.seq, valid=then.valid)
-    return memory_scopes.find_end_change(whole, said, since, given.valid_to)
+    return memory_scopes.find_end_change(whole, memory, since, given.valid_to)
 
 
 def _marks(given: tool_arguments.Write) -> dict[str, Any]:
@@ -355,20 +361,20 @@ def _marks(given: tool_arguments.Write) -> dict[str, Any]:
     return lasting | {"labels": given.labels, "properties": given.properties or None}
 
 
-def _links(given: tool_arguments.Write, near: list[Near]) -> list[Link]:
+def _requested_links(given: tool_arguments.Write, near: list[Near]) -> list[Link]:
     """Return the edges to what a new memory is near, as far as they were asked for: type, target and reason."""
     found = ((each.edge_type(given.on_near, len(given.about)), each) for each in near)
     return [(edge_type, each.ref, f"{_BY_ON_NEAR}{each.reason}") for edge_type, each in found if edge_type]
 
 
-def _links_of(session: Session, seq: int, named: set[str]) -> list[Link]:
+def _near_links_of_commit(session: Session, seq: int, named: set[str]) -> list[Link]:
     """Return the edges to what was near that an earlier commit wrote, without those to memories that a call names."""
     linked = (entry for entry in session.db.log(seq, seq) if entry.event == "linked")
     found = ((each.data["type"], each.data["target"], each.why) for each in linked)
     return [link for link in found if link[2].startswith(_BY_ON_NEAR) and link[1] not in named]
 
 
-def _taken_of(session: Session, seq: int) -> tuple[str, int, str] | None:
+def _replacement_by_commit(session: Session, seq: int) -> tuple[str, int, str] | None:
     """Return what took the place of a memory by the commit that wrote it: its id, since when, and why."""
     for entry in session.db.log(seq, seq):
         if entry.event == "linked" and entry.why.startswith(memory_scopes.TAKEN):
@@ -376,28 +382,30 @@ def _taken_of(session: Session, seq: int) -> tuple[str, int, str] | None:
     return None
 
 
-def _told(near: list[Near], joined: dict[str, list[str]], links: list[Link]) -> list[tool_results.NearMemory]:
+def _near_records(
+    near: list[Near], named_memories: dict[str, list[str]], links: list[Link]
+) -> list[tool_results.NearMemory]:
     """Return what is near a memory, each with the type of the edge that joins them."""
-    types = {ref: edge_type for edge_type, refs in joined.items() for ref in refs}
+    types = {ref: edge_type for edge_type, refs in named_memories.items() for ref in refs}
     types |= {ref: edge_type for edge_type, ref, _ in links}
     return [tool_results.NearMemory(**answer_notes.told_near(each, types.get(each.ref, ""))) for each in near]
 
 
-def _written(
+def _commit_memory(
     session: Session,
     view: View,
     given: tool_arguments.Write,
     call: Call,
     keys: list[ScopeKey],
-    joined: dict[str, list[str]],
+    named_memories: dict[str, list[str]],
     links: list[Link],
-    taken: tuple[str, int, str] | None,
+    replaced: tuple[str, int, str] | None,
 ) -> Receipt:
     """Write a memory into the scopes of some keys; the receipt of the first time if the call is made again."""
     idempotency_key, rests_on = session.idempotency_key(given.idempotency_key), memory_scopes.imported_scope_refs(keys)
     with session.db.batch(idempotency_key=idempotency_key, seen=view, rests_on=rests_on) as tx:
         first, *others = [session.write_scope(tx, key) for key in keys]
-        made = tx.create(
+        memory = tx.create(
             given.type,
             given.name,
             content=given.text,
@@ -410,24 +418,24 @@ def _written(
             **_marks(given),
         )
         for scope in others:
-            tx.link(scope, "contains", made, valid_from=given.valid_from)
+            tx.link(scope, "contains", memory, valid_from=given.valid_from)
         # Names that differ only in spaces, or in capitals, are one.
         for name in session.entry_names(view, keys[0], (" ".join(name.split()) for name in given.about)).values():
             entry = session.write_entry(tx, keys[0], first, name, call.source)
-            tx.link(made, ABOUT, entry, valid_from=given.valid_from)
-        for edge_type, refs in joined.items():
+            tx.link(memory, ABOUT, entry, valid_from=given.valid_from)
+        for edge_type, refs in named_memories.items():
             for ref in refs:
-                tx.link(made, edge_type, ref, valid_from=given.valid_from, why=given.why)
+                tx.link(memory, edge_type, ref, valid_from=given.valid_from, why=given.why)
         for edge_type, ref, why in links:
-            tx.link(made, edge_type, ref, valid_from=given.valid_from, why=why)
-        if taken is not None:
-            ref, since, why = taken
-            tx.link(ref, "supersedes", made, valid_from=since, why=why)
+            tx.link(memory, edge_type, ref, valid_from=given.valid_from, why=why)
+        if replaced is not None:
+            ref, since, why = replaced
+            tx.link(ref, "supersedes", memory, valid_from=since, why=why)
     receipt: Receipt = tx.receipt
     return receipt
 
 
-def _joined(session: Session, view: View, given: tool_arguments.Write) -> dict[str, list[str]]:
+def _named_memories(session: Session, view: View, given: tool_arguments.Write) -> dict[str, list[str]]:
     """Return the memories to link a new one to, by edge type, each once.
 
     Raises:
@@ -437,47 +445,47 @@ def _joined(session: Session, view: View, given: tool_arguments.Write) -> dict[s
     for name in given.about:
         if not name.strip():
             raise InputError("A name in about is blank", "Give the name of a person or thing, or leave it out")
-    made_of = [session.memory(view, ref, given) for ref in given.derived_from]
-    against = [session.memory(view, ref, given) for ref in given.contradicts]
-    for other in against:
-        if answer_notes.has_ended(view, other) and not _is_sent_again(view, given, other):
+    sources = [session.memory(view, ref, given) for ref in given.derived_from]
+    contradicted = [session.memory(view, ref, given) for ref in given.contradicts]
+    for other in contradicted:
+        if answer_notes.has_ended(view, other) and not _may_be_retry(view, given, other):
             raise InputError(
                 f"{other.ref} holds no more, so nothing contradicts it: {_excerpt(other)}",
                 "Leave it out of contradicts",
             )
-    joined = {"derived_from": made_of, "contradicts": against}
-    return {edge_type: list(dict.fromkeys(world.ref for world in worlds)) for edge_type, worlds in joined.items()}
+    by_edge_type = {"derived_from": sources, "contradicts": contradicted}
+    return {edge_type: list(dict.fromkeys(world.ref for world in worlds)) for edge_type, worlds in by_edge_type.items()}
 
 
-def _is_sent_again(view: View, given: tool_arguments.Write, other: World) -> bool:
+def _may_be_retry(view: View, given: tool_arguments.Write, other: World) -> bool:
     """Return whether a keyed call may repeat one made while the contradicted memory still held."""
-    said = view.edges(other.ref, type="contradicts", include_superseded=True) if given.idempotency_key else ()
-    sources = (view.get(edge.source, include_superseded=True) for edge in said)
+    edges = view.edges(other.ref, type="contradicts", include_superseded=True) if given.idempotency_key else ()
+    sources = (view.get(edge.source, include_superseded=True) for edge in edges)
     return any(source is not None and source.content == given.text for source in sources)
 
 
 def mark(session: Session, given: tool_arguments.MarkMemory, call: Call) -> tool_results.Done:
     """``memory_mark``."""
     view = session.view()
-    found = session.statement(view, given.id, entries=True)
+    memory = session.statement(view, given.id, entries=True)
     if given.pinned is None and given.expires_at is None and not (given.add_labels or given.remove_labels):
         raise InputError("No mark was given", "Give pinned, expires_at, add_labels or remove_labels")
     at = None if given.expires_at in (None, _NEVER) else parse_time(given.expires_at, "expires_at")
     with session.db.batch() as tx:
         if given.pinned is not None:
-            (tx.pin if given.pinned else tx.unpin)(found.ref, why=given.why)
+            (tx.pin if given.pinned else tx.unpin)(memory.ref, why=given.why)
         if given.expires_at == _NEVER:
-            tx.unexpire(found.ref, why=given.why)
+            tx.unexpire(memory.ref, why=given.why)
         elif at is not None:
-            tx.expire(found.ref, expires_at=at, why=given.why)
+            tx.expire(memory.ref, expires_at=at, why=given.why)
         if given.add_labels:
-            tx.label(found.ref, *given.add_labels, why=given.why)
+            tx.label(memory.ref, *given.add_labels, why=given.why)
         if given.remove_labels:
-            tx.unlabel(found.ref, *given.remove_labels, why=given.why)
-    done = _done(session, tx.receipt, found.ref)
-    done.notes.extend([] if at is None else deadline_notes(session.view(), found.ref))
-    done.notes.extend(session.told_elsewhere(view, found.ref))
-    return done
+            tx.unlabel(memory.ref, *given.remove_labels, why=given.why)
+    answer = _answer(session, tx.receipt, memory.ref)
+    answer.notes.extend([] if at is None else deadline_notes(session.view(), memory.ref))
+    answer.notes.extend(session.notes_on_other_user(view, memory.ref))
+    return answer
 
 
 def tag(session: Session, given: tool_arguments.TagMemory, call: Call) -> tool_results.Done:
@@ -490,7 +498,7 @@ def tag(session: Session, given: tool_arguments.TagMemory, call: Call) -> tool_r
     else:
         receipt = session.db.tag(found, given.tag, version=given.version, why=given.why)
     receipt.raise_if_refused()
-    return _done(session, receipt, found)
+    return _answer(session, receipt, found)
 
 
 def deprecate(session: Session, given: tool_arguments.DeprecateMemory, call: Call) -> tool_results.Done:
@@ -498,7 +506,7 @@ def deprecate(session: Session, given: tool_arguments.DeprecateMemory, call: Cal
     found = session.statement(session.view(), given.id, entries=True).ref
     receipt = (session.db.undeprecate if given.undo else session.db.deprecate)(found, why=given.why)
     receipt.raise_if_refused()
-    return _done(session, receipt, found)
+    return _answer(session, receipt, found)
 
 
 def write_at(session: Session, given: tool_arguments.WriteAt, call: Call) -> tool_results.Done:
@@ -516,7 +524,7 @@ def write_at(session: Session, given: tool_arguments.WriteAt, call: Call) -> too
     )
     receipt.raise_if_refused()
     session.embed_new()
-    return _done(session, receipt, receipt.ref)
+    return _answer(session, receipt, receipt.ref)
 
 
 def prefer(session: Session, given: tool_arguments.Prefer, call: Call) -> tool_results.Done:
@@ -533,7 +541,7 @@ def prefer(session: Session, given: tool_arguments.Prefer, call: Call) -> tool_r
         why=given.why,
     )
     receipt.raise_if_refused()
-    return _done(session, receipt, receipt.ref)
+    return _answer(session, receipt, receipt.ref)
 
 
 _BY_OTHER_TOOLS: Final = {
@@ -551,20 +559,20 @@ def relate(session: Session, given: tool_arguments.Relate, call: Call) -> tool_r
     ends = [session.reference(view, each) for each in (given.id, given.to)]
     # What is registered elsewhere is nobody's business here, so nothing is tried that this view does not list.
     known = view.edge_types(session.world)
-    turned = next((one.name for one in known if one.inverse == given.relation), None)
-    relation = given.relation if turned is None else turned
+    inverse_of = next((one.name for one in known if one.inverse == given.relation), None)
+    relation = given.relation if inverse_of is None else inverse_of
     _check_relation(relation, [one.name for one in known])
-    said = {name: value for name in _CONTEXT if (value := getattr(given, name))}
+    context = {name: value for name in _CONTEXT if (value := getattr(given, name))}
     receipt = session.db.link(
-        *(ends[0], relation, ends[1]) if turned is None else (ends[1], relation, ends[0]),
+        *(ends[0], relation, ends[1]) if inverse_of is None else (ends[1], relation, ends[0]),
         home=session.world,
         valid_from=given.valid_from,
         valid_to=given.valid_to,
-        context=said or None,
+        context=context or None,
         why=given.why,
     )
     receipt.raise_if_refused()
-    return _done_with_losses(session, receipt, receipt.ref)
+    return _answer_with_losses(session, receipt, receipt.ref)
 
 
 def unrelate(session: Session, given: tool_arguments.Unrelate, call: Call) -> tool_results.Done:
@@ -576,7 +584,7 @@ def unrelate(session: Session, given: tool_arguments.Unrelate, call: Call) -> to
     else:
         receipt = session.db.retire(edge.ref, valid_from=given.ended, why=given.why)
     receipt.raise_if_refused()
-    return _done_with_losses(session, receipt, edge.ref)
+    return _answer_with_losses(session, receipt, edge.ref)
 
 
 def _check_relation(relation: str, known: list[str]) -> None:
@@ -591,14 +599,14 @@ def believe(session: Session, given: tool_arguments.Believe, call: Call) -> tool
     """``memory_believe``."""
     _check_beliefs(given.beliefs)
     item = session.statement(session.view(), given.id).ref
-    told: dict[str, Any] = {"valid_from": given.valid_from, "source": call.source, "why": given.why}
+    options: dict[str, Any] = {"valid_from": given.valid_from, "source": call.source, "why": given.why}
     if given.how == "expand":
-        receipt = session.db.expand(item, given.beliefs, **told)
+        receipt = session.db.expand(item, given.beliefs, **options)
     else:
-        receipt = session.db.believe(item, given.beliefs, whole=given.how == "replace", **told)
+        receipt = session.db.believe(item, given.beliefs, whole=given.how == "replace", **options)
     receipt.raise_if_refused()
     session.embed_new()
-    return _done(session, receipt, item)
+    return _answer(session, receipt, item)
 
 
 def _check_beliefs(beliefs: dict[str, Any]) -> None:
@@ -615,15 +623,15 @@ def _check_beliefs(beliefs: dict[str, Any]) -> None:
 def contract(session: Session, given: tool_arguments.Contract, call: Call) -> tool_results.Contraction:
     """``memory_contract``."""
     view = session.view()
-    asked = [(session.statement(view, each.id).ref, each.predicate, each.value) for each in given.beliefs]
-    plan = view.contraction(asked, whole=given.whole, each=given.each)
-    done = None
+    claims = [(session.statement(view, each.id).ref, each.predicate, each.value) for each in given.beliefs]
+    plan = view.contraction(claims, whole=given.whole, each=given.each)
+    answer = None
     if given.do:
         receipt = session.db.contract(plan, why=given.why)
         receipt.raise_if_refused()
         session.embed_new()
-        done = _done(session, receipt, asked[0][0])
-    return tool_results.contraction(plan, done)
+        answer = _answer(session, receipt, claims[0][0])
+    return tool_results.contraction(plan, answer)
 
 
 def rollback(session: Session, given: tool_arguments.Rollback, call: Call) -> tool_results.Done:
@@ -632,7 +640,7 @@ def rollback(session: Session, given: tool_arguments.Rollback, call: Call) -> to
     receipt = session.db.rollback(item, given.version, why=given.why)
     receipt.raise_if_refused()
     session.embed_new()
-    return _done(session, receipt, item)
+    return _answer(session, receipt, item)
 
 
 def attach(session: Session, given: tool_arguments.Attach, call: Call) -> tool_results.Done:
@@ -646,39 +654,39 @@ def attach(session: Session, given: tool_arguments.Attach, call: Call) -> tool_r
         added = Artifact(name=given.name, location=given.location, media_type=given.media_type)
         receipt = session.db.attach(item, added, why=given.why)
     receipt.raise_if_refused()
-    return _done(session, receipt, item)
+    return _answer(session, receipt, item)
 
 
 def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_results.Done:
     """``memory_amend``."""
     _check_text(given.text)
-    done = retry_while_changed(lambda: _amended(session, given, call))
-    assert done.id is not None, "a memory was amended"
-    done.notes.extend(session.told_elsewhere(session.view(), done.id))
-    return done
+    answer = retry_while_changed(lambda: _amend_memory(session, given, call))
+    assert answer.id is not None, "a memory was amended"
+    answer.notes.extend(session.notes_on_other_user(session.view(), answer.id))
+    return answer
 
 
-def _amended(session: Session, given: tool_arguments.Amend, call: Call) -> tool_results.Done:
+def _amend_memory(session: Session, given: tool_arguments.Amend, call: Call) -> tool_results.Done:
     """Look what holds, and write what holds in its place."""
     view = session.view()
     old = session.statement(view, given.id)
     if old.erased:
         raise InputError(f"The text of {old.ref} was erased", "Save what holds with memory_write")
     if given.valid_to is not None or given.replace_later:
-        return _rewritten(session, view, old.ref, given, call)
+        return _rewrite_span(session, view, old.ref, given, call)
     since = answer_notes.start_of_successor(view, old, given.valid_from)
-    now = _in_place(session, view, old, since)
+    replacements = _current_replacements(session, view, old, since)
     is_over = answer_notes.has_ended(view, old, since) and not answer_notes.held_at(view, old, since)
-    if is_over or any(successor.content == given.text for successor in now):
-        return _amended_before(session, view, old, given.text, now)
+    if is_over or any(successor.content == given.text for successor in replacements):
+        return _answer_repeated_amendment(session, view, old, given.text, replacements)
     until = answer_notes.end_of_successor(session.around(view, old.ref), old)
     # For a memory still to come: its future containers and subjects.
-    there = session.later(view, old.valid.start)
-    first, *others = there.containers(old.ref) or [session.top]
+    then = session.later(view, old.valid.start)
+    first, *others = then.containers(old.ref) or [session.top]
     begins = view.valid if since is None else max(view.valid, parse_time(since, "valid_from"))
     is_over = old.expires_at is not None and old.expires_at <= begins
     with session.db.batch(seen=view) as tx:
-        made = tx.create(
+        amended = tx.create(
             old.type,
             old.name,
             content=given.text,
@@ -694,52 +702,52 @@ def _amended(session: Session, given: tool_arguments.Amend, call: Call) -> tool_
             properties=old.properties or None,
         )
         for scope in others:
-            tx.link(scope, "contains", made, valid_from=since)
+            tx.link(scope, "contains", amended, valid_from=since)
         # The new memory is about the same worlds as the old one.
-        for edge in there.edges(old.ref, type=ABOUT, direction="out"):
-            tx.link(made, ABOUT, edge.target, valid_from=since)
-        tx.link(made, "supersedes", old.ref, valid_from=since, why=given.why)
+        for edge in then.edges(old.ref, type=ABOUT, direction="out"):
+            tx.link(amended, ABOUT, edge.target, valid_from=since)
+        tx.link(amended, "supersedes", old.ref, valid_from=since, why=given.why)
     session.embed_new()
-    done = _done(session, tx.receipt, tx.receipt.refs[0])
-    done.notes.append(_closed(session, old))
+    answer = _answer(session, tx.receipt, tx.receipt.refs[0])
+    answer.notes.append(_describe_ended(session, old))
     if until is not None:
-        done.notes.append(f"It holds until {until}, when {old.ref} was to end")
+        answer.notes.append(f"It holds until {until}, when {old.ref} was to end")
     if is_over:
-        done.notes.append(memory_scopes.dropped_deadline_note(old.ref))
-    done.notes.extend(_not_yet(session, done.id, since))
-    return done
+        answer.notes.append(memory_scopes.dropped_deadline_note(old.ref))
+    answer.notes.extend(_future_notes(session, answer.id, since))
+    return answer
 
 
-def _in_place(session: Session, view: View, old: World, since: str | None) -> list[World]:
+def _current_replacements(session: Session, view: View, old: World, since: str | None) -> list[World]:
     """What holds in the place of a memory; first what took it at a given time that has passed, of one that has ended.
 
     Of a time at which such a memory held itself nothing else does.
     """
     around = session.around(view, old.ref)
-    now = answer_notes.successors(view, old.ref, around)
+    current = answer_notes.successors(view, old.ref, around)
     if since is None or not answer_notes.has_ended(view, old):
-        return now
+        return current
     moment = parse_time(since, "valid_from")
     if moment >= view.valid:
-        return now
+        return current
     if answer_notes.held_at(view, old, since):
         return []
     then = session.db.view(seq=view.seq, valid=moment, world=session.world)
-    late = answer_notes.successors(then, old.ref, around)
-    return [*(each for each in late if each.valid.start <= moment < each.valid.end), *now]
+    then_current = answer_notes.successors(then, old.ref, around)
+    return [*(each for each in then_current if each.valid.start <= moment < each.valid.end), *current]
 
 
-def _rewritten(session: Session, view: View, ref: str, given: tool_arguments.Amend, call: Call) -> tool_results.Done:
+def _rewrite_span(session: Session, view: View, ref: str, given: tool_arguments.Amend, call: Call) -> tool_results.Done:
     """Amend a span of a memory, which stays the same one.
 
     What holds throughout the span already is not written again.
     """
     since = view.valid if given.valid_from is None else parse_time(given.valid_from, "valid_from")
-    last = max(version.valid.end for version in view.history(ref))
-    until = last if given.valid_to is None else parse_time(given.valid_to, "valid_to")
+    end_of_last = max(version.valid.end for version in view.history(ref))
+    until = end_of_last if given.valid_to is None else parse_time(given.valid_to, "valid_to")
     holding = view.history(ref, during=Valid(since, until)) if since < until else []
     if any(version.content == given.text for version in holding):
-        return _unchanged(session, view, ref, f"{ref} says so in this span: nothing was written")
+        return _unchanged_answer(session, view, ref, f"{ref} says so in this span: nothing was written")
     receipt = session.db.revise(
         ref,
         content=given.text,
@@ -751,14 +759,16 @@ def _rewritten(session: Session, view: View, ref: str, given: tool_arguments.Ame
     )
     receipt.raise_if_refused()
     session.embed_new()
-    done = _done(session, receipt, ref)
-    done.notes.extend(_lost(session, receipt))
-    done.notes.extend(memory_scopes.still_hidden_notes(session.get(view, ref), view.valid))
-    done.notes.extend(_not_yet(session, ref, given.valid_from))
-    return done
+    answer = _answer(session, receipt, ref)
+    answer.notes.extend(_loss_notes(session, receipt))
+    answer.notes.extend(memory_scopes.still_hidden_notes(session.get(view, ref), view.valid))
+    answer.notes.extend(_future_notes(session, ref, given.valid_from))
+    return answer
 
 
-def _amended_before(session: Session, view: View, old: World, text: str, now: list[World]) -> tool_results.Done:
+def _answer_repeated_amendment(
+    session: Session, view: View, old: World, text: str, replacements: list[World]
+) -> tool_results.Done:
     """Answer an amendment of a memory that has ended or has a successor.
 
     The same amendment sent again, because its answer was lost, writes nothing. Anything else is refused, since two
@@ -767,23 +777,27 @@ def _amended_before(session: Session, view: View, old: World, text: str, now: li
     Raises:
         InputError: something else holds in its place, or nothing.
     """
-    over, ends = answer_notes.has_ended(view, old), format_time(old.valid.end)
-    if not now:
-        message = f"ended {ends}" if over else f"ends {ends}"
+    has_ended, ends = answer_notes.has_ended(view, old), format_time(old.valid.end)
+    if not replacements:
+        message = f"ended {ends}" if has_ended else f"ends {ends}"
         message = message if old.valid.start < old.valid.end else "holds at no time"
         message = f"{old.ref} {message}, and nothing holds in its place"
         raise InputError(message, "Save what holds with memory_write")
-    same = next((successor for successor in now if successor.content == text), None)
+    same = next((successor for successor in replacements if successor.content == text), None)
     if same is None:
-        message = f"holds no more: {now[0].ref} took" if over else f"holds until {ends}: {now[0].ref} takes"
-        raise InputError(
-            f"{old.ref} {message} its place, and says {_excerpt(now[0])}",
-            f"Amend {now[0].ref} if that is not right either",
+        message = (
+            f"holds no more: {replacements[0].ref} took"
+            if has_ended
+            else f"holds until {ends}: {replacements[0].ref} takes"
         )
-    return _unchanged(session, view, same.ref, f"{old.ref} had been amended so before: nothing was written")
+        raise InputError(
+            f"{old.ref} {message} its place, and says {_excerpt(replacements[0])}",
+            f"Amend {replacements[0].ref} if that is not right either",
+        )
+    return _unchanged_answer(session, view, same.ref, f"{old.ref} had been amended so before: nothing was written")
 
 
-def _unchanged(session: Session, view: View, ref: str, message: str) -> tool_results.Done:
+def _unchanged_answer(session: Session, view: View, ref: str, message: str) -> tool_results.Done:
     """Answer that nothing had to be written."""
     return tool_results.Done(
         id=ref,
@@ -796,7 +810,7 @@ def _unchanged(session: Session, view: View, ref: str, message: str) -> tool_res
     )
 
 
-def _not_yet(session: Session, ref: str | None, valid_from: str | None) -> list[str]:
+def _future_notes(session: Session, ref: str | None, valid_from: str | None) -> list[str]:
     """Return a note if a memory is still to come."""
     if ref is None or valid_from is None:
         return []
@@ -804,7 +818,7 @@ def _not_yet(session: Session, ref: str | None, valid_from: str | None) -> list[
     return memory_scopes.future_start_notes([session.get(view, ref).valid.start], view.valid)
 
 
-def _closed(session: Session, old: World) -> str:
+def _describe_ended(session: Session, old: World) -> str:
     """Describe the memory that an amendment ended, and when."""
     view = session.view()
     found = next(each for each in session.around(view, old.ref).history(old.ref) if each.number == old.number)
@@ -821,79 +835,79 @@ def _excerpt(memory: World) -> str:
 def retire(session: Session, given: tool_arguments.Retire, call: Call) -> tool_results.Done:
     """``memory_retire``."""
     view = session.view()
-    found = session.statement(view, given.id, members=given.members)
-    receipt = session.db.retire(found.ref, at=given.at, valid_to=given.valid_to, members=given.members, why=given.why)
+    memory = session.statement(view, given.id, members=given.members)
+    receipt = session.db.retire(memory.ref, at=given.at, valid_to=given.valid_to, members=given.members, why=given.why)
     receipt.raise_if_refused()
-    seen = _seen_losses(session, receipt) if given.members else []
-    ended = len({loss.ref for loss in seen if loss.version is not None}) if given.members else 1
-    done = _done(session, receipt, found.ref, retired=ended if receipt.events else 0)
+    losses = _visible_losses(session, receipt) if given.members else []
+    ended = len({loss.ref for loss in losses if loss.version is not None}) if given.members else 1
+    answer = _answer(session, receipt, memory.ref, retired=ended if receipt.events else 0)
     if given.valid_to is not None or given.members:
-        done.notes.extend(_lost(session, receipt))
+        answer.notes.extend(_loss_notes(session, receipt))
     now = session.view()
-    done.notes.extend(memory_scopes.concurrent_change_notes(session.db, view.seq, receipt, found.ref))
-    done.notes.extend([] if receipt.events else answer_notes.goes_on(now, found.ref))
-    done.notes.extend(session.told_elsewhere(now, found.ref))
-    return done
+    answer.notes.extend(memory_scopes.concurrent_change_notes(session.db, view.seq, receipt, memory.ref))
+    answer.notes.extend([] if receipt.events else answer_notes.goes_on(now, memory.ref))
+    answer.notes.extend(session.notes_on_other_user(now, memory.ref))
+    return answer
 
 
-def _lost(session: Session, receipt: Receipt) -> list[str]:
+def _loss_notes(session: Session, receipt: Receipt) -> list[str]:
     """Say what earlier texts and relations lost by a write, without anything outside the world that is served."""
-    lost = _seen_losses(session, receipt)
-    told = []
+    lost = _visible_losses(session, receipt)
+    notes = []
     for loss in lost[:MAX_LOST]:
         until = "on" if loss.valid_to == FOREVER else f"to {format_time(loss.valid_to)}"
         since = format_time(loss.valid_from)
-        said = "" if loss.version is None else f", in its version {loss.version},"
+        version = "" if loss.version is None else f", in its version {loss.version},"
         what = "The relation " if loss.version is None else ""
-        told.append(f"{what}{loss.ref} holds no more{said} from {since} {until}")
-    return told + ([f"{len(lost) - MAX_LOST} more lost times"] if len(lost) > MAX_LOST else [])
+        notes.append(f"{what}{loss.ref} holds no more{version} from {since} {until}")
+    return notes + ([f"{len(lost) - MAX_LOST} more lost times"] if len(lost) > MAX_LOST else [])
 
 
-def _seen_losses(session: Session, receipt: Receipt) -> list[Loss]:
+def _visible_losses(session: Session, receipt: Receipt) -> list[Loss]:
     if session.world is None:
         return list(receipt.lost)
     view = session.view()
     world = partial(session.get, view)
-    return [loss for loss in receipt.lost if _sees(view.edge if loss.version is None else world, loss.ref)]
+    return [loss for loss in receipt.lost if _is_visible(view.edge if loss.version is None else world, loss.ref)]
 
 
-def _done_with_losses(session: Session, receipt: Receipt, ref: str) -> tool_results.Done:
-    done = _done(session, receipt, ref)
-    done.notes.extend(_lost(session, receipt))
-    return done
+def _answer_with_losses(session: Session, receipt: Receipt, ref: str) -> tool_results.Done:
+    answer = _answer(session, receipt, ref)
+    answer.notes.extend(_loss_notes(session, receipt))
+    return answer
 
 
 def retire_all(session: Session, given: tool_arguments.RetireAll, call: Call) -> tool_results.Done:
     """``memory_retire_all``."""
-    return _retired(session, call, _scopes(session, session.view(), given), given.why, itself=False)
+    return _retire_memories(session, call, _require_scopes(session, session.view(), given), given.why, itself=False)
 
 
 def purge_scope(session: Session, given: tool_arguments.PurgeScope, call: Call) -> tool_results.Done:
     """``memory_purge_scope``."""
-    scopes = _scopes(session, session.view(), given)
+    scopes = _require_scopes(session, session.view(), given)
     if any(scope.ref == session.world for scope in scopes):
         raise InputError(
             f"{scopes[0].name} is the world that is served here", "End what it contains with memory_retire_all"
         )
-    if not _names_scope(given.confirm, scopes[0].name) and not _confirmed(session, given, scopes, call):
+    if not _is_scope_name(given.confirm, scopes[0].name) and not _ask_confirmation(session, given, scopes, call):
         raise InputError(
             f"confirm is {given.confirm!r:.80}, so nothing was done",
             f"This retires the scope and everything in it. To go on, give confirm={scopes[0].name!r}",
         )
-    return _retired(session, call, scopes, given.why, itself=True)
+    return _retire_memories(session, call, scopes, given.why, itself=True)
 
 
-def _names_scope(given: str, name: str) -> bool:
+def _is_scope_name(given: str, name: str) -> bool:
     return memory_scopes.composed(given) == memory_scopes.composed(name)
 
 
-def _confirmed(session: Session, given: tool_arguments.PurgeScope, scopes: list[World], call: Call) -> bool:
+def _ask_confirmation(session: Session, given: tool_arguments.PurgeScope, scopes: list[World], call: Call) -> bool:
     """Ask whoever uses the client, if the model named no scope; false if nobody can be asked, or the answer is no."""
     if given.confirm or call.ask is None or not call.ask.can("elicitation/create"):
         return False
-    memories = len(_in_force(session, session.view(), [scope.ref for scope in scopes]))
-    asked = f"Retire {mcp_wording.named(scopes[0].name)} and the {memories} memories in it? Nothing is erased."
-    answer = call.ask({"confirm": tool_arguments.yes_or_no(asked)})["confirm"]
+    memories = len(_current_and_future(session, session.view(), [scope.ref for scope in scopes]))
+    question = f"Retire {mcp_wording.named(scopes[0].name)} and the {memories} memories in it? Nothing is erased."
+    answer = call.ask({"confirm": tool_arguments.yes_or_no(question)})["confirm"]
     return bool(answer.get("action") == "accept" and (answer.get("content") or {}).get("yes") is True)
 
 
@@ -909,9 +923,9 @@ def withdraw(session: Session, given: tool_arguments.Withdraw, call: Call) -> to
         )
     receipt = session.db.withdraw(plan, why=given.reason)
     receipt.raise_if_refused()
-    told = tool_results.withdrawal_plan(plan, given.limit)
-    told.done_at, told.seq = format_time(receipt.ingest_time), session.commit_number(receipt.seq)
-    return told
+    answer = tool_results.withdrawal_plan(plan, given.limit)
+    answer.done_at, answer.seq = format_time(receipt.ingest_time), session.commit_number(receipt.seq)
+    return answer
 
 
 def undo(session: Session, given: tool_arguments.Undo, call: Call) -> tool_results.Done:
@@ -923,12 +937,12 @@ def undo(session: Session, given: tool_arguments.Undo, call: Call) -> tool_resul
     receipt = session.db.undo(given.seq, why=given.reason)
     receipt.raise_if_refused()
     session.embed_new()
-    return _done(session, receipt, receipt.ref)
+    return _answer(session, receipt, receipt.ref)
 
 
 MAX_INSIDE: Final = 50
 """What lies in a fork, that an answer lists."""
-_SAID: Final = 200
+_MAX_EXCERPT: Final = 200
 """Characters of each."""
 
 
@@ -939,17 +953,19 @@ def fork(session: Session, given: tool_arguments.ForkWorld, call: Call) -> tool_
     then = view if given.known is None else session.view(known=given.known)
     ref = session.get(then, given.id).ref
     seq = None if given.known is None else then.seq
-    receipt = session.db.fork(ref, given.name, seq=seq, into=session.place_of_fork(view, ref), why=given.why)
+    receipt = session.db.fork(ref, given.name, seq=seq, into=session.fork_container(view, ref), why=given.why)
     receipt.raise_if_refused()
-    inside, more = _inside(session, receipt.ref, MAX_INSIDE)
-    done = _done(session, receipt, receipt.ref)
-    return tool_results.Forked(**msgspec.structs.asdict(done), inside=inside, more=more)
+    inside, more = _fork_contents(session, receipt.ref, MAX_INSIDE)
+    answer = _answer(session, receipt, receipt.ref)
+    return tool_results.Forked(**msgspec.structs.asdict(answer), inside=inside, more=more)
 
 
-def _inside(session: Session, ref: str, most: int) -> tuple[list[tool_results.ForkedMemory], bool]:
+def _fork_contents(session: Session, ref: str, most: int) -> tuple[list[tool_results.ForkedMemory], bool]:
     found = session.view().find(world=ref, limit=most + 1)
     told = [
-        tool_results.ForkedMemory(id=each.ref, type=each.type, name=each.name[:_SAID], text=each.content[:_SAID])
+        tool_results.ForkedMemory(
+            id=each.ref, type=each.type, name=each.name[:_MAX_EXCERPT], text=each.content[:_MAX_EXCERPT]
+        )
         for each in found[:most]
     ]
     return told, len(found) > most
@@ -960,16 +976,16 @@ def forks(session: Session, given: tool_arguments.ListForks, call: Call) -> tool
     view = session.view()
     ref = session.get(view, given.id).ref
     origin = view.forked_from(ref)
-    inside, more = _inside(session, ref, given.limit)
+    inside, more = _fork_contents(session, ref, given.limit)
     return tool_results.Forks(
-        forks=[_told_fork(each) for each in view.forks(ref)],
-        forked_from=None if origin is None else _told_fork(origin),
+        forks=[_fork_record(each) for each in view.forks(ref)],
+        forked_from=None if origin is None else _fork_record(origin),
         inside=inside,
         more=more,
     )
 
 
-def _told_fork(found: Fork) -> tool_results.Fork:
+def _fork_record(found: Fork) -> tool_results.Fork:
     return tool_results.Fork(
         id=found.ref,
         of=found.of,
@@ -987,7 +1003,7 @@ def merge(session: Session, given: tool_arguments.MergeFork, call: Call) -> tool
     session.check_merge(ref)
     how: dict[str, Any] = {"decide": given.decide, "on_conflict": given.on_conflict, "why": given.why}
     found = session.db.merge(ref, plan=given.plan, **how)
-    done = None if found.receipt is None else _done(session, found.receipt, found.into)
+    done = None if found.receipt is None else _answer(session, found.receipt, found.into)
     if found.receipt is not None:
         found.receipt.raise_if_refused()
         session.embed_new()
@@ -1037,7 +1053,7 @@ def define_relation(session: Session, given: tool_arguments.DefineRelation, call
         why=given.why,
     )
     receipt.raise_if_refused()
-    return _done(session, receipt, receipt.ref)
+    return _answer(session, receipt, receipt.ref)
 
 
 def keep_receipt(session: Session, given: tool_arguments.KeepReceipt, call: Call) -> tool_results.Done:
@@ -1046,7 +1062,7 @@ def keep_receipt(session: Session, given: tool_arguments.KeepReceipt, call: Call
     receipt = session.db.write_receipts()
     assert receipt is not None, "one was waiting"
     receipt.raise_if_refused()
-    return _done(session, receipt, session.top)
+    return _answer(session, receipt, session.top)
 
 
 def set_profile(session: Session, given: tool_arguments.SetProfile, call: Call) -> tool_results.Done:
@@ -1064,7 +1080,7 @@ def set_profile(session: Session, given: tool_arguments.SetProfile, call: Call) 
         types, relations = given.node_types, given.relations
         receipt = session.db.set_profile(world, given.profile, node_types=types, relations=relations, why=given.why)
     receipt.raise_if_refused()
-    return _done(session, receipt, receipt.ref)
+    return _answer(session, receipt, receipt.ref)
 
 
 def set_beliefs(session: Session, given: tool_arguments.SetBeliefs, call: Call) -> tool_results.Done:
@@ -1083,7 +1099,7 @@ def set_beliefs(session: Session, given: tool_arguments.SetBeliefs, call: Call) 
         why=given.why,
     )
     receipt.raise_if_refused()
-    return _done(session, receipt, receipt.ref)
+    return _answer(session, receipt, receipt.ref)
 
 
 def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) -> tool_results.Forgotten:
@@ -1096,8 +1112,8 @@ def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) 
     label = Label("user", given.user_id)
     view = session.view()
     known = session.refs_at_any_time(view, label) or session.db.working.count_of_user(given.user_id)
-    refs = _scopes_ever(session, label) if not isinstance(known, int) or not known else []
-    if not _names_scope(given.confirm, str(label)):
+    refs = _all_scopes_of(session, label) if not isinstance(known, int) or not known else []
+    if not _is_scope_name(given.confirm, str(label)):
         raise InputError(
             f"confirm is {given.confirm!r:.80}, so nothing was done",
             f"This erases all that is theirs, for good. To go on, give confirm={str(label)!r}",
@@ -1107,7 +1123,7 @@ def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) 
         return tool_results.Forgotten(user_id=given.user_id, seq=receipt.seq, erased=0, kept=[], receipt={})
     kept = session.db.erasure_plan(refs, members=True).kept
     shown = [(each, view.get(each.ref, include_superseded=True)) for each in kept]
-    look = partial(_scopes_ever, session, label)
+    look = partial(_all_scopes_of, session, label)
     receipt = memory_scopes.erase_found(session.db, look, reason=given.reason)
     receipt.raise_if_refused()
     proof = session.db.erasure_receipt(receipt)
@@ -1133,11 +1149,11 @@ def erase_literal(session: Session, given: tool_arguments.EraseLiteral, call: Ca
         )
     ref, db = session.get(session.view(), given.id).ref, session.db
     plan = db.literal_erasure_plan(ref, given.literal, everywhere=given.everywhere)
-    told = tool_results.ErasedLiteral(
+    answer = tool_results.ErasedLiteral(
         outcome="planned", statements=plan.statements, worlds=list(plan.worlds), elsewhere=list(plan.elsewhere)
     )
     if given.statements is None:
-        return told
+        return answer
     if given.statements != plan.statements:
         raise InputError(
             f"{plan.statements} statements would lose it, not {given.statements}, so nothing was done",
@@ -1145,12 +1161,12 @@ def erase_literal(session: Session, given: tool_arguments.EraseLiteral, call: Ca
         )
     receipt = db.erase_literal(ref, given.literal, reason=given.reason, everywhere=given.everywhere)
     receipt.raise_if_refused()
-    told.outcome, told.seq = "erased", session.commit_number(receipt.seq)
-    told.receipt = msgspec.to_builtins(db.erasure_receipt(receipt))
-    return told
+    answer.outcome, answer.seq = "erased", session.commit_number(receipt.seq)
+    answer.receipt = msgspec.to_builtins(db.erasure_receipt(receipt))
+    return answer
 
 
-def _buffer(session: Session, given: tool_arguments.WorkingScope) -> dict[str, Any]:
+def _buffer_scope(session: Session, given: tool_arguments.WorkingScope) -> dict[str, Any]:
     """Whose buffer is meant; that of one world is no other's."""
     inside = "" if session.world is None else f"{session.world} "
     user = given.user_id if given.user_id is not None else session.user
@@ -1160,7 +1176,7 @@ def _buffer(session: Session, given: tool_arguments.WorkingScope) -> dict[str, A
 
 def working_add(session: Session, given: tool_arguments.WorkingAdd, call: Call) -> tool_results.Buffered:
     """``memory_working_add``."""
-    scope = _buffer(session, given)
+    scope = _buffer_scope(session, given)
     ttl = given.ttl_minutes * 60
     count = session.db.working.add(given.text, role=given.role, ttl=ttl, world=session.world, **scope)
     return tool_results.Buffered(messages=count)
@@ -1168,7 +1184,7 @@ def working_add(session: Session, given: tool_arguments.WorkingAdd, call: Call) 
 
 def working_get(session: Session, given: tool_arguments.WorkingGet, call: Call) -> tool_results.Buffer:
     """``memory_working_get``."""
-    found = session.db.working.get(last=given.limit, **_buffer(session, given))
+    found = session.db.working.get(last=given.limit, **_buffer_scope(session, given))
     return tool_results.Buffer(
         messages=[tool_results.Message(role=each.role, text=each.content, at=format_time(each.at)) for each in found]
     )
@@ -1176,7 +1192,7 @@ def working_get(session: Session, given: tool_arguments.WorkingGet, call: Call) 
 
 def working_clear(session: Session, given: tool_arguments.WorkingScope, call: Call) -> tool_results.Buffered:
     """``memory_working_clear``."""
-    session.db.working.clear(**_buffer(session, given))
+    session.db.working.clear(**_buffer_scope(session, given))
     return tool_results.Buffered(messages=0)
 
 
@@ -1187,12 +1203,12 @@ def dream(session: Session, given: tool_arguments.Dream, call: Call) -> tool_res
             "One world is served here, and a dream goes over the whole store",
             "An operator does it with `worlddb dream`",
         )
-    return told_dream(
+    return dream_record(
         session.db.dream(dry_run=given.dry_run, max_deprecation_ratio=given.max_deprecation_ratio, halt=given.halt)
     )
 
 
-def told_dream(done: Any) -> tool_results.Dreamt:
+def dream_record(done: Any) -> tool_results.Dreamt:
     """Return what a dream did."""
     return tool_results.Dreamt(
         report=done.report,
@@ -1229,7 +1245,7 @@ def consolidate(session: Session, given: tool_arguments.Consolidate, call: Call)
     )
 
 
-def _scopes_ever(session: Session, label: Label) -> list[str]:
+def _all_scopes_of(session: Session, label: Label) -> list[str]:
     refs: list[str] = session.refs_at_any_time(session.view(), label)
     if not refs:
         raise UnknownReference(f"There is no scope {mcp_wording.named(str(label))}", "See memory_list_scopes")
@@ -1238,24 +1254,24 @@ def _scopes_ever(session: Session, label: Label) -> list[str]:
 
 def decide(session: Session, given: tool_arguments.Decide, call: Call) -> tool_results.Done:
     """``memory_decide``."""
-    fitting = [each for each in session.view().proposals(status=None) if each.ref.startswith(given.proposal.lower())]
-    if len(fitting) != 1:
-        problem = "There is no proposal" if not fitting else "There are several proposals that begin with"
+    matching = [each for each in session.view().proposals(status=None) if each.ref.startswith(given.proposal.lower())]
+    if len(matching) != 1:
+        problem = "There is no proposal" if not matching else "There are several proposals that begin with"
         raise UnknownReference(f"{problem} {mcp_wording.named(given.proposal)}", "List them with memory_proposals")
-    deciding = {"accept": session.db.accept, "reject": session.db.reject, "undo": session.db.undo}
-    receipt = deciding[given.decision](fitting[0].ref, why=given.why)
+    methods = {"accept": session.db.accept, "reject": session.db.reject, "undo": session.db.undo}
+    receipt = methods[given.decision](matching[0].ref, why=given.why)
     receipt.raise_if_refused()
-    return _done(session, receipt, fitting[0].ref)
+    return _answer(session, receipt, matching[0].ref)
 
 
-def _retired(session: Session, call: Call, scopes: list[World], why: str, *, itself: bool) -> tool_results.Done:
+def _retire_memories(session: Session, call: Call, scopes: list[World], why: str, *, itself: bool) -> tool_results.Done:
     """Retire what holds, or is to, in all scopes of one id, in one commit; with ``itself`` the scopes too."""
-    own, view = [scope.ref for scope in scopes], session.view()
-    found = _in_force(session, view, own)
+    scope_refs, view = [scope.ref for scope in scopes], session.view()
+    found = _current_and_future(session, view, scope_refs)
     call.tell(f"{len(found)} memories are retired")
     with session.db.batch(progress=call.step) as tx:
         # What is contained in others of these comes behind them, and is not to be told as what holds on.
-        for ref in [*reversed(found), *(own if itself else ())]:
+        for ref in [*reversed(found), *(scope_refs if itself else ())]:
             tx.retire(ref, why=why)
     later = (ref for ref, world in found.items() if world.valid.start > view.valid)
     whole = session.db.view(seq=view.seq, valid=view.valid)
@@ -1263,17 +1279,17 @@ def _retired(session: Session, call: Call, scopes: list[World], why: str, *, its
     hidden = [ref for ref, world in found.items() if ref not in planned and _is_hidden(world, view)]
     receipt = tx.receipt
     kept = (note for note in receipt.notes if note.code != "never_valid" or not planned.issuperset(note.refs))
-    done = _done(session, msgspec.structs.replace(receipt, notes=tuple(kept)), own[0], retired=len(found))
-    of = f"of the {len(found)}"
-    done.notes += [f"Ended before they began: {len(planned)} {of}, which hold at no time now"] if planned else []
-    done.notes += [f"Ended while hidden, by a deadline or as deprecated: {len(hidden)} {of}"] if hidden else []
-    return done
+    answer = _answer(session, msgspec.structs.replace(receipt, notes=tuple(kept)), scope_refs[0], retired=len(found))
+    of_all = f"of the {len(found)}"
+    answer.notes += [f"Ended before they began: {len(planned)} {of_all}, which hold at no time now"] if planned else []
+    answer.notes += [f"Ended while hidden, by a deadline or as deprecated: {len(hidden)} {of_all}"] if hidden else []
+    return answer
 
 
-def _in_force(session: Session, view: View, scopes: list[str]) -> dict[str, World]:
+def _current_and_future(session: Session, view: View, scopes: list[str]) -> dict[str, World]:
     """Return the memories in some scopes that hold, or will, by reference; also those that are hidden."""
     found = {world.ref: world for world in session.memories_in(view, scopes, hidden=True)}
-    later = [*session.later_in(view, scopes, found)]
+    later = [*session.future_memories(view, scopes, found)]
     return {**found, **{world.ref: world for world in later}}
 
 
@@ -1282,7 +1298,7 @@ def _is_hidden(world: World, view: View) -> bool:
     return world.deprecated or is_over
 
 
-def _scopes(session: Session, view: View, given: tool_arguments.RetireAll) -> list[World]:
+def _require_scopes(session: Session, view: View, given: tool_arguments.RetireAll) -> list[World]:
     label = Label(given.kind, given.scope_id)
     found = session.scopes(view, label)
     if not found:
@@ -1301,16 +1317,18 @@ def _check_labels(labels: list[Label]) -> None:
         check_scope_name(identity, f"{kind}_id")
 
 
-def _done(session: Session, receipt: Receipt, ref: str, *, retired: int = 0) -> tool_results.Done:
+def _answer(session: Session, receipt: Receipt, ref: str, *, retired: int = 0) -> tool_results.Done:
     """Convert a receipt, without anything outside the world that is served."""
     # Of the entries of whom it is about nobody asked to change anything.
     proposals, notes = list(receipt.proposals), [note for note in receipt.notes if note.code != "not_changed"]
     if session.world is not None and (proposals or notes):
         view = session.view()
-        looks = (view.reference_of, partial(session.get, view))
-        proposals = [proposal for proposal in proposals if _sees(view.proposal, proposal)]
-        seen = {*proposals, ref}
-        notes = notes_inside(notes, view, lambda other: other in seen or any(_sees(look, other) for look in looks))
+        lookups = (view.reference_of, partial(session.get, view))
+        proposals = [proposal for proposal in proposals if _is_visible(view.proposal, proposal)]
+        own = {*proposals, ref}
+        notes = notes_inside(
+            notes, view, lambda other: other in own or any(_is_visible(look, other) for look in lookups)
+        )
     outcome = type(receipt.outcome).__name__.lower() if receipt.events else "unchanged"
     if outcome == "staged" and not proposals:
         outcome = "committed"
@@ -1325,7 +1343,7 @@ def _done(session: Session, receipt: Receipt, ref: str, *, retired: int = 0) -> 
     )
 
 
-def _sees(look: Callable[[str], object], ref: str) -> bool:
+def _is_visible(look: Callable[[str], object], ref: str) -> bool:
     try:
         return look(ref) is not None
     except InputError:

@@ -25,7 +25,7 @@ from worlddb.memory_scopes import (
     view_for_write,
 )
 from worlddb.tools.mcp.access_keys import Grant
-from worlddb.tools.mcp.session import MAX_EVENTS, AskedList, ResumedView, Session
+from worlddb.tools.mcp.session import MAX_EVENTS, ListRequest, PagedView, Session
 from worlddb.tools.server import wire_values
 from worlddb.tools.server.jobs import Jobs, Workshop
 from worlddb.tools.server.problems import note_text
@@ -91,13 +91,13 @@ class Desk:
             raise InputError("Both seq and ingested were given", "Give one of them")
         return self.session.view(valid=asked.valid, known=asked.ingested if asked.seq is None else asked.seq)
 
-    def resumed(self, name: str, query: Any, behind: int = 0) -> ResumedView:
+    def resumed(self, name: str, query: Any, behind: int = 0) -> PagedView:
         """Return the view of a page: that of its cursor, else of the moment that was asked for.
 
         ``name`` says what is listed, and ``query`` has the parameters. ``behind`` are the bytes of an item behind which
         a page of this list begins; none where items are counted.
         """
-        asked = AskedList(name, query)
+        asked = ListRequest(name, query)
         moment = [getattr(query, axis, None) for axis in ("ingested", "valid", "seq")]
         if query.cursor is None:
             first = self.session.resume(None, asked)

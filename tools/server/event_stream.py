@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from worlddb import InputError
-from worlddb.tools.mcp.session import MAX_EVENTS, Cursors, Place
+from worlddb.tools.mcp.session import MAX_EVENTS, CursorPosition, Cursors
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server import wire_values
 from worlddb.tools.server.client_desk import Desk
@@ -23,7 +23,7 @@ MAX_AT_ONCE: Final = 500
 def follow(desk: Desk, asked: Asked) -> Reply:
     """The events of the log as they are committed."""
     query: types.Follow = asked.query
-    start = Place(desk.session.view().seq + 1, 0, 0)
+    start = CursorPosition(desk.session.view().seq + 1, 0, 0)
     # Who comes back after a cut says it in the header, whatever its address had at first.
     after = asked.last_event_id or query.after
     if after is not None:
@@ -31,7 +31,7 @@ def follow(desk: Desk, asked: Asked) -> Reply:
     return Reply(_Followed(desk, start).chunks(), media_type=EVENTS)
 
 
-def _behind(cursors: Cursors, after: str) -> Place:
+def _behind(cursors: Cursors, after: str) -> CursorPosition:
     """Return where a stream goes on behind the event of an id."""
     try:
         place = cursors.place(after, MAX_EVENTS)
@@ -48,7 +48,7 @@ def _behind(cursors: Cursors, after: str) -> Place:
 class _Followed:
     """One stream: the commit and the index in it from which on nothing was sent yet."""
 
-    def __init__(self, desk: Desk, start: Place) -> None:
+    def __init__(self, desk: Desk, start: CursorPosition) -> None:
         self._desk, self._at = desk, start
         self._cursors = desk.session.cursors
 
@@ -75,11 +75,11 @@ class _Followed:
         found = list(islice(chain(rest, view.log(self._at.seq + 1)), MAX_AT_ONCE))
         for entry in found:
             told = msgspec.json.encode(wire_values.entry(entry, commits=self._desk.commits))
-            name = self._cursors.text(Place(entry.seq, 0, entry.index)).encode()
+            name = self._cursors.text(CursorPosition(entry.seq, 0, entry.index)).encode()
             parts.append(b"event: " + entry.event.encode() + b"\nid: " + name + b"\ndata: " + told + b"\n\n")
         # Of a commit that was cut, the rest comes at the next look.
         last = found[-1] if len(found) == MAX_AT_ONCE else None
-        self._at = Place(view.seq + 1, 0, 0) if last is None else Place(last.seq, 0, last.index + 1)
+        self._at = CursorPosition(view.seq + 1, 0, 0) if last is None else CursorPosition(last.seq, 0, last.index + 1)
         return b"".join(parts)
 
 

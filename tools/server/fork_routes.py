@@ -19,7 +19,7 @@ def fork(desk: Desk, asked: Asked) -> Reply:
     then = desk.session.view(known=body.at if body.seq is None else body.seq)
     ref = desk.place(then, asked.path["world"])
     into = None if body.into is None else desk.ref(view, body.into)
-    into = desk.session.place_of_fork(view, ref) if into is None else into
+    into = desk.session.fork_container(view, ref) if into is None else into
     # The number of the commit is that of the view: a time could be read again as another one.
     seq = None if (body.at, body.seq) == (None, None) else then.seq
     precondition(desk, asked, view, ref)

@@ -88,7 +88,7 @@ def log(desk: Desk, asked: Asked) -> Reply:
     resumed = desk.resumed("the log", query)
     ref = None if query.ref is None else desk.ref(resumed.view, query.ref)
     found = resumed.view.log(query.first, query.last, ref=ref, skip=resumed.offset)
-    page, cursor = resumed.page_behind(found, query.limit)
+    page, cursor = resumed.page_of_rest(found, query.limit)
     told = [wire_values.entry(each, commits=desk.commits) for each in page]
     return Reply({"entries": told, "next_cursor": cursor})
 

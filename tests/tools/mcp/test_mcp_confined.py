@@ -29,7 +29,7 @@ from worlddb.tools.agents import functions
 from worlddb.tools.mcp import tool_arguments, write_tools
 from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.server import MemoryServer
-from worlddb.tools.mcp.session import Call, Cursors, Place, Session
+from worlddb.tools.mcp.session import Call, CursorPosition, Cursors, Session
 
 SECOND = 1_000_000
 SECRET = b"s" * 32
@@ -348,7 +348,7 @@ def test_what_an_operator_moved_to_another_tenant_is_not_written_to_by_the_first
 
 def test_cursors_are_read_by_nobody_and_are_of_one_world() -> None:
     sealed = [Cursors(world, SECRET) for world in ("a" * 32, "b" * 32)]
-    place = Cursors().place(Cursors().text(Place(10**12, -5, 3)))
+    place = Cursors().place(Cursors().text(CursorPosition(10**12, -5, 3)))
     texts = [cursors.text(place._replace(seq=seq)) for cursors in sealed for seq in (1, 10**12)]
     assert len({len(text) for text in texts}) == 1 and len(set(texts)) == 4
     assert sealed[0].place(texts[0]).seq == 1 and sealed[1].place(texts[3]) == place

@@ -19,7 +19,7 @@ from worlddb.memory_scopes import Label
 from worlddb.tools.mcp import following
 from worlddb.tools.mcp.following import Progress
 from worlddb.tools.mcp.server import MemoryServer
-from worlddb.tools.mcp.session import Session, in_passes
+from worlddb.tools.mcp.session import Session, combine_passes
 
 MEMORIES = 300
 LONG = [
@@ -124,7 +124,7 @@ def test_a_client_that_leaves_ends_the_work_of_its_calls(db: worlddb.Database, h
 
 def test_progress_over_several_passes_only_grows() -> None:
     told: list[tuple[int, int]] = []
-    step = in_passes(lambda done, total: told.append((done, total)), 2)
+    step = combine_passes(lambda done, total: told.append((done, total)), 2)
     for done in (64, 128, 130, 64, 128, 130):
         step(done, 130)
     assert told == [(64, 260), (128, 260), (130, 260), (194, 260), (258, 260), (260, 260)]

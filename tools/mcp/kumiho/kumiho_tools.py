@@ -240,7 +240,7 @@ def dream(session: Session, given: kumiho.DreamState, call: Call) -> tool_result
     if session.world is not None:
         raise InputError("One world is served here, and a dream goes over the whole store", "An operator does it")
     ratio = given.max_deprecation_ratio
-    return write_tools.told_dream(
+    return write_tools.dream_record(
         session.db.dream(dry_run=given.dry_run, max_deprecation_ratio=ratio, batch_size=given.batch_size)
     )
 
