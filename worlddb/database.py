@@ -20,7 +20,7 @@ from worlddb.log.model import errors, ids, limits, times
 from worlddb.log.model.clock import Clock, Entropy, SystemClock, SystemEntropy, monotonic, now_of
 from worlddb.log.store import high_water, scratch
 from worlddb.projections.scrub import finish_erasures
-from worlddb.query.history.journal import Entry, LastTold, commit_entries, followed, journal
+from worlddb.query.history.journal import Entry, LastTold, commit_entries, follow_events, journal
 from worlddb.query.reads import store_facts, window
 from worlddb.query.recall.near_claims import MAX_NEAR, Near
 from worlddb.query.records.records import Bookmark, Proposal, World
@@ -730,7 +730,7 @@ class Database(WriteCalls):
         inside = None if within is None else seen._reference_to_write(within)
         look = self.view(world=inside)
         named = look._reference_to_write(ref) if link else look.reference_of(ref)
-        view = self.view(world=look._somebodys_world(named) if inside is None else inside)
+        view = self.view(world=look._user_world_of(named) if inside is None else inside)
         world = view.get(named)
         if world is None or world.erased:
             raise errors.InputError("The memory holds nothing now", "Name one that holds")
@@ -1086,7 +1086,7 @@ class Database(WriteCalls):
             limits.checked_amount(patience_seconds, "patience_seconds")
         wanted = None if ref is None else self.full_ref(ref)
         begin = self._reader.head() + 1 if first is None else max(1, first)
-        return followed(self._reader, begin, wanted, patience_seconds)
+        return follow_events(self._reader, begin, wanted, patience_seconds)
 
     def stats(self) -> dict[str, Any]:
         """Counts, bytes, how far projections and vectors are, and what a hypothetical store supposes.

@@ -48,7 +48,7 @@ class Fact(NamedTuple):
     words: dict[str, str]
 
 
-class Apart(NamedTuple):
+class FactDifferences(NamedTuple):
     """The facts in which two bundles differ, and the details by world.
 
     What only one holds comes as later events, what may differ without that as silent.
@@ -59,11 +59,11 @@ class Apart(NamedTuple):
     details: dict[bytes, list[diff_records.Detail]]
 
 
-def apart(sides: bundle_side.BundleSides) -> Apart:
+def compare_facts(sides: bundle_side.BundleSides) -> FactDifferences:
     """Compare all facts of two bundles."""
     facts = [dict(facts_of(side)) for side in sides]
     later = [
-        common_past.LaterEvent(side.label, _entry(side, index, fact))
+        common_past.LaterEvent(side.label, _fact_entry(side, index, fact))
         for side, mine, others in zip(sides, facts, facts[::-1], strict=True)
         for index, (key, fact) in enumerate(mine.items())
         if key not in others
@@ -73,15 +73,15 @@ def apart(sides: bundle_side.BundleSides) -> Apart:
     for key, one in facts[0].items():
         other = facts[1].get(key)
         if other is not None:
-            details[one.refs[0]].extend(_rewritten(one, other, same_store=same_store))
+            details[one.refs[0]].extend(_fact_details(one, other, same_store=same_store))
     for lineage in sides[0].groups.keys() & sides[1].groups.keys():
-        details[lineage].extend(_versions_apart(sides, lineage))
-        details[lineage].extend(_types_apart(sides, lineage))
-        details[lineage].extend(_tunings_apart(sides, lineage))
-        details[lineage].extend(_rules_apart(sides, lineage))
+        details[lineage].extend(_version_differences(sides, lineage))
+        details[lineage].extend(_type_differences(sides, lineage))
+        details[lineage].extend(_tuning_differences(sides, lineage))
+        details[lineage].extend(_rule_differences(sides, lineage))
         details[lineage].extend(field_diff.statement_details(*sides, lineage))
     found = {lineage: differing for lineage, differing in details.items() if differing}
-    return Apart(later, [*_silent(sides), *found], found)
+    return FactDifferences(later, [*_find_silent(sides), *found], found)
 
 
 # -- the facts of one side
@@ -93,7 +93,7 @@ def facts_of(side: bundle_side.BundleSide) -> Iterator[tuple[Key, Fact]]:
         for number, version in enumerate(group.versions, 1):
             details = side.details(version.details, version.seq)
             origin = blobs.first_origin_in(details.source) or blobs.first_origin_in(details.properties)
-            by = _by(side, version.seq) if origin is None else _before(origin)
+            by = _author_of(side, version.seq) if origin is None else _earlier_author(origin)
             data = {"version": number, "body": version.body.hex()}
             event = "created" if number == 1 else "revised"
             yield ("version", lineage, number), Fact(event, (lineage,), version.seq, by, details.why, data, {})
@@ -103,12 +103,12 @@ def facts_of(side: bundle_side.BundleSide) -> Iterator[tuple[Key, Fact]]:
             name = details.aliases[alias.position]
             given[name] += 1
             data = {"alias": name, "nth": given[name]}
-            fact = Fact("named", (lineage,), alias.seq, _by(side, alias.seq), details.why, data, {})
+            fact = Fact("named", (lineage,), alias.seq, _author_of(side, alias.seq), details.why, data, {})
             yield ("alias", lineage, name, given[name]), fact
         for ended in group.ended:
             why = side.details(ended.details, ended.seq).why
             words = {"ended at": times.format_time(ended.at), "ended by": side.called(ended.by) if ended.by else ""}
-            fact = Fact("ended", (lineage,), ended.seq, _by(side, ended.seq), why, {"at": ended.at}, words)
+            fact = Fact("ended", (lineage,), ended.seq, _author_of(side, ended.seq), why, {"at": ended.at}, words)
             yield ("ended", lineage), fact
         met: Counter[Key] = Counter()
         for hole in group.voided:
@@ -116,7 +116,7 @@ def facts_of(side: bundle_side.BundleSide) -> Iterator[tuple[Key, Fact]]:
             data = {"valid_from": hole.valid_from, "valid_to": hole.valid_to}
             key = "voided", lineage, hole.valid_from, hole.valid_to
             met[key] += 1
-            fact = Fact("voided", (lineage,), hole.seq, _by(side, hole.seq), why, data, {})
+            fact = Fact("voided", (lineage,), hole.seq, _author_of(side, hole.seq), why, data, {})
             yield (*key, met[key]), fact
         yield from _identity(side, group)
         yield from _edges(side, group)
@@ -127,10 +127,13 @@ def _identity(side: bundle_side.BundleSide, group: BundledWorld) -> Iterator[tup
         refs = group.frame.lineage, frame.proposal, frame.source, frame.target
         data = {"proposal": frame.proposal.hex()}
         why = side.details(frame.details, frame.seq).why
-        yield ("proposal", frame.proposal), Fact("proposed", refs, frame.seq, _by(side, frame.seq), why, data, {})
+        yield (
+            ("proposal", frame.proposal),
+            Fact("proposed", refs, frame.seq, _author_of(side, frame.seq), why, data, {}),
+        )
         for decision, blob, seq in frame.decisions:
             why = side.details(blob, seq).why
-            fact = Fact("decided", refs, seq, _by(side, seq), why, data | {"decision": decision}, {})
+            fact = Fact("decided", refs, seq, _author_of(side, seq), why, data | {"decision": decision}, {})
             yield ("decision", frame.proposal, decision), fact
 
 
@@ -141,19 +144,19 @@ def _edges(side: bundle_side.BundleSide, group: BundledWorld) -> Iterator[tuple[
         data = {"type": edge.type, "source": edge.source.hex(), "target": edge.target.hex(), "home": home.hex()}
         words = {f"properties of {edge.type}": field_diff.as_text(details.properties)}
         refs = home, edge.edge, edge.source, edge.target
-        yield ("edge", edge.edge), Fact("linked", refs, edge.seq, _by(side, edge.seq), details.why, data, words)
+        yield ("edge", edge.edge), Fact("linked", refs, edge.seq, _author_of(side, edge.seq), details.why, data, words)
 
 
-def _by(side: bundle_side.BundleSide, seq: int) -> Author:
+def _author_of(side: bundle_side.BundleSide, seq: int) -> Author:
     commit = side.contents.commits[seq]
     return Author(side.contents.heading.store_id.hex(), seq, commit.author, times.format_time(commit.ingest_time))
 
 
-def _before(origin: dict[str, Any]) -> Author:
+def _earlier_author(origin: dict[str, Any]) -> Author:
     return Author(*(origin[name] for name in ("store", "seq", "author", "ingested_at")))
 
 
-def _entry(side: bundle_side.BundleSide, index: int, fact: Fact) -> Entry:
+def _fact_entry(side: bundle_side.BundleSide, index: int, fact: Fact) -> Entry:
     commit = side.contents.commits[fact.seq]
     return Entry(
         seq=fact.seq,
@@ -172,7 +175,7 @@ def _entry(side: bundle_side.BundleSide, index: int, fact: Fact) -> Entry:
 # -- what differs between two sides
 
 
-def _rewritten(one: Fact, other: Fact, *, same_store: bool) -> Iterator[diff_records.Detail]:
+def _fact_details(one: Fact, other: Fact, *, same_store: bool) -> Iterator[diff_records.Detail]:
     """What differs in a fact that both hold: who wrote it, why, and what else it says.
 
     Of an edge and the like only the commits of one store can be compared: an import keeps who wrote which version, and
@@ -191,7 +194,7 @@ def _rewritten(one: Fact, other: Fact, *, same_store: bool) -> Iterator[diff_rec
         yield diff_records.Detail(kind="provenance", field=f"commit {one.by.seq}", a=texts[0], b=texts[1])
 
 
-def _versions_apart(sides: bundle_side.BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
+def _version_differences(sides: bundle_side.BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
     """The differences of versions that both have, apart from the newest, which states show."""
     groups = [side.groups[lineage].versions for side in sides]
     counts = [len(versions) for versions in groups]
@@ -231,7 +234,7 @@ def _stated_text(version: fr.VersionFrame) -> str:
     return " and ".join(name for name, bit in ends if version.stated & bit) or "neither"
 
 
-def _types_apart(sides: bundle_side.BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
+def _type_differences(sides: bundle_side.BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
     """Edge types that hold for a world on one side only, or otherwise."""
     one, other = ({each.type: _type_text(each) for each in side.groups[lineage].registrations} for side in sides)
     for name in sorted(one.keys() | other.keys()):
@@ -241,7 +244,7 @@ def _types_apart(sides: bundle_side.BundleSides, lineage: bytes) -> Iterator[dif
             )
 
 
-def _tunings_apart(sides: bundle_side.BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
+def _tuning_differences(sides: bundle_side.BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
     """Thresholds of the resolver that hold for a world on one side only, or otherwise."""
     one, other = ({each.type: _tuning_text(each) for each in side.groups[lineage].tunings} for side in sides)
     for name in sorted(one.keys() | other.keys()):
@@ -250,7 +253,7 @@ def _tunings_apart(sides: bundle_side.BundleSides, lineage: bytes) -> Iterator[d
             yield diff_records.Detail(kind="registered", field=field, a=one.get(name, ""), b=other.get(name, ""))
 
 
-def _rules_apart(sides: bundle_side.BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
+def _rule_differences(sides: bundle_side.BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
     """Profiles of a world, and what is set of beliefs, on one side only, or otherwise."""
     one, other = (dict(_rules(side.groups[lineage])) for side in sides)
     for field in sorted(one.keys() | other.keys()):
@@ -281,7 +284,7 @@ def _text(side: bundle_side.BundleSide, version: fr.VersionFrame) -> str:
     return diff_side.NOT_BUNDLED if body is None else "\n".join(filter(None, (body.type, body.name, body.content)))
 
 
-def _silent(sides: bundle_side.BundleSides) -> Iterator[bytes]:
+def _find_silent(sides: bundle_side.BundleSides) -> Iterator[bytes]:
     """The worlds, edges and proposals that both have, and not in the same state."""
     one, other = sides
     for lineage in one.groups.keys() & other.groups.keys():
@@ -329,10 +332,12 @@ def diff_bundles(a: Given, b: Given, world: bytes | str | None) -> diff_records.
     """
     top = _shared_world(a, b)
     sides = bundle_side.BundleSide("a", _contents(a, top)), bundle_side.BundleSide("b", _contents(b, top))
-    start = top if world is None else _named(sides, world)
-    parted, notes = _parting(a, b)
-    found = apart(sides)
-    since = common_past.Since([*_by_log(sides, (a, b), parted), *_by_facts(found.later, (a, b), parted)], found.silent)
+    start = top if world is None else _find_named_world(sides, world)
+    parted, notes = _find_parting(a, b)
+    found = compare_facts(sides)
+    since = common_past.LaterEvents(
+        [*_compare_by_log(sides, (a, b), parted), *_compare_by_facts(found.later, (a, b), parted)], found.silent
+    )
     outside = field_diff.outside_details(sides, since)
     for lineage, details in found.details.items():
         outside.setdefault(lineage, []).extend(details)
@@ -393,7 +398,7 @@ def _contents(given: Given, world: bytes) -> Contents:
         ) from None
 
 
-def _named(sides: bundle_side.BundleSides, world: bytes | str) -> bytes:
+def _find_named_world(sides: bundle_side.BundleSides, world: bytes | str) -> bytes:
     """The world on either side that has a reference, or one that begins so."""
     digits = world if isinstance(world, str) else world.hex()
     worlds = dict.fromkeys(lineage.hex() for side in sides for lineage in side.groups)
@@ -410,7 +415,7 @@ def _named(sides: bundle_side.BundleSides, world: bytes | str) -> bytes:
     return bytes.fromhex(found[0])
 
 
-def _parting(a: Given, b: Given) -> tuple[int, list[str]]:
+def _find_parting(a: Given, b: Given) -> tuple[int, list[str]]:
     """The bundle's commit, if the store's log has it, too; and what to know otherwise."""
     stores = [given for given in (a, b) if isinstance(given, StoreMoment)]
     if not stores:
@@ -425,7 +430,7 @@ def _parting(a: Given, b: Given) -> tuple[int, list[str]]:
     return 0, [_OTHER_LOG]
 
 
-def _by_log(
+def _compare_by_log(
     sides: bundle_side.BundleSides, given: tuple[Given, Given], parted: int
 ) -> Iterator[common_past.LaterEvent]:
     """What the store's log says since the bundle was made, of what either side holds."""
@@ -438,7 +443,7 @@ def _by_log(
                 yield common_past.later_event(side, entry, sides)
 
 
-def _by_facts(
+def _compare_by_facts(
     later: list[common_past.LaterEvent], given: tuple[Given, Given], parted: int
 ) -> Iterator[common_past.LaterEvent]:
     """What only one side holds, where no log says so."""

@@ -174,13 +174,13 @@ class BundleDescent(world_diff.Descent):
     def __init__(self, sides: BundleSides) -> None:
         self._sides = sides
 
-    def members(self, lineage: bytes) -> Iterator[world_diff.Differing]:
+    def members(self, lineage: bytes) -> Iterator[world_diff.DifferingMember]:
         one, other = (side.members(lineage) for side in self._sides)
         for key in sorted(one.keys() | other.keys()):
             if one.get(key) != other.get(key):
-                yield world_diff.Differing(key, key in one, key in other)
+                yield world_diff.DifferingMember(key, key in one, key in other)
 
-    def edges(self, lineage: bytes) -> Iterator[world_diff.Differing]:
+    def edges(self, lineage: bytes) -> Iterator[world_diff.DifferingMember]:
         one, other = (side.interior(lineage) for side in self._sides)
         for key in sorted(one ^ other):
-            yield world_diff.Differing(key, key in one, key in other)
+            yield world_diff.DifferingMember(key, key in one, key in other)

@@ -18,18 +18,18 @@ MAX_EVENTS: Final = 100
 def last_common(sides: LogSides) -> int:
     """Find the last commit that two logs share, by halving: equal chain hashes, equal histories."""
     low, high = 0, min(side.seq for side in sides)
-    if _shared(sides, high):
+    if _shares_history(sides, high):
         return high
     while low < high:
         middle = (low + high + 1) // 2
-        if _shared(sides, middle):
+        if _shares_history(sides, middle):
             low = middle
         else:
             high = middle - 1
     return low
 
 
-def _shared(sides: LogSides, seq: int) -> bool:
+def _shares_history(sides: LogSides, seq: int) -> bool:
     """True if two headers agree, and with them the histories before them.
 
     A header names the chain hash before it, whatever was altered since.
@@ -83,7 +83,7 @@ def later_events_since(sides: LogSides, parted: int) -> Iterator[LaterEvent]:
     A hypothetical history goes through the same commits again: of it and its original, only what is not in both.
     """
     if any(side.supposes() for side in sides):
-        yield from _known_to_one(sides, parted)
+        yield from _one_sided_events(sides, parted)
         return
     for side in sides:
         for seq in range(parted + 1, side.seq + 1):
@@ -91,20 +91,20 @@ def later_events_since(sides: LogSides, parted: int) -> Iterator[LaterEvent]:
                 yield LaterEvent(side.label, entry, _worlds_of_edge((side,), entry))
 
 
-def _known_to_one(sides: LogSides, parted: int) -> Iterator[LaterEvent]:
+def _one_sided_events(sides: LogSides, parted: int) -> Iterator[LaterEvent]:
     """The events after a commit that only one of two histories has at the same number."""
     for seq in range(parted + 1, max(side.seq for side in sides) + 1):
         entries = [list(side.entries(seq)) if seq <= side.seq else [] for side in sides]
-        counted = [Counter(map(_said_by, found)) for found in entries]
+        counted = [Counter(map(_event_content, found)) for found in entries]
         for side, own, left in zip(sides, entries, (counted[0] - counted[1], counted[1] - counted[0]), strict=True):
             for entry in own:
-                said = _said_by(entry)
+                said = _event_content(entry)
                 if left[said]:
                     left[said] -= 1
                     yield LaterEvent(side.label, entry, _worlds_of_edge((side,), entry))
 
 
-def _said_by(entry: Entry) -> bytes:
+def _event_content(entry: Entry) -> bytes:
     """All that an event says, but for its place in its commit."""
     return msgspec.msgpack.encode(msgspec.structs.replace(entry, index=0))
 
@@ -114,7 +114,7 @@ def later_event(side: Side, entry: Entry, others: Sequence[Side]) -> LaterEvent:
     return LaterEvent(side.label, entry, _worlds_of_edge(others, entry))
 
 
-class Since:
+class LaterEvents:
     """The events on either side after the last common commit, by everything that they name.
 
     ``silent`` are worlds, edges and proposals that may differ although no event says so.
@@ -152,13 +152,13 @@ class Since:
 
     def worlds(self) -> list[bytes]:
         """Every suspect of the length of a lineage, in the order in which events name them."""
-        return self._of_length(LINEAGE_BYTES)
+        return self._suspects_of_length(LINEAGE_BYTES)
 
     def edges(self) -> list[bytes]:
         """Every suspect of the length of an edge's or proposal's id."""
-        return self._of_length(HASH_BYTES)
+        return self._suspects_of_length(HASH_BYTES)
 
-    def _of_length(self, size: int) -> list[bytes]:
+    def _suspects_of_length(self, size: int) -> list[bytes]:
         named = (bytes.fromhex(ref) for ref in self._by_ref)
         return [ref for ref in dict.fromkeys((*named, *self._silent)) if len(ref) == size]
 

@@ -115,7 +115,7 @@ class _Comparison:
         strangers = self._relation == "strangers"
         if strangers:
             self._notes.append(_STRANGERS)
-        since = common_past.Since(() if strangers else common_past.later_events_since(self._sides, self._parted))
+        since = common_past.LaterEvents(() if strangers else common_past.later_events_since(self._sides, self._parted))
         walk = world_diff.Walk(self._sides, self._descent(since), since, field_diff.outside_details(self._sides, since))
         world = self._world()
         # Strangers have different root worlds: one is only in a, the other only in b.
@@ -138,7 +138,7 @@ class _Comparison:
         if self._relation == "same" and all(side.present for side in self._sides):
             self._add(stored.rows())
 
-    def _descent(self, since: common_past.Since) -> world_diff.Descent:
+    def _descent(self, since: common_past.LaterEvents) -> world_diff.Descent:
         """Tries are kept for the present alone."""
         if all(side.present for side in self._sides):
             return world_diff.TrieDescent(self._sides)

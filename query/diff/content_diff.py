@@ -63,7 +63,7 @@ class Content:
             if inside and change.changes:
                 made.append(change)
             if match.a is not None and match.b is not None:
-                below = self._matched(list(one.members(match.a)), list(other.members(match.b)))
+                below = self._match_members(list(one.members(match.a)), list(other.members(match.b)))
                 pending.extend(Match(a, b, change.names, change.ref, inside) for a, b in reversed(below))
         return made
 
@@ -71,13 +71,13 @@ class Content:
 
     def _match_keys(self) -> None:
         """Pair all worlds that have provenance by it."""
-        keyed = [self._keyed(side) for side in self._sides]
+        keyed = [self._index_by_key(side) for side in self._sides]
         for key in keyed[0]:
-            for a, b in self._paired(keyed[0][key], keyed[1].get(key, [])):
+            for a, b in self._pair_by_content(keyed[0][key], keyed[1].get(key, [])):
                 if a is not None and b is not None:
                     self._mates[0][a], self._mates[1][b] = b, a
 
-    def _keyed(self, side: diff_side.LogSide) -> dict[str, list[bytes]]:
+    def _index_by_key(self, side: diff_side.LogSide) -> dict[str, list[bytes]]:
         found: defaultdict[str, list[bytes]] = defaultdict(list)
         seen, pending = {side.root()}, [side.root()]
         while pending:
@@ -94,9 +94,9 @@ class Content:
                         found[field_diff.as_text(source)].append(member)
         return found
 
-    def _matched(self, own: list[bytes], theirs: list[bytes]) -> list[tuple[bytes | None, bytes | None]]:
+    def _match_members(self, own: list[bytes], theirs: list[bytes]) -> list[tuple[bytes | None, bytes | None]]:
         """The members of two worlds, in pairs: those matched by key, then those of one name."""
-        self._match_references(own, theirs)
+        self._match_placeholders(own, theirs)
         found: list[tuple[bytes | None, bytes | None]] = [
             (member, self._mates[0][member]) for member in own if member in self._mates[0]
         ]
@@ -104,27 +104,27 @@ class Content:
         for index, members in enumerate((own, theirs)):
             for member in members:
                 if member not in self._mates[index]:
-                    called = member if self._is_reference(index, member) else self._sides[index].name(member)
+                    called = member if self._is_placeholder(index, member) else self._sides[index].name(member)
                     groups.setdefault(called, ([], []))[index].append(member)
         for mine, others in groups.values():
-            found.extend(self._paired(mine, others))
+            found.extend(self._pair_by_content(mine, others))
         return found
 
-    def _match_references(self, own: list[bytes], theirs: list[bytes]) -> None:
+    def _match_placeholders(self, own: list[bytes], theirs: list[bytes]) -> None:
         """Pair worlds known by reference only with the same world on the other side.
 
         Such a world came with a bundle, and has no name here to be matched by.
         """
         for member in set(own) & set(theirs):
             free = member not in self._mates[0] and member not in self._mates[1]
-            if free and any(self._is_reference(index, member) for index in (0, 1)):
+            if free and any(self._is_placeholder(index, member) for index in (0, 1)):
                 self._mates[0][member] = self._mates[1][member] = member
 
-    def _is_reference(self, side: int, member: bytes) -> bool:
+    def _is_placeholder(self, side: int, member: bytes) -> bool:
         state = self._sides[side].state(member)
         return state is not None and state.lacks == diff_side.BY_REFERENCE
 
-    def _paired(self, own: list[bytes], theirs: list[bytes]) -> Iterator[tuple[bytes | None, bytes | None]]:
+    def _pair_by_content(self, own: list[bytes], theirs: list[bytes]) -> Iterator[tuple[bytes | None, bytes | None]]:
         """Pair worlds that nothing tells apart: equal contents first, the rest in order of joining."""
         if len(own) <= 1 and len(theirs) <= 1:
             yield own[0] if own else None, theirs[0] if theirs else None
@@ -165,7 +165,7 @@ class Content:
             for entry in side.entries(state.seq, lineage.hex())
             if entry.event in ("created", "revised")
         ]
-        names = world_diff.deeper(match.names, self._label(match))
+        names = world_diff.extend_names(match.names, self._label(match))
         kind = "removed" if match.b is None else "added" if match.a is None else diff_records.main_kind(details)
         newest = states[1] or states[0]
         return diff_records.Change(
@@ -202,17 +202,19 @@ class Content:
         for field in () if one.lacks or other.lacks else _TEXTS:
             if getattr(one, field) != getattr(other, field):
                 yield diff_records.Detail(kind="revised", field=field, a=getattr(one, field), b=getattr(other, field))
-        yield from _counted("names", "alias", one.aliases, other.aliases)
+        yield from _count_differences("names", "alias", one.aliases, other.aliases)
         yield from self._validity(one, other)
         edges = [
             [f"{edge.type} {side.name(edge.target)}".strip() for edge in side.edges_from(ref)]
             for side, ref in zip(self._sides, match[:2], strict=True)
             if ref is not None
         ]
-        yield from _counted("edges", "edge", edges[0], edges[1])
+        yield from _count_differences("edges", "edge", edges[0], edges[1])
         if match.a is not None and match.b is not None:
-            stated = [list(_stated(side, ref)) for side, ref in zip(self._sides, (match.a, match.b), strict=True)]
-            yield from _counted("statements", "statement", stated[0], stated[1])
+            stated = [
+                list(_statement_times(side, ref)) for side, ref in zip(self._sides, (match.a, match.b), strict=True)
+            ]
+            yield from _count_differences("statements", "statement", stated[0], stated[1])
 
     def _validity(self, one: diff_side.State, other: diff_side.State) -> Iterator[diff_records.Detail]:
         """The given times of a validity; those of a commit differ between any two stores."""
@@ -232,7 +234,7 @@ class Content:
             yield diff_records.Detail(kind="validity", field="valid", a=diff_side.span(left), b=diff_side.span(right))
 
 
-def _stated(side: diff_side.LogSide, ref: bytes) -> Iterator[str]:
+def _statement_times(side: diff_side.LogSide, ref: bytes) -> Iterator[str]:
     """The statements of a world, each with the given times that it holds from and until."""
     for text, windows in side.statements(ref).items():
         for window in windows:
@@ -241,7 +243,9 @@ def _stated(side: diff_side.LogSide, ref: bytes) -> Iterator[str]:
             yield f"{text}{begins}{' until taken back' if ends and side.is_commit_time(window.end) else ends}"
 
 
-def _counted(kind: str, field: str, own: Iterable[str], theirs: Iterable[str]) -> Iterator[diff_records.Detail]:
+def _count_differences(
+    kind: str, field: str, own: Iterable[str], theirs: Iterable[str]
+) -> Iterator[diff_records.Detail]:
     """What only one of two collections has, however often."""
     mine, others = Counter(own), Counter(theirs)
     for text in (mine - others).elements():

@@ -63,10 +63,12 @@ def moved(one: Sequence[bytes], other: Sequence[bytes], name: Name) -> Iterator[
     left = [ref for ref in one if ref not in other]
     joined = [ref for ref in other if ref not in one]
     if left and joined:
-        yield diff_records.Detail(kind="moved", field="container", a=_listed(left, name), b=_listed(joined, name))
+        yield diff_records.Detail(
+            kind="moved", field="container", a=_join_names(left, name), b=_join_names(joined, name)
+        )
 
 
-def _listed(refs: Iterable[bytes], name: Name) -> str:
+def _join_names(refs: Iterable[bytes], name: Name) -> str:
     return ", ".join(name(ref) for ref in refs)
 
 
@@ -85,10 +87,10 @@ def _validity(one: diff_side.State, other: diff_side.State) -> Iterator[diff_rec
                     kind="validity", field=f"valid of version {number}", a=diff_side.span(left), b=diff_side.span(right)
                 )
     if one.ended != other.ended:
-        yield diff_records.Detail(kind="validity", field="ended", a=_yes(one.ended), b=_yes(other.ended))
+        yield diff_records.Detail(kind="validity", field="ended", a=_yes_or_no(one.ended), b=_yes_or_no(other.ended))
 
 
-def _yes(value: bool) -> str:
+def _yes_or_no(value: bool) -> str:
     return "yes" if value else "no"
 
 
@@ -161,7 +163,7 @@ _KINDS: Final[dict[str, str]] = {
 """What kind of change an event is that only one history has; all others are ``registered``."""
 
 
-def outside_details(sides: diff_side.Sides, since: common_past.Since) -> dict[bytes, list[diff_records.Detail]]:
+def outside_details(sides: diff_side.Sides, since: common_past.LaterEvents) -> dict[bytes, list[diff_records.Detail]]:
     """Changes that later events made outside the states of worlds, by the world they belong to."""
     found: defaultdict[bytes, list[diff_records.Detail]] = defaultdict(list)
     for ref in since.edges():
@@ -178,12 +180,12 @@ def outside_details(sides: diff_side.Sides, since: common_past.Since) -> dict[by
             _edge(sides, ref, found)
         if kinds & {"linked", "unlinked"}:
             _membership(sides, ref, found)
-    _others(sides, since.others, found)
+    _other_events(sides, since.others, found)
     _merge_rewritten(since, found)
     return found
 
 
-def _merge_rewritten(since: common_past.Since, found: dict[bytes, list[diff_records.Detail]]) -> None:
+def _merge_rewritten(since: common_past.LaterEvents, found: dict[bytes, list[diff_records.Detail]]) -> None:
     """Merge commits in which both sides decide the same with another author, time or words.
 
     Only a forger who made all hashes anew leaves such commits, or two people who did the same by chance.
@@ -196,10 +198,10 @@ def _merge_rewritten(since: common_past.Since, found: dict[bytes, list[diff_reco
         for one, other in zip(entries, others, strict=True):
             ref = next((ref for ref in one.refs if len(ref) == 2 * ids.LINEAGE_BYTES), "")
             if ref:
-                found[bytes.fromhex(ref)].extend(_in_other_words(one, other, (by[0], by[1])))
+                found[bytes.fromhex(ref)].extend(_is_same_decision(one, other, (by[0], by[1])))
 
 
-def _in_other_words(one: Entry, other: Entry, by: tuple[str, str]) -> Iterator[diff_records.Detail]:
+def _is_same_decision(one: Entry, other: Entry, by: tuple[str, str]) -> Iterator[diff_records.Detail]:
     for field, a, b in (("name", one.name, other.name), ("content", one.text, other.text), ("why", one.why, other.why)):
         if a != b:
             yield diff_records.Detail(kind="altered", field=field, a=a, b=b)
@@ -243,11 +245,11 @@ def _proposal(sides: diff_side.Sides, proposal: bytes, found: dict[bytes, list[d
         )
 
 
-def _others(
+def _other_events(
     sides: diff_side.Sides, others: list[common_past.LaterEvent], found: dict[bytes, list[diff_records.Detail]]
 ) -> None:
     """Registrations, erasures and the like that one history has, by the world they name."""
-    statements = [Counter(_statement(later) for later in others if later.side == side.label) for side in sides]
+    statements = [Counter(_event_text(later) for later in others if later.side == side.label) for side in sides]
     root = sides[0].root()
     for label, only in (("a", statements[0] - statements[1]), ("b", statements[1] - statements[0])):
         for (event, ref, data), _ in only.items():
@@ -258,7 +260,7 @@ def _others(
             )
 
 
-def _statement(later: common_past.LaterEvent) -> tuple[str, str, str]:
+def _event_text(later: common_past.LaterEvent) -> tuple[str, str, str]:
     """The event's name, the first world that it names, and what it says as text."""
     entry = later.entry
     ref = next((ref for ref in entry.refs if len(ref) == 2 * ids.LINEAGE_BYTES), "")

@@ -35,7 +35,7 @@ _NODE_FIRST: Final = ("nodes", "versions", "aliases", "out", "back", "tries", "h
 _TIMES: Final = ("t_create", "valid_from", "valid_to")
 
 
-def described(tables: rows.Tables, table: str, key: bytes, value: bytes) -> diff_side.TableRow:
+def describe_pair(tables: rows.Tables, table: str, key: bytes, value: bytes) -> diff_side.TableRow:
     """The world and the fields of a table's pair; damaged pairs show their bytes."""
     try:
         lineage = _lineage(tables, table, key, value)
@@ -48,10 +48,10 @@ def _fields(table: str, value: bytes) -> dict[str, str]:
     row, layout = _LAYOUTS.get(table, (None, None))
     if row is None or layout is None or len(value) != layout.size:
         return {f"row of {table}": value.hex()}
-    return {name: _shown(name, column) for name, column in row(*layout.unpack(value))._asdict().items()}
+    return {name: _column_text(name, column) for name, column in row(*layout.unpack(value))._asdict().items()}
 
 
-def _shown(name: str, column: Any) -> str:
+def _column_text(name: str, column: Any) -> str:
     if isinstance(column, bytes):
         return column.hex()
     return times.format_time(column) if name in _TIMES else str(column)
@@ -268,7 +268,9 @@ class StoreSide(diff_side.LogSide):
             return None
         ends = tables.node(row.source).lineage, tables.node(row.target).lineage
         status = schema.STATUS_NAMES[asof.decision_at(tables, proposal, row, self.seq)[0]]
-        return diff_side.ProposalState(*ends, f"{self._called(ends[0])} the same as {self._called(ends[1])}: {status}")
+        return diff_side.ProposalState(
+            *ends, f"{self._name_or_reference(ends[0])} the same as {self._name_or_reference(ends[1])}: {status}"
+        )
 
     def erasures(self) -> diff_side.Erasures:
         last = self._log.head().seq
@@ -290,7 +292,7 @@ class StoreSide(diff_side.LogSide):
             yield name, table.scan(b"")
 
     def table_row(self, table: str, key: bytes, value: bytes) -> diff_side.TableRow:
-        return described(self._tables, table, key, value)
+        return describe_pair(self._tables, table, key, value)
 
     def _node(self, lineage: bytes) -> int:
         number = self._number(lineage)
@@ -301,7 +303,7 @@ class StoreSide(diff_side.LogSide):
         """The number of a world, kept: the same few are asked for often, and it does not change."""
         found = self._known.get(lineage)
         if found is None:
-            found = self._guessed(lineage)
+            found = self._number_on_other_side(lineage)
             if found is None:
                 found = self._tables.node_of(lineage)
             if found is None:
@@ -312,7 +314,7 @@ class StoreSide(diff_side.LogSide):
                 numbers[lineage] = found
         return found
 
-    def _guessed(self, lineage: bytes) -> int | None:
+    def _number_on_other_side(self, lineage: bytes) -> int | None:
         """The number that the other side has, if it is this world's here too."""
         node = self._numbers.get(lineage)
         if self._end is None:
@@ -387,8 +389,8 @@ class StoreSide(diff_side.LogSide):
             seq=row.seq,
             known=asof.edge_known(row, self.seq),
             validity=asof.edge_validity(tables, place, row, self.seq),
-            text=f"{self._called(ends[0])} {type_name} {self._called(ends[1])}",
+            text=f"{self._name_or_reference(ends[0])} {type_name} {self._name_or_reference(ends[1])}",
         )
 
-    def _called(self, lineage: bytes) -> str:
+    def _name_or_reference(self, lineage: bytes) -> str:
         return self.name(lineage) or ids.short(lineage)

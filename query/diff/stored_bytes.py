@@ -75,15 +75,15 @@ class StoredBytes:
                 continue
             if commits is None or commits[0].seq != place.seq:
                 commits = _Commit(one, place.seq), _Commit(other, place.seq)
-            yield _altered_record(commits, place, found, erased=self._is_erased(place, found))
+            yield _record_alteration(commits, place, found, erased=self._is_erased(place, found))
 
     def rows(self) -> Iterator[Altered]:
         """The tables of two stores that stand at the same commit of one history."""
         for (name, one), (_, other) in zip_longest(*(side.table_pairs() for side in self._sides)):
             for found in mismatches(one, other):
-                altered = _altered_row(self._sides, name, found)
+                altered = _row_alteration(self._sides, name, found)
                 # An erasure that only one side knows of has also taken the digests of the names that are gone.
-                if not self._one_erased(altered.worlds):
+                if not self._is_erased_on_either(altered.worlds):
                     yield altered
 
     def _known(self) -> tuple[diff_side.Erasures, diff_side.Erasures]:
@@ -104,7 +104,7 @@ class StoredBytes:
         erasures = self._known()[gone]
         return (place.seq, place.position) in erasures.blobs
 
-    def _one_erased(self, worlds: tuple[bytes, ...]) -> bool:
+    def _is_erased_on_either(self, worlds: tuple[bytes, ...]) -> bool:
         one, other = self._known()
         return any((world in one.worlds) != (world in other.worlds) for world in worlds)
 
@@ -153,7 +153,7 @@ def _lineages(event: Any) -> Iterator[bytes]:
             yield lineage
 
 
-def _named_differently(commits: tuple[_Commit, _Commit]) -> tuple[bytes, ...]:
+def _differing_worlds(commits: tuple[_Commit, _Commit]) -> tuple[bytes, ...]:
     """The worlds of those events that the two sides tell differently."""
     if commits[0].events is None or commits[1].events is None:
         return ()
@@ -170,7 +170,7 @@ def _named_differently(commits: tuple[_Commit, _Commit]) -> tuple[bytes, ...]:
     return tuple(found)
 
 
-def _altered_row(sides: diff_side.LogSides, table: str, found: Mismatch) -> Altered:
+def _row_alteration(sides: diff_side.LogSides, table: str, found: Mismatch) -> Altered:
     rows = [
         side.table_row(table, found.key, value) if value is not None else None
         for side, value in zip(sides, (found.a, found.b), strict=True)
@@ -193,11 +193,13 @@ def _altered_row(sides: diff_side.LogSides, table: str, found: Mismatch) -> Alte
     return Altered(0, record, (world,) if world else (), details)
 
 
-def _altered_record(commits: tuple[_Commit, _Commit], place: RecordPlace, found: Mismatch, *, erased: bool) -> Altered:
+def _record_alteration(
+    commits: tuple[_Commit, _Commit], place: RecordPlace, found: Mismatch, *, erased: bool
+) -> Altered:
     values = (found.a, found.b)
     worlds = tuple(dict.fromkeys(world for commit in commits for world in commit.worlds(place)))
     if place.kind == "events":
-        worlds = _named_differently(commits) or worlds
+        worlds = _differing_worlds(commits) or worlds
     if erased and worlds:
         return Altered(place.seq, None, worlds, tuple(_details("erased", place, values)))
     sound = [commit.is_sound(place, value) for commit, value in zip(commits, values, strict=True)]

@@ -16,7 +16,7 @@ from worlddb.projections.tables.storage.schema import CONTAINS
 from worlddb.query.diff import common_past, diff_records, diff_side, field_diff
 
 
-class Differing(NamedTuple):
+class DifferingMember(NamedTuple):
     """A member or an edge that differs, and which sides have it."""
 
     key: bytes
@@ -27,10 +27,10 @@ class Differing(NamedTuple):
 class Descent(Protocol):
     """How a comparison gets from a world that differs to what differs inside."""
 
-    def members(self, lineage: bytes) -> Iterator[Differing]:
+    def members(self, lineage: bytes) -> Iterator[DifferingMember]:
         """Members whose world hashes differ, and those that only one side has."""
 
-    def edges(self, lineage: bytes) -> Iterator[Differing]:
+    def edges(self, lineage: bytes) -> Iterator[DifferingMember]:
         """Interior edges that only one side has."""
 
     def only_contains(self, lineage: bytes) -> bool:
@@ -45,23 +45,23 @@ class TrieDescent(Descent):
         self._sides = sides
         self._only_contain: set[bytes] = set()
 
-    def members(self, lineage: bytes) -> Iterator[Differing]:
+    def members(self, lineage: bytes) -> Iterator[DifferingMember]:
         left, right = self._sides
         nodes = left.member_nodes(lineage), right.member_nodes(lineage)
         for key, one, other in trie.difference(*nodes, ids.LINEAGE_BYTES, ids.HASH_BYTES):
             for side, known in ((left, one), (right, other)):
                 if known is not None:
                     side.has_hash(key, known)
-            yield Differing(key, one is not None, other is not None)
+            yield DifferingMember(key, one is not None, other is not None)
 
-    def edges(self, lineage: bytes) -> Iterator[Differing]:
+    def edges(self, lineage: bytes) -> Iterator[DifferingMember]:
         left, right = self._sides
         if self._differ_in_members(lineage):
             self._only_contain.add(lineage)
             return
         nodes = left.edge_nodes(lineage), right.edge_nodes(lineage)
         for key, one, other in trie.difference(*nodes, ids.HASH_BYTES, 0):
-            yield Differing(key, one is not None, other is not None)
+            yield DifferingMember(key, one is not None, other is not None)
 
     def only_contains(self, lineage: bytes) -> bool:
         return lineage in self._only_contain
@@ -80,19 +80,19 @@ class TrieDescent(Descent):
 class EventDescent(Descent):
     """Descend by the worlds that later events name, and by the containers around them."""
 
-    def __init__(self, sides: diff_side.LogSides, since: common_past.Since) -> None:
+    def __init__(self, sides: diff_side.LogSides, since: common_past.LaterEvents) -> None:
         self._sides = sides
-        self._members: defaultdict[bytes, dict[bytes, Differing]] = defaultdict(dict)
-        self._edges: defaultdict[bytes, dict[bytes, Differing]] = defaultdict(dict)
+        self._members: defaultdict[bytes, dict[bytes, DifferingMember]] = defaultdict(dict)
+        self._edges: defaultdict[bytes, dict[bytes, DifferingMember]] = defaultdict(dict)
         for edge in since.edges():
             self._edge(edge, [side.edge(edge) for side in sides])
         self._ascend(since.worlds())
 
-    def members(self, lineage: bytes) -> Iterator[Differing]:
+    def members(self, lineage: bytes) -> Iterator[DifferingMember]:
         found = self._members.get(lineage, {})
         return (found[key] for key in sorted(found))
 
-    def edges(self, lineage: bytes) -> Iterator[Differing]:
+    def edges(self, lineage: bytes) -> Iterator[DifferingMember]:
         found = self._edges.get(lineage, {})
         return (found[key] for key in sorted(found))
 
@@ -104,12 +104,12 @@ class EventDescent(Descent):
             if state.type == CONTAINS:
                 self._member(state.source, state.target)
             else:
-                self._edges[state.home][edge] = Differing(edge, known[0], known[1])
+                self._edges[state.home][edge] = DifferingMember(edge, known[0], known[1])
 
     def _member(self, container: bytes, member: bytes) -> None:
         held = [container in side.containers(member) for side in self._sides]
         if held[0] != held[1]:
-            self._members[container][member] = Differing(member, held[0], held[1])
+            self._members[container][member] = DifferingMember(member, held[0], held[1])
 
     def _ascend(self, named: list[bytes]) -> None:
         """From every world that differs to those that contain it on either side."""
@@ -121,7 +121,7 @@ class EventDescent(Descent):
                 continue
             held = [side.containers(lineage) for side in self._sides]
             for container in dict.fromkeys((*held[0], *held[1])):
-                found = Differing(lineage, container in held[0], container in held[1])
+                found = DifferingMember(lineage, container in held[0], container in held[1])
                 self._members[container][lineage] = found
                 if container not in seen:
                     seen.add(container)
@@ -148,7 +148,7 @@ class Walk:
         self,
         sides: diff_side.Sides,
         descent: Descent,
-        since: common_past.Since,
+        since: common_past.LaterEvents,
         outside: Mapping[bytes, list[diff_records.Detail]],
     ) -> None:
         """``outside`` is what differs beside the states of worlds, by world."""
@@ -174,7 +174,7 @@ class Walk:
             self.visited += 1
             # Before the name: b is asked for that, and has the number from a by then, where no row need be read.
             below = list(self._descent.members(lineage)) if left and right else []
-            names = deeper(above, self.label(lineage))
+            names = extend_names(above, self.label(lineage))
             self._places[lineage] = Place(names, within)
             if left and right:
                 self._inside[lineage] = [*self._member_details(below), *self._edge_details(lineage)]
@@ -188,14 +188,14 @@ class Walk:
         With ``world``, the latter only of what that world contains.
         """
         details = {lineage: self._details(lineage) for lineage in self._places}
-        events = self._caused({lineage: self._events(lineage, found) for lineage, found in details.items()})
+        events = self._with_causes({lineage: self._events(lineage, found) for lineage, found in details.items()})
         made = [self._change(lineage, found, events[lineage]) for lineage, found in details.items()]
         for lineage in dict.fromkeys((*self._moved, *self._since.worlds(), *self._outside)):
             if lineage in self._places or (world is not None and not self._holds(world, lineage)):
                 continue
             found = self._details(lineage)
             if found:
-                self._places[lineage] = found_above(self._sides, lineage)
+                self._places[lineage] = place_from_root(self._sides, lineage)
                 made.append(self._change(lineage, found, self._events(lineage, found)))
         return made
 
@@ -216,7 +216,7 @@ class Walk:
                     pending.append(container)
         return False
 
-    def _member_details(self, members: list[Differing]) -> Iterator[diff_records.Detail]:
+    def _member_details(self, members: list[DifferingMember]) -> Iterator[diff_records.Detail]:
         for member in members:
             if member.in_a == member.in_b:
                 continue
@@ -249,7 +249,7 @@ class Walk:
         return tuple(
             dict.fromkeys(
                 (
-                    *self._own(lineage),
+                    *self._own_details(lineage),
                     *self._inside.get(lineage, ()),
                     *self._statements(lineage),
                     *self._outside.get(lineage, ()),
@@ -263,7 +263,7 @@ class Walk:
         if named or lineage in self._states_otherwise:
             yield from field_diff.statement_details(*self._sides, lineage)
 
-    def _own(self, lineage: bytes) -> list[diff_records.Detail]:
+    def _own_details(self, lineage: bytes) -> list[diff_records.Detail]:
         """The differences of a world itself, none if no event names it and its text is the same."""
         if not self._since.is_suspect(lineage) and self._has_same_text(lineage):
             return []
@@ -289,11 +289,11 @@ class Walk:
         others = [bytes.fromhex(detail.ref) for detail in details if detail.field in ("edge", "proposal")]
         return self._since.about(lineage, others)
 
-    def _caused(self, own: dict[bytes, list[common_past.LaterEvent]]) -> dict[bytes, list[common_past.LaterEvent]]:
+    def _with_causes(self, own: dict[bytes, list[common_past.LaterEvent]]) -> dict[bytes, list[common_past.LaterEvent]]:
         """A world that differs through its members is given the events that changed those."""
         caused = {lineage: {later.place: later for later in found} for lineage, found in own.items()}
         for lineage, found in own.items():
-            for container in self._containing(lineage) if found else ():
+            for container in self._differing_containers(lineage) if found else ():
                 theirs = caused[container]
                 for later in found:
                     if len(theirs) >= common_past.MAX_EVENTS:
@@ -301,7 +301,7 @@ class Walk:
                     theirs.setdefault(later.place, later)
         return {lineage: list(found.values()) for lineage, found in caused.items()}
 
-    def _containing(self, lineage: bytes) -> Iterator[bytes]:
+    def _differing_containers(self, lineage: bytes) -> Iterator[bytes]:
         """The differing worlds that contain one, at any distance; a world may be in several."""
         seen, pending = {lineage}, [lineage]
         while pending:
@@ -330,7 +330,7 @@ def containers(sides: diff_side.Sides, lineage: bytes) -> Iterator[bytes]:
         yield from side.containers(lineage)
 
 
-def found_above(sides: diff_side.Sides, lineage: bytes) -> Place:
+def place_from_root(sides: diff_side.Sides, lineage: bytes) -> Place:
     """The place of a world that no descent has met, by the first container on every level."""
     names, seen, within = [label(sides, lineage)], {lineage}, b""
     while (above := next((ref for ref in containers(sides, lineage) if ref not in seen), None)) is not None:
@@ -338,7 +338,7 @@ def found_above(sides: diff_side.Sides, lineage: bytes) -> Place:
         within = within or above
         names.append(label(sides, above))
         lineage = above
-    return Place(shortened(tuple(names[::-1])), within)
+    return Place(shorten_names(tuple(names[::-1])), within)
 
 
 def lone_change(
@@ -348,7 +348,7 @@ def lone_change(
     events: list[common_past.LaterEvent],
 ) -> diff_records.Change:
     """The change of a world whose hash says that nothing has changed."""
-    place = found_above(sides, lineage)
+    place = place_from_root(sides, lineage)
     return change_of(
         sides, lineage, place, diff_records.main_kind(details), details, diff_side.both(sides, lineage), events
     )
@@ -396,12 +396,12 @@ def with_details(
     )
 
 
-def deeper(above: Names, name: str) -> Names:
+def extend_names(above: Names, name: str) -> Names:
     """The names down to a world."""
-    return shortened((*above, name))
+    return shorten_names((*above, name))
 
 
-def shortened(names: Names) -> Names:
+def shorten_names(names: Names) -> Names:
     """Names with the middle left out where there are very many."""
     if len(names) <= MAX_PATH_NAMES:
         return names

@@ -35,7 +35,7 @@ def composed(window: Window, ref: Any, pool: str) -> Composed | None:
         space = next(iter(snapshot.answering_spaces(exact=True)), None)
         if space is None:
             return None
-        anchors = _anchors(snapshot, space.number, space.row.dimension)
+        anchors = _anchor_lookup(snapshot, space.number, space.row.dimension)
         made = composition.Composition(composition.POOLS[pool])
         inside = members_below(snapshot.tables, node, snapshot.place.moment) or set()
         made.fill(snapshot.tables, anchors, {node, *inside}, snapshot.place.moment)
@@ -68,7 +68,7 @@ def nearest_worlds(window: Window, query: VectorQuery, start: Start, pool: str) 
         whole = snapshot.whole
         found = None if whole is None else follower.level(whole.log, whole.tables, snapshot.place.moment)
         if found is None:
-            found = _seen(window, snapshot, query, pool)
+            found = _visible_search(window, snapshot, query, pool)
         inside = snapshot.place.top if world is None else named_node(snapshot, window.spec, world, unify=window.unify)
         classes = IdentityClasses(snapshot, window.spec) if window.unify else None
         gate = Gate(snapshot, inside, valid_period.Choice(), start.least_trust)
@@ -84,7 +84,7 @@ def nearest_worlds(window: Window, query: VectorQuery, start: Start, pool: str) 
     return best
 
 
-def _seen(
+def _visible_search(
     window: Window, snapshot: visible.VisibleSnapshot, query: VectorQuery, pool: str
 ) -> composed_vectors.Effective:
     """Those of precisely what is seen; of a world that is asked from inside they are kept until it changes."""
@@ -95,7 +95,10 @@ def _seen(
         return found
     made = composition.Composition(composition.POOLS[pool])
     made.fill(
-        snapshot.tables, _anchors(snapshot, query.space, query.dimension), snapshot.inhabitants(), snapshot.place.moment
+        snapshot.tables,
+        _anchor_lookup(snapshot, query.space, query.dimension),
+        snapshot.inhabitants(),
+        snapshot.place.moment,
     )
     rows = composed_vectors.rows_of(made, query.dimension)
     if here is not None:
@@ -103,7 +106,7 @@ def _seen(
     return rows
 
 
-def _anchors(snapshot: visible.VisibleSnapshot, space: int, dimension: int) -> Anchors:
+def _anchor_lookup(snapshot: visible.VisibleSnapshot, space: int, dimension: int) -> Anchors:
     """Look up vectors of visible versions, as far as the view's commit had recorded them."""
 
     def anchor(node: int, version: int) -> Vector | None:

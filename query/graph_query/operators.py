@@ -52,15 +52,15 @@ def unknown_types(snapshot: visible.VisibleSnapshot, names: Iterable[str], found
     asked = tuple(names)
     there = {body.type for seen in bodies.values() if (body := snapshot.body(seen.row)) is not None}
     absent = (name for name in asked if type_digest(name) not in bodies)
-    return [f"none is of type {_suggestion(name, there)}" for name in absent if _near(name, there)]
+    return [f"none is of type {_suggestion(name, there)}" for name in absent if _nearest_name(name, there)]
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
-    near = _near(name, known)
+    near = _nearest_name(name, known)
     return f"{name[:_SHOWN_CHARACTERS]!r}{f'; did you mean {near}?' if near else ''}"
 
 
-def _near(name: str, known: Iterable[str]) -> str:
+def _nearest_name(name: str, known: Iterable[str]) -> str:
     """The nearest of some names, or one that differs in capitals only; empty if none is near."""
     folded = {each.casefold(): each for each in sorted(known, reverse=True)}
     near = get_close_matches(name.casefold(), folded, n=1)
@@ -167,7 +167,9 @@ def _traverse(step: query_steps.Traverse, selection: Selection, *, cuts: bool) -
         # In log order, so that of worlds that are one the same is met whichever of the faces it began from.
         faces = [face for node in level for face in sorted(ground.one_with(node))]
         each = (
-            _shortened(ground, faces, step, others) if cuts else ground.arrivals_each(faces, step.types, step.direction)
+            _through_summaries(ground, faces, step, others)
+            if cuts
+            else ground.arrivals_each(faces, step.types, step.direction)
         )
         for arrival in chain.from_iterable(each):
             walked += 1
@@ -181,7 +183,7 @@ def _traverse(step: query_steps.Traverse, selection: Selection, *, cuts: bool) -
     return f"{walked} edge{'' if walked == 1 else 's'} walked, {depth} deep{cut}"
 
 
-def _shortened(
+def _through_summaries(
     ground: traversal.Ground, faces: Sequence[int], step: query_steps.Traverse, others: tuple[str, ...]
 ) -> Iterator[Iterable[traversal.Arrival]]:
     """Where the edges of each of some worlds lead to: by its fresh summary, if it has one, in place of its members."""
@@ -292,7 +294,7 @@ def _prefer_summaries(selection: Selection) -> str:
     others it is said if they are stale.
     """
     ground = selection.ground
-    use = _Use(ground)
+    use = _SummaryUse(ground)
     before, selection.found = selection.found, {}
     replaced = 0
     for node, seen in before.items():
@@ -312,7 +314,7 @@ def _prefer_summaries(selection: Selection) -> str:
     return ", ".join(each for each in said if each)
 
 
-class _Use:
+class _SummaryUse:
     """Which summaries a query shows in the place of what they sum up."""
 
     def __init__(self, ground: traversal.Ground) -> None:
@@ -328,10 +330,10 @@ class _Use:
     def is_usable(self, node: int, seen: SeenVersion) -> bool:
         """False of a summary that consolidation made and that is stale."""
         if node not in self._known:
-            self._known[node] = node in self._ground.cut_at or self._may_be_used(node, seen)
+            self._known[node] = node in self._ground.cut_at or self._is_fresh_or_foreign(node, seen)
         return self._known[node]
 
-    def _may_be_used(self, node: int, seen: SeenVersion) -> bool:
+    def _is_fresh_or_foreign(self, node: int, seen: SeenVersion) -> bool:
         world = self._summaries.made_of(node)
         if world is None:
             if self._summaries.is_fresh_import(node, seen) is False:
@@ -350,12 +352,12 @@ class _Use:
     def of(self, node: int) -> list[tuple[int, SeenVersion]]:
         """The visible summaries of a world: those derived from it, and those that contain it."""
         ground = self._ground
-        above = (arrival for face in ground.one_with(node) for arrival in ground.arrivals(face, _SUMMED_BY, "in"))
+        above = (arrival for face in ground.one_with(node) for arrival in ground.arrivals(face, _SUMMARY_EDGES, "in"))
         found = [(arrival.node, arrival.seen) for arrival in above if arrival.seen.row.type == self.summary]
         return [each for each in found if self.is_usable(*each)]
 
 
-_SUMMED_BY: Final = (DERIVED_FROM, CONTAINS)
+_SUMMARY_EDGES: Final = (DERIVED_FROM, CONTAINS)
 
 
 def _unify(selection: Selection) -> str:

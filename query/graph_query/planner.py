@@ -23,7 +23,7 @@ from worlddb.query.recall.recall import NO_VECTORS, recall
 from worlddb.query.snapshot.provenance import trust_in
 from worlddb.query.snapshot.valid_period import Choice
 
-_CHOSEN: Final = {
+_START_NAMES: Final = {
     "seeds": "seeds come first",
     "text": "a text comes first",
     "everything": "there is no text and no vector to compare with",
@@ -45,20 +45,20 @@ class RankedStart(NamedTuple):
 def ranked(window: Window, start: query_value.Start, *, superseded: bool) -> RankedStart:
     """What a text or a vector finds, in transactions of its own."""
     if start.composed is not None and start.chosen in ("text", "vector"):
-        return _by_interior(window, start, start.composed)
+        return _rank_by_interior(window, start, start.composed)
     if start.chosen == "text":
-        return _by_text(window, start, Choice(superseded))
+        return _rank_by_text(window, start, Choice(superseded))
     if start.chosen == "vector":
-        return _by_vector(window, start, Choice(superseded))
+        return _rank_by_vector(window, start, Choice(superseded))
     return RankedStart({}, True, "")
 
 
 def begin(start: query_value.Start, found: RankedStart, selection: operators.Selection) -> str:
     """Fill a selection with the start set; what a reader of the explanation should know of it."""
     ground = selection.ground
-    notes = [_passed_over(start)] if start.ignored else []
+    notes = [_ignored_starts(start)] if start.ignored else []
     if start.chosen == "seeds":
-        notes += _from_seeds(start, selection)
+        notes += _add_seeds(start, selection)
     else:
         nodes = found.scores if start.chosen != "everything" else ground.snapshot.inhabitants(ground.inside)
         for node in nodes:
@@ -68,18 +68,18 @@ def begin(start: query_value.Start, found: RankedStart, selection: operators.Sel
     return "; ".join(notes)
 
 
-def _passed_over(start: query_value.Start) -> str:
+def _ignored_starts(start: query_value.Start) -> str:
     """What the planner says of what else was given."""
     *others, last = start.ignored
     which = f"{', '.join(others)} and {last} were" if others else f"{last} was"
-    return f"{which} not looked at: {_CHOSEN[start.chosen]}"
+    return f"{which} not looked at: {_START_NAMES[start.chosen]}"
 
 
 def _is_trusted(ground: traversal.Ground, start: query_value.Start, node: int, seen: SeenVersion) -> bool:
     return not start.least_trust or trust_in(ground.snapshot).is_at_least(node, seen.row, start.least_trust)
 
 
-def _from_seeds(start: query_value.Start, selection: operators.Selection) -> list[str]:
+def _add_seeds(start: query_value.Start, selection: operators.Selection) -> list[str]:
     """Seeds that are not valid, lie outside or are trusted less are left out, as they would be of any answer."""
     ground = selection.ground
     left_out = less_trusted = 0
@@ -97,7 +97,7 @@ def _from_seeds(start: query_value.Start, selection: operators.Selection) -> lis
     return notes + ([f"{less_trusted} of {len(seeds)} trusted less"] if less_trusted else [])
 
 
-def _by_text(window: Window, start: query_value.Start, choice: Choice) -> RankedStart:
+def _rank_by_text(window: Window, start: query_value.Start, choice: Choice) -> RankedStart:
     answer = recall(
         window,
         Request(
@@ -119,7 +119,7 @@ def _by_text(window: Window, start: query_value.Start, choice: Choice) -> Ranked
     return RankedStart(scores, answer.exact, "; ".join(note for note in notes if note))
 
 
-def _by_interior(window: Window, start: query_value.Start, pool: str) -> RankedStart:
+def _rank_by_interior(window: Window, start: query_value.Start, pool: str) -> RankedStart:
     """The worlds that are as a whole nearest to a text or a vector, by what the view sees."""
     with window.snapshot() as snapshot:
         spaces = snapshot.answering_spaces(exact=True)
@@ -132,7 +132,7 @@ def _by_interior(window: Window, start: query_value.Start, pool: str) -> RankedS
     return RankedStart(composed_search.nearest_worlds(window, query, start, pool), True, "")
 
 
-def _by_vector(window: Window, start: query_value.Start, choice: Choice) -> RankedStart:
+def _rank_by_vector(window: Window, start: query_value.Start, choice: Choice) -> RankedStart:
     exact = start.exact or window.place.is_confined
     head = 0 if exact else window.reader.head()
     with window.snapshot() as snapshot:
@@ -160,13 +160,13 @@ def _by_vector(window: Window, start: query_value.Start, choice: Choice) -> Rank
     return RankedStart(scores, exact, "")
 
 
-_TOGETHER: Final = 8
+_BATCH: Final = 8
 """From how many edges on it is looked up together what the records of their ends ask for."""
 RECORDS: Final = "read what is left"
 """The last stage, after the operators."""
 
 
-class _Watch:
+class _StageLog:
     """The stages of a run, with how long each took if that is wanted."""
 
     def __init__(self, *, timed: bool) -> None:
@@ -189,7 +189,7 @@ def run(window: Window, query: query_value.Query, *, timed: bool = False) -> que
         UnknownReference, AmbiguousReference: a reference in the query is not known here, or fits several worlds.
         InputError: the moment lies after the view's, or a vector is not of the space's size.
     """
-    watch = _Watch(timed=timed)
+    watch = _StageLog(timed=timed)
     if query.at is not None:
         window = window.at(_moment(window, query.at))
     found = ranked(window, query.start, superseded=query.superseded)
@@ -212,12 +212,14 @@ def run(window: Window, query: query_value.Query, *, timed: bool = False) -> que
     return answered
 
 
-def _answer(window: Window, selection: operators.Selection, found: RankedStart, watch: _Watch) -> query_value.Subgraph:
+def _answer(
+    window: Window, selection: operators.Selection, found: RankedStart, watch: _StageLog
+) -> query_value.Subgraph:
     """The records of what is left: texts, provenance, conflicts, and the edges that led there."""
     ground = selection.ground
     snapshot, moment = ground.snapshot, ground.snapshot.place.moment
     walked, ends = selection.trail.leading_to(selection.found, ground)
-    if len(walked) >= _TOGETHER:
+    if len(walked) >= _BATCH:
         snapshot.look_ahead((each.place, each.row) for each in walked)
     uncut = {node: seen for node, seen in selection.found.items() if node not in ground.cut_at}
     fresh = ground.cut_at | summaries.summaries_in(snapshot).fresh_among(uncut)
@@ -277,7 +279,7 @@ class BoundQuery(query_value.Chain):
         self.query = query
         """The query itself, without the view."""
 
-    def _changed(self, change: Any) -> Self:
+    def _with_query(self, change: Any) -> Self:
         return type(self)(self._window, change(self.query))
 
     def run(self) -> query_value.Subgraph:

@@ -124,9 +124,9 @@ class Chain:
     __slots__ = ()
 
     def _then(self, step: query_steps.Step) -> Self:
-        return self._changed(lambda query: msgspec.structs.replace(query, steps=(*query.steps, step)))
+        return self._with_query(lambda query: msgspec.structs.replace(query, steps=(*query.steps, step)))
 
-    def _changed(self, change: Any) -> Self:
+    def _with_query(self, change: Any) -> Self:
         raise AssertionError(f"{type(self).__name__} is no query")
 
     def traverse(self, *types: str, depth: int = 1, direction: str = "out", keep: bool = False) -> Self:
@@ -226,11 +226,11 @@ class Chain:
             seq=seq,
             valid=None if valid is None else times.parse_time(valid, "valid"),
         )
-        return self._changed(lambda query: msgspec.structs.replace(query, at=at))
+        return self._with_query(lambda query: msgspec.structs.replace(query, at=at))
 
     def include_superseded(self) -> Self:
         """See worlds and edges that are not valid at the moment too, throughout the chain."""
-        return self._changed(lambda query: msgspec.structs.replace(query, superseded=True))
+        return self._with_query(lambda query: msgspec.structs.replace(query, superseded=True))
 
 
 class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -285,7 +285,7 @@ class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
             )
         )
 
-    def _changed(self, change: Any) -> Self:
+    def _with_query(self, change: Any) -> Self:
         changed: Self = change(self)
         return changed
 

@@ -85,11 +85,13 @@ def _count(log: LmdbLog, seq: int, ref: str | None, tables: TableReads | None) -
     if ref is None and tables is None:
         return log.header(seq).event_count
     events = log.events(seq).events
-    shown = events if tables is None else _shown(tables, events)
+    shown = events if tables is None else _visible_events(tables, events)
     return sum(1 for event in shown if ref is None or ref in named_by(event))
 
 
-def followed(reader: SnapshotSource, first: int, ref: str | None, patience_seconds: float | None) -> Iterator[Entry]:
+def follow_events(
+    reader: SnapshotSource, first: int, ref: str | None, patience_seconds: float | None
+) -> Iterator[Entry]:
     """The events of commit ``first`` and all later ones, as any process commits them.
 
     Ends when nothing has been committed for ``patience_seconds`` (``None``: never).
@@ -135,7 +137,7 @@ class LastTold:
                 if told <= now:
                     break
                 events = log.events(each).events
-                if any(next(_shown(tables, events), None) is not None for tables in seen):
+                if any(next(_visible_events(tables, events), None) is not None for tables in seen):
                     latest = told
                     break
         self._kept[place.top] = place.moment.seq, now, latest
@@ -144,7 +146,7 @@ class LastTold:
         return max(now, latest)
 
 
-def _shown(tables: TableReads, events: Iterable[ev.Event]) -> Iterator[ev.Event]:
+def _visible_events(tables: TableReads, events: Iterable[ev.Event]) -> Iterator[ev.Event]:
     """The events that name something, and nothing that the tables do not have.
 
     That a world was closed or erased is its own affair, and shown without what the event says of others.
@@ -161,11 +163,11 @@ def _shown(tables: TableReads, events: Iterable[ev.Event]) -> Iterator[ev.Event]
         elif isinstance(event, ev.Closed | ev.Lost | ev.Ended) and event.by and tables.node_of(event.by) is None:
             event = msgspec.structs.replace(event, by=b"")
         named = _ids(event)
-        if named and all(_is_there(tables, identifier) for identifier in named):
+        if named and all(_is_known(tables, identifier) for identifier in named):
             yield event
 
 
-def _is_there(tables: TableReads, identifier: bytes) -> bool:
+def _is_known(tables: TableReads, identifier: bytes) -> bool:
     if len(identifier) == ids.LINEAGE_BYTES:
         return tables.node_of(identifier) is not None
     return tables.place_of(identifier) is not None or tables.proposal(identifier) is not None
@@ -177,7 +179,7 @@ def commit_entries(
     """The events of one commit, from ``first`` on; with ``ref`` those that name it, with ``tables`` of its rows."""
     header, events = log.header(seq), log.events(seq)
     blobs = LoggedBlobs(log, seq, events)
-    shown = enumerate(events.events if tables is None else _shown(tables, events.events))
+    shown = enumerate(events.events if tables is None else _visible_events(tables, events.events))
     for index, event in islice(shown, first, None):
         if isinstance(event, ev.Trusted) and event.of != "world":
             # The hash of an author or a source is no world's reference.
@@ -186,10 +188,10 @@ def commit_entries(
         if ref is None or ref in refs:
             entry = _entry(seq, index, header.ingest_time, header.author, event, refs, blobs)
             is_elsewhere = isinstance(event, ev.ErasedElsewhere | ev.StruckElsewhere)
-            yield _with_reason(entry, event, log) if is_elsewhere else entry
+            yield _add_reason(entry, event, log) if is_elsewhere else entry
 
 
-def _with_reason(entry: Entry, event: Any, log: LmdbLog) -> Entry:
+def _add_reason(entry: Entry, event: Any, log: LmdbLog) -> Entry:
     """The entry of an erasure in another history, with the reference under which it was done there."""
     stored = log.blob(entry.seq, event.record)
     evidence = None if stored is None else codec.decode_blob(stored, entry.seq)
@@ -233,14 +235,14 @@ def _entry(
         author=author,
         event=str(type(event).__struct_config__.tag),
         refs=refs,
-        name=_named(event, body, details),
-        text=body.content if isinstance(body, Body) else _lines(event, details),
+        name=_named_text(event, body, details),
+        text=body.content if isinstance(body, Body) else _statement_lines(event, details),
         why=details.why if isinstance(details, Details) else "",
         data=data,
     )
 
 
-def _lines(event: Any, details: Any) -> str:
+def _statement_lines(event: Any, details: Any) -> str:
     """What an event states, as lines of N-Quads; nothing if a text of it stands elsewhere, or all were erased.
 
     Where one literal of a statement was erased, the line says so in its place.
@@ -263,7 +265,7 @@ def _plain(value: Any) -> Any:
     return value.hex() if isinstance(value, bytes) else value
 
 
-def _named(event: Any, body: Body | None, details: Details | None) -> str:
+def _named_text(event: Any, body: Body | None, details: Details | None) -> str:
     if body is not None:
         return body.name
     if isinstance(event, ev.Named | ev.Labelled) and isinstance(details, Details):

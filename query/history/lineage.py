@@ -49,11 +49,11 @@ def history(
 
 def timeline(snapshot: visible.VisibleSnapshot, node: int) -> list[records.Learned]:
     """Everything that was learned about when the versions of a lineage are valid, in log order."""
-    told = _Told(snapshot, node)
+    told = _LineageLog(snapshot, node)
     return [told.step(step) for step in sorted(_steps(snapshot, node), key=lambda step: step[:2])]
 
 
-class _Told:
+class _LineageLog:
     """What commits said of one lineage, looked up once for all that is asked of them."""
 
     def __init__(self, snapshot: visible.VisibleSnapshot, node: int) -> None:
@@ -75,7 +75,7 @@ class _Told:
         given = (self._snapshot.details(seq, details).why for details in self._details.get(seq, ()))
         return next((why for why in (*self._snapshot.reasons(seq, self._lineage), *given) if why), "")
 
-    def step(self, step: _Step) -> records.Learned:
+    def step(self, step: _ValidityStep) -> records.Learned:
         row = self._snapshot.tables.version(self._node, step.number)
         is_written = step.seq == row.seq
         header = self._snapshot.header(step.seq)
@@ -94,7 +94,7 @@ class _Told:
 
     def shift(self, at: int, before: asof.SeenVersion | None, after: asof.SeenVersion | None) -> records.Shift:
         """What a lineage says from a time on, where it said something else until then."""
-        seq = self._learned_by(at)
+        seq = self._learned_seq(at)
         header = self._snapshot.header(seq)
         wrote = after is not None and after.row.seq == seq
         return records.Shift(
@@ -115,7 +115,7 @@ class _Told:
             self._versions[seen.number] = build.version(self._snapshot, self._node, seen)
         return self._versions[seen.number]
 
-    def _learned_by(self, at: int) -> int:
+    def _learned_seq(self, at: int) -> int:
         """The commit since which it is known what holds right before a time and from it on."""
         if self._changed is None:
             line = [(times.ALWAYS, self._snapshot.tables.version(self._node, 1).seq)]
@@ -133,7 +133,7 @@ def is_learned(snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVers
     return any(between.contains(snapshot.header(seq).ingest_time) for seq in steps)
 
 
-class _Step(NamedTuple):
+class _ValidityStep(NamedTuple):
     """The validity that a commit gave a version."""
 
     seq: int
@@ -144,14 +144,14 @@ class _Step(NamedTuple):
     """The times that it took or lost by this."""
 
 
-def _steps(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[_Step]:
+def _steps(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[_ValidityStep]:
     """What the commits up to the snapshot's said of when versions hold, in log order."""
     tables, seq = snapshot.tables, snapshot.place.moment.seq
     place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
     row, first = tables.node(node), tables.version(node, 1)
     if row.versions == 1 and not first.closed:
         only = times.Interval(first.valid_from, first.valid_to)
-        yield _Step(first.seq, 1, only, changed=only.pieces)
+        yield _ValidityStep(first.seq, 1, only, changed=only.pieces)
         return
     held: dict[int, times.Validity] = {}
     begun: dict[int, int] = {}
@@ -177,45 +177,45 @@ def _steps(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[_Step]:
                 left = times.Interval(begun[event.version], begun[event.version]) if left.is_empty else left
                 touched[event.version] = held[event.version] = left
         for number, validity in sorted(touched.items()):
-            yield _Step(commit, number, validity, number in late, changed[number])
+            yield _ValidityStep(commit, number, validity, number in late, changed[number])
 
 
-class _Run(NamedTuple):
+class _TextPeriod(NamedTuple):
     """A period in which the same text holds, and the versions that say it, in order."""
 
     period: times.Interval
     by: tuple[asof.SeenVersion, ...]
 
 
-def _runs(snapshot: visible.VisibleSnapshot, node: int) -> list[_Run]:
+def _text_periods(snapshot: visible.VisibleSnapshot, node: int) -> list[_TextPeriod]:
     """The periods of a lineage as known at the snapshot's commit, in order; what meets and says the same is one."""
     known = asof.versions_as_of(snapshot.tables, node, snapshot.place.moment.seq)
     pieces = sorted(
         ((piece, seen) for seen in known for piece in seen.validity.pieces if not piece.is_empty),
         key=lambda held: held[0].start,
     )
-    found: list[_Run] = []
+    found: list[_TextPeriod] = []
     for piece, seen in pieces:
         last = found[-1] if found else None
-        if last is not None and last.period.end >= piece.start and _says_the_same(snapshot, last.by[-1], seen):
+        if last is not None and last.period.end >= piece.start and _has_same_text(snapshot, last.by[-1], seen):
             period = times.Interval(last.period.start, max(last.period.end, piece.end))
-            found[-1] = _Run(period, (*last.by, seen))
+            found[-1] = _TextPeriod(period, (*last.by, seen))
         else:
-            found.append(_Run(piece, (seen,)))
+            found.append(_TextPeriod(piece, (seen,)))
     return found
 
 
-def _says_the_same(snapshot: visible.VisibleSnapshot, one: asof.SeenVersion, other: asof.SeenVersion) -> bool:
+def _has_same_text(snapshot: visible.VisibleSnapshot, one: asof.SeenVersion, other: asof.SeenVersion) -> bool:
     if one.number == other.number:
         return True
     text = snapshot.body(other.row)
-    return text is not None and all(_same(snapshot.body(one.row), text, field) for field in TEXT_FIELDS)
+    return text is not None and all(_field_equals(snapshot.body(one.row), text, field) for field in TEXT_FIELDS)
 
 
 def coalesced(snapshot: visible.VisibleSnapshot, node: int) -> list[records.Held]:
     """The periods in which a lineage says the same, in order (SQL:2011's coalescing, across versions)."""
     found = []
-    for period, by in _runs(snapshot, node):
+    for period, by in _text_periods(snapshot, node):
         body = snapshot.body(by[-1].row)
         text = body or blobs.Body(b"", "", "", "")
         found.append(
@@ -236,9 +236,9 @@ def changes(snapshot: visible.VisibleSnapshot, nodes: Iterable[int], between: ti
     happened: list[records.Shift] = []
     learned: list[records.Learned] = []
     for node in nodes:
-        if _is_elsewhere(snapshot, node, between):
+        if _is_unchanged_in(snapshot, node, between):
             continue
-        told = _Told(snapshot, node)
+        told = _LineageLog(snapshot, node)
         happened += _shifts(snapshot, told, node, between)
         for step in _steps(snapshot, node):
             if not any(each.overlaps(between) for each in step.changed):
@@ -250,7 +250,7 @@ def changes(snapshot: visible.VisibleSnapshot, nodes: Iterable[int], between: ti
     return records.Changes(happened=tuple(happened), learned=tuple(learned))
 
 
-def _is_elsewhere(snapshot: visible.VisibleSnapshot, node: int, between: times.Interval) -> bool:
+def _is_unchanged_in(snapshot: visible.VisibleSnapshot, node: int, between: times.Interval) -> bool:
     """True if a world says one thing only, and nothing about a span; quick to say, and true of most."""
     if snapshot.tables.node(node).versions > 1:
         return False
@@ -258,7 +258,7 @@ def _is_elsewhere(snapshot: visible.VisibleSnapshot, node: int, between: times.I
     return not only.closed and (only.valid_from >= between.end or only.valid_to < between.start)
 
 
-def inside_during(snapshot: visible.VisibleSnapshot, world: int, between: times.Interval) -> Iterator[int]:
+def worlds_inside_during(snapshot: visible.VisibleSnapshot, world: int, between: times.Interval) -> Iterator[int]:
     """What lies inside a world, at the snapshot's moment or at some instant of a span, at any depth, in log order.
 
     A world may be younger than what was put into it: what happened to that in the span counts all the same.
@@ -280,11 +280,11 @@ def inside_during(snapshot: visible.VisibleSnapshot, world: int, between: times.
 
 
 def _shifts(
-    snapshot: visible.VisibleSnapshot, told: _Told, node: int, between: times.Interval
+    snapshot: visible.VisibleSnapshot, told: _LineageLog, node: int, between: times.Interval
 ) -> Iterator[records.Shift]:
     """The times in a span at which what a lineage says changes, in order."""
-    before: _Run | None = None
-    for run in _runs(snapshot, node):
+    before: _TextPeriod | None = None
+    for run in _text_periods(snapshot, node):
         if before is not None and before.period.end < run.period.start:
             if between.contains(before.period.end):
                 yield told.shift(before.period.end, before.by[-1], None)
@@ -358,7 +358,7 @@ def blame(snapshot: visible.VisibleSnapshot, node: int, moment: asof.Moment) -> 
     seen = asof.version_at(snapshot.tables, node, moment) or asof.newest_version(snapshot.tables, node, moment.seq)
     if seen is None:
         raise errors.UnknownReference("The world was not known yet", "Look at a later view")
-    found = _Blaming(snapshot, node, moment)
+    found = _BlameReader(snapshot, node, moment)
     return Blame(
         ref=snapshot.tables.node(node).lineage.hex(),
         number=seen.number,
@@ -367,7 +367,7 @@ def blame(snapshot: visible.VisibleSnapshot, node: int, moment: asof.Moment) -> 
     )
 
 
-class _Blaming:
+class _BlameReader:
     """One world at one moment."""
 
     def __init__(self, snapshot: visible.VisibleSnapshot, node: int, moment: asof.Moment) -> None:
@@ -387,7 +387,7 @@ class _Blaming:
             if older.number >= seen.number:
                 continue
             text = self._snapshot.body(older.row)
-            unchanged = {field for field in unchanged if _same(text, body, field)}
+            unchanged = {field for field in unchanged if _field_equals(text, body, field)}
             if not unchanged:
                 break
             first.update(dict.fromkeys(unchanged, older))
@@ -410,12 +410,12 @@ class _Blaming:
         )
         closed = asof.closed_by(self._tables, self._node, seen.number, seen.row, self._moment.seq)
         if closed or ends != times.FOREVER:
-            why = _Told(self._snapshot, self._node).why_closed(closed) if closed else self._reason(seen)
+            why = _LineageLog(self._snapshot, self._node).why_closed(closed) if closed else self._reason(seen)
             yield self._field("valid_to", times.format_time(ends), closed or seen.row.seq, why, version=seen.number)
         row = self._tables.node(self._node)
         ended = asof.ended_by(self._tables, self._node, row, self._moment.seq)
         if ended:
-            yield self._field("ended", "yes", ended, _Told(self._snapshot, self._node).why_closed(ended))
+            yield self._field("ended", "yes", ended, _LineageLog(self._snapshot, self._node).why_closed(ended))
 
     def statements(self) -> Iterator[BlamedField]:
         """The commits that stated what holds, each with how much of it that is."""
@@ -485,7 +485,7 @@ class _Blaming:
         return (body.name if body else "") or ids.short(self._tables.node(node).lineage)
 
 
-def _same(one: blobs.Body | None, other: blobs.Body, field: str) -> bool:
+def _field_equals(one: blobs.Body | None, other: blobs.Body, field: str) -> bool:
     return one is not None and getattr(one, field) == getattr(other, field)
 
 
@@ -499,7 +499,7 @@ def identity_document(
     moment = snapshot.place.moment
     members = world_lookup.identity_class(snapshot, node, moment.seq, spec)
     refs = {member: snapshot.tables.node(member).lineage.hex() for member in members}
-    worlds = [_newest(snapshot, member, spec) for member in members]
+    worlds = [_newest_record(snapshot, member, spec) for member in members]
     versions = {refs[member]: tuple(history(snapshot, member)) for member in members}
     links: dict[str, records.Edge] = {}
     facts: dict[str, records.KnownFact] = {}
@@ -530,9 +530,9 @@ def identity_document(
 
 def _world_of(snapshot: visible.VisibleSnapshot, ref: str, spec: edge_rules.Spec) -> records.World | None:
     node = snapshot.tables.node_of(bytes.fromhex(ref))
-    return None if node is None else _newest(snapshot, node, spec)
+    return None if node is None else _newest_record(snapshot, node, spec)
 
 
-def _newest(snapshot: visible.VisibleSnapshot, node: int, spec: edge_rules.Spec) -> records.World | None:
+def _newest_record(snapshot: visible.VisibleSnapshot, node: int, spec: edge_rules.Spec) -> records.World | None:
     """The record of a world, whether it is valid at the view's moment or no longer."""
     return build.world(snapshot, node, snapshot.place.moment, spec, include_superseded=True)

@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from worlddb.query.streams.density import Density
     from worlddb.query.streams.streamed_recall import Streams
 
-LARGEST: Final = 2**63 - 1
+MAX_NUMBER: Final = 2**63 - 1
 """The largest number that a read is asked for."""
-MOST_OF_A_PAGE: Final = 1_000
+MAX_PAGE: Final = 1_000
 """The number of worlds up to which a list is read like one page."""
 _FIRST_PAGE: Final = 64
 """The number of worlds read first without a limit; then twice as many, and so on."""
@@ -116,7 +116,7 @@ class View:
             UnknownReference: this view sees no such world.
         """
         with self._snapshot() as snapshot:
-            top = self._named(snapshot, to)
+            top = self._named_node(snapshot, to)
             world = None if top == ROOT_NODE else snapshot.tables.node(top).lineage.hex()
         return View(self._window.narrowed(top), self.ingested, world)
 
@@ -125,7 +125,7 @@ class View:
 
         See :meth:`worlddb.Database.expire` and :meth:`worlddb.Database.deprecate`.
         """
-        return View(self._showing(expired, deprecated), self.ingested, self.world)
+        return View(self._revealing_window(expired, deprecated), self.ingested, self.world)
 
     def marks(self, ref: Any) -> list[records.Mark]:
         """All marks that were set and removed on a world, oldest first: deadlines, pins, labels, tags, deprecations.
@@ -134,7 +134,7 @@ class View:
             UnknownReference: the view sees no such world.
         """
         with self._snapshot() as snapshot:
-            return build.marks(snapshot, self._named(snapshot, ref))
+            return build.marks(snapshot, self._named_node(snapshot, ref))
 
     def retention(self, ref: Any, decay: Decay | None = None) -> Retained | None:
         """How fresh a world is in this view: R, its tier, and when it was used; ``None`` if it does not hold.
@@ -149,7 +149,7 @@ class View:
 
         wanted = retention.Decay() if decay is None else retention.checked(decay)
         with self._snapshot() as snapshot:
-            node = self._named(snapshot, ref)
+            node = self._named_node(snapshot, ref)
             seen = asof.version_at(snapshot.tables, node, self.moment)
             return None if seen is None else snapshot.retained(node, seen, wanted)
 
@@ -238,12 +238,12 @@ class View:
         """
         period = valid_period.parse_period(during, overlaps, include_superseded=include_superseded)
         is_plain = tag is not None or period is not None or (type(ref) is str and "?" not in ref)
-        asked = None if is_plain else _pinned(ref)
-        with self._showing(include_expired, include_deprecated).snapshot() as snapshot:
+        asked = None if is_plain else _kref_of_version(ref)
+        with self._revealing_window(include_expired, include_deprecated).snapshot() as snapshot:
             if asked is not None and asked.revision is not None:
                 node = world_lookup.kref_node(snapshot, self.spec, asked)
                 return world_lookup.version_of(snapshot, self.spec, node, asked.revision)
-            node = self._named(snapshot, ref)
+            node = self._named_node(snapshot, ref)
             if tag is not None and (digest := tag_digest(tag)) != world_lookup.CURRENT:
                 return world_lookup.tagged_version(snapshot, self.spec, digest, node)
             return build.world(
@@ -281,7 +281,7 @@ class View:
             UnknownReference: the view sees no such world.
         """
         with self._snapshot() as snapshot:
-            return world_lookup.kref_of(snapshot, self.spec, self._named(snapshot, ref))
+            return world_lookup.kref_of(snapshot, self.spec, self._named_node(snapshot, ref))
 
     def artifacts(self, ref: Any) -> list[Artifact]:
         """The artifacts of a world, by name, of the version that is valid in this view; of a kref, of its version.
@@ -325,15 +325,15 @@ class View:
             if not isinstance(text, str | None):
                 raise errors.InvalidText(f"{what} is {text.__class__.__name__}, not text", "Give it as str")
         if limit is not None:
-            limits.checked_number(limit, "limit", 0, LARGEST)
+            limits.checked_number(limit, "limit", 0, MAX_NUMBER)
         period = valid_period.parse_period(during, overlaps, include_superseded=include_superseded)
         conditions = None if properties is None else Conditions.of(properties)
-        with self._showing(include_expired, include_deprecated).snapshot() as snapshot:
+        with self._revealing_window(include_expired, include_deprecated).snapshot() as snapshot:
             wanted = Lookup(name, type, self._node(snapshot, world), label_digests(label))
             if after is not None and self.unify:
                 raise errors.InputError("after is given where identities are seen as one", "List without unify")
-            if after is not None or (limit is not None and limit <= MOST_OF_A_PAGE and not self.unify):
-                wanted = wanted._replace(after=-1 if after is None else self._named(snapshot, after))
+            if after is not None or (limit is not None and limit <= MAX_PAGE and not self.unify):
+                wanted = wanted._replace(after=-1 if after is None else self._named_node(snapshot, after))
             how: dict[str, Any] = {"include_superseded": include_superseded, "unify": self.unify}
             found = find(snapshot, self.spec, wanted, period=period, memories=True, **how)
             fitting = found if conditions is None else (each for each in found if conditions.fit(each.properties))
@@ -358,7 +358,9 @@ class View:
         transaction.
         """
         period = valid_period.parse_period(during, overlaps, include_superseded=include_superseded)
-        return adjacency.members(self._showing(include_expired, include_deprecated), ref, include_superseded, period)
+        return adjacency.members(
+            self._revealing_window(include_expired, include_deprecated), ref, include_superseded, period
+        )
 
     def stale(self, world: Any = None) -> list[records.World]:
         """The worlds, inside ``world`` if given, that rest on what no longer holds, in log order.
@@ -379,7 +381,7 @@ class View:
             UnknownReference: the view sees no such world.
         """
         with self._snapshot() as snapshot:
-            return build.in_ended(snapshot, self._named(snapshot, ref))
+            return build.in_ended(snapshot, self._named_node(snapshot, ref))
 
     def edges(
         self,
@@ -404,9 +406,9 @@ class View:
         period = valid_period.parse_period(during, overlaps, include_superseded=include_superseded)
         wanted = adjacency.EdgeFilter(type, direction, include_superseded, period)
         wanted.check()
-        most = None if limit is None else limits.checked_number(limit, "limit", 0, LARGEST)
+        most = None if limit is None else limits.checked_number(limit, "limit", 0, MAX_NUMBER)
         with self._snapshot() as snapshot:
-            node = self._named(snapshot, ref)
+            node = self._named_node(snapshot, ref)
             one = world_lookup.identity_class(snapshot, node, self.seq, self.spec) if self.unify else [node]
             behind = -1 if after is None else adjacency.find_edge_number(snapshot, after)
             found = adjacency.edges_of(snapshot, self.spec, one, wanted, behind)
@@ -426,8 +428,8 @@ class View:
         from worlddb.query.beliefs import states
 
         with self._snapshot() as snapshot:
-            other = None if target is None else self._named(snapshot, target)
-            return states.states(snapshot, self.spec, self._named(snapshot, source), other, type)
+            other = None if target is None else self._named_node(snapshot, target)
+            return states.states(snapshot, self.spec, self._named_node(snapshot, source), other, type)
 
     def impact(self, ref: Any, *, types: Sequence[str] | None = None, depth: int = 10) -> records.Reach:
         """All that depends on a world, up to ``depth`` steps away (1 to 20), each with its path.
@@ -443,7 +445,7 @@ class View:
 
         with self._snapshot() as snapshot:
             walk = traversal.walk(self._window, snapshot, traversal.DEPENDING if types is None else types, "in")
-            return walk.reach(self._named(snapshot, ref), traversal.checked_depth(depth))
+            return walk.reach(self._named_node(snapshot, ref), traversal.checked_depth(depth))
 
     def traverse(self, ref: Any, *, types: Sequence[str] = (), direction: str = "out", depth: int = 1) -> records.Reach:
         """All that edges of some types (default: of all but ``contains``) lead to from a world, the nearest first.
@@ -459,7 +461,7 @@ class View:
 
         with self._snapshot() as snapshot:
             walk = traversal.walk(self._window, snapshot, types, direction)
-            return walk.reach(self._named(snapshot, ref), traversal.checked_depth(depth))
+            return walk.reach(self._named_node(snapshot, ref), traversal.checked_depth(depth))
 
     def shortest_path(
         self, source: Any, target: Any, *, types: Sequence[str] = (), direction: str = "both", depth: int = 20
@@ -472,7 +474,7 @@ class View:
 
         with self._snapshot() as snapshot:
             walk = traversal.walk(self._window, snapshot, types, direction)
-            ends = self._named(snapshot, source), self._named(snapshot, target)
+            ends = self._named_node(snapshot, source), self._named_node(snapshot, target)
             return walk.to(*ends, traversal.checked_depth(depth))
 
     def provenance(self, ref: Any) -> list[records.Basis]:
@@ -486,7 +488,7 @@ class View:
         from worlddb.projections.runner import collector_paused
 
         with collector_paused(), self._snapshot() as snapshot:
-            node = self._named(snapshot, ref)
+            node = self._named_node(snapshot, ref)
             seen = asof.version_at(snapshot.tables, node, self.moment)
             return [] if seen is None else list(provenance.all_bases(snapshot, node, seen.row))
 
@@ -509,7 +511,7 @@ class View:
             raise errors.InputError("Both world and of were given", "Give one of them")
         with self._snapshot() as snapshot:
             if of is not None:
-                within = iter([self._named(snapshot, of)])
+                within = iter([self._named_node(snapshot, of)])
             else:
                 within = snapshot.inhabitants(self._node(snapshot, world))
             return Base(self._window, snapshot).believed(within, is_shown=is_shown)
@@ -534,7 +536,7 @@ class View:
 
         with self._snapshot() as snapshot:
             base = Base(self._window, snapshot)
-            return base.entrenched(base.claims(contraction_of(beliefs), lambda ref: self._named(snapshot, ref)))
+            return base.entrenched(base.claims(contraction_of(beliefs), lambda ref: self._named_node(snapshot, ref)))
 
     def contraction(self, beliefs: Any, *, whole: bool = False, each: bool = False) -> Plan:
         """What a contraction by some beliefs would change, as :meth:`worlddb.Database.contract` takes them.
@@ -551,7 +553,7 @@ class View:
         given = contraction_of(beliefs, whole=whole, each=each)
         with self._snapshot() as snapshot:
             kept = partial(receipted_recall.kept_hashes, snapshot)
-            return Base(self._window, snapshot).plan(given, kept, lambda ref: self._named(snapshot, ref))
+            return Base(self._window, snapshot).plan(given, kept, lambda ref: self._named_node(snapshot, ref))
 
     def preferences(self, subject: Any, *, relation: str | None = None) -> list[records.Preference]:
         """What somebody prefers, avoids, rejected or optimises for, the most confident first, as valid in this view.
@@ -566,7 +568,7 @@ class View:
 
         wanted = None if relation is None else preferences.checked_relation(relation)
         with self._snapshot() as snapshot:
-            node = self._named(snapshot, subject)
+            node = self._named_node(snapshot, subject)
             one = world_lookup.identity_class(snapshot, node, self.seq, self.spec) if self.unify else [node]
             return preferences.preferences(snapshot, self.spec, one, wanted)
 
@@ -592,7 +594,7 @@ class View:
             AmbiguousReference: several worlds are; ``details["candidates"]`` has their references.
         """
         with self._snapshot() as snapshot:
-            return snapshot.tables.node(self._named(snapshot, ref)).lineage.hex()
+            return snapshot.tables.node(self._named_node(snapshot, ref)).lineage.hex()
 
     def _reference_to_write(self, ref: Any) -> str:
         """As :meth:`reference_of`, for a write: a name never reaches into a user's world.
@@ -604,19 +606,19 @@ class View:
             node = world_lookup.node_to_write(snapshot, self.spec, ref, unify=self.unify)
             return snapshot.tables.node(node).lineage.hex()
 
-    def _somebodys_world(self, ref: Any) -> str | None:
+    def _user_world_of(self, ref: Any) -> str | None:
         """The user's world, or another scope, in which a world lies; ``None`` if there is none."""
         with self._snapshot() as snapshot:
-            holder = world_lookup.user_world_around(snapshot, self._named(snapshot, ref))
+            holder = world_lookup.user_world_around(snapshot, self._named_node(snapshot, ref))
             return None if holder is None else snapshot.tables.node(holder).lineage.hex()
 
-    def _begun_with(self, digits: str) -> str:
+    def _reference_by_prefix(self, digits: str) -> str:
         """The full reference of the world with a prefix; names do not count."""
         with self._snapshot() as snapshot:
             node = table_reads.find_node(snapshot.tables, digits, self.seq)
             return snapshot.tables.node(node).lineage.hex()
 
-    def _called_of_their_own(self, name: str, is_meant: Callable[[records.World], bool]) -> list[records.World]:
+    def _top_level_namesakes(self, name: str, is_meant: Callable[[records.World], bool]) -> list[records.World]:
         """The worlds of a name that no other world inside this view contains, valid ones before all others."""
         with self._snapshot() as snapshot:
             return world_lookup.top_level_namesakes(snapshot, self.spec, name, is_meant)
@@ -624,7 +626,7 @@ class View:
     def _in_log_order(self, refs: list[str]) -> list[str]:
         """References in the order in which the log first has them."""
         with self._snapshot() as snapshot:
-            return sorted(refs, key=lambda ref: self._named(snapshot, ref))
+            return sorted(refs, key=lambda ref: self._named_node(snapshot, ref))
 
     def keyed(self, key: str) -> records.World | None:
         """The world that a caller's ``key`` stands for, valid or not; ``None`` if the view knows none.
@@ -701,9 +703,9 @@ class View:
         row = after.row if isinstance(after, statement_reads.Statement) else after
 
         pattern = statement_reads.pattern_of(subject, predicate, object, graph)
-        most = None if limit is None else limits.checked_number(limit, "limit", 0, LARGEST)
+        most = None if limit is None else limits.checked_number(limit, "limit", 0, MAX_NUMBER)
         with self._snapshot() as snapshot:
-            worlds = statement_reads.worlds(snapshot) if world is None else [self._named(snapshot, world)]
+            worlds = statement_reads.worlds(snapshot) if world is None else [self._named_node(snapshot, world)]
             found = (each for node in worlds for each in statement_reads.found(snapshot, node, pattern, row))
             return list(islice(found, most))
 
@@ -716,7 +718,7 @@ class View:
         from worlddb.query.statements import statement_reads
 
         with self._snapshot() as snapshot:
-            return list(statement_reads.erased(snapshot, self._named(snapshot, world)))
+            return list(statement_reads.erased(snapshot, self._named_node(snapshot, world)))
 
     def count_statements(self, world: Any = None) -> int:
         """How many statements hold in a world, or in all that the view sees.
@@ -727,7 +729,7 @@ class View:
         from worlddb.query.statements import statement_reads
 
         with self._snapshot() as snapshot:
-            worlds = statement_reads.worlds(snapshot) if world is None else [self._named(snapshot, world)]
+            worlds = statement_reads.worlds(snapshot) if world is None else [self._named_node(snapshot, world)]
             return sum(statement_reads.count(snapshot, node) for node in worlds)
 
     def write_rdf(
@@ -749,7 +751,7 @@ class View:
             raise errors.InputError(f"{errors.shown(file)} is no file that can be written", "Open one in binary mode")
         out = BytesIO() if file is None else file
         with self._snapshot() as snapshot:
-            node = self._named(snapshot, world)
+            node = self._named_node(snapshot, world)
             plain = () if reifiers else map(datasets.with_blank_nodes, statement_reads.quads(snapshot, node))
             rdf_formats.write_lines(statement_reads.reified(snapshot, node) if reifiers else plain, out, format)
         return out.getvalue() if isinstance(out, BytesIO) and file is None else b""
@@ -786,7 +788,7 @@ class View:
             if ref is None:
                 nodes = (node for node in snapshot.inhabitants() if not snapshot.hides(node, period))
             else:
-                nodes = iter((self._named(snapshot, ref),))
+                nodes = iter((self._named_node(snapshot, ref),))
             each = (build.conflicts_of(snapshot, node, self.moment, self.spec, period) for node in nodes)
             found = {place.edge: (place, row) for edges in each for place, row in edges}
             return [build.edge(snapshot, *found[edge], self.moment) for edge in sorted(found)]
@@ -802,18 +804,18 @@ class View:
         if self.unify:
             yield from self._contradictions_of_identities(world, after)
             return
-        first, second = (None, None) if after is None else self._pair(after)
+        first, second = (None, None) if after is None else self._resolve_pair(after)
         begun = None if first is None else self.get(first)
-        for one in chain(() if begun is None else (begun,), self._contradicted_behind(world, first)):
+        for one in chain(() if begun is None else (begun,), self._contradicted_after(world, first)):
             listed = one.conflicts
             if one is begun and second in listed:
                 listed = listed[listed.index(second) + 1 :]
             for ref in listed:
-                other = None if self._comes_before(ref, one.ref, world) else self.get(ref)
+                other = None if self._precedes(ref, one.ref, world) else self.get(ref)
                 if other is not None:
                     yield one, other
 
-    def _pair(self, given: object) -> tuple[str, str]:
+    def _resolve_pair(self, given: object) -> tuple[str, str]:
         """Two references, where two are given as a pair."""
         if not isinstance(given, tuple | list) or len(given) != 2:
             raise errors.InputError(
@@ -833,12 +835,12 @@ class View:
                     done.add(pair)
                     yield one, other
 
-    def _contradicted_behind(self, world: Any, after: str | None) -> Iterator[records.World]:
+    def _contradicted_after(self, world: Any, after: str | None) -> Iterator[records.World]:
         """What :meth:`find` gives of what something contradicts, behind a world, page by page."""
         wanted = _FIRST_PAGE
         while True:
             with self._snapshot() as snapshot:
-                behind = -1 if after is None else self._named(snapshot, after)
+                behind = -1 if after is None else self._named_node(snapshot, after)
                 asked = Lookup(None, None, self._node(snapshot, world), after=behind)
                 among = partial(self._is_contradicted, snapshot)
                 how: dict[str, Any] = {"period": None, "memories": True, "include_superseded": False}
@@ -846,16 +848,16 @@ class View:
             yield from found
             if len(found) < wanted:
                 return
-            after, wanted = found[-1].ref, min(2 * wanted, MOST_OF_A_PAGE)
+            after, wanted = found[-1].ref, min(2 * wanted, MAX_PAGE)
 
     def _is_contradicted(self, snapshot: visible.VisibleSnapshot, node: int) -> bool:
         return bool(build.conflicts_of(snapshot, node, self.moment, self.spec, None))
 
-    def _comes_before(self, ref: str, other: str, world: Any) -> bool:
+    def _precedes(self, ref: str, other: str, world: Any) -> bool:
         """Whether :meth:`find` gives a world, inside of ``world`` if one is given, and before another one."""
         with self._snapshot() as snapshot:
-            node = self._named(snapshot, ref)
-            if node >= self._named(snapshot, other):
+            node = self._named_node(snapshot, ref)
+            if node >= self._named_node(snapshot, other):
                 return False
             wanted = Lookup(None, None, self._node(snapshot, world), after=node - 1)
             found = find(snapshot, self.spec, wanted, include_superseded=False, period=None, memories=True)
@@ -864,7 +866,7 @@ class View:
     def containers(self, ref: Any) -> list[str]:
         """References of the worlds that contain a world directly, in log order."""
         with self._snapshot() as snapshot:
-            node = self._named(snapshot, ref)
+            node = self._named_node(snapshot, ref)
             one = world_lookup.identity_class(snapshot, node, self.seq, self.spec) if self.unify else [node]
             places = sorted((place.edge, place.source) for each in one for place in snapshot.placings(each))
             return [snapshot.tables.node(source).lineage.hex() for _, source in places]
@@ -887,7 +889,7 @@ class View:
         learned = None if between is None else valid_period.parse_span(between, "between")
         period = valid_period.parse_period(during, overlaps)
         with self._snapshot() as snapshot:
-            node = self._named(snapshot, ref)
+            node = self._named_node(snapshot, ref)
             return lineage.history(snapshot, node, between=learned, period=period)
 
     def timeline(self, ref: Any) -> list[records.Learned]:
@@ -895,7 +897,7 @@ class View:
         from worlddb.query.history import lineage
 
         with self._snapshot() as snapshot:
-            return lineage.timeline(snapshot, self._named(snapshot, ref))
+            return lineage.timeline(snapshot, self._named_node(snapshot, ref))
 
     def coalesced(self, ref: Any) -> list[records.Held]:
         """The periods in which a world says the same, in order; adjacent spans, also of different versions, are
@@ -903,7 +905,7 @@ class View:
         from worlddb.query.history import lineage
 
         with self._snapshot() as snapshot:
-            return lineage.coalesced(snapshot, self._named(snapshot, ref))
+            return lineage.coalesced(snapshot, self._named_node(snapshot, ref))
 
     def changes(self, ref: Any = None, *, world: Any = None, between: valid_period.Span) -> records.Changes:
         """What changed in a span of valid time, and what was learned of that span after its end.
@@ -922,9 +924,9 @@ class View:
             raise errors.InputError("Both ref and world were given", "Give one of them")
         with self._snapshot() as snapshot:
             if ref is None:
-                nodes = lineage.inside_during(snapshot, self._node(snapshot, world), span)
+                nodes = lineage.worlds_inside_during(snapshot, self._node(snapshot, world), span)
             else:
-                nodes = iter([self._named(snapshot, ref)])
+                nodes = iter([self._named_node(snapshot, ref)])
             return lineage.changes(snapshot, nodes, span)
 
     def blame(self, ref: Any) -> Blame:
@@ -938,7 +940,7 @@ class View:
         from worlddb.query.history.lineage import blame
 
         with self._snapshot() as snapshot:
-            return blame(snapshot, self._named(snapshot, ref), self.moment)
+            return blame(snapshot, self._named_node(snapshot, ref), self.moment)
 
     def log(self, first: int = 1, last: int | None = None, *, ref: Any = None, skip: int = 0) -> Iterator[Entry]:
         """The events of commits ``first`` to ``last`` (default: the view's) as a person reads them.
@@ -946,10 +948,10 @@ class View:
         With ``ref`` only those that name that world. Of a confined view, those that name nothing from outside. ``skip``
         passes over so many of them.
         """
-        limits.checked_number(skip, "skip", 0, LARGEST)
-        limits.checked_number(first, "first", 0, LARGEST)
+        limits.checked_number(skip, "skip", 0, MAX_NUMBER)
+        limits.checked_number(first, "first", 0, MAX_NUMBER)
         if last is not None:
-            limits.checked_number(last, "last", 0, LARGEST)
+            limits.checked_number(last, "last", 0, MAX_NUMBER)
         wanted = None
         if ref is not None:
             with self._snapshot() as snapshot:
@@ -968,18 +970,18 @@ class View:
             raise errors.InputError(
                 f"There is no status {errors.shown(status)}", f"Give one of: {', '.join(STATUS_NAMES)}, or None"
             )
-        most = None if limit is None else limits.checked_number(limit, "limit", 0, LARGEST)
+        most = None if limit is None else limits.checked_number(limit, "limit", 0, MAX_NUMBER)
         with self._snapshot() as snapshot:
-            behind = None if after is None else self._staged(snapshot, after)
+            behind = None if after is None else self._find_proposal(snapshot, after)
             known = islice(build.proposals_until(snapshot, self.seq, status, behind), most)
             return [build.proposal(snapshot, found, row, self.seq) for found, row in known]
 
     def proposal(self, ref: Any) -> records.Proposal:
         """One proposal, whatever was decided about it, by its full reference."""
         with self._snapshot() as snapshot:
-            return build.proposal(snapshot, *self._staged(snapshot, ref), self.seq)
+            return build.proposal(snapshot, *self._find_proposal(snapshot, ref), self.seq)
 
-    def _staged(self, snapshot: visible.VisibleSnapshot, ref: Any) -> tuple[bytes, ProposalRow]:
+    def _find_proposal(self, snapshot: visible.VisibleSnapshot, ref: Any) -> tuple[bytes, ProposalRow]:
         identifier = ids.as_ref(ref)
         row = snapshot.tables.proposal(identifier) if isinstance(identifier, bytes) else None
         if row is None or row.seq > self.seq or not isinstance(identifier, bytes):
@@ -993,7 +995,7 @@ class View:
         and as-of are exact (paper §3.1).
         """
         with self._snapshot() as snapshot:
-            start = self._named(snapshot, ref)
+            start = self._named_node(snapshot, ref)
             one = world_lookup.identity_class(snapshot, start, self.seq, self.spec)
             return [snapshot.tables.node(node).lineage.hex() for node in one]
 
@@ -1002,7 +1004,7 @@ class View:
         from worlddb.query.history.lineage import identity_document
 
         with self._snapshot() as snapshot:
-            node = self._named(snapshot, ref)
+            node = self._named_node(snapshot, ref)
             return identity_document(snapshot, self.spec, node, unify=self.unify)
 
     def bookmarks(self) -> list[records.Bookmark]:
@@ -1022,7 +1024,7 @@ class View:
         """
         _refuse_both(world, include_ended)
         with self._snapshot() as snapshot:
-            node = None if world is None else self._named(snapshot, world)
+            node = None if world is None else self._named_node(snapshot, world)
             return edge_types(snapshot, self.spec, node, ended=include_ended)
 
     @property
@@ -1039,7 +1041,7 @@ class View:
         """
         _refuse_both(world, include_ended)
         with self._snapshot() as snapshot:
-            return tunings(snapshot, None if world is None else self._named(snapshot, world), ended=include_ended)
+            return tunings(snapshot, None if world is None else self._named_node(snapshot, world), ended=include_ended)
 
     def profiles(self, world: Any = None) -> list[records.Vocabulary]:
         """The profiles that close the vocabulary of worlds, in log order; with ``world`` those that hold in it.
@@ -1047,7 +1049,7 @@ class View:
         A confined view has what holds in its world from outside as if it were set for that world.
         """
         with self._snapshot() as snapshot:
-            return store_facts.profiles(snapshot, None if world is None else self._named(snapshot, world))
+            return store_facts.profiles(snapshot, None if world is None else self._named_node(snapshot, world))
 
     def guards(self) -> list[records.Guarded]:
         """The settings of worlds for credentials and personal data, in the order in which they were made.
@@ -1061,7 +1063,7 @@ class View:
         """How writes into a world (default: the outermost) handle credentials and personal data."""
         with self._snapshot() as snapshot:
             return store_facts.guards_at(
-                snapshot, snapshot.place.top if world is None else self._named(snapshot, world)
+                snapshot, snapshot.place.top if world is None else self._named_node(snapshot, world)
             )
 
     def forks(self, world: Any) -> list[Fork]:
@@ -1073,14 +1075,14 @@ class View:
         from worlddb.query.forks import fork_reads
 
         with self._snapshot() as snapshot:
-            return fork_reads.forks_of(snapshot, self._named(snapshot, world))
+            return fork_reads.forks_of(snapshot, self._named_node(snapshot, world))
 
     def _with_forks(self, refs: Iterable[str]) -> list[str]:
         """Some worlds, and their copies in forks, at any distance."""
         from worlddb.query.forks import fork_reads
 
         with self._snapshot() as snapshot:
-            nodes = [self._named(snapshot, ref) for ref in refs]
+            nodes = [self._named_node(snapshot, ref) for ref in refs]
             return [snapshot.tables.node(node).lineage.hex() for node in fork_reads.with_forks(snapshot, nodes)]
 
     def forked_from(self, world: Any) -> Fork | None:
@@ -1092,7 +1094,7 @@ class View:
         from worlddb.query.forks import fork_reads
 
         with self._snapshot() as snapshot:
-            return fork_reads.forked_from(snapshot, self._named(snapshot, world))
+            return fork_reads.forked_from(snapshot, self._named_node(snapshot, world))
 
     def trusts(self) -> list[records.Trusted]:
         """The levels of trust that the view knows, in the order in which they were set.
@@ -1164,17 +1166,17 @@ class View:
             InputError: a number is out of its bounds, or there is no such lane, fusion or trust.
         """
         question = Question(text, self.valid if asked is None else times.parse_time(asked, "asked"))
-        choice = _choice(question, include_superseded, during, overlaps, tag)
+        choice = _version_choice(question, include_superseded, during, overlaps, tag)
         limited = about, speaker, type, author, source, since, until, label, properties, tag
         filters = None if all(each is None for each in limited) else Filters.of(*limited)
-        what = question, world, k, exact, choice, _lanes(lanes), fusion, group, neighbours
+        what = question, world, k, exact, choice, _checked_lanes(lanes), fusion, group, neighbours
         request = Request(*what, min_trust, trust_weight, min_confidence, filters, prefer_summaries, decay)
-        window = self._showing(include_expired, include_deprecated)
-        ask = partial(_recalled, include_superseded, limited, window, with_receipt=receipt)
+        window = self._revealing_window(include_expired, include_deprecated)
+        ask = partial(_recall_request, include_superseded, limited, window, with_receipt=receipt)
         more = scopes, fields, streams, type_weights, siblings, fuzzy
-        return ask(request) if more == _PLAIN else self._asked_otherwise(request, window, ask, more, receipt)
+        return ask(request) if more == _NO_VARIANTS else self._recall_in_variants(request, window, ask, more, receipt)
 
-    def _asked_otherwise(
+    def _recall_in_variants(
         self,
         request: Request,
         window: Window,
@@ -1189,7 +1191,9 @@ class View:
         from worlddb.query.streams.streamed_recall import checked, least_likeness, streamed, types_weighed, with_known
 
         if with_receipt:
-            several = next(name for name, given, plain in zip(_OTHERS, others, _PLAIN, strict=True) if given != plain)
+            several = next(
+                name for name, given, plain in zip(_VARIANTS, others, _NO_VARIANTS, strict=True) if given != plain
+            )
             raise errors.InputError(f"A receipt was asked for of {several}", "Leave one of the two out")
         scopes, fields, streams, type_weights, siblings, fuzzy = others
         request = request._replace(fields=weights_of(fields), type_weights=types_weighed(type_weights))
@@ -1241,17 +1245,17 @@ class View:
             )
         most = max(k, answer.MOST_ASKED)
         wider = self.recall(text, k=most, **options)
-        unfit = [name for name in options if name in _LIMITING and options[name]]
+        unfit = [name for name in options if name in _FILTER_OPTIONS and options[name]]
         if unfit and all(hit.ref != lineage for hit in wider.hits):
             free = self.recall(text, k=most, **{name: options[name] for name in options.keys() - unfit})
             unfit = unfit if any(hit.ref == lineage for hit in free.hits) else []
         else:
             unfit = []
-        if all(hit.ref != lineage for hit in wider.hits) and (reason := self._no_memory(lineage, options)):
+        if all(hit.ref != lineage for hit in wider.hits) and (reason := self._why_no_memory(lineage, options)):
             unfit.append(reason)
         return answer.why_not(lineage, k, found, wider, unfit)
 
-    def _no_memory(self, ref: str, options: Mapping[str, Any]) -> str:
+    def _why_no_memory(self, ref: str, options: Mapping[str, Any]) -> str:
         """Why a recall leaves out a world that is no memory; empty if it does not."""
         from worlddb.query.forks import fork_reads
 
@@ -1262,8 +1266,8 @@ class View:
             if not snapshot.has_forks:
                 return ""
             given = options.get("world")
-            inside = snapshot.place.top if given is None else self._named(snapshot, given)
-            is_apart = fork_reads.Apart(snapshot, inside)(self._named(snapshot, ref))
+            inside = snapshot.place.top if given is None else self._named_node(snapshot, given)
+            is_apart = fork_reads.Apart(snapshot, inside)(self._named_node(snapshot, ref))
         return "it lies in a fork, which is searched by its own name" if is_apart else ""
 
     def receipts_of(self, ref: Any) -> list[receipted_recall.KeptReceipt]:
@@ -1277,7 +1281,7 @@ class View:
         from worlddb.query.beliefs import receipted_recall
 
         with self._snapshot() as snapshot:
-            return list(receipted_recall.kept(snapshot, self._named(snapshot, ref)))
+            return list(receipted_recall.kept(snapshot, self._named_node(snapshot, ref)))
 
     def withdrawal(
         self,
@@ -1321,10 +1325,10 @@ class View:
         given = withdrawal.Source.of(ref, author, source, since, until, artifact)
         listed = withdrawal.RESTING if types is None else tuple(limits.checked_list(types, "types"))
         return withdrawal.plan(
-            self._window, given, withdrawal.Wish(how, dependents, listed, depth), questions, receipts, self._asked_of
+            self._window, given, withdrawal.Wish(how, dependents, listed, depth), questions, receipts, self._ask_window
         )
 
-    def _asked_of(self, window: Window, text: str, options: Mapping[str, Any]) -> records.Recall:
+    def _ask_window(self, window: Window, text: str, options: Mapping[str, Any]) -> records.Recall:
         """The exact answer to a question in another window; what held before is not shown unless it is asked for."""
         asked: dict[str, Any] = {"include_superseded": False, **options, "exact": True}
         return View(window, self.ingested, self.world).recall(text, **asked)
@@ -1361,7 +1365,7 @@ class View:
         end = None if until is None else times.parse_time(until, "until")
         return near_claims.near(window, text, about=about, world=world, since=when, until=end, limit=limit)
 
-    def _near_of_nobody(self, text: str, **how: Any) -> list[near_claims.Near]:
+    def _near_outside_user_worlds(self, text: str, **how: Any) -> list[near_claims.Near]:
         """As :meth:`near`, for a statement in no user's world: it repeats and replaces nothing of a user."""
         window = self._window.revealing() if how.pop("include_expired") else self._window
         until = how.pop("until")
@@ -1444,7 +1448,7 @@ class View:
 
         allowed = sparql_query.checked_limits(timeout_seconds, max_rows, max_bytes, max_memory_bytes)
         dataset = sparql_query.checked_dataset(default_graphs, named_graphs)
-        named: Any = {"dataset": dataset, "lanes": sparql_query.checked_lanes(_lanes(lanes))}
+        named: Any = {"dataset": dataset, "lanes": sparql_query.checked_lanes(_checked_lanes(lanes))}
         asked, workers = self._asked(), sparql_workers.workers()
         return sparql_query.evaluate(asked, workers, query, world, allowed, format=format, **named)
 
@@ -1512,7 +1516,7 @@ class View:
         """The transaction of one read; it ends with it."""
         return self._window.snapshot()
 
-    def _showing(self, include_expired: bool, include_deprecated: bool) -> Window:
+    def _revealing_window(self, include_expired: bool, include_deprecated: bool) -> Window:
         """The window of a read that may ask for what a deadline hides, and for what is deprecated."""
         expired = limits.checked_flag(include_expired, "include_expired")
         deprecated = limits.checked_flag(include_deprecated, "include_deprecated")
@@ -1522,14 +1526,14 @@ class View:
 
     def _node(self, snapshot: visible.VisibleSnapshot, ref: Any) -> int:
         """The node of a reference; by default the outermost world that the view sees."""
-        return self._window.place.top if ref is None else self._named(snapshot, ref)
+        return self._window.place.top if ref is None else self._named_node(snapshot, ref)
 
-    def _named(self, snapshot: visible.VisibleSnapshot, ref: Any) -> int:
+    def _named_node(self, snapshot: visible.VisibleSnapshot, ref: Any) -> int:
         """The node of a world that is named by a reference or by its name."""
         return named_node(snapshot, self.spec, ref, unify=self.unify)
 
 
-_LIMITING: Final = frozenset(
+_FILTER_OPTIONS: Final = frozenset(
     (
         *("world", "scopes", "about", "speaker", "type", "author", "source", "since", "until", "label", "properties"),
         *("tag", "min_trust", "min_confidence", "prefer_summaries", "siblings"),
@@ -1542,7 +1546,7 @@ def _checked_key(key: Any) -> str:
     return limits.checked_text(key, "key", limits.MAX_KEY_BYTES, empty=False)
 
 
-def _pinned(ref: Any) -> Kref | None:
+def _kref_of_version(ref: Any) -> Kref | None:
     """The kref of a version, if a reference is one."""
     given = getattr(ref, "ref", ref)
     if type(given) is not str or "?" not in given or not ids.is_kref(given):
@@ -1553,7 +1557,7 @@ def _pinned(ref: Any) -> Kref | None:
     return None if found.artifact else found
 
 
-_OTHERS: Final = (
+_VARIANTS: Final = (
     "several scopes",
     "weighed fields",
     "streams",
@@ -1562,11 +1566,11 @@ _OTHERS: Final = (
     "words of other letters",
 )
 """What else a recall may ask for, as a refusal names it."""
-_PLAIN: Final = (None, None, None, None, None, False)
-"""What a recall asks for that asks for none of :data:`_OTHERS`."""
+_NO_VARIANTS: Final = (None, None, None, None, None, False)
+"""What a recall asks for that asks for none of :data:`_VARIANTS`."""
 
 
-def _recalled(
+def _recall_request(
     include_superseded: bool | None, limited: tuple[Any, ...], window: Window, request: Request, *, with_receipt: bool
 ) -> records.Recall:
     if request.question.may_ask_for_all:
@@ -1575,14 +1579,14 @@ def _recalled(
 
         request = covering_all(window, request)
     if with_receipt:
-        found = _receipted(include_superseded, limited, window, request)
+        found = _recall_with_receipt(include_superseded, limited, window, request)
     else:
         found = with_what_comes(window, request)
     window.reader.on_hits(found)
     return found
 
 
-def _receipted(
+def _recall_with_receipt(
     include_superseded: bool | None, limited: tuple[Any, ...], window: Window, request: Request
 ) -> records.Recall:
     """An exact answer with its receipt; ``limited`` are the filters as they were given, in the order of a recall."""
@@ -1601,7 +1605,7 @@ def _refuse_both(world: Any, include_ended: bool) -> None:
         raise errors.InputError("Both world and include_ended were given", "Leave one of them out")
 
 
-def _lanes(lanes: Sequence[str]) -> tuple[str, ...]:
+def _checked_lanes(lanes: Sequence[str]) -> tuple[str, ...]:
     """The lanes that a recall names, as a tuple."""
     if isinstance(lanes, str) or not isinstance(lanes, Iterable):
         raise errors.InputError(
@@ -1610,7 +1614,7 @@ def _lanes(lanes: Sequence[str]) -> tuple[str, ...]:
     return tuple(limits.checked_list(lanes, "lanes"))
 
 
-def _tagged(
+def _tagged_choice(
     digest: bytes,
     include_superseded: bool | None,
     during: valid_period.Span | None,
@@ -1626,7 +1630,7 @@ def _tagged(
     return valid_period.Choice(tag=digest)
 
 
-def _choice(
+def _version_choice(
     question: Question,
     include_superseded: bool | None,
     during: valid_period.Span | None,
@@ -1635,7 +1639,7 @@ def _choice(
 ) -> valid_period.Choice:
     """The versions of a world that a recall is asked for."""
     if tag is not None and (digest := tag_digest(tag)) != world_lookup.CURRENT:
-        return _tagged(digest, include_superseded, during, overlaps)
+        return _tagged_choice(digest, include_superseded, during, overlaps)
     period = valid_period.parse_period(during, overlaps, include_superseded=bool(include_superseded))
     by_default = include_superseded is None and period is None
     earlier = question.asks_for_change if by_default else bool(include_superseded)

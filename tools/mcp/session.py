@@ -461,7 +461,7 @@ class Session(Scopes):
         if matches:
             return next(iter(matches))
         if _FIRST_DIGITS.fullmatch(text):
-            return view._begun_with(text)
+            return view._reference_by_prefix(text)
         raise worlddb.UnknownReference(
             f"Nothing in {_join_labels(labels)} has the id or the name {text!r:.80}",
             f"{mcp_wording.FIND_IDS}; names, and fewer than {tool_results.SHORT} digits of an id, are looked up there"
@@ -575,7 +575,7 @@ class Session(Scopes):
             places = [None] if scopes is None else scopes
             for ref in listed:
                 other = view.get(ref)
-                is_listed = view._comes_before(ref, one.ref, places[number]) or any(
+                is_listed = view._precedes(ref, one.ref, places[number]) or any(
                     _knows_world(view.confined(each), ref) for each in places[:number]
                 )
                 if other is not None and not is_listed:

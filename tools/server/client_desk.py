@@ -143,11 +143,11 @@ class Desk:
         """Return the worlds of their own right of a name, letter by letter, else those still to come."""
         if not name.strip():
             return []
-        found = view._called_of_their_own(name, lambda each: _is_called(each, name))
+        found = view._top_level_namesakes(name, lambda each: _is_called(each, name))
         if found or self.session.world is None:
             return found
         # In a world of its own, what is still to come is not yet inside.
-        return self.session.later(view, FAR)._called_of_their_own(name, lambda each: _is_called(each, name))
+        return self.session.later(view, FAR)._top_level_namesakes(name, lambda each: _is_called(each, name))
 
     def _outermost(self, view: View, name: str) -> World | None:
         """Return the outermost world that is seen, if it is called so."""

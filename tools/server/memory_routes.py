@@ -118,7 +118,7 @@ class _Memory:
             return []
         how: dict[str, Any] = {"world": self.home, "since": self.since, "until": self.body.valid_to}
         how["include_expired"] = is_past(self.body.expires_at, self.now)
-        look_near = view._near_of_nobody if self.desk.is_whole(self.home) else view.near
+        look_near = view._near_outside_user_worlds if self.desk.is_whole(self.home) else view.near
         return look_near(self.body.text, about=[*self.about, *self.new] or None, **how)
 
     def links(self, near: Iterable[Near]) -> list[Link]:

@@ -58,7 +58,7 @@ def discovered(
 
     def add(type: str, target: str, name: str, reason: str, confidence: float) -> None:
         # What is nobody's is joined to nothing that is in a user's world.
-        if target not in joined and (view.world is not None or view._somebodys_world(target) is None):
+        if target not in joined and (view.world is not None or view._user_world_of(target) is None):
             found.setdefault(
                 target,
                 DiscoveredEdge(type=type, target=target, name=name, reason=reason, confidence=round(confidence, 3)),

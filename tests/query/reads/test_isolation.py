@@ -398,7 +398,7 @@ LEAKS: dict[str, tuple[Any, str, Any]] = {
     "prefixes of ids outside": (VisibleRows, "scan", _prefixes_are_shared),
     "names outside": (ConfinedTables, "named", _names_are_shared),
     "how rare a word is outside": (Window, "exact_lane", _statistics_are_shared),
-    "events outside": (journal, "_shown", _events_are_shared),
+    "events outside": (journal, "_visible_events", _events_are_shared),
     "how many there are": (store_facts, "counts_at", _everybody_is_counted),
     "what was moved out": (containment, "containers_at", _unlinked_still_contains),
     "a step out of a world that no refers_to took": (Ground, "_crosses", _every_edge_crosses),

@@ -301,14 +301,14 @@ def resolve_place(view: worlddb.View, text: str) -> str:
     try:
         ref = resolve_world(view, text)
     except worlddb.AmbiguousReference as error:
-        own = view._called_of_their_own(text, lambda _: True)
+        own = view._top_level_namesakes(text, lambda _: True)
         if len(own) != 1 or any(each.startswith(text.strip().lower()) for each in error.details["candidates"]):
             raise
         return own[0].ref
     inside = next((each for each in view.find(name=text, include_superseded=True) if each.ref == ref), None)
     if inside is None:  # It is no name.
         return ref
-    refs = [each.ref for each in view._called_of_their_own(text, lambda _: True)]
+    refs = [each.ref for each in view._top_level_namesakes(text, lambda _: True)]
     if not refs:
         raise worlddb.UnknownReference(
             f"What is called {text!r:.80} lies inside another world: {describe(view, inside)}",
