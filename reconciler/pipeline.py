@@ -522,7 +522,7 @@ def _may_hold_credentials(draft: Draft) -> bool:
         marks = credentials.ANY_MARK if len(chunk_bytes) <= credentials.SHORT_BYTES else credentials.MARKS
         if any(mark.search(chunk_bytes) is not None for mark in marks):
             return True
-        if credentials.HIDING.search(chunk_bytes) is not None and credentials.may_hide(chunk_bytes):
+        if credentials.HIDING.search(chunk_bytes) is not None and credentials.may_be_disguised(chunk_bytes):
             return True
     return False
 

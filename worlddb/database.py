@@ -402,7 +402,7 @@ class Database(WriteCalls):
             if literals:
                 from worlddb.log.statements import terms
 
-                found.texts.extend(text for each in literals for text in terms.said(terms.term_of(each)))
+                found.texts.extend(text for each in literals for text in terms.values_in(terms.term_of(each)))
             return found
         return None
 
@@ -1848,7 +1848,7 @@ class Database(WriteCalls):
 
         found = recall_receipt.read_recall_receipt(receipt)
         within = round(limits.checked_amount(tolerance, "tolerance") * recall_receipt.SCALE)
-        wrong = recall_receipt.problems_of(found, recall_receipt.asked(question, filters))
+        wrong = recall_receipt.find_mismatch(found, recall_receipt.question_of(question, filters))
         view = self._view_of_receipt(found) if wrong is None else wrong
         if not isinstance(view, View):
             return view
@@ -2007,7 +2007,7 @@ class Database(WriteCalls):
 
         self._reader.refuse_supposed(_NOTHING_TO_PROVE)
         found = recall_receipt.read_recall_receipt(receipt)
-        wrong = recall_receipt.problems_of(found, None)
+        wrong = recall_receipt.find_mismatch(found, None)
         view = self._view_of_receipt(found) if wrong is None else wrong
         if not isinstance(view, View):
             raise errors.InputError(f"The receipt cannot be proved: {view.problems[0]}", "Give it as it was made")

@@ -349,7 +349,7 @@ def check_recall(
         raise errors.InputError("The proof of consistency is one of inclusion", "Give what prove_consistency made")
     return recall_receipt.check_offline(
         recall_receipt.read_recall_receipt(receipt),
-        None if question is None else recall_receipt.asked(question, filters),
+        None if question is None else recall_receipt.question_of(question, filters),
         None if proof is None else recall_receipt.read_proofs(proof),
         None if head is None and not keys else anchor_of(head, keys),
         grown,

@@ -41,13 +41,13 @@ NAMES: Final = tuple(name for name in Limits.__struct_fields__ if name != "featu
 UNLIMITED: Final = Limits()
 
 
-def of(numbers: Mapping[str, int], features: Sequence[str] | None) -> Limits:
+def limits_of(numbers: Mapping[str, int], features: Sequence[str] | None) -> Limits:
     """The limits as they are stored; names that a later release wrote are left out."""
     known = {name: number for name, number in numbers.items() if name in NAMES}
     return Limits(**known, features=None if features is None else tuple(features))
 
 
-def checked(numbers: Any, features: Any) -> None:
+def check_limits(numbers: Any, features: Any) -> None:
     """See that limits can be stored.
 
     Raises:
@@ -66,7 +66,7 @@ def checked(numbers: Any, features: Any) -> None:
             raise errors.LimitExceeded(f"{len(features)} features", f"A plan has {MAX_FEATURES} at most")
 
 
-class Allowance:
+class TokenBucket:
     """How many requests are left of a number a minute: a token bucket that fills up as time passes.
 
     After a pause a whole minute's number may come at once.

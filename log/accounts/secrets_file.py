@@ -23,9 +23,9 @@ from worlddb.log.store import durable
 FORMAT: Final = 1
 SALT_BYTES: Final = 32
 LOCK_SECONDS: Final = 10.0
-Seen = tuple[int, ...]
+FileStamp = tuple[int, ...]
 """What tells one state of a file from another without reading it."""
-NOTHING: Final[Seen] = ()
+NO_FILE: Final[FileStamp] = ()
 
 
 class Secrets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,21 +43,21 @@ class Secrets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def digest(self, secret: str) -> bytes:
         """The keyed hash of a secret, as the log has it."""
-        return hashed(bytes.fromhex(self.salt), secret)
+        return keyed_hash(bytes.fromhex(self.salt), secret)
 
     def derived(self, purpose: str) -> bytes:
         """32 bytes that all who have this file share, and nobody else knows; ``purpose`` is 16 letters at most."""
         return blake2b(bytes.fromhex(self.salt), digest_size=32, person=purpose.encode()).digest()
 
 
-class Read(NamedTuple):
+class FileState(NamedTuple):
     """The file as it was found; ``secrets`` is ``None`` where there is none."""
 
-    seen: Seen
+    seen: FileStamp
     secrets: Secrets | None
 
 
-def hashed(salt: bytes, secret: str) -> bytes:
+def keyed_hash(salt: bytes, secret: str) -> bytes:
     """The keyed hash of a secret: a key is random, so a plain hash cannot be guessed back either."""
     return blake2b(secret.encode("utf-8", "surrogatepass"), digest_size=ids.HASH_BYTES, key=salt).digest()
 
@@ -70,14 +70,14 @@ class SecretsFile:
         self._store = store.hex()
         self._text = str(path)
 
-    def seen(self) -> Seen:
-        """The state of the file, in microseconds; :data:`NOTHING` if there is none."""
+    def seen(self) -> FileStamp:
+        """The state of the file, in microseconds; :data:`NO_FILE` if there is none."""
         try:
-            return _state(os.stat(self._text))
+            return _stamp_of(os.stat(self._text))
         except OSError:
-            return NOTHING
+            return NO_FILE
 
-    def read(self) -> Read:
+    def read(self) -> FileState:
         """What it holds.
 
         Raises:
@@ -88,9 +88,9 @@ class SecretsFile:
         try:
             with self.path.open("rb") as file:
                 found = os.fstat(file.fileno())
-                return Read(_state(found), self._parsed(file.read(), found.st_mode))
+                return FileState(_stamp_of(found), self._parse(file.read(), found.st_mode))
         except FileNotFoundError:
-            return Read(NOTHING, None)
+            return FileState(NO_FILE, None)
 
     @contextmanager
     def changing(self) -> Iterator[None]:
@@ -133,7 +133,7 @@ class SecretsFile:
         """What a file without a key holds, for a store that has none yet."""
         return Secrets(FORMAT, self._store, salt.hex(), 0, "", ())
 
-    def _parsed(self, stored: bytes, mode: int) -> Secrets:
+    def _parse(self, stored: bytes, mode: int) -> Secrets:
         if mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise errors.UnavailableError(
                 f"{self.path} can be read or changed by others than its owner", f"chmod 600 {self.path}"
@@ -159,11 +159,11 @@ class SecretsFile:
         )
 
 
-def beside(store: Path) -> Path:
+def secrets_path(store: Path) -> Path:
     """The file of a store: beside its directory, not in it."""
     folder = store.absolute()
     return folder.with_name(f"{folder.name}.accounts")
 
 
-def _state(found: os.stat_result) -> Seen:
+def _stamp_of(found: os.stat_result) -> FileStamp:
     return found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode

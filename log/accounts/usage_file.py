@@ -55,7 +55,7 @@ class Row(NamedTuple):
     numbers: Numbers
 
 
-class Read(NamedTuple):
+class UsageRows(NamedTuple):
     """Rows of the file, in order, and how many were left out as damaged."""
 
     rows: list[Row]
@@ -80,15 +80,15 @@ class UsageFile:
             UnavailableError: it cannot be written, belongs to another store, or others than its owner can read it.
         """
         try:
-            return self._added(minutes, totals, oldest)
+            return self._add_counts(minutes, totals, oldest)
         except errors.MalformedFile as error:
             _LOG.warning("%s; it is now %s", error.message, self.put_aside)
-            with self._told():
+            with self._translated_errors():
                 os.replace(self.path, self.put_aside)
                 Path(f"{self.path}-journal").unlink(missing_ok=True)
-        return self._added(minutes, totals, oldest)
+        return self._add_counts(minutes, totals, oldest)
 
-    def read(self, since: int, until: int, key: str | None = None) -> Read:
+    def read(self, since: int, until: int, key: str | None = None) -> UsageRows:
         """The minutes from ``since`` up to, not including, ``until``, of one key or all.
 
         Raises:
@@ -97,37 +97,37 @@ class UsageFile:
         """
         wanted = "minute >= ? AND minute < ?" + ("" if key is None else " AND key = ?")
         bound = (since, until) if key is None else (since, until, key)
-        with self._opened(begin=False) as base:
+        with self._connection(begin=False) as base:
             found = [] if base is None else base.execute(f"SELECT * FROM minutes WHERE {wanted}", bound).fetchall()
         good = [Row(each[0], each[1], each[2:-1]) for each in found if _is_whole(each)]
-        return Read(good, len(found) - len(good))
+        return UsageRows(good, len(found) - len(good))
 
     def totals(self) -> dict[str, list[int]]:
         """What is counted of each account for good, by its id; raises as :meth:`read`."""
-        with self._opened(begin=False) as base:
-            return {} if base is None else _totals(base)
+        with self._connection(begin=False) as base:
+            return {} if base is None else _read_totals(base)
 
-    def _added(self, minutes: Minutes, totals: Mapping[str, Numbers], oldest: int) -> dict[str, list[int]]:
-        with self._opened(begin=True) as base:
+    def _add_counts(self, minutes: Minutes, totals: Mapping[str, Numbers], oldest: int) -> dict[str, list[int]]:
+        with self._connection(begin=True) as base:
             assert base is not None, "it was begun"
             base.execute("BEGIN IMMEDIATE")
             base.execute("DELETE FROM minutes WHERE minute < ?", (oldest,))
             rows = ((place, counts) for place, counts in minutes.items() if place[0] >= oldest)
-            _add(base, "minutes", ("minute", "key"), rows)
-            _add(base, "totals", ("account",), (((account,), amounts) for account, amounts in totals.items()))
-            found = _totals(base)
+            _add_to_rows(base, "minutes", ("minute", "key"), rows)
+            _add_to_rows(base, "totals", ("account",), (((account,), amounts) for account, amounts in totals.items()))
+            found = _read_totals(base)
             base.execute("COMMIT")
             return found
 
     @contextmanager
-    def _opened(self, *, begin: bool) -> Iterator[sqlite3.Connection | None]:
+    def _connection(self, *, begin: bool) -> Iterator[sqlite3.Connection | None]:
         """The open file; ``None`` where there is none, unless it is to be begun."""
-        with self._told():
+        with self._translated_errors():
             if not self.path.exists():
                 if not begin:
                     yield None
                     return
-                self._begin()
+                self._create()
             found = self.path.stat()
             if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
                 raise errors.UnavailableError(
@@ -135,7 +135,7 @@ class UsageFile:
                 )
             if not found.st_size:
                 raise self._damaged("it is empty")
-            with closing(_connected(self.path)) as base:
+            with closing(_connect(self.path)) as base:
                 self._check(base)
                 yield base
 
@@ -151,12 +151,12 @@ class UsageFile:
         if stores != [self._store]:
             raise errors.UnavailableError(f"{self.path} is that of another store", "Move it away")
 
-    def _begin(self) -> None:
+    def _create(self) -> None:
         """Put a whole new file in place: nobody sees an empty one, and of two who begin one, one is first."""
         unfinished = Path(f"{self.path}.new{os.getpid()}")
         unfinished.unlink(missing_ok=True)
         os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        with closing(_connected(unfinished)) as base:
+        with closing(_connect(unfinished)) as base:
             base.executescript(_SCHEMA)
             base.execute("INSERT INTO store VALUES (?)", (self._store,))
         with suppress(FileExistsError):
@@ -165,7 +165,7 @@ class UsageFile:
         durable.sync_folder(self.path.parent)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _translated_errors(self) -> Iterator[None]:
         """Have what goes wrong raised in our own words."""
         try:
             yield
@@ -194,17 +194,17 @@ _DAMAGE: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_
 """An error in a query means that the tables are not those that the query is for."""
 
 
-def beside(store: Path) -> Path:
+def usage_path(store: Path) -> Path:
     """The file of a store: beside its directory, not in it."""
     folder = store.absolute()
     return folder.with_name(f"{folder.name}.usage")
 
 
-def _connected(path: Path) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"file:{quote(str(path))}?mode=rw", uri=True, timeout=LOCK_SECONDS, isolation_level=None)
 
 
-def _add(
+def _add_to_rows(
     base: sqlite3.Connection, table: str, names: tuple[str, ...], added: Iterable[tuple[tuple[Any, ...], Numbers]]
 ) -> None:
     """Add numbers to those of rows, by their primary keys; a damaged row begins anew."""
@@ -217,7 +217,7 @@ def _add(
         base.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", (*row, _checksum(row)))
 
 
-def _totals(base: sqlite3.Connection) -> dict[str, list[int]]:
+def _read_totals(base: sqlite3.Connection) -> dict[str, list[int]]:
     return {each[0]: list(each[1:-1]) for each in base.execute("SELECT * FROM totals") if _is_whole(each)}
 
 

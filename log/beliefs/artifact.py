@@ -35,7 +35,7 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True):
     hash: str = ""
 
 
-def checked(given: Artifact) -> Artifact:
+def checked_artifact(given: Artifact) -> Artifact:
     """An artifact that can be attached, its name in the form in which krefs compare names.
 
     Raises:
@@ -64,7 +64,7 @@ def checked(given: Artifact) -> Artifact:
     return msgspec.structs.replace(given, name=name)
 
 
-def in_properties(properties: Mapping[str, Any]) -> dict[str, Artifact]:
+def artifacts_in(properties: Mapping[str, Any]) -> dict[str, Artifact]:
     """The artifacts in the properties of a version, by name; none where the property is something of the caller's."""
     try:
         fields = msgspec.convert(properties.get(PROPERTY) or {}, dict[str, dict[str, Any]])
@@ -80,26 +80,26 @@ def with_artifacts(properties: Mapping[str, Any], artifacts: Iterable[Artifact])
         InputError: the property is something of the caller's own.
         LimitExceeded: there are more than ``MAX_ARTIFACTS``.
     """
-    if properties.get(PROPERTY) and not in_properties(properties):
+    if properties.get(PROPERTY) and not artifacts_in(properties):
         raise errors.InputError(
             f"The world has a property {PROPERTY!r} that is no list of artifacts", "Give that property another name"
         )
-    by_name = {each.name: each for each in map(checked, artifacts)}
+    by_name = {each.name: each for each in map(checked_artifact, artifacts)}
     if len(by_name) > MAX_ARTIFACTS:
         raise errors.LimitExceeded(f"A version would have more than {MAX_ARTIFACTS} artifacts", "Attach fewer")
-    told = {name: _told(each) for name, each in sorted(by_name.items())}
+    told = {name: _fields_of(each) for name, each in sorted(by_name.items())}
     kept = {name: value for name, value in properties.items() if name != PROPERTY}
     # What is empty says so: a revision without it keeps those before.
     return kept | {PROPERTY: told}
 
 
-def revised(given: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+def keep_artifacts(given: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
     """The properties of a version that a revision gave some: the artifacts from before stay unless it names them."""
     if PROPERTY in given:
         return {name: value for name, value in given.items() if name != PROPERTY or value != {}}
-    return {**given, PROPERTY: before[PROPERTY]} if in_properties(before) else dict(given)
+    return {**given, PROPERTY: before[PROPERTY]} if artifacts_in(before) else dict(given)
 
 
-def _told(artifact: Artifact) -> dict[str, Any]:
+def _fields_of(artifact: Artifact) -> dict[str, Any]:
     fields = msgspec.structs.asdict(artifact)
     return {name: value for name, value in fields.items() if name != "name" and value not in ("", None)}

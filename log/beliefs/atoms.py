@@ -47,7 +47,7 @@ Claim = tuple[str, str]
 """The predicate and the compared form of the value of an atom, where its item is known."""
 
 
-class Content(NamedTuple):
+class VersionContent(NamedTuple):
     """All that a version says."""
 
     type: str = UNTYPED
@@ -56,10 +56,10 @@ class Content(NamedTuple):
     properties: Mapping[str, Any] = {}
 
 
-NOTHING: Final = Content()
+NOTHING: Final = VersionContent()
 
 
-def compared(value: Any) -> str:
+def comparable_form(value: Any) -> str:
     """The form in which a value is compared; empty for what says nothing.
 
     Raises:
@@ -94,13 +94,13 @@ def values_of(value: Any, *, is_single: bool) -> dict[str, Any]:
     Several of a single-valued predicate, which an earlier version may have left, are one value.
     """
     several = value if isinstance(value, list | tuple) and not (is_single and len(value) > 1) else [value]
-    return {form: each for each in several if (form := compared(each))}
+    return {form: each for each in several if (form := comparable_form(each))}
 
 
-def claims_of(said: Content, single: Collection[str]) -> set[Claim]:
+def claims_of(said: VersionContent, single: Collection[str]) -> set[Claim]:
     """What a version says, by predicate and compared value."""
     fields = ((TYPE, "" if said.type == UNTYPED else said.type), (TITLE, said.name), (SUMMARY, said.content))
-    found = {(predicate, form) for predicate, text in fields if (form := compared(text))}
+    found = {(predicate, form) for predicate, text in fields if (form := comparable_form(text))}
     for name, value in said.properties.items():
         predicate = predicate_of(name)
         if name != NO_BELIEF:
@@ -108,7 +108,7 @@ def claims_of(said: Content, single: Collection[str]) -> set[Claim]:
     return found
 
 
-def conflicting(said: Content, claims: Collection[Claim], single: Collection[str]) -> set[Claim]:
+def find_conflicts(said: VersionContent, claims: Collection[Claim], single: Collection[str]) -> set[Claim]:
     """What a version says that conflicts with some claims."""
     claimed = {predicate: form for predicate, form in claims if predicate in single}
     return {
@@ -118,11 +118,11 @@ def conflicting(said: Content, claims: Collection[Claim], single: Collection[str
     }
 
 
-def without(said: Content, gone: Collection[Claim], single: Collection[str]) -> Content:
+def remove_claims(said: VersionContent, gone: Collection[Claim], single: Collection[str]) -> VersionContent:
     """What is left of a version without some claims; all else stays letter for letter."""
     fields = {TYPE: said.type, TITLE: said.name, SUMMARY: said.content}
     for predicate, text in fields.items():
-        if (predicate, compared(text)) in gone:
+        if (predicate, comparable_form(text)) in gone:
             fields[predicate] = UNTYPED if predicate == TYPE else ""
     properties = {}
     for name, value in said.properties.items():
@@ -133,13 +133,13 @@ def without(said: Content, gone: Collection[Claim], single: Collection[str]) -> 
             properties[name] = value
         elif left:
             properties[name] = left
-    return Content(fields[TYPE], fields[TITLE], fields[SUMMARY], properties)
+    return VersionContent(fields[TYPE], fields[TITLE], fields[SUMMARY], properties)
 
 
-def believed(said: Content, given: Mapping[str, Any], single: Collection[str]) -> Content:
+def apply_claims(said: VersionContent, given: Mapping[str, Any], single: Collection[str]) -> VersionContent:
     """A version with some claims in the place of what conflicts with them; it repeats none that it has already."""
-    claims = dict(claims_given(given, single))
-    left = without(said, conflicting(said, claims, single), single)
+    claims = dict(parse_claims(given, single))
+    left = remove_claims(said, find_conflicts(said, claims, single), single)
     known = claims_of(left, single)
     fields = {TYPE: left.type, TITLE: left.name, SUMMARY: left.content}
     properties = dict(left.properties)
@@ -158,16 +158,16 @@ def believed(said: Content, given: Mapping[str, Any], single: Collection[str]) -
         else:
             before = properties[name]
             properties[name] = [*(before if isinstance(before, list | tuple) else [before]), *missing]
-    return Content(fields[TYPE], fields[TITLE], fields[SUMMARY], properties)
+    return VersionContent(fields[TYPE], fields[TITLE], fields[SUMMARY], properties)
 
 
-def replaced(said: Content, given: Mapping[str, Any], single: Collection[str]) -> Content:
+def replace_claims(said: VersionContent, given: Mapping[str, Any], single: Collection[str]) -> VersionContent:
     """A version that says some claims and nothing else, but for what names the item: its type and its title."""
     kept = {name: value for name, value in said.properties.items() if name == NO_BELIEF}
-    return believed(Content(said.type, said.name, "", kept), given, single)
+    return apply_claims(VersionContent(said.type, said.name, "", kept), given, single)
 
 
-def claims_given(given: Mapping[str, Any], single: Collection[str]) -> Iterator[tuple[Claim, Any]]:
+def parse_claims(given: Mapping[str, Any], single: Collection[str]) -> Iterator[tuple[Claim, Any]]:
     """The claims that a caller gives, each with its value as it is."""
     for predicate, value in given.items():
         for form, each in values_of(value, is_single=predicate in single).items():
@@ -205,7 +205,7 @@ NEVER: Final = Rank(-1, 0, 0, 0)
 """The rank of what is not believed."""
 
 
-def least(ranks: Mapping[Any, Rank]) -> set[Any]:
+def least_entrenched(ranks: Mapping[Any, Rank]) -> set[Any]:
     """What of a compound is given up: all that is entrenched least."""
     lowest = min(ranks.values(), default=NEVER)
     return {each for each, rank in ranks.items() if rank == lowest}

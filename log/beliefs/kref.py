@@ -43,20 +43,20 @@ class Kref(NamedTuple):
     def suffix(self) -> str:
         """What the kref says beyond its item: ``?r=2&a=report``; empty if nothing."""
         asked = [] if self.revision is None else [f"r={self.revision}"]
-        asked += [f"a={_encoded(self.artifact)}"] if self.artifact else []
+        asked += [f"a={_encode(self.artifact)}"] if self.artifact else []
         return f"?{'&'.join(asked)}" if asked else ""
 
     @property
     def item_key(self) -> str:
         """The canonical kref of the item itself, which is the key of its world."""
-        return f"{self.container_keys[-1]}/{_encoded(self.name)}.{_encoded(self.kind).replace('.', '%2E')}"
+        return f"{self.container_keys[-1]}/{_encode(self.name)}.{_encode(self.kind).replace('.', '%2E')}"
 
     @property
     def container_keys(self) -> tuple[str, ...]:
         """The keys of the worlds around the item: of its project first, of the innermost space last."""
-        keys = [ids.KREF_SCHEME + _encoded(self.project)]
+        keys = [ids.KREF_SCHEME + _encode(self.project)]
         for space in limits.checked_list(self.spaces, "The spaces of a kref"):
-            keys.append(f"{keys[-1]}/{_encoded(space)}")
+            keys.append(f"{keys[-1]}/{_encode(space)}")
         return tuple(keys)
 
     @property
@@ -76,25 +76,27 @@ def parse_kref(text: object) -> Kref:
         raise errors.InvalidKref(f"A kref is text, and this is {type(text).__name__}", f"Give it as {FORM}")
     limits.checked_text(text, "The kref", MAX_KREF_BYTES)
     if not ids.is_kref(text):
-        raise _invalid(text, 0, "does not begin with kref://")
+        raise _invalid_error(text, 0, "does not begin with kref://")
     place, mark, query = text.partition("?")
     if "#" in text:
-        raise _invalid(text, text.index("#"), "has a fragment", "Write # as %23")
+        raise _invalid_error(text, text.index("#"), "has a fragment", "Write # as %23")
     parts = place[len(ids.KREF_SCHEME) :].split("/")
     starts = [len(ids.KREF_SCHEME)]
     for part in parts[:-1]:
         starts.append(starts[-1] + len(part) + 1)
     if len(parts) < 3:
-        raise _invalid(text, len(place), "does not name a project, a space and an item")
+        raise _invalid_error(text, len(place), "does not name a project, a space and an item")
     if len(parts) > MAX_SPACES + 2:
-        raise _invalid(text, starts[MAX_SPACES + 1], f"has more than {MAX_SPACES} spaces", "Name fewer")
+        raise _invalid_error(text, starts[MAX_SPACES + 1], f"has more than {MAX_SPACES} spaces", "Name fewer")
     name, dot, kind = parts[-1].rpartition(".")
     if not dot:
-        raise _invalid(text, starts[-1], "names an item without its kind", "Write it behind a dot: design.decision")
-    *around, last = (_decoded(text, part, start) for part, start in zip([*parts[:-1], name], starts, strict=True))
-    revision, artifact = _asked(text, query, len(place) + 1) if mark else (None, "")
+        raise _invalid_error(
+            text, starts[-1], "names an item without its kind", "Write it behind a dot: design.decision"
+        )
+    *around, last = (_decode(text, part, start) for part, start in zip([*parts[:-1], name], starts, strict=True))
+    revision, artifact = _parse_query(text, query, len(place) + 1) if mark else (None, "")
     kind_start = starts[-1] + len(name) + 1
-    found = Kref(around[0], tuple(around[1:]), last, _decoded(text, kind, kind_start), revision, artifact)
+    found = Kref(around[0], tuple(around[1:]), last, _decode(text, kind, kind_start), revision, artifact)
     limits.checked_text(found.kind, "The kind of a kref", limits.MAX_TYPE_BYTES)
     limits.checked_text(str(found), "The kref, percent-encoded,", MAX_KREF_BYTES)
     return found
@@ -110,50 +112,50 @@ def item_of(text: object) -> Kref:
     if found.suffix:
         at = str(text).index("?")
         why = "names a version or an artifact of an item, and here an item is meant"
-        raise _invalid(str(text), at, why, f"Leave {found.suffix} out, or ask resolve_kref for it")
+        raise _invalid_error(str(text), at, why, f"Leave {found.suffix} out, or ask resolve_kref for it")
     return found
 
 
-def _invalid(text: str, at: int, why: str, remedy: str = f"Write it as {FORM}") -> errors.InvalidKref:
+def _invalid_error(text: str, at: int, why: str, remedy: str = f"Write it as {FORM}") -> errors.InvalidKref:
     shown = text if len(text) <= 80 else f"{text[:79]}…"
     return errors.InvalidKref(f"{shown!r} {why}, at character {at}", remedy, kref=text[:200], at=at)
 
 
-def _encoded(text: str) -> str:
+def _encode(text: str) -> str:
     # Of the characters that may stand as they are, a space's or a name's may be "." or "..": a part never is.
     return quote(limits.checked_text(text, "A part of a kref", MAX_KREF_BYTES), safe=_PLAIN)
 
 
-def _decoded(text: str, written: str, start: int) -> str:
+def _decode(text: str, written: str, start: int) -> str:
     """A part of a kref as it was meant."""
     at = written.find("%")
     while at >= 0:
         digits = written[at + 1 : at + 3]
         if len(digits) < 2 or not all(digit in "0123456789abcdefABCDEF" for digit in digits):
-            raise _invalid(text, start + at, "has a % without two hex digits", "Write % as %25")
+            raise _invalid_error(text, start + at, "has a % without two hex digits", "Write % as %25")
         at = written.find("%", at + 1)
     try:
         meant = unquote_to_bytes(written).decode()
     except UnicodeDecodeError:
-        raise _invalid(text, start, "has percent-encoded bytes that are not UTF-8") from None
-    return _checked(text, meant, start)
+        raise _invalid_error(text, start, "has percent-encoded bytes that are not UTF-8") from None
+    return _check_part(text, meant, start)
 
 
-def _checked(text: str, meant: str, start: int) -> str:
+def _check_part(text: str, meant: str, start: int) -> str:
     part = unicodedata.normalize("NFC", meant)
     if not part.strip():
-        raise _invalid(text, start, "has an empty part")
+        raise _invalid_error(text, start, "has an empty part")
     if part != part.strip():
-        raise _invalid(text, start, "has a part that begins or ends with a blank", "Leave the blank out")
+        raise _invalid_error(text, start, "has a part that begins or ends with a blank", "Leave the blank out")
     if part in (".", ".."):
-        raise _invalid(text, start, f"has the part {part!r}, which paths do away with", "Give it another name")
+        raise _invalid_error(text, start, f"has the part {part!r}, which paths do away with", "Give it another name")
     control = next((each for each in part if unicodedata.category(each) in ("Cc", "Cs", "Zl", "Zp")), None)
     if control is not None:
-        raise _invalid(text, start, f"has the character {control!r}", "Leave it out")
+        raise _invalid_error(text, start, f"has the character {control!r}", "Leave it out")
     return part
 
 
-def _asked(text: str, query: str, start: int) -> tuple[int | None, str]:
+def _parse_query(text: str, query: str, start: int) -> tuple[int | None, str]:
     """The version and the artifact that a kref asks for, in either order, each once at most."""
     revision: int | None = None
     artifact = ""
@@ -162,11 +164,13 @@ def _asked(text: str, query: str, start: int) -> tuple[int | None, str]:
         if name == "r" and equals and revision is None:
             digits = value.isascii() and value.isdigit() and not value.startswith("0") and len(value) <= 10
             if not digits or int(value) > MAX_REVISION:
-                raise _invalid(text, start, f"has r={value[:20]}, which is no version", "Give its number, 1 or more")
+                raise _invalid_error(
+                    text, start, f"has r={value[:20]}, which is no version", "Give its number, 1 or more"
+                )
             revision = int(value)
         elif name == "a" and equals and not artifact:
-            artifact = _decoded(text, value, start + 2)
+            artifact = _decode(text, value, start + 2)
         else:
-            raise _invalid(text, start, f"asks for {field[:20]!r}", "Ask for r=N and a=NAME, each once at most")
+            raise _invalid_error(text, start, f"asks for {field[:20]!r}", "Ask for r=N and a=NAME, each once at most")
         start += len(field) + 1
     return revision, artifact

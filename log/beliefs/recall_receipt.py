@@ -207,7 +207,7 @@ def proofs_text(proofs: RecallProof) -> str:
     return _ENCODER.encode(proofs).decode() + "\n"
 
 
-def sealed(receipt: RecallReceipt, secret: bytes) -> RecallReceipt:
+def seal_receipt(receipt: RecallReceipt, secret: bytes) -> RecallReceipt:
     """The receipt with its seal and its hash."""
     made = msgspec.structs.replace(receipt, seal=seal_of(receipt, secret), hash="")
     return msgspec.structs.replace(made, hash=hash_of(made))
@@ -277,18 +277,18 @@ def read_recall_receipt(given: object, what: str = "the receipt") -> RecallRecei
     limits.checked_text(what, "what", limits.MAX_NAME_BYTES)
     if isinstance(given, RecallReceipt):
         return given
-    text = _text_of(given, what)
+    text = _read_bytes(given, what)
     try:
         found: RecallReceipt = _DECODER.decode(text)
         if _ENCODER.encode(found) != text:
             raise msgspec.ValidationError("it is not written as receipts are")
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        raise _malformed(what, "receipt of a recall", error) from None
+        raise _malformed_error(what, "receipt of a recall", error) from None
     _refuse_version(found.version, what)
     return found
 
 
-def from_plain(given: object) -> RecallReceipt:
+def receipt_from_plain(given: object) -> RecallReceipt:
     """A receipt from plain values, as the log keeps it; it is as it was made.
 
     Raises:
@@ -297,10 +297,10 @@ def from_plain(given: object) -> RecallReceipt:
     try:
         found = msgspec.convert(given, RecallReceipt)
     except (msgspec.ValidationError, RecursionError) as error:
-        raise _malformed("the receipt", "receipt of a recall", error) from None
+        raise _malformed_error("the receipt", "receipt of a recall", error) from None
     _refuse_version(found.version, "the receipt")
     if found.hash != hash_of(found):
-        raise _malformed("the receipt", "receipt of a recall", ValueError("its hash is not that of what it says"))
+        raise _malformed_error("the receipt", "receipt of a recall", ValueError("its hash is not that of what it says"))
     return found
 
 
@@ -309,14 +309,14 @@ def read_proofs(given: object, what: str = "the proof") -> RecallProof:
     if isinstance(given, RecallProof):
         return given
     try:
-        found: RecallProof = _PROOFS.decode(_text_of(given, what))
+        found: RecallProof = _PROOFS.decode(_read_bytes(given, what))
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        raise _malformed(what, "proof of a recall", error) from None
+        raise _malformed_error(what, "proof of a recall", error) from None
     _refuse_version(found.version, what)
     return found
 
 
-def _text_of(given: object, what: str) -> bytes:
+def _read_bytes(given: object, what: str) -> bytes:
     if not isinstance(given, str | bytes):
         raise errors.InputError(f"{what} is {type(given).__name__}, not text", "Give what was written down")
     if len(given) > limits.MAX_PROOF_BYTES:
@@ -327,7 +327,7 @@ def _text_of(given: object, what: str) -> bytes:
     return text[:-1] if text.endswith(b"\n") else text
 
 
-def _malformed(what: str, kind: str, error: Exception) -> errors.MalformedFile:
+def _malformed_error(what: str, kind: str, error: Exception) -> errors.MalformedFile:
     return errors.MalformedFile(f"{what} is no {kind}: {error}", "Give the file as it was written", file=what)
 
 
@@ -338,7 +338,7 @@ def _refuse_version(version: int, what: str) -> None:
         )
 
 
-class Asked(NamedTuple):
+class Question(NamedTuple):
     """A question and the texts of its filters, as a caller gives them again."""
 
     text: str
@@ -349,7 +349,7 @@ _FILTERS: Final = ("about", "speaker", "type", "author", "source", "label", "pro
 """What filters of a recall hold texts, and are given again to whoever checks its receipt."""
 
 
-def asked(text: str, filters: Mapping[str, Any]) -> Asked:
+def question_of(text: str, filters: Mapping[str, Any]) -> Question:
     """What was asked, in the form that its digest is made of.
 
     Raises:
@@ -360,10 +360,10 @@ def asked(text: str, filters: Mapping[str, Any]) -> Asked:
         raise errors.InputError(
             f"A recall has no filter {errors.shown(unknown[0])} with a text", f"Give some of: {', '.join(_FILTERS)}"
         )
-    return Asked(text, {name: _plain(value) for name, value in filters.items() if value is not None})
+    return Question(text, {name: _plain_filter(value) for name, value in filters.items() if value is not None})
 
 
-def _plain(value: Any) -> Any:
+def _plain_filter(value: Any) -> Any:
     """A filter without what tells one that was given alone from one in a list; references as they are written."""
     if isinstance(value, Mapping):
         return value
@@ -380,7 +380,7 @@ def _reference(value: Any) -> str:
     return ref.hex() if isinstance(ref, bytes) else ref
 
 
-def problems_of(receipt: RecallReceipt, asked: Asked | None) -> RecallCheck | None:
+def find_mismatch(receipt: RecallReceipt, asked: Question | None) -> RecallCheck | None:
     """What speaks against a receipt without a store; ``None`` if nothing does."""
     if receipt.hash != hash_of(receipt):
         return RecallCheck("altered", ("its hash is not that of what it says",))
@@ -391,7 +391,7 @@ def problems_of(receipt: RecallReceipt, asked: Asked | None) -> RecallCheck | No
 
 def check_offline(
     receipt: RecallReceipt,
-    asked: Asked | None,
+    asked: Question | None,
     proofs: RecallProof | None,
     anchor: checkpoint.Anchor | None,
     grown: proof.Consistency | None = None,
@@ -400,7 +400,7 @@ def check_offline(
 
     ``anchor`` is a head that was kept elsewhere, ``grown`` a proof of consistency between that and the receipt's.
     """
-    wrong = problems_of(receipt, asked)
+    wrong = find_mismatch(receipt, asked)
     if wrong is not None:
         return wrong
     told = RecallCheck("not_asked", reference=receipt.reference)

@@ -72,7 +72,7 @@ def _is_cased(secret: str) -> bool:
     return _is_mixed(secret) or (_is_random(secret) and secret != secret.lower() and secret != secret.upper())
 
 
-def _decoded(part: str) -> bytes:
+def _decode_part(part: str) -> bytes:
     try:
         return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
     except (binascii.Error, ValueError):
@@ -85,13 +85,13 @@ def _is_jwt(secret: str) -> bool:
     The one that every tutorial shows, of John Doe, is no secret.
     """
     header, claims, _ = secret.split(".")
-    said, claimed = _decoded(header), _decoded(claims)
+    said, claimed = _decode_part(header), _decode_part(claims)
     return said.startswith(b"{") and b'"alg"' in said and claimed.startswith(b"{") and b'"1234567890"' not in claimed
 
 
 def _is_discord(secret: str) -> bool:
     """Whether the first part of three is a number, as the account's is."""
-    return _decoded(secret.split(".", maxsplit=1)[0]).isdigit()
+    return _decode_part(secret.split(".", maxsplit=1)[0]).isdigit()
 
 
 def _is_pem(secret: str) -> bool:
@@ -251,7 +251,7 @@ _BEYOND_ASCII: Final = bytes(range(0x80, 0x100))
 
 def may_hold(held: bytes) -> bool:
     """True if bytes of texts may hold what :func:`find_credentials` finds; nearly none do, and this is quick."""
-    return _is_marked(held) or (HIDING.search(held) is not None and may_hide(held))
+    return _is_marked(held) or (HIDING.search(held) is not None and may_be_disguised(held))
 
 
 def _is_marked(held: bytes) -> bool:
@@ -259,7 +259,7 @@ def _is_marked(held: bytes) -> bool:
     return any(mark.search(held) is not None for mark in (ANY_MARK if len(held) <= SHORT_BYTES else MARKS))
 
 
-def may_hide(held: bytes) -> bool:
+def may_be_disguised(held: bytes) -> bool:
     """True if there is a mark once signs are left out, or put back, that hide one: asked where :data:`HIDING` is."""
     if _ODD.search(held) is not None:
         is_disguised = any(each in held for each in _WITH_THEM) and _DISGUISED.search(held) is not None
@@ -282,7 +282,7 @@ def _is_marked_if_joined(held: bytes) -> bool:
     return any(mark.search(joined) is not None for mark in _BROKEN)
 
 
-def check_is_text(text: object) -> None:
+def require_text(text: object) -> None:
     """Raise :class:`InvalidText` for what is no text."""
     if not isinstance(text, str):
         raise errors.InvalidText(f"text is {type(text).__name__}, not text", "Give it as str")
@@ -294,15 +294,15 @@ def find_credentials(text: str) -> list[Finding]:
     Raises:
         InvalidText: it is no ``str``.
     """
-    check_is_text(text)
-    found = [*_matches(text)]
+    require_text(text)
+    found = [*_find_matches(text)]
     plain, places = errors.unhidden(text)
     if plain != text:
-        found += [_where(each, places) for each in _matches(plain)]
+        found += [_map_finding(each, places) for each in _find_matches(plain)]
     if "\n" in plain or "\r" in plain:
-        joined, spots = _joined(plain)
+        joined, spots = _join_broken_lines(plain)
         known = {place for each in found for place in range(each.start, each.end)}
-        broken = (_where(_where(each, spots), places) for each in _matches(joined, plain, spots))
+        broken = (_map_finding(_map_finding(each, spots), places) for each in _find_matches(joined, plain, spots))
         found += [each for each in broken if known.isdisjoint(range(each.start, each.end))]
     found.sort(key=lambda each: (each.start, -each.end))
     kept: list[Finding] = []
@@ -312,12 +312,12 @@ def find_credentials(text: str) -> list[Finding]:
     return kept
 
 
-def _where(found: Finding, places: Sequence[int]) -> Finding:
+def _map_finding(found: Finding, places: Sequence[int]) -> Finding:
     """A finding in a text of which the characters stood elsewhere."""
     return Finding(found.kind, places[found.start], places[found.end - 1] + 1)
 
 
-def _joined(text: str) -> tuple[str, Sequence[int]]:
+def _join_broken_lines(text: str) -> tuple[str, Sequence[int]]:
     """A text without the line ends between signs of a token, and where each character of it stood."""
     pieces, places, at = [], list[int](), 0
     for end in _LINE_END.finditer(text):
@@ -327,7 +327,7 @@ def _joined(text: str) -> tuple[str, Sequence[int]]:
     return "".join((*pieces, text[at:])), [*places, *range(at, len(text))]
 
 
-def _matches(text: str, broken: str = "", spots: Sequence[int] = ()) -> Iterator[Finding]:
+def _find_matches(text: str, broken: str = "", spots: Sequence[int] = ()) -> Iterator[Finding]:
     """What stands in a text; in one that was joined of lines, those forms alone that a line may break.
 
     ``broken`` is what it was joined of, and ``spots`` are the places in it.

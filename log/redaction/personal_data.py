@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol
 
-from worlddb.log.redaction.credentials import Finding, check_is_text
+from worlddb.log.redaction.credentials import Finding, require_text
 
 
 class Redactor(Protocol):
@@ -27,10 +27,10 @@ def redact(text: str) -> tuple[str, list[Finding]]:
         InvalidText: it is no ``str``.
     """
     found = find_personal_data(text)
-    return (without(text, found), found) if found else (text, found)
+    return (replace_findings(text, found), found) if found else (text, found)
 
 
-def without(text: str, found: Sequence[Finding]) -> str:
+def replace_findings(text: str, found: Sequence[Finding]) -> str:
     """A text with the kind of each finding, in brackets, where it stood."""
     pieces, at = [], 0
     for each in found:
@@ -45,7 +45,7 @@ def find_personal_data(text: str) -> list[Finding]:
     Raises:
         InvalidText: it is no ``str``.
     """
-    check_is_text(text)
+    require_text(text)
     if not _MAY_HOLD.search(text):
         return []
     kept: list[Finding] = []
@@ -64,7 +64,7 @@ _DOMAIN: Final = re.compile(r"@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,6}[^\W\d_]{2
 _LOCAL: Final = re.compile(r"[\w.%+'-]{1,64}$")
 
 
-def _emails(text: str) -> Iterator[Finding]:
+def _find_emails(text: str) -> Iterator[Finding]:
     for domain in _DOMAIN.finditer(text):
         local = _LOCAL.search(text, max(0, domain.start() - 64), domain.start())
         if local is None or (local[0] == "git" and text[domain.end() : domain.end() + 1] == ":"):
@@ -94,7 +94,7 @@ def is_card(digits: str) -> bool:
     return (sum(map(int, digits[-1::-2])) + sum(map(sum, doubled))) % 10 == 0
 
 
-def _cards(text: str) -> Iterator[Finding]:
+def _find_cards(text: str) -> Iterator[Finding]:
     for run in _LONG.finditer(text):
         for match in _DIGITS.finditer(text, run.start(), run.end() + 2):
             if is_card(re.sub(r"\D", "", match[0])):
@@ -129,7 +129,7 @@ def is_iban(compact: str) -> bool:
     return int("".join(str(int(each, 36)) for each in compact[4:] + compact[:4])) % 97 == 1
 
 
-def _ibans(text: str) -> Iterator[Finding]:
+def _find_ibans(text: str) -> Iterator[Finding]:
     for match in _IBAN.finditer(text):
         if match.start() and text[match.start() - 1].isalnum():
             continue
@@ -173,7 +173,7 @@ _RUN: Final = re.compile(r"[+(\d][\d ().\-/\u00a0\u2009\u202f]{6,40}\d")
 """What may hold a phone: there the six forms are looked for, and nowhere else."""
 
 
-def _phones(text: str) -> Iterator[Finding]:
+def _find_phones(text: str) -> Iterator[Finding]:
     for run in _RUN.finditer(text):
         for pattern in _PHONES:
             for match in pattern.finditer(text, run.start(), run.end() + 2):
@@ -237,7 +237,7 @@ _WINDOW: Final = 90
 """How far from a number its street may begin or end, and the town behind both."""
 
 
-def _addresses(text: str) -> Iterator[Finding]:
+def _find_addresses(text: str) -> Iterator[Finding]:
     behind = near = 0
     for street in _STREET.finditer(text):
         near = max(near, behind, street.start() - _WINDOW)
@@ -256,7 +256,7 @@ def _addresses(text: str) -> Iterator[Finding]:
 
 
 _Rule = Callable[[str], Iterator[Finding]]
-CHECKED: Final[tuple[_Rule, ...]] = (_emails, _ibans, _cards)
+CHECKED: Final[tuple[_Rule, ...]] = (_find_emails, _find_ibans, _find_cards)
 """The rules that have a form or a checksum to go by."""
-_RULES: Final = (*CHECKED, _addresses, _phones)
+_RULES: Final = (*CHECKED, _find_addresses, _find_phones)
 KINDS: Final = ("email", "phone", "card", "iban", "address")

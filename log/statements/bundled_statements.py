@@ -11,20 +11,20 @@ from worlddb.log.statements import terms
 from worlddb.log.store.bundle_contents import BundledWorld, Contents
 
 
-class Told(NamedTuple):
+class BundledTerm(NamedTuple):
     """A term as a bundle tells it; ``text`` is ``None`` once erased."""
 
     identity: bytes
     text: str | None
 
 
-def told_terms(world: BundledWorld, contents: Contents) -> Iterator[Told]:
+def bundled_terms(world: BundledWorld, contents: Contents) -> Iterator[BundledTerm]:
     """The terms of a world in a bundle, by the numbers that its statements name; the first stands for none."""
-    yield Told(b"", "")
+    yield BundledTerm(b"", "")
     for frame in world.terms:
         texts = texts_of(contents.blobs.get(frame.details), frame.seq)
         for place in frame.places:
-            yield Told(term_identity(frame.details, place), None if texts is None else texts[place] or None)
+            yield BundledTerm(term_identity(frame.details, place), None if texts is None else texts[place] or None)
 
 
 def texts_of(stored: bytes | None, seq: int) -> list[str] | None:
@@ -40,18 +40,22 @@ Known = tuple[str | None, str | None, str | None, str | None]
 Windows = tuple[times.Interval, ...]
 
 
-def held(world: BundledWorld, contents: Contents) -> dict[Texts, Windows]:
+def statement_windows(world: BundledWorld, contents: Contents) -> dict[Texts, Windows]:
     """When each statement of a world in a bundle holds; those of which a text was erased are left out."""
-    return {texts: windows for known, _, windows in _told(world, contents) if (texts := whole(known)) is not None}
+    return {
+        texts: windows
+        for known, _, windows in _read_statements(world, contents)
+        if (texts := complete_texts(known)) is not None
+    }
 
 
-def told(world: BundledWorld, contents: Contents) -> dict[str, Windows]:
-    """As :func:`held`, by what a person reads; of an erased one the beginning of what stands for it in hashes."""
-    return {shown(texts, leaf): windows for texts, leaf, windows in _told(world, contents)}
+def shown_windows(world: BundledWorld, contents: Contents) -> dict[str, Windows]:
+    """As :func:`statement_windows`, by the line that people read; see :func:`statement_line`."""
+    return {statement_line(texts, leaf): windows for texts, leaf, windows in _read_statements(world, contents)}
 
 
-def _told(world: BundledWorld, contents: Contents) -> Iterator[tuple[Known, bytes, Windows]]:
-    named = list(told_terms(world, contents))
+def _read_statements(world: BundledWorld, contents: Contents) -> Iterator[tuple[Known, bytes, Windows]]:
+    named = list(bundled_terms(world, contents))
     found: dict[ev.Quad, list[times.Interval]] = {}
     for frame in world.stated:
         for quad in ev.quads_of(frame.quads):
@@ -60,10 +64,10 @@ def _told(world: BundledWorld, contents: Contents) -> Iterator[tuple[Known, byte
         parts = [named[number] for number in quad]
         subject, predicate, object_, graph = (part.text for part in parts)
         leaf = statement_leaf([part.identity for part in parts])
-        yield (subject, predicate, object_, graph), leaf, joined(windows)
+        yield (subject, predicate, object_, graph), leaf, merge_windows(windows)
 
 
-def whole(known: Known) -> Texts | None:
+def complete_texts(known: Known) -> Texts | None:
     """The texts of a statement; ``None`` if one of them was erased."""
     subject, predicate, object_, graph = known
     if subject is None or predicate is None or object_ is None or graph is None:
@@ -71,7 +75,7 @@ def whole(known: Known) -> Texts | None:
     return subject, predicate, object_, graph
 
 
-def joined(windows: list[times.Interval]) -> Windows:
+def merge_windows(windows: list[times.Interval]) -> Windows:
     """Windows in order, those that touch as one."""
     found: list[times.Interval] = []
     for window in sorted(windows):
@@ -82,7 +86,7 @@ def joined(windows: list[times.Interval]) -> Windows:
     return tuple(found)
 
 
-def shown(texts: Known, leaf: bytes = b"") -> str:
+def statement_line(texts: Known, leaf: bytes = b"") -> str:
     """A statement as a line of N-Quads; of what was erased the beginning of what stands for it in hashes."""
     if not any(texts):
         return f"({leaf.hex()[:12]}, its text was erased)"
@@ -90,7 +94,7 @@ def shown(texts: Known, leaf: bytes = b"") -> str:
     return terms.with_blank_nodes(line) + (f" ({leaf.hex()[:12]})" if None in texts else "")
 
 
-def in_words(windows: Windows) -> str:
+def windows_in_words(windows: Windows) -> str:
     """When a statement holds, in words."""
     return ", ".join(starmap(_span, windows)) or "not stated"
 

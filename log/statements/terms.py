@@ -190,40 +190,40 @@ def term_of(text: str) -> Term:
         return node_of(text[1:-1])
     if _PLAIN_STRING.fullmatch(text):
         return Literal(text[1:-1])
-    term, end = _read(text, 0, 0)
+    term, end = _parse_term(text, 0, 0)
     if end != len(text):
-        raise _no_term(text)
+        raise _not_a_term(text)
     return term
 
 
-def said(term: Term) -> Iterator[str]:
+def values_in(term: Term) -> Iterator[str]:
     """What a term says, without the signs around it; of a triple, what its parts do."""
     if isinstance(term, Triple):
         for part in (term.subject, term.predicate, term.object):
-            yield from said(part)
+            yield from values_in(part)
     else:
         yield term.id if isinstance(term, BlankNode) else term.value
 
 
-def _no_term(text: str) -> errors.InputError:
+def _not_a_term(text: str) -> errors.InputError:
     return errors.InputError(
         f"{errors.shown(text[:_SHOWN])} is no term of N-Triples",
         'Write an IRI as <https://example.org/a>, a text as "tea", "thé"@fr or "3"^^<…#integer>, a blank node as _:b0',
     )
 
 
-def _read(text: str, at: int, depth: int) -> tuple[Term, int]:
+def _parse_term(text: str, at: int, depth: int) -> tuple[Term, int]:
     found = _TOKEN.match(text, at)
     if found is None or found.lastgroup == "close" or depth > _MOST_NESTED:
-        raise _no_term(text)
+        raise _not_a_term(text)
     if found["open"]:
         parts, end = [], found.end()
         for _ in range(3):
-            part, end = _read(text, end, depth + 1)
+            part, end = _parse_term(text, end, depth + 1)
             parts.append(part)
         closed = _TOKEN.match(text, end)
         if closed is None or not closed["close"]:
-            raise _no_term(text)
+            raise _not_a_term(text)
         return checked_triple(*parts), closed.end()
     if found["iri"]:
         return node_of(_iri(found["iri"])), found.end()

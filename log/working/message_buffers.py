@@ -66,7 +66,7 @@ class WorkingMessage(msgspec.Struct, frozen=True, array_like=True):
     def scope(self) -> Scope:
         return Scope(self.project, self.context, self.user, self.session)
 
-    def is_gone(self, now: int) -> bool:
+    def is_expired(self, now: int) -> bool:
         """True once its time has passed, or where the clock went back by more than that since it was added."""
         return not 2 * self.at - self.expires_at <= now < self.expires_at
 
@@ -75,7 +75,7 @@ _DECODE: Final = msgspec.msgpack.Decoder(WorkingMessage).decode
 
 
 class MessageBuffers:
-    """The buffers of one store, shared by all handles of a process; see :func:`opened`."""
+    """The buffers of one store, shared by all handles of a process; see :func:`open_buffers`."""
 
     def __init__(self, folder: Path, time: clock.Clock) -> None:
         self._folder = folder / FOLDER
@@ -93,7 +93,7 @@ class MessageBuffers:
         """Add a message, and let the oldest of its buffer go beyond so many; how many there are."""
         prefix = _prefix(message.scope)
         stored = msgspec.msgpack.encode(message)
-        with self._writing() as txn:
+        with self._write_transaction() as txn:
             held = _keys(txn, prefix)
             number = int.from_bytes(held[-1][_PREFIX_BYTES:], "big") + 1 if held else 0
             txn.put(prefix + number.to_bytes(_NUMBER_BYTES, "big"), stored)
@@ -109,31 +109,31 @@ class MessageBuffers:
         if not self._folder.exists():
             return []
         now = self._time.now()
-        with self._lock, self._present().begin() as txn:
+        with self._lock, self._current_env().begin() as txn:
             found = [_DECODE(value) for _, value in _rows(txn, _prefix(scope))]
-        return [each for each in found if not each.is_gone(now)]
+        return [each for each in found if not each.is_expired(now)]
 
     def count(self, is_meant: Callable[[WorkingMessage], bool]) -> int:
         """How many messages there are, in all buffers, that are not gone."""
         if not self._folder.exists():
             return 0
         now = self._time.now()
-        with self._lock, self._present().begin() as txn:
+        with self._lock, self._current_env().begin() as txn:
             found = [_DECODE(value) for _, value in _rows(txn)]
-        return sum(not each.is_gone(now) and is_meant(each) for each in found)
+        return sum(not each.is_expired(now) and is_meant(each) for each in found)
 
     def clear(self, is_meant: Callable[[WorkingMessage], bool]) -> int:
         """Remove messages, and every byte of them; how many."""
-        return self._rewritten(is_meant, always=False) if self._folder.exists() else 0
+        return self._rewrite(is_meant, always=False) if self._folder.exists() else 0
 
     def sweep(self) -> int:
         """Remove what has passed its time, and the bytes of whatever was deleted before; how many messages."""
         if not self._folder.exists():
             return 0
         now = self._time.now()
-        with self._lock, self._present().begin() as txn:
-            is_due = txn.get(_DELETED) is not None or any(_DECODE(value).is_gone(now) for _, value in _rows(txn))
-        return self._rewritten(lambda each: each.is_gone(now), always=True) if is_due else 0
+        with self._lock, self._current_env().begin() as txn:
+            is_due = txn.get(_DELETED) is not None or any(_DECODE(value).is_expired(now) for _, value in _rows(txn))
+        return self._rewrite(lambda each: each.is_expired(now), always=True) if is_due else 0
 
     # -- the environment
 
@@ -145,23 +145,23 @@ class MessageBuffers:
             return max((int(name) for name in os.listdir(self._folder) if name.isdigit()), default=0)
         return 0
 
-    def _present(self) -> lmdb.Environment:
+    def _current_env(self) -> lmdb.Environment:
         """The environment that counts now."""
         if self._env is not None and self._highest() == self._number:
             return self._env
-        self._let_go()
+        self._close_env()
         for _ in range(_ATTEMPTS):
             number = self._highest()
             try:
                 if not number:
                     self._folder.mkdir(mode=0o700, exist_ok=True)
-                    self._make(1, [])
+                    self._create_environment(1, [])
                     continue
-                env = _open(self._path(number))
+                env = _open_lmdb(self._path(number))
             except _TORN:
                 # Without a sync a power failure may leave anything. What cannot be read is gone.
                 if self._highest() == number:
-                    self._make(number + 1, [])
+                    self._create_environment(number + 1, [])
                     shutil.rmtree(self._path(number), ignore_errors=True)
                 continue
             except lmdb.Error as error:
@@ -172,17 +172,17 @@ class MessageBuffers:
                 ) from None
             if self._highest() == number:
                 self._env, self._number = env, number
-                self._begin_sweeping()
+                self._start_sweeper()
                 return env
             env.close()
         raise errors.UnavailableError(f"{self._folder} cannot be opened", "Check that it may be written to")
 
     @contextmanager
-    def _writing(self) -> Iterator[lmdb.Transaction]:
+    def _write_transaction(self) -> Iterator[lmdb.Transaction]:
         """A write transaction on the environment that counts, which no other takes the place of meanwhile."""
         with self._lock:
             for _ in range(_ATTEMPTS):
-                env = self._present()
+                env = self._current_env()
                 with env.begin(write=True) as txn:
                     # Others may have taken the place of it more than once while the lock was waited for.
                     if self._highest() != self._number:
@@ -197,25 +197,25 @@ class MessageBuffers:
                     return
         raise errors.UnavailableError(f"{self._folder} is rewritten again and again", "Try again")
 
-    def _rewritten(self, is_gone: Callable[[WorkingMessage], bool], *, always: bool) -> int:
+    def _rewrite(self, is_gone: Callable[[WorkingMessage], bool], *, always: bool) -> int:
         """Let the next environment have what stays; how many messages do not."""
-        with self._writing() as txn:
+        with self._write_transaction() as txn:
             rows = [(key, value, is_gone(_DECODE(value))) for key, value in _rows(txn)]
             gone = sum(each[2] for each in rows)
             if gone or (always and txn.get(_DELETED) is not None):
-                self._make(self._number + 1, [(key, value) for key, value, is_it in rows if not is_it])
+                self._create_environment(self._number + 1, [(key, value) for key, value, is_it in rows if not is_it])
             else:
                 return 0
         with self._lock:
-            self._present()
+            self._current_env()
         return gone
 
-    def _make(self, number: int, rows: list[tuple[bytes, bytes]]) -> None:
+    def _create_environment(self, number: int, rows: list[tuple[bytes, bytes]]) -> None:
         """Make an environment of a number, whole before it has its name, and delete those of lower ones."""
         unfinished = self._folder / f"{_UNFINISHED}-{os.getpid()}-{threading.get_ident()}"
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(mode=0o700)
-        env = _open(unfinished)
+        env = _open_lmdb(unfinished)
         with env.begin(write=True) as txn:
             for key, value in rows:
                 txn.put(key, value, append=True)
@@ -229,19 +229,19 @@ class MessageBuffers:
             if each.name.isdigit() and int(each.name) < number:
                 shutil.rmtree(each, ignore_errors=True)
 
-    def _let_go(self) -> None:
+    def _close_env(self) -> None:
         env, self._env = self._env, None
         if env is not None:
             env.close()
 
     # -- behind
 
-    def _begin_sweeping(self) -> None:
+    def _start_sweeper(self) -> None:
         if self._sweeper is None:
-            self._sweeper = threading.Thread(target=self._sweep_behind, name="worlddb-working", daemon=True)
+            self._sweeper = threading.Thread(target=self._sweep_repeatedly, name="worlddb-working", daemon=True)
             self._sweeper.start()
 
-    def _sweep_behind(self) -> None:
+    def _sweep_repeatedly(self) -> None:
         while not self._ended.wait(SWEEP_SECONDS):
             with suppress(lmdb.Error, OSError, errors.WorldDBError):
                 self.sweep()
@@ -250,15 +250,15 @@ class MessageBuffers:
         """Let go of the files."""
         self._ended.set()
         with self._lock:
-            self._let_go()
+            self._close_env()
 
 
 _opened: Final[dict[tuple[int, str], MessageBuffers]] = {}
 _opened_lock: Final = threading.Lock()
 
 
-def opened(folder: Path, time: clock.Clock) -> MessageBuffers:
-    """The buffers of a store; :func:`closed` gives them back. What has passed its time goes now.
+def open_buffers(folder: Path, time: clock.Clock) -> MessageBuffers:
+    """The buffers of a store; :func:`release_buffers` gives them back. What has passed its time goes now.
 
     Raises:
         ForkedProcess: they were open in the parent process when it forked.
@@ -279,7 +279,7 @@ def opened(folder: Path, time: clock.Clock) -> MessageBuffers:
     return buffers
 
 
-def closed(folder: Path) -> None:
+def release_buffers(folder: Path) -> None:
     """Give the buffers of a store back; the last handle of the process lets go of their files."""
     key = (os.getpid(), os.path.realpath(folder))
     with _opened_lock:
@@ -292,12 +292,12 @@ def closed(folder: Path) -> None:
             buffers.close()
 
 
-def is_there(folder: Path) -> bool:
+def has_buffers(folder: Path) -> bool:
     """Whether a store has working memory."""
     return (folder / FOLDER).exists()
 
 
-def _open(folder: Path) -> lmdb.Environment:
+def _open_lmdb(folder: Path) -> lmdb.Environment:
     return lmdb.open(
         str(folder), map_size=MAP_BYTES, mode=0o600, sync=False, metasync=False, create=True, max_spare_txns=0
     )

@@ -84,7 +84,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 def known(log: LmdbLog, tables: Tables, in_force: frozenset[str]) -> Known:
     """Read all accounts, plans and keys; ``in_force`` are the ids of the keys that this copy of the store takes."""
     plans = [
-        AccountPlan(name=row.plan, limits=plan_limits.of(row.limits, row.features), seq=row.seq)
+        AccountPlan(name=row.plan, limits=plan_limits.limits_of(row.limits, row.features), seq=row.seq)
         for row in account_rows.plans(tables)
     ]
     rows = sorted(account_rows.access_keys(tables), key=lambda row: (row.made, row.key))

@@ -105,13 +105,13 @@ class _Seen:
         self._snapshot = snapshot
         self.tables: TableReads = snapshot.tables
 
-    def content(self, node: int, number: int) -> atoms.Content | None:
+    def content(self, node: int, number: int) -> atoms.VersionContent | None:
         row = self.tables.version(node, number)
         body = self._snapshot.body(row)
         if body is None:
             return None
         said = build.properties(self._snapshot.details(row.seq, row.details))
-        return atoms.Content(body.type, body.name, body.content, said)
+        return atoms.VersionContent(body.type, body.name, body.content, said)
 
     def tag_rows(self, node: int) -> Sequence[tuple[int, schema.AliasRow]]:
         return self._snapshot.tag_rows(node)
@@ -198,7 +198,7 @@ class Base:
     def claims(self, given: Contraction, named: Named) -> list[tuple[int, atoms.Claim]]:
         """What is asked about, by the numbers of the worlds and the compared forms of the values."""
         single = self._beliefs.settings.single
-        found = [(named(item), claim) for item, said in given.by_item for claim, _ in atoms.claims_given(said, single)]
+        found = [(named(item), claim) for item, said in given.by_item for claim, _ in atoms.parse_claims(said, single)]
         return list(dict.fromkeys(found))
 
     def _planned(self, node: int, change: belief_rows.Change, *, whole: bool) -> PlannedChange:

@@ -38,7 +38,7 @@ def kept(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[KeptReceipt]:
     """The kept receipts that name a world, in the order of the log."""
     for seq, said in snapshot.receipts(node):
         header = snapshot.header(seq)
-        receipt = None if said is None else rr.from_plain(said)
+        receipt = None if said is None else rr.receipt_from_plain(said)
         yield KeptReceipt(seq=seq, ingested_at=header.ingest_time, author=header.author, receipt=receipt)
 
 
@@ -69,7 +69,7 @@ def with_receipt(
         )
     with window.snapshot() as snapshot:
         made = _made(window, snapshot, request, include_superseded, texts, answered)
-        receipt = rr.sealed(made, snapshot.secret())
+        receipt = rr.seal_receipt(made, snapshot.secret())
     return msgspec.structs.replace(answered, receipt=receipt)
 
 
@@ -115,7 +115,7 @@ def _made(
         valid=window.place.moment.valid,
         options=options,
         key=key,
-        question=rr.asked_digest(key, *rr.asked(request.question.text, texts)),
+        question=rr.asked_digest(key, *rr.question_of(request.question.text, texts)),
         lanes=list(answered.lanes),
         hits=[rr.Ranked(hit.ref, hit.version, _millionths(hit.score)) for hit in answered.hits],
         groups=[rr.RankedGroup(each.ref, _millionths(each.score), len(each.hits)) for each in answered.groups],

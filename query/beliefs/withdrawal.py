@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, NamedTuple
 import msgspec
 
 from worlddb.log.beliefs import recall_receipt
-from worlddb.log.beliefs.artifact import MAX_LOCATION_BYTES, in_properties
+from worlddb.log.beliefs.artifact import MAX_LOCATION_BYTES, artifacts_in
 from worlddb.log.model import errors, limits, times
 from worlddb.projections.tables.apply import trust_levels
 from worlddb.projections.tables.names.canonical import name_digest
@@ -364,7 +364,7 @@ class _Look:
         said = self._snapshot.details(seq, details)
         if given.artifact and not any(
             given.artifact in (each.name, each.location, each.hash)
-            for each in in_properties(build.properties(said)).values()
+            for each in artifacts_in(build.properties(said)).values()
         ):
             return False
         return all(name in said.source and said.source[name] == value for name, value in given.fields.items())

@@ -68,7 +68,7 @@ class BundleSide(diff_side.Side):
 
     def statements(self, lineage: bytes) -> Mapping[str, Windows]:
         group = self.groups.get(lineage)
-        return {} if group is None else bundled_statements.told(group, self.contents)
+        return {} if group is None else bundled_statements.shown_windows(group, self.contents)
 
     def edge(self, edge: bytes) -> diff_side.EdgeState | None:
         found = self._edges.get(edge)

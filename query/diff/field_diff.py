@@ -134,7 +134,7 @@ def statement_details(one: diff_side.Side, other: diff_side.Side, lineage: bytes
     for line in sorted(mine.keys() | theirs.keys()):
         windows = mine.get(line, ()), theirs.get(line, ())
         if windows[0] != windows[1]:
-            told = [f"{line} ({bundled_statements.in_words(each)})" if each else "" for each in windows]
+            told = [f"{line} ({bundled_statements.windows_in_words(each)})" if each else "" for each in windows]
             yield diff_records.Detail(kind="statements", field="statement", a=told[0], b=told[1])
 
 

@@ -220,8 +220,8 @@ class Side:
             None if deadline is None else (deadline.at, deadline.lasts),
             bool(group.pins),
             bool(group.deprecated),
-            bundled_statements.held(group, self.contents),
-            dict(bundled_statements.told_terms(group, self.contents)),
+            bundled_statements.statement_windows(group, self.contents),
+            dict(bundled_statements.bundled_terms(group, self.contents)),
             any(each is None for each in said),
         )
 
@@ -450,8 +450,8 @@ class Planner:
             was, here, now = (each.get(texts, ()) for each in (base, ours, theirs))
             if now in (was, here) or any(map(self._is_forbidden, texts)):
                 continue
-            line = bundled_statements.shown(texts)
-            sides = map(bundled_statements.in_words, (was, here, now))
+            line = bundled_statements.statement_line(texts)
+            sides = map(bundled_statements.windows_in_words, (was, here, now))
             if here == was or self._conflict(world, "statement", line, *sides) == "theirs":
                 self._do("state" if now else "unstate", world, line, texts=texts, windows=now, here=here)
 

@@ -154,7 +154,7 @@ class Texts:
 
     def quad(self, quad: Quad) -> tuple[str, str, str, str] | None:
         """The texts of a quad, an empty one for the default graph; ``None`` if one was erased."""
-        return bundled_statements.whole(self.known(quad))
+        return bundled_statements.complete_texts(self.known(quad))
 
     def known(self, quad: Quad) -> bundled_statements.Known:
         """As :meth:`quad`, with ``None`` in the place of a text that was erased."""
@@ -168,8 +168,8 @@ def told(snapshot: Snapshot, world: int, seq: int) -> dict[str, Windows]:
     for each in statement_rows.known_at(snapshot.tables, world, seq):
         held.setdefault(each.quad, []).append(times.Interval(each.valid_from, each.valid_to))
     return {
-        bundled_statements.shown(texts.known(quad), statement_rows.leaf_of(snapshot.tables, world, quad)): (
-            bundled_statements.joined(windows)
+        bundled_statements.statement_line(texts.known(quad), statement_rows.leaf_of(snapshot.tables, world, quad)): (
+            bundled_statements.merge_windows(windows)
         )
         for quad, windows in held.items()
     }

@@ -266,7 +266,7 @@ class View:
         item = self.get(str(wanted._replace(artifact="")), include_deprecated=include_deprecated)
         if item is None or not wanted.artifact:
             return item
-        there = artifact.in_properties(item.properties)
+        there = artifact.artifacts_in(item.properties)
         if wanted.artifact not in there:
             raise errors.UnknownReference(
                 f"Version {item.number} has no artifact {wanted.artifact!r:.80}",
@@ -292,7 +292,7 @@ class View:
         from worlddb.log.beliefs import artifact
 
         item = self.get(ref, include_expired=True, include_deprecated=True)
-        return [] if item is None else list(artifact.in_properties(item.properties).values())
+        return [] if item is None else list(artifact.artifacts_in(item.properties).values())
 
     def find(
         self,

@@ -30,11 +30,11 @@ class _BeliefReader:
         self._ctx = ctx
         self.tables = ctx.tables
 
-    def content(self, node: int, number: int) -> atoms.Content | None:
+    def content(self, node: int, number: int) -> atoms.VersionContent | None:
         body = self._ctx.body(node, number)
         if body is None:
             return None
-        return atoms.Content(body.type, body.name, body.content, self._ctx.properties_of(node, number))
+        return atoms.VersionContent(body.type, body.name, body.content, self._ctx.properties_of(node, number))
 
     def tag_rows(self, node: int) -> Iterator[tuple[int, schema.AliasRow]]:
         return mark_rows.names_of(self._ctx.tables, mark_rows.TAGS, node)
@@ -59,7 +59,7 @@ def believe(ctx: context.Context, command: cmd.Believe, details: int) -> draft.D
     beliefs = beliefs_at(ctx, begins)
     single, given = beliefs.settings.single, command.properties
     _refuse_inconsistent(ctx, given, single)
-    known, claims = _BeliefReader(ctx), [claim for claim, _ in atoms.claims_given(given, single)]
+    known, claims = _BeliefReader(ctx), [claim for claim, _ in atoms.parse_claims(given, single)]
     bearing = beliefs.bearing(node)
     number = bearing.pop(belief_rows.CURRENT, 0)
     before = known.content(node, number) if number else None
@@ -67,15 +67,15 @@ def believe(ctx: context.Context, command: cmd.Believe, details: int) -> draft.D
     said = _preceding_content(ctx, node, window) if before is None else before
     others = {tag: content for tag, at in bearing.items() if (content := known.content(node, at)) is not None}
     bases = (said, *others.values())
-    if command.how == "expand" and any(atoms.conflicting(each, claims, single) for each in bases):
-        disputed = {claim[0] for claim in claims if any(atoms.conflicting(each, [claim], single) for each in bases)}
+    if command.how == "expand" and any(atoms.find_conflicts(each, claims, single) for each in bases):
+        disputed = {claim[0] for claim in claims if any(atoms.find_conflicts(each, [claim], single) for each in bases)}
         ctx.refuse(
             "conflicts",
             f"{ids.short(lineage)} is believed to be otherwise, by a predicate that takes one value: "
             f"{', '.join(map(errors.shown, sorted(disputed)))}",
             "Revise it: believe(item, A) puts A in the place of what conflicts",
         )
-    change = atoms.replaced if command.how == "replace" else atoms.believed
+    change = atoms.replace_claims if command.how == "replace" else atoms.apply_claims
     new = change(said, given, single)
     position = ev.NONE
     if before is None or _claims_in(new, single) != _claims_in(before, single):
@@ -87,8 +87,8 @@ def believe(ctx: context.Context, command: cmd.Believe, details: int) -> draft.D
         )
         number = ctx.tables.node(node).versions
     for tag, content in others.items():
-        if atoms.conflicting(content, claims, single):
-            left = atoms.believed(content, given, single)
+        if atoms.find_conflicts(content, claims, single):
+            left = atoms.apply_claims(content, given, single)
             is_same = _claims_in(left, single) == _claims_in(new, single)
             _set_tag(
                 ctx, node, tag, number if is_same else _write_tagged_version(ctx, node, command, left, {}), command.why
@@ -96,7 +96,7 @@ def believe(ctx: context.Context, command: cmd.Believe, details: int) -> draft.D
     return draft.Decision(lineage, position)
 
 
-def _preceding_content(ctx: context.Context, node: int, window: times.Interval) -> atoms.Content:
+def _preceding_content(ctx: context.Context, node: int, window: times.Interval) -> atoms.VersionContent:
     """What a statement builds on that begins where its world holds nothing.
 
     A start that was only defaulted yields to a stated one, so what began so and is taken begins earlier from then on.
@@ -108,13 +108,13 @@ def _preceding_content(ctx: context.Context, node: int, window: times.Interval) 
     return atoms.NOTHING
 
 
-def _claims_in(content: atoms.Content, single: Collection[str]) -> set[atoms.Claim]:
+def _claims_in(content: atoms.VersionContent, single: Collection[str]) -> set[atoms.Claim]:
     return atoms.claims_of(content, single)
 
 
 def _refuse_inconsistent(ctx: context.Context, given: dict[str, Any], single: Collection[str]) -> None:
     for predicate, value in given.items():
-        forms = {atoms.compared(each) for each in value} if isinstance(value, list | tuple) else set()
+        forms = {atoms.comparable_form(each) for each in value} if isinstance(value, list | tuple) else set()
         if predicate in single and len(forms) > 1:
             ctx.refuse("inconsistent", f"{predicate[:80]!r} takes one value, and {len(forms)} were given", "Give one")
 
@@ -144,7 +144,7 @@ def _window(ctx: context.Context, command: cmd.Believe | cmd.Rollback, node: int
     return windows.window_of(ctx.draft, node, begins)
 
 
-def _details(ctx: context.Context, command: cmd.Command, said: atoms.Content, source: dict[str, Any]) -> int:
+def _details(ctx: context.Context, command: cmd.Command, said: atoms.VersionContent, source: dict[str, Any]) -> int:
     """What a new version's event says beside its text; the command's own details hold what was asked for."""
     return ctx.draft.add_details(why=command.why, source=source, properties=dict(said.properties))
 
@@ -167,7 +167,7 @@ def _source(ctx: context.Context, node: int, number: int) -> dict[str, Any]:
 
 
 def _write_version(
-    ctx: context.Context, node: int, details: int, window: times.Interval, said: atoms.Content, stated: int
+    ctx: context.Context, node: int, details: int, window: times.Interval, said: atoms.VersionContent, stated: int
 ) -> int:
     """Write a version in a window; the place of its body."""
     holding = windows.pieces_in(ctx.draft, node, window)
@@ -182,7 +182,7 @@ def _stated_ends(ctx: context.Context, node: int, number: int) -> int:
 
 
 def _write_tagged_version(
-    ctx: context.Context, node: int, command: cmd.Command, said: atoms.Content, source: dict[str, Any]
+    ctx: context.Context, node: int, command: cmd.Command, said: atoms.VersionContent, source: dict[str, Any]
 ) -> int:
     """Write a version that holds at no time, for a tag to stand for; its number."""
     draft_, lineage = ctx.draft, ctx.tables.node(node).lineage
@@ -235,7 +235,7 @@ def contract(ctx: context.Context, command: cmd.Contract, details: int) -> draft
 
 
 def _claims_to_contract(command: cmd.Contract, beliefs: belief_rows.Beliefs) -> set[atoms.Claim]:
-    return {claim for claim, _ in atoms.claims_given(command.properties, beliefs.settings.single)}
+    return {claim for claim, _ in atoms.parse_claims(command.properties, beliefs.settings.single)}
 
 
 def _contraction_plan(

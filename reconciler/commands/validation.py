@@ -262,7 +262,7 @@ def _believing(command: cmd.Believe | cmd.Contract) -> None:
         for each in value if isinstance(value, list | tuple) else [value]:
             if isinstance(each, str):
                 _plain(each, f"the value of {predicate}", limits.MAX_CONTENT_BYTES)
-            if not atoms.compared(each):
+            if not atoms.comparable_form(each):
                 raise errors.InvalidText(f"{predicate} has a value that says nothing", "Leave it out, or contract it")
         if isinstance(value, list | tuple) and not value:
             raise errors.InvalidText(f"{predicate} has no value", "Leave it out, or contract it")
@@ -316,7 +316,7 @@ def _set_beliefs(command: cmd.SetBeliefs) -> None:
 
 
 def _keep_receipt(command: cmd.KeepReceipt) -> None:
-    recall_receipt.from_plain(command.properties.get("receipt"))
+    recall_receipt.receipt_from_plain(command.properties.get("receipt"))
 
 
 def _access(command: cmd.Access) -> None:
@@ -486,7 +486,7 @@ def _guard(command: cmd.Guard) -> None:
 
 def _set_plan(command: cmd.SetPlan) -> None:
     limits.checked_text(command.plan, "plan", limits.MAX_TYPE_BYTES, empty=False, nul=False)
-    plan_limits.checked(command.limits, command.features)
+    plan_limits.check_limits(command.limits, command.features)
 
 
 def _set_account(command: cmd.SetAccount) -> None:

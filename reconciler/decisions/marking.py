@@ -152,7 +152,7 @@ def deprecate(ctx: context.Context, command: cmd.Deprecate, details: int) -> dra
 
 def keep_receipt(ctx: context.Context, command: cmd.KeepReceipt, details: int) -> draft.Decision:
     """Keep the receipt of a recall, whose worlds have to be there; nothing that it says is looked at."""
-    receipt = recall_receipt.from_plain(command.properties["receipt"])
+    receipt = recall_receipt.receipt_from_plain(command.properties["receipt"])
     head = receipt.head
     world = bytes.fromhex(head.world) if isinstance(head, recall_receipt.WorldHead) else b""
     shown = [bytes.fromhex(ref) for ref in receipt.refs]

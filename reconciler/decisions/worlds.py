@@ -228,7 +228,7 @@ def _write_revision(
         number = number if told is not None else row.versions
     before = told or newest or blobs.Body(b"", "", "", "")
     kept = ctx.properties_of(node, number)
-    properties = artifact.revised(command.properties, kept) if command.properties else kept
+    properties = artifact.keep_artifacts(command.properties, kept) if command.properties else kept
     if properties != command.properties:
         details = ctx.draft.with_properties(details, properties)
     name = before.name if command.name is None else command.name

@@ -96,7 +96,7 @@ class EndpointRedactor(endpoint.ChatModel):
                     self.failed += 1
                     continue
                 found = _joined(found, text, pieces)
-        return personal_data.without(text, found), found
+        return personal_data.replace_findings(text, found), found
 
     def _asked(self, part: str) -> list[_Piece]:
         asked = self._chat.request({"text": part})

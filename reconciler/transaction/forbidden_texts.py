@@ -76,7 +76,7 @@ def _beside(command: cmd.Command) -> Iterator[str]:
         yield command.type
     if isinstance(command, cmd.State):
         # A literal stands in the log in its canonical form, and is forbidden by what it says.
-        yield from (text for term in command.aliases for text in terms.said(terms.term_of(term)))
+        yield from (text for term in command.aliases for text in terms.values_in(terms.term_of(term)))
     if isinstance(command, cmd.SetPlan):
         yield from (command.plan, *(command.features or ()))
     if isinstance(command, cmd.SetBeliefs):

@@ -38,7 +38,7 @@ def db(tmp_path: Path, clock: ManualClock) -> Iterator[Database]:
 
 
 def file_of(db: Database) -> Path:
-    return usage_file.beside(db.path)
+    return usage_file.usage_path(db.path)
 
 
 def test_requests_are_summed_by_key_and_span_whether_written_or_not(
@@ -89,7 +89,7 @@ def test_what_is_kept_has_no_texts_belongs_to_its_owner_and_is_in_no_backup(db: 
     assert b"ana" not in file_of(db).read_bytes()
     db.backup(tmp_path / "backup")
     worlddb.restore(tmp_path / "backup", tmp_path / "restored")
-    assert not usage_file.beside(tmp_path / "restored").exists()
+    assert not usage_file.usage_path(tmp_path / "restored").exists()
     file_of(db).chmod(0o644)
     db.accounts.meter.count("ab" * 16)
     assert "others than its owner" in db.accounts.usage().trouble
@@ -174,7 +174,7 @@ def test_a_file_that_cannot_be_written_loses_nothing(db: Database) -> None:
 def test_the_file_of_another_store_is_not_added_to(db: Database, tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "other", embedder=None) as other:
         other.accounts.meter.count("k")
-    usage_file.beside(tmp_path / "other").rename(file_of(db))
+    usage_file.usage_path(tmp_path / "other").rename(file_of(db))
     db.accounts.meter.count("k")
     assert "another store" in db.accounts.usage().trouble
 

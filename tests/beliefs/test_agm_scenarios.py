@@ -459,7 +459,7 @@ def played(suite: Adapter, scenario: Scenario) -> Played:
 
 def _is_said(atom: Atom, said: dict[str, Any]) -> bool:
     value = said.get(atom.predicate, [])
-    return atom.value in {atoms.compared(each) for each in (value if isinstance(value, list) else [value])}
+    return atom.value in {atoms.comparable_form(each) for each in (value if isinstance(value, list) else [value])}
 
 
 def inconsistent(base: frozenset[Atom]) -> bool:

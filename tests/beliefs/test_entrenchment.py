@@ -81,12 +81,12 @@ class Base(NamedTuple):
         return {name for name in self.ranks if all(name in world for world in among)}
 
 
-def content_of(said: Sequence[Name]) -> atoms.Content:
+def content_of(said: Sequence[Name]) -> atoms.VersionContent:
     """A version that says so, as the engine has it."""
     properties: dict[str, object] = {"topic": [value for predicate, value in said if predicate == "topic"]}
     properties |= {predicate: value for predicate, value in said if predicate == "status"}
     summary = next((value for predicate, value in said if predicate == "summary"), "")
-    return atoms.Content(content=summary, properties=properties)
+    return atoms.VersionContent(content=summary, properties=properties)
 
 
 def given(said: Sequence[Name]) -> dict[str, object]:
@@ -98,7 +98,7 @@ def given(said: Sequence[Name]) -> dict[str, object]:
 
 def believed(said: Sequence[Name] | set[Name], by: Sequence[Name]) -> set[Name]:
     """What the engine's revision makes of a version."""
-    return set(atoms.claims_of(atoms.believed(content_of(sorted(said)), given(by), SINGLE), SINGLE))
+    return set(atoms.claims_of(atoms.apply_claims(content_of(sorted(said)), given(by), SINGLE), SINGLE))
 
 
 KINDS = (
@@ -150,7 +150,7 @@ def check_entrenchment(base: Base, sentences: Sequence[Sentence]) -> None:
         assert (sentence == ALL) == (level == (len(UNIVERSE) + 1,)) and level >= zero  # EE5 Maximality
     for size in range(1, len(base.ranks) + 1):
         for compound in itertools.combinations(base.ranks, size):
-            goes = atoms.least({name: base.ranks[name] for name in compound})
+            goes = atoms.least_entrenched({name: base.ranks[name] for name in compound})
             asked = conjunction(compound)
             assert base.kept(base.contracted(asked)) == set(base.ranks) - goes
             by_condition = {

@@ -328,7 +328,7 @@ def test_what_the_stores_own_holder_alters_differs_from_what_is_asked_again(made
             other = altered_value(receipt, receipts, rng)
             if other == receipt or other.options != receipt.options or other.valid != receipt.valid:
                 continue
-            sealed = rr.sealed(other, secret)
+            sealed = rr.seal_receipt(other, secret)
             said = [(each.hits, each.head, each.question, each.ranking) for each in (sealed, receipt)]
             if said[0] == said[1]:
                 continue
@@ -343,7 +343,7 @@ def test_scores_may_be_off_by_what_the_caller_allows(made: Made) -> None:
     near = [msgspec.structs.replace(hit, score=hit.score + 3) for hit in receipt.hits]
     with opened(made.store) as db:
         with db._env.read() as txn:
-            other = rr.sealed(msgspec.structs.replace(receipt, hits=near), secret_of(LmdbLog(txn)))
+            other = rr.seal_receipt(msgspec.structs.replace(receipt, hits=near), secret_of(LmdbLog(txn)))
         assert db.check_recall(other, question).verdict == "differs"
         found = db.check_recall(other, question, tolerance=0.000003)
         assert (found.ok, found.off_by) == (True, 0.000003)

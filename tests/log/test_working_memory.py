@@ -210,7 +210,7 @@ def test_a_message_that_waits_while_its_buffers_are_rewritten_twice_is_kept(
 ) -> None:
     db.working.add("first", session="s")
     held = db.working._buffers
-    present = held._present
+    present = held._current_env
     rewritten: list[tuple[bytes, bytes]] = []
 
     def rewritten_meanwhile() -> lmdb.Environment:
@@ -219,10 +219,10 @@ def test_a_message_that_waits_while_its_buffers_are_rewritten_twice_is_kept(
             with env.begin() as txn:
                 rewritten.extend(message_buffers._rows(txn))
             for more in (1, 2):
-                held._make(held._number + more, rewritten)
+                held._create_environment(held._number + more, rewritten)
         return env
 
-    monkeypatch.setattr(held, "_present", rewritten_meanwhile)
+    monkeypatch.setattr(held, "_current_env", rewritten_meanwhile)
     db.working.add("second", session="s")
     assert rewritten and said(db) == ["first", "second"]
 
@@ -233,7 +233,7 @@ def test_buffers_that_cannot_be_opened_for_another_reason_are_left_as_they_are(
     with worlddb.open(tmp_path / "store", embedder=None) as db:
         db.working.add("kept", session="s")
     with monkeypatch.context() as patched:
-        patched.setattr(message_buffers, "_open", _refusing)
+        patched.setattr(message_buffers, "_open_lmdb", _refusing)
         db = worlddb.open(tmp_path / "store", embedder=None)
         with pytest.raises(worlddb.UnavailableError, match="Too many open files"):
             db.working.get(session="s")

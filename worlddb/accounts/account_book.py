@@ -54,7 +54,7 @@ class NewKey(NamedTuple):
 class _State(NamedTuple):
     """What requests are judged by: grants by the keyed hash of a secret, and when that was read."""
 
-    seen: secrets_file.Seen
+    seen: secrets_file.FileStamp
     generation: int
     salt: bytes
     grants: Mapping[bytes, Grant]
@@ -66,10 +66,10 @@ class Keyring:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.file = secrets_file.SecretsFile(secrets_file.beside(store.folder), store.id)
+        self.file = secrets_file.SecretsFile(secrets_file.secrets_path(store.folder), store.id)
         self.admission = Admission()
         self.meter = usage_meter.UsageMeter(
-            usage_file.UsageFile(usage_file.beside(store.folder), store.id), store.clock
+            usage_file.UsageFile(usage_file.usage_path(store.folder), store.id), store.clock
         )
         self._lock = threading.Lock()
         self._state: _State | None = None
@@ -77,7 +77,7 @@ class Keyring:
     def authenticate(self, secret: str) -> Grant | None:
         """What a secret opens now; ``None`` if nothing."""
         state = self._current_state()
-        digest = secrets_file.hashed(state.salt, secret)
+        digest = secrets_file.keyed_hash(state.salt, secret)
         # Nobody can steer a keyed hash, so how long this look takes says nothing of the secrets that there are.
         return self._if_unexpired(state.grants.get(digest))
 

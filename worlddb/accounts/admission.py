@@ -4,7 +4,7 @@ import threading
 from typing import Final
 
 from worlddb.accounts.grant import Grant
-from worlddb.log.accounts.plan_limits import Allowance
+from worlddb.log.accounts.plan_limits import TokenBucket
 from worlddb.log.model import clock, errors
 
 MOST_KEPT: Final = 20_000
@@ -19,7 +19,7 @@ class Admission:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._allowances: dict[tuple[str, str], Allowance] = {}
+        self._allowances: dict[tuple[str, str], TokenBucket] = {}
 
     def admit(self, grant: Grant, *, request: bool = True, write: bool = False) -> None:
         """Count a request, a write, or both: of several writes in one request, each counts.
@@ -51,9 +51,9 @@ class Admission:
             for _, allowance in found:
                 allowance.take()
 
-    def _allowance(self, grant: Grant, name: str, most: int, now: float) -> Allowance:
+    def _allowance(self, grant: Grant, name: str, most: int, now: float) -> TokenBucket:
         place = (grant.account, name)
-        found = self._allowances.pop(place, None) or Allowance(now, most)
+        found = self._allowances.pop(place, None) or TokenBucket(now, most)
         if found.per_minute != most:
             found.changed_to(most)
         self._allowances[place] = found

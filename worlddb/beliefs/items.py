@@ -61,7 +61,9 @@ class CurrentVersion(NamedTuple):
         return self._replace(
             name=self.name if command.name is None else command.name,
             content=self.content if command.content is None else command.content,
-            properties=artifact.revised(command.properties, self.properties) if command.properties else self.properties,
+            properties=artifact.keep_artifacts(command.properties, self.properties)
+            if command.properties
+            else self.properties,
             closed=False,
             number=self.number if leaves else 0,
             source=self.source if leaves else command.source,
@@ -251,7 +253,7 @@ def create_at(
         # What is there already stays: properties that were not given, and artifacts of other names.
         before: Mapping[str, Any] = {} if item is None else item.properties
         properties = said["properties"] or before
-        attached = [*artifact.in_properties(before).values(), *attached]
+        attached = [*artifact.artifacts_in(before).values(), *attached]
         said = said | {"properties": artifact.with_artifacts(properties, attached)}
     if item is not None:
         return Decision(_revised(reader, item, said), (item.ref,))
@@ -291,7 +293,7 @@ def _revised(reader: BatchReader, item: CurrentVersion, said: dict[str, Any]) ->
 
 def _is_same_text(content: str, properties: Mapping[str, Any], said: Mapping[str, Any]) -> bool:
     """True if a version with these says what is to be said; what is not given does not differ."""
-    given = said["properties"] and artifact.revised(said["properties"], properties)
+    given = said["properties"] and artifact.keep_artifacts(said["properties"], properties)
     return said["content"] in (None, content) and (not given or given == properties)
 
 
@@ -318,8 +320,8 @@ def rename(reader: BatchReader, ref: Any, name: str, why: str) -> Decision:
 
 def attach(reader: BatchReader, ref: Any, given: artifact.Artifact, why: str) -> Decision:
     """A version that has an artifact more, or another one in the place of that of the name."""
-    item, added = reader.holding(ref), artifact.checked(given)
-    there = artifact.in_properties(item.properties)
+    item, added = reader.holding(ref), artifact.checked_artifact(given)
+    there = artifact.artifacts_in(item.properties)
     return _with_artifacts(item, [*there.values(), added], why, is_same=there.get(added.name) == added)
 
 
@@ -327,7 +329,7 @@ def detach(reader: BatchReader, ref: Any, name: str, why: str) -> Decision:
     """A version without the artifact of a name."""
     limits.checked_text(name, "name", limits.MAX_LABEL_BYTES)
     item = reader.holding(ref)
-    there = artifact.in_properties(item.properties)
+    there = artifact.artifacts_in(item.properties)
     if there.pop(name, None) is None:
         raise errors.UnknownReference(
             f"{errors.shown(item.name)} has no artifact {name!r:.80}", f"It has: {', '.join(there) or 'none'}"

@@ -144,7 +144,7 @@ def _item(tx: Any, view: View, unit: MemoryUnit, within: Any) -> tuple[str, Any]
     assert item is not None, "a known world has a newest version"
     properties = said["properties"]
     if unit.artifacts:
-        attached = [artifact.checked(each) for each in unit.artifacts]
+        attached = [artifact.checked_artifact(each) for each in unit.artifacts]
         properties = artifact.with_artifacts(properties or item.properties, attached)
     is_same = item.content == said["content"] and properties in (None, {}, item.properties) and not item.closed
     if is_same and (said["valid_from"], said["valid_to"]) == (None, None):

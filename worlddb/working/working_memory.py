@@ -33,7 +33,7 @@ class WorkingMemory:
     """
 
     def __init__(self, folder: Path, time: clock.Clock, guarded: Guarded) -> None:
-        self._buffers = buffers.opened(folder, time)
+        self._buffers = buffers.open_buffers(folder, time)
         self._folder, self._time, self._guarded = folder, time, guarded
 
     def add(
@@ -127,7 +127,7 @@ class WorkingMemory:
 
     def close(self) -> None:
         """Give the buffers back."""
-        buffers.closed(self._folder)
+        buffers.release_buffers(self._folder)
 
 
 class SessionMemory:

@@ -110,7 +110,7 @@ class Source(Protocol):
     @property
     def tables(self) -> TableReads: ...
 
-    def content(self, node: int, number: int) -> atoms.Content | None:
+    def content(self, node: int, number: int) -> atoms.VersionContent | None:
         """What a version says; ``None`` once erased."""
 
     def tag_rows(self, node: int) -> Iterable[tuple[int, schema.AliasRow]]:
@@ -129,7 +129,7 @@ class Change(NamedTuple):
     version: int
     tags: tuple[int, ...]
     gone: frozenset[atoms.Claim]
-    left: atoms.Content
+    left: atoms.VersionContent
     spans: tuple[times.Interval, ...]
 
 
@@ -203,7 +203,7 @@ class Beliefs:
     def given_up(self, compound: Iterable[tuple[int, atoms.Claim]]) -> set[tuple[int, atoms.Claim]]:
         """What goes of a compound: all that is entrenched least; nothing if not all of it is believed."""
         ranks = {each: self.rank(*each) for each in compound}
-        return set() if atoms.NEVER in ranks.values() else atoms.least(ranks)
+        return set() if atoms.NEVER in ranks.values() else atoms.least_entrenched(ranks)
 
     def contraction(self, node: int, claims: Iterable[atoms.Claim]) -> Iterator[Change]:
         """What a contraction by each of some claims changes of a world, by the numbers of its versions."""
@@ -216,7 +216,7 @@ class Beliefs:
                 row = tables.version(node, version)
                 spans = asof.version_validity(tables, node, version, row, self._moment.seq).pieces
                 tags = tuple(tag for tag, stands in sorted(bearing.items()) if stands == version)
-                left = atoms.without(content, taken, self.settings.single)
+                left = atoms.remove_claims(content, taken, self.settings.single)
                 yield Change(version, tags, frozenset(taken), left, tuple(spans))
 
 
