@@ -188,7 +188,7 @@ def test_processes_share_a_buffer_while_it_is_rewritten(tmp_path: Path) -> None:
             "import sys, pathlib\n"
             "from worlddb.log.model.clock import SystemClock\n"
             "from worlddb.log.working import message_buffers as b\n"
-            "held = b.opened(pathlib.Path(sys.argv[1]), SystemClock())\n"
+            "held = b.open_buffers(pathlib.Path(sys.argv[1]), SystemClock())\n"
             "for n in range(200):\n"
             "    held.add(b.WorkingMessage('', '', '', 's', 'user', f'{sys.argv[2]} {n}', 0, 2**62), 1000)\n"
             "    n % 50 or held.clear(lambda each: each.content == f'{sys.argv[2]} 0')\n"
