@@ -199,7 +199,7 @@ def _execute_once(
     if writer.advisers is not None and any(type(each) is cmd.Create and each.resolve == "all" for each in commands):
         store = model_evidence.Store(writer.env, writer.ontology, writer.resolving, FreshNonces(writer.entropy))
         commands, failure = model_evidence.add_model_evidence(store, writer.advisers, commands, idempotency_key)
-    read = None if writer.redactor is None else text_guard.read_before(writer.env, writer.redactor, commands)
+    read = None if writer.redactor is None else text_guard.read_ahead_of_lock(writer.env, writer.redactor, commands)
     receipt = _execute_task(writer, Task(commands, idempotency_key, arrival, progress, guard, look, read))
     if failure and receipt:
         return replace(receipt, notes=(*receipt.notes, outcome.Note("not_compared", (failure,))))
@@ -470,7 +470,7 @@ def _decide(
             commands,
             str(task.idempotency_key),
             secret,
-            text_guard.as_kept(tables, task.read, commands),
+            text_guard.as_recorded(tables, task.read, commands),
             looked=task.look is not None,
         )
     draft = _open_draft(writer, log, tables)
@@ -508,7 +508,7 @@ def _decide(
             task.progress(position + 1, len(commands))
     if not draft.events:
         return receipts.unchanged(log.header(draft.head.seq), draft)
-    if _may_hold_credentials(draft) or not text_guard.SAYS_BESIDE.isdisjoint(kinds):
+    if _may_hold_credentials(draft) or not text_guard.ALWAYS_SCANNED_COMMANDS.isdisjoint(kinds):
         (guard or text_guard.TextGuard(ctx, task.read)).refuse_credentials(commands)
     if guard is not None:
         guard.note()

@@ -1367,7 +1367,7 @@ class Database(WriteCalls):
             limits.checked_callable(assessor, "assessor") or RuleAssessor(),
             limits.checked_flag(dry_run, "dry_run"),
             limits.checked_number(batch_size, "batch_size", 1, limits.MAX_LISTED),
-            dreamer.ratio_of(max_deprecation_ratio),
+            dreamer.checked_ratio(max_deprecation_ratio),
             limits.checked_flag(allow_published, "allow_published"),
             limits.checked_flag(halt, "halt"),
             None if decay is None else retention.checked(decay),

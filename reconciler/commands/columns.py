@@ -57,7 +57,7 @@ def _ref(value: Any, what: str) -> cmd.Ref:
     return value if type(value) is int else ids.as_ref(value)
 
 
-def _as_it_is(value: Any, what: str) -> Any:
+def _any_value(value: Any, what: str) -> Any:
     return value
 
 
@@ -73,7 +73,7 @@ WORLD_COLUMNS: Final[dict[str, _Column]] = {
     "source": _Column(_record, {}),
     "properties": _Column(_record, {}),
     "why": _Column(_text, ""),
-    "resolve": _Column(_as_it_is, "exact"),
+    "resolve": _Column(_any_value, "exact"),
 }
 EDGE_COLUMNS: Final[dict[str, _Column]] = {
     "source": _Column(_ref, needed=True),
@@ -134,7 +134,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     notes: dict[str, int]
 
 
-class _Table:
+class _ColumnTable:
     """Columns of one length, each of a kind that is known."""
 
     def __init__(self, given: Any, what: str, known: Mapping[str, _Column]) -> None:
@@ -167,10 +167,10 @@ class _Table:
         Raises:
             InputError: one of them is not what the column has; the row and the column are named.
         """
-        taken = (self._taken(name, column, first, last, worlds) for name, column in self._known.items())
+        taken = (self._column_values(name, column, first, last, worlds) for name, column in self._known.items())
         return islice(zip(*taken, strict=False), max(0, last - first))
 
-    def _taken(self, name: str, column: _Column, first: int, last: int, worlds: int | None) -> Iterable[Any]:
+    def _column_values(self, name: str, column: _Column, first: int, last: int, worlds: int | None) -> Iterable[Any]:
         if name not in self._columns:
             return repeat(column.default)
         taken = []
@@ -188,11 +188,11 @@ class _Table:
                             "Give the row of a world of this load, a reference or a name",
                         )
             except errors.InputError as error:
-                raise self.located(error, row) from error
+                raise self.with_row(error, row) from error
             taken.append(value)
         return taken
 
-    def located(self, error: errors.WorldDBError, row: int) -> errors.WorldDBError:
+    def with_row(self, error: errors.WorldDBError, row: int) -> errors.WorldDBError:
         """An error of one row, with its place in front."""
         error.message = f"{self._what} row {row:,}: {error.message}"
         error.args = (error.message, error.remedy)
@@ -208,8 +208,8 @@ class Load:
     """
 
     def __init__(self, worlds: Any, edges: Any) -> None:
-        self._worlds = _Table(worlds, "worlds", WORLD_COLUMNS)
-        self._edges = _Table(edges, "edges", EDGE_COLUMNS)
+        self._worlds = _ColumnTable(worlds, "worlds", WORLD_COLUMNS)
+        self._edges = _ColumnTable(edges, "edges", EDGE_COLUMNS)
         for table, known in ((self._worlds, None), (self._edges, self._worlds.count)):
             for first in range(0, table.count, BATCH_COMMANDS):
                 for _ in table.rows(first, min(first + BATCH_COMMANDS, table.count), known):
@@ -243,7 +243,7 @@ class Load:
                 row = first + error.details["command"]
                 in_worlds = row < self._worlds.count
                 table = self._worlds if in_worlds else self._edges
-                raise table.located(error, row if in_worlds else row - self._worlds.count) from error
+                raise table.with_row(error, row if in_worlds else row - self._worlds.count) from error
             worlds.add(receipt.refs[: max(0, made)])
             edges.add(receipt.refs[max(0, made) :])
             events, proposals, seq = events + receipt.events, proposals + len(receipt.proposals), receipt.seq

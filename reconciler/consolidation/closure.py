@@ -18,11 +18,11 @@ from worlddb.reconciler.transaction import context
 
 INFERRED: Final = "inferred"
 VIA: Final = "via"
-MAX_WAYS: Final = 200_000
+MAX_PATHS: Final = 200_000
 """A type of which more pairs of worlds are joined by ways is left as it is: a chain of n edges has n²/2 of them."""
 
 
-class Part(NamedTuple):
+class StatedEdge(NamedTuple):
     """A stated edge: its number in the log, its id, its ends, its home, and when it holds."""
 
     number: int
@@ -33,18 +33,18 @@ class Part(NamedTuple):
     spans: tuple[times.Interval, ...]
 
 
-class Way(NamedTuple):
+class Path(NamedTuple):
     """Edges one after another, and a span in which this way stands for its ends."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[StatedEdge, ...]
     span: times.Interval
 
 
-class TooManyWays(Exception):
-    """More pairs are joined than :data:`MAX_WAYS`."""
+class TooManyPaths(Exception):
+    """More pairs are joined than :data:`MAX_PATHS`."""
 
 
-def ways(parts: Iterable[Part]) -> Iterator[Way]:
+def paths(parts: Iterable[StatedEdge]) -> Iterator[Path]:
     """The ways of two or more edges, each with the span in which it stands for its ends, by source and target.
 
     Edges that lead back to where they came from, which no handler lets through, are passed over.
@@ -52,32 +52,32 @@ def ways(parts: Iterable[Part]) -> Iterator[Way]:
     Raises:
         TooManyWays: more pairs of worlds are joined than may be.
     """
-    leaving: dict[int, list[Part]] = {}
+    leaving: dict[int, list[StatedEdge]] = {}
     for part in sorted(parts):
         leaving.setdefault(part.source, []).append(part)
-    reached: dict[int, dict[int, list[Way]]] = {}
+    reached: dict[int, dict[int, list[Path]]] = {}
     pairs = 0
-    for node in _last_first(leaving):
-        candidates: dict[int, list[Way]] = {}
+    for node in _targets_first(leaving):
+        candidates: dict[int, list[Path]] = {}
         for part in leaving[node]:
-            candidates.setdefault(part.target, []).extend(Way((part,), span) for span in part.spans)
+            candidates.setdefault(part.target, []).extend(Path((part,), span) for span in part.spans)
             for target, known in reached.get(part.target, {}).items():
                 if target == node:
                     continue
                 further = candidates.setdefault(target, [])
                 for span in part.spans:
                     both = ((way, span.intersect(way.span)) for way in known)
-                    further.extend(Way((part, *way.parts), span) for way, span in both if not span.is_empty)
-        reached[node] = {target: list(_nearest(found)) for target, found in candidates.items()}
+                    further.extend(Path((part, *way.parts), span) for way, span in both if not span.is_empty)
+        reached[node] = {target: list(_shortest_paths(found)) for target, found in candidates.items()}
         pairs += len(reached[node])
-        if pairs > MAX_WAYS:
-            raise TooManyWays
+        if pairs > MAX_PATHS:
+            raise TooManyPaths
     for _, found in sorted(reached.items()):
         for _, known in sorted(found.items()):
             yield from (way for way in known if len(way.parts) > 1)
 
 
-def _last_first(leaving: Mapping[int, Sequence[Part]]) -> Iterator[int]:
+def _targets_first(leaving: Mapping[int, Sequence[StatedEdge]]) -> Iterator[int]:
     """The sources, each after all that its edges lead to; depth costs no stack."""
     done: set[int] = set()
     for start in sorted(leaving):
@@ -95,19 +95,19 @@ def _last_first(leaving: Mapping[int, Sequence[Part]]) -> Iterator[int]:
                 yield node
 
 
-def _nearest(candidates: Iterable[Way]) -> Iterator[Way]:
+def _shortest_paths(candidates: Iterable[Path]) -> Iterator[Path]:
     """The ways that stand for two ends, by span: the shortest first, of those the one of the earliest edges."""
     covered: list[times.Interval] = []
     for way in sorted(candidates, key=lambda way: (len(way.parts), [part.number for part in way.parts], way.span)):
         at = way.span.start
         for span in [*covered, times.Interval(way.span.end, way.span.end)]:
             if at < min(span.start, way.span.end):
-                yield Way(way.parts, times.Interval(at, min(span.start, way.span.end)))
+                yield Path(way.parts, times.Interval(at, min(span.start, way.span.end)))
             at = max(at, span.end)
         covered = sorted([*covered, way.span])
 
 
-class Inferred(NamedTuple):
+class InferredEdge(NamedTuple):
     """An inferred edge as it is to be, or as it is; ``key`` stands for all of it."""
 
     type: str
@@ -138,10 +138,10 @@ class Inferred(NamedTuple):
         )
 
 
-class Changes(NamedTuple):
+class ClosureChanges(NamedTuple):
     """What is to be written and retracted of one type, in the order in which it is done."""
 
-    missing: tuple[Inferred, ...]
+    missing: tuple[InferredEdge, ...]
     obsolete: tuple[bytes, ...]
 
     def commands(self) -> list[cmd.Command]:
@@ -150,15 +150,15 @@ class Changes(NamedTuple):
         return [*gone, *(each.command() for each in self.missing)]
 
 
-def changes(ctx: context.Context, type_name: str, within: Callable[[int], bool]) -> Changes:
+def closure_changes(ctx: context.Context, type_name: str, within: Callable[[int], bool]) -> ClosureChanges:
     """What of the closure of a type is missing, and what is there and follows no more; ``within`` tells of homes.
 
     Raises:
         TooManyWays: more pairs of worlds are joined than may be.
     """
     tables, code = ctx.tables, ctx.tables.type_code(type_name)
-    parts: list[Part] = []
-    there: dict[Inferred, bytes] = {}
+    parts: list[StatedEdge] = []
+    there: dict[InferredEdge, bytes] = {}
     extra: list[bytes] = []
     for place, row in () if code is None else tables.between(range(ctx.draft.applier.next_node), code, None):
         if row.unlinked != schema.LIVE or not within(row.home):
@@ -169,58 +169,58 @@ def changes(ctx: context.Context, type_name: str, within: Callable[[int], bool])
         if properties is None:
             continue  # Its texts were erased, and with them whether it was stated.
         if properties.get(INFERRED) is not True:
-            parts.append(Part(place.edge, row.edge, place.source, row.target, row.home, spans))
+            parts.append(StatedEdge(place.edge, row.edge, place.source, row.target, row.home, spans))
             continue
-        known = _as_it_is(ctx, type_name, place.source, row, spans, properties)
+        known = _stored_edge(ctx, type_name, place.source, row, spans, properties)
         if known is None or known in there:
             extra.append(row.edge)
         else:
             there[known] = row.edge
-    homes = _Homes(ctx)
-    wanted = {_as_it_should_be(ctx, type_name, way, homes): None for way in ways(parts)}
+    homes = _NearestContainers(ctx)
+    wanted = {_expected_edge(ctx, type_name, way, homes): None for way in paths(parts)}
     extra += (edge for known, edge in there.items() if known not in wanted)
-    return Changes(tuple(each for each in wanted if each not in there), tuple(extra))
+    return ClosureChanges(tuple(each for each in wanted if each not in there), tuple(extra))
 
 
-def _as_it_is(
+def _stored_edge(
     ctx: context.Context,
     type_name: str,
     source: int,
     row: schema.EdgeRow,
     spans: Sequence[times.Interval],
     properties: Mapping[str, Any],
-) -> Inferred | None:
+) -> InferredEdge | None:
     """An inferred edge as it was written; ``None`` if it was changed since."""
     via = properties.get(VIA)
     if len(spans) != 1 or not isinstance(via, list):
         return None
     ends = ctx.lineage(source), ctx.lineage(row.target), ctx.lineage(row.home)
-    return Inferred(type_name, *ends, spans[0], tuple(map(str, via)))
+    return InferredEdge(type_name, *ends, spans[0], tuple(map(str, via)))
 
 
-def _as_it_should_be(ctx: context.Context, type_name: str, way: Way, homes: "_Homes") -> Inferred:
+def _expected_edge(ctx: context.Context, type_name: str, way: Path, homes: "_NearestContainers") -> InferredEdge:
     first, last = way.parts[0], way.parts[-1]
-    home = homes.around(way.parts)
+    home = homes.nearest_above(way.parts)
     ends = ctx.lineage(first.source), ctx.lineage(last.target), ctx.lineage(home)
-    return Inferred(type_name, *ends, way.span, tuple(part.id.hex() for part in way.parts))
+    return InferredEdge(type_name, *ends, way.span, tuple(part.id.hex() for part in way.parts))
 
 
-class _Homes:
+class _NearestContainers:
     """The nearest worlds around some others."""
 
     def __init__(self, ctx: context.Context) -> None:
         self._containers = ctx.containers
         self._above: dict[int, dict[int, int]] = {}
 
-    def around(self, parts: Sequence[Part]) -> int:
+    def nearest_above(self, parts: Sequence[StatedEdge]) -> int:
         """The nearest world around the homes of edges and all that they pass; the root world if no other is."""
         homes = {part.home for part in parts}
         inner = {part.target for part in parts[:-1]}
-        above = [self._levels(home) for home in sorted(homes)]
-        shared = set(above[0]).intersection(*above[1:], *map(self._levels, inner)) - inner
+        above = [self._levels_above(home) for home in sorted(homes)]
+        shared = set(above[0]).intersection(*above[1:], *map(self._levels_above, inner)) - inner
         return min(shared, key=lambda node: (max(each[node] for each in above), node))
 
-    def _levels(self, node: int) -> dict[int, int]:
+    def _levels_above(self, node: int) -> dict[int, int]:
         """A world and all around it, each with how many levels up it is first met; the root world is around all."""
         found = self._above.get(node)
         if found is None:

@@ -36,7 +36,7 @@ MEMBERS_AT_ONCE: Final = 2_048
 WORLDS_AT_ONCE: Final = 32
 """How many summaries of the stand-in are one commit; one of another summarizer's, which a kill may not waste."""
 COMMANDS_AT_ONCE: Final = 256
-MOST_LOOKS: Final = 8
+MAX_ATTEMPTS: Final = 8
 """How often a step that others came between is looked at again; what is left then is left to the next run."""
 
 Progress = Callable[[str, int, int], object]
@@ -137,13 +137,13 @@ class _Run:
 
     def run(self, stale_refs: Callable[[], Sequence[str]], find_near: FindNear) -> Consolidated:
         for type_name in self._wanted.close:
-            self._step(f"closing {type_name}", partial(self._close, type_name))
+            self._step(f"closing {type_name}", partial(self._write_closure, type_name))
         if self._wanted.sweep:
-            self._step("judging edges", self._judge)
-        self._step("summing up", self._sum_up)
+            self._step("judging edges", self._record_conflicts)
+        self._step("summing up", self._write_summaries)
         if self._wanted.sweep:
-            self._step("marking what is stale", partial(self._mark, stale_refs))
-            self._step("looking for near-duplicates", partial(self._propose, find_near))
+            self._step("marking what is stale", partial(self._update_stale_labels, stale_refs))
+            self._step("looking for near-duplicates", partial(self._propose_duplicates, find_near))
         return self._done._replace(failed=self._asking.failed, stopped=self._wanted.stopped())
 
     def _step(self, what: str, step: Callable[[Callable[[int, int], object]], None]) -> None:
@@ -151,16 +151,16 @@ class _Run:
             told = self._wanted.progress
             step(lambda done, total: None if told is None else told(what, done, total))
 
-    def _read(self, txn: Any) -> summaries.Read:
+    def _read(self, txn: Any) -> summaries.ReadState:
         ctx = reclustering.read_context(self._writer, txn)
         log = LmdbLog(txn)
         space = asof.space_in_use(log, ctx.tables)
         anchors = None if space is None else composed_vectors.stored_anchors(log, ctx.tables, space.number)
         moment = asof.Moment(log.head().seq, self._wanted.valid)
-        return summaries.Read(ctx, moment, log_marks.secret_of(log), anchors)
+        return summaries.ReadState(ctx, moment, log_marks.secret_of(log), anchors)
 
-    def _within(self, read: summaries.Read) -> Callable[[int], bool]:
-        return summaries.within(read.ctx, self._wanted.worlds, read.moment)
+    def _within(self, read: summaries.ReadState) -> Callable[[int], bool]:
+        return summaries.scope_filter(read.ctx, self._wanted.worlds, read.moment)
 
     def _commit(self, commands: Sequence[cmd.Command], look: inputs.Look | None) -> outcome.Receipt:
         receipt = execute(self._writer, commands, None, None, look)
@@ -186,12 +186,12 @@ class _Run:
 
     # -- closure
 
-    def _close(self, type_name: str, told: Callable[[int, int], object]) -> None:
+    def _write_closure(self, type_name: str, told: Callable[[int, int], object]) -> None:
         try:
             with self._writer.env.read() as txn:
                 read = self._read(txn)
-                found = closure.changes(read.ctx, type_name, self._within(read))
-        except closure.TooManyWays:
+                found = closure.closure_changes(read.ctx, type_name, self._within(read))
+        except closure.TooManyPaths:
             self._done = self._done._replace(skipped=(*self._done.skipped, type_name))
             return
         before, retracted = self._done, len(found.obsolete)
@@ -207,50 +207,52 @@ class _Run:
 
     # -- the sweep
 
-    def _judge(self, told: Callable[[int, int], object]) -> None:
+    def _record_conflicts(self, told: Callable[[int, int], object]) -> None:
         """Record the conflicts of edges that were there before their type became functional."""
         with self._writer.env.read() as txn:
             read = self._read(txn)
-            commands = list(_conflicts(read, self._within(read)))
+            commands = list(_unrecorded_conflicts(read, self._within(read)))
         found = len(commands) if self._wanted.dry_run else self._write(commands, told)
         self._done = self._done._replace(conflicts=self._done.conflicts + found)
 
-    def _mark(self, stale_refs: Callable[[], Sequence[str]], told: Callable[[int, int], object]) -> None:
+    def _update_stale_labels(self, stale_refs: Callable[[], Sequence[str]], told: Callable[[int, int], object]) -> None:
         """Label what rests on something that holds no more, and take the label off what does not any more."""
         stale = [bytes.fromhex(ref) for ref in stale_refs()]
         with self._writer.env.read() as txn:
             read = self._read(txn)
-            ctx, within = read.ctx, self._within(read)
-            labelled = dict(_labelled(ctx))
+            ctx, scope_filter = read.ctx, self._within(read)
+            labelled = dict(_stale_worlds(ctx))
             here = {
                 lineage: node for lineage in stale if (node := ctx.tables.node_of(ids.Lineage(lineage))) is not None
             }
-            gone = [lineage for lineage, node in labelled.items() if lineage not in here and within(node)]
-            fresh = [lineage for lineage, node in here.items() if within(node) and not _has_label(ctx, node)]
+            gone = [lineage for lineage, node in labelled.items() if lineage not in here and scope_filter(node)]
+            fresh = [
+                lineage for lineage, node in here.items() if scope_filter(node) and not _is_labelled_stale(ctx, node)
+            ]
         marks: list[cmd.Command] = [cmd.Unlabel(ref=each, labels=(STALE,), why="it is no more") for each in gone]
         marks += (cmd.Label(ref=each, labels=(STALE,), why="it rests on what holds no more") for each in fresh)
         if not self._wanted.dry_run:
             self._write(marks, told)
         self._done = self._done._replace(marked=len(fresh), unmarked=len(gone))
 
-    def _propose(self, find_near: FindNear, told: Callable[[int, int], object]) -> None:
+    def _propose_duplicates(self, find_near: FindNear, told: Callable[[int, int], object]) -> None:
         """Propose what says nearly the same as something beside it; somebody decides whether the two are one."""
         with self._writer.env.read() as txn:
             read = self._read(txn)
-            groups = list(_grouped(read, self._within(read)))
+            groups = list(_containers_in_batches(read, self._within(read)))
         for number, containers in enumerate(groups, 1):
             if self._wanted.stopped():
                 break
-            for _ in range(MOST_LOOKS):
+            for _ in range(MAX_ATTEMPTS):
                 with self._writer.env.read() as txn:
                     read = self._read(txn)
                     mark = log_marks.reclustered_through(read.ctx.tables)
-                    found = list(_pairs(read.ctx, find_near(read.ctx, read.moment, containers)))
-                if self._proposed(found, mark):
+                    found = list(_pairs_to_stage(read.ctx, find_near(read.ctx, read.moment, containers)))
+                if self._stage_pairs(found, mark):
                     break
             told(number, len(groups))
 
-    def _proposed(self, found: Sequence[tuple[bytes, bytes, dict[str, Any]]], mark: int) -> bool:
+    def _stage_pairs(self, found: Sequence[tuple[bytes, bytes, dict[str, Any]]], mark: int) -> bool:
         """Stage some pairs; false if a reclustering came between, which may have proposed the same."""
         if self._wanted.dry_run:
             pairs = tuple((later.hex(), earlier.hex()) for later, earlier, _ in found)
@@ -265,38 +267,38 @@ class _Run:
 
     # -- summaries
 
-    def _sum_up(self, told: Callable[[int, int], object]) -> None:
+    def _write_summaries(self, told: Callable[[int, int], object]) -> None:
         with self._writer.env.read() as txn:
             read = self._read(txn)
-            levels = list(summaries.heights(read.ctx.tables, read.moment, self._within(read)))
+            levels = list(summaries.levels_by_height(read.ctx.tables, read.moment, self._within(read)))
         total, looked = sum(map(len, levels)), 0
         size = 1 if self._asks else WORLDS_AT_ONCE
         for level in levels:
-            for nodes in self._due_in(level):
+            for nodes in self._due_worlds(level):
                 looked += len(nodes)
-                while nodes and not self._wanted.stopped() and (room := min(size, self._room())):
-                    self._sum_up_some(nodes[:room])
-                    nodes = nodes[room:]
+                while nodes and not self._wanted.stopped() and (batch_size := min(size, self._remaining())):
+                    self._summarise(nodes[:batch_size])
+                    nodes = nodes[batch_size:]
                     told(looked - len(nodes), total)
                 self._done = self._done._replace(left=self._done.left + len(nodes))
         told(total, total)
 
-    def _room(self) -> int:
+    def _remaining(self) -> int:
         """How many more summaries are wanted."""
         limit = self._wanted.limit
         return COMMANDS_AT_ONCE if limit is None else max(limit - len(self._done.summaries), 0)
 
-    def _due_in(self, level: Sequence[int]) -> Iterator[list[int]]:
+    def _due_worlds(self, level: Sequence[int]) -> Iterator[list[int]]:
         """The worlds of a level that are due, as many as are summed up from one look at them."""
-        for start in range(0, len(level), _LOOKED_AT_ONCE):
+        for start in range(0, len(level), _WORLDS_PER_READ):
             with self._writer.env.read() as txn:
                 read = self._read(txn)
-                some = level[start : start + _LOOKED_AT_ONCE]
+                some = level[start : start + _WORLDS_PER_READ]
                 found = [node for node in some if summaries.due(read, node, self._wanted.created_by) is not None]
             yield found
 
-    def _sum_up_some(self, nodes: Sequence[int]) -> None:
-        for _ in range(MOST_LOOKS):
+    def _summarise(self, nodes: Sequence[int]) -> None:
+        for _ in range(MAX_ATTEMPTS):
             with self._writer.env.read() as txn:
                 read = self._read(txn)
                 found = (summaries.due(read, node, self._wanted.created_by) for node in nodes)
@@ -305,7 +307,9 @@ class _Run:
                 new = (each.world.ref for each in some if each.members)
                 self._done = self._done._replace(summaries=(*self._done.summaries, *new))
                 return
-            texts = [(each, text) for each in some if (text := self._text(each) if each.members else _NOTHING)]
+            texts = [
+                (each, text) for each in some if (text := self._ask_summarizer(each) if each.members else _NOTHING)
+            ]
             if not texts:
                 break
             commands: list[cmd.Command] = []
@@ -325,7 +329,7 @@ class _Run:
             if not isinstance(receipt.outcome, outcome.Refused) or receipt.outcome.code not in _MEANWHILE:
                 if len(nodes) > 1:
                     for node in nodes:
-                        self._sum_up_some([node])
+                        self._summarise([node])
                     return
                 self._asking.refuse(some[0].world.ref, str(receipt.outcome))
                 break
@@ -336,22 +340,22 @@ class _Run:
         names = (getattr(given, each, None) for each in ("name", "__name__"))
         return next((name for name in names if isinstance(name, str)), type(given).__name__)
 
-    def _text(self, each: summaries.Due) -> str:
+    def _ask_summarizer(self, each: summaries.Due) -> str:
         """What the summarizer says; empty if it failed, or is asked no more."""
         ask = partial(self._wanted.summarizer, each.world, each.members)
         return self._asking.answer(each.world.ref, ask, summaries.checked) or ""
 
 
-_LOOKED_AT_ONCE: Final = 1_024
+_WORLDS_PER_READ: Final = 1_024
 _NOTHING: Final = " "
 """What stands for the text of a world in which nothing is any more: nobody is asked for it."""
 
 
-def _grouped(read: summaries.Read, within: Callable[[int], bool]) -> Iterator[list[int]]:
+def _containers_in_batches(read: summaries.ReadState, scope_filter: Callable[[int], bool]) -> Iterator[list[int]]:
     """The worlds that contain several, some at a time."""
     ctx, group, members = read.ctx, list[int](), 0
     for node in range(ctx.draft.applier.next_node):
-        inside = len(ctx.targets(node, schema.CONTAINS)) if within(node) else 0
+        inside = len(ctx.targets(node, schema.CONTAINS)) if scope_filter(node) else 0
         if inside > 1:
             group.append(node)
             members += inside
@@ -362,12 +366,12 @@ def _grouped(read: summaries.Read, within: Callable[[int], bool]) -> Iterator[li
         yield group
 
 
-def _pairs(ctx: context.Context, found: Pairs) -> Iterator[tuple[bytes, bytes, dict[str, Any]]]:
+def _pairs_to_stage(ctx: context.Context, found: Pairs) -> Iterator[tuple[bytes, bytes, dict[str, Any]]]:
     for later, earlier, lane, near in found:
         yield ctx.lineage(later), ctx.lineage(earlier), {"lane": lane, "near": near, "by": AUTHOR}
 
 
-def _conflicts(read: summaries.Read, within: Callable[[int], bool]) -> Iterator[cmd.Link]:
+def _unrecorded_conflicts(read: summaries.ReadState, scope_filter: Callable[[int], bool]) -> Iterator[cmd.Link]:
     """The conflicts of edges of functional types that nobody recorded, as commands that do; each once, ever."""
     ctx = read.ctx
     tables = ctx.tables
@@ -376,7 +380,7 @@ def _conflicts(read: summaries.Read, within: Callable[[int], bool]) -> Iterator[
         code = tables.type_code(type_name)
         nodes = range(ctx.draft.applier.next_node)
         for place, row in () if code is None else tables.between(nodes, code, None):
-            if row.unlinked != schema.LIVE or not within(row.home):
+            if row.unlinked != schema.LIVE or not scope_filter(row.home):
                 continue
             scope = ctx.scopes.functional(type_name, row.home)
             if scope is None:
@@ -400,7 +404,7 @@ def _conflicts(read: summaries.Read, within: Callable[[int], bool]) -> Iterator[
                 )
 
 
-def _labelled(ctx: context.Context) -> Iterator[tuple[bytes, int]]:
+def _stale_worlds(ctx: context.Context) -> Iterator[tuple[bytes, int]]:
     """The worlds that consolidation labelled as stale, and that still are labelled so."""
     tables = ctx.tables
     digest = name_digest(STALE)
@@ -412,6 +416,6 @@ def _labelled(ctx: context.Context) -> Iterator[tuple[bytes, int]]:
                 yield ctx.lineage(node), node
 
 
-def _has_label(ctx: context.Context, node: int) -> bool:
+def _is_labelled_stale(ctx: context.Context, node: int) -> bool:
     seq = ctx.draft.head.seq
     return mark_rows.has_labels(ctx.tables, node, (name_digest(STALE),), seq)

@@ -60,17 +60,20 @@ class EndpointSummarizer(endpoint.ChatModel):
             ModelUnavailable: the endpoint was not reached, did not answer in time, refused, or gave no text.
             LimitExceeded: the next request could pass ``max_calls`` or ``max_tokens``.
         """
-        asked = [{"world": _shown(world), "members": [_shown(each) for each in part]} for part in _parts(members)]
+        asked = [
+            {"world": _prompt_record(world), "members": [_prompt_record(each) for each in part]}
+            for part in _batches(members)
+        ]
         return "\n".join(self._chat.answer(self._chat.request(each), str) for each in asked)
 
 
-def _shown(member: Member) -> dict[str, Any]:
+def _prompt_record(member: Member) -> dict[str, Any]:
     since = None if member.since <= times.MIN_TIME else times.format_time(member.since)
     content = member.content[:MAX_CHARACTERS]
     return {"type": member.type, "name": member.name, "text": content, "since": since}
 
 
-def _parts(members: Sequence[Member]) -> Iterator[Sequence[Member]]:
+def _batches(members: Sequence[Member]) -> Iterator[Sequence[Member]]:
     """Divide members into what one request holds."""
     start = characters = 0
     for at, member in enumerate(members):

@@ -31,7 +31,7 @@ _DERIVED_FROM: Final = "derived_from"
 _NAMED: Final = "Summary of "
 
 
-class Read(NamedTuple):
+class ReadState(NamedTuple):
     """What is read as of one commit and a valid time, where nothing is written meanwhile."""
 
     ctx: context.Context
@@ -59,7 +59,7 @@ class Due(NamedTuple):
     """Whether its summary holds no more, or there never was one."""
 
 
-def within(ctx: context.Context, worlds: Sequence[bytes], moment: asof.Moment) -> Callable[[int], bool]:
+def scope_filter(ctx: context.Context, worlds: Sequence[bytes], moment: asof.Moment) -> Callable[[int], bool]:
     """Tell whether a world is one of some, or inside one; any world is where none are named.
 
     What lies there by way of forks alone is not, beside what they go on from; a fork that is named is.
@@ -97,7 +97,9 @@ def within(ctx: context.Context, worlds: Sequence[bytes], moment: asof.Moment) -
     return holds
 
 
-def heights(tables: rows.Tables, moment: asof.Moment, within: Callable[[int], bool]) -> Iterator[list[int]]:
+def levels_by_height(
+    tables: rows.Tables, moment: asof.Moment, scope_filter: Callable[[int], bool]
+) -> Iterator[list[int]]:
     """The worlds that contain others at a moment, but for the root: first those of which no member does, then others.
 
     Each level is in log order. What a world says in short rests on what its members say so.
@@ -105,7 +107,7 @@ def heights(tables: rows.Tables, moment: asof.Moment, within: Callable[[int], bo
     members: dict[int, list[int]] = {}
     nodes = range(schema.ROOT_NODE + 1, tables.progress().next_node)
     for place, row in tables.between(nodes, schema.CONTAINS_CODE, None, known_by=moment.seq):
-        if asof.edge_seen(tables, place, row, moment) and within(place.source):
+        if asof.edge_seen(tables, place, row, moment) and scope_filter(place.source):
             members.setdefault(place.source, []).append(row.target)
     height: dict[int, int] = {}
     for start in sorted(members):
@@ -123,7 +125,7 @@ def heights(tables: rows.Tables, moment: asof.Moment, within: Callable[[int], bo
         yield sorted(node for node, high in height.items() if high == level)
 
 
-def due(read: Read, node: int, created_by: int) -> Due | None:
+def due(read: ReadState, node: int, created_by: int) -> Due | None:
     """What a world is due for that was created by a time; ``None`` if it is too young, or its summary is fresh."""
     ctx, moment = read.ctx, read.moment
     tables = ctx.tables
@@ -144,7 +146,7 @@ def due(read: Read, node: int, created_by: int) -> Due | None:
         return None  # Somebody has moved it elsewhere: it is theirs now.
     if summary is not None and is_fresh(read, summary, inside):
         return None
-    near = _nearness(read, node, inside.members)
+    near = _cosines_to_world(read, node, inside.members)
     told: list[bytes] = []
     members = [_member(read, each, near.get(each), told) for each in inside.members]
     linked: dict[bytes, bytes] = {}
@@ -178,7 +180,7 @@ def marks_at(tables: rows.Tables, moment: asof.Moment) -> witness.Marks | None:
     return witness.Marks(hides, deadline, tables)
 
 
-def is_fresh(read: Read, summary: int, inside: witness.Inside) -> bool:
+def is_fresh(read: ReadState, summary: int, inside: witness.Inside) -> bool:
     """True if a summary holds at the moment and was made of what holds inside its world then."""
     seen = asof.version_at(read.ctx.tables, summary, read.moment)
     if seen is None or seen.row.type != witness.SUMMARY_TYPE:
@@ -186,7 +188,7 @@ def is_fresh(read: Read, summary: int, inside: witness.Inside) -> bool:
     return read.ctx.properties_of(summary, seen.number).get(witness.WITNESS) == inside.witness
 
 
-def _nearness(read: Read, node: int, members: Collection[int]) -> dict[int, float]:
+def _cosines_to_world(read: ReadState, node: int, members: Collection[int]) -> dict[int, float]:
     """The cosine of each member's vector to the composed one of the world, where texts have vectors."""
     if read.anchors is None:
         return {}
@@ -200,7 +202,7 @@ def _nearness(read: Read, node: int, members: Collection[int]) -> dict[int, floa
     return {each: round(float((vector * whole).sum()), 4) for each, vector in vectors if vector is not None}
 
 
-def _member(read: Read, node: int, nearness: float | None, told_by: list[bytes]) -> Member | None:
+def _member(read: ReadState, node: int, nearness: float | None, source_refs: list[bytes]) -> Member | None:
     """A member as a summarizer is shown it: in the words of its own summary, if that is fresh; which is told."""
     ctx, moment = read.ctx, read.moment
     seen = asof.version_at(ctx.tables, node, moment)
@@ -215,7 +217,7 @@ def _member(read: Read, node: int, nearness: float | None, told_by: list[bytes])
         told = None if version is None else ctx.body(summary, version.number)
         if told is not None and is_fresh(read, summary, inside):
             content = f"{content}\n{told.content}" if content else told.content
-            told_by.append(ctx.lineage(summary))
+            source_refs.append(ctx.lineage(summary))
     return Member(ctx.lineage(node).hex(), body.type, body.name, content, seen.validity.start, nearness)
 
 

@@ -92,17 +92,17 @@ class ExtractiveSummarizer:
                 chosen.append(sentence)
                 left -= len(sentence.text)
         chosen.sort(key=lambda each: (members[each.member].since, each.member, each.place))
-        return "\n".join(_dated(each.text, members[each.member].since) for each in chosen)
+        return "\n".join(_with_date(each.text, members[each.member].since) for each in chosen)
 
 
 def _sentences_of(at: int, member: Member) -> list[_Sentence]:
     text = member.content.strip()[:MAX_READ_CHARACTERS] or member.name
     parts = (" ".join(part.split())[:MAX_SENTENCE_CHARACTERS] for part in _SENTENCE_END.split(text))
     told = [part for part in parts if part]
-    return [_Sentence(part, at, place, Counter(_stems(part))) for place, part in enumerate(told)]
+    return [_Sentence(part, at, place, Counter(_content_stems(part))) for place, part in enumerate(told)]
 
 
-def _stems(text: str) -> list[str]:
+def _content_stems(text: str) -> list[str]:
     """The stems of a text's words, without those that hold every text together, and what unspaced scripts have."""
     found = analysis.analyze(text)
     told = zip(found.words, found.stems, strict=True)
@@ -121,7 +121,7 @@ def _length(words: Mapping[str, int]) -> float:
     return math.sqrt(sum(count * count for count in words.values()))
 
 
-def _dated(sentence: str, since: int) -> str:
+def _with_date(sentence: str, since: int) -> str:
     """A sentence with its date, but for what has always held, or has the date of the summary that it is from."""
     if since <= times.MIN_TIME or _DATED.match(sentence):
         return sentence

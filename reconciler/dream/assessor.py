@@ -117,7 +117,7 @@ class RuleAssessor:
         relevance = round(0.4 + 0.3 * exp(-max(days, 0.0) / _HALF_LIFE_DAYS) + 0.3 * used, 6)
         worth, reason = 1.0, ""
         for other in memory.neighbours:
-            if other.relation == "same" and _goes_before(memory, other):
+            if other.relation == "same" and _is_dropped_first(memory, other):
                 worth, reason = 0.1, f"{DUPLICATE}: {other.ref} says it, too"
                 break
             if other.relation == "replacement" and other.since > memory.since:
@@ -129,7 +129,7 @@ class RuleAssessor:
         return Assessment(memory.ref, round(worth * relevance, 6), bool(reason), reason)
 
 
-def _goes_before(memory: AssessedMemory, other: Neighbour) -> bool:
+def _is_dropped_first(memory: AssessedMemory, other: Neighbour) -> bool:
     """Which of two that say the same goes: the shorter, then the older, then the one of the lower reference."""
     own = (len(memory.content) > len(other.content), memory.since, memory.ref)
     return own < (len(other.content) > len(memory.content), other.since, other.ref)
@@ -154,12 +154,14 @@ def _plain(said: Assessment, memory: AssessedMemory) -> Assessment:
         raise errors.InputError(f"A relevance is {errors.shown(relevance)}", "Give a number from 0 to 1")
     limits.checked_flag(said.deprecate, "deprecate")
     reason = limits.checked_text(said.reason, "a reason", limits.MAX_REASON_BYTES)[:MAX_REASON_CHARACTERS]
-    tags = [limits.checked_text(each, "a tag", limits.MAX_LABEL_BYTES, empty=False) for each in _listed(said.tags)]
+    tags = [
+        limits.checked_text(each, "a tag", limits.MAX_LABEL_BYTES, empty=False) for each in _checked_list(said.tags)
+    ]
     metadata: dict[str, Any] = dict(said.metadata)
     limits.checked_record(metadata, "metadata")
     known = {each.ref for each in memory.neighbours}
     related: list[tuple[str, str]] = []
-    for other, kind in _listed(said.related):
+    for other, kind in _checked_list(said.related):
         if kind not in RELATIONS:
             raise errors.InputError(f"A relation is {errors.shown(kind)}", f"Give one of: {', '.join(RELATIONS)}")
         if other in known:  # Of what it was not shown it can know nothing.
@@ -175,5 +177,5 @@ def _plain(said: Assessment, memory: AssessedMemory) -> Assessment:
     )
 
 
-def _listed(values: Any) -> list[Any]:
+def _checked_list(values: Any) -> list[Any]:
     return limits.checked_list(values, "what an assessor said")

@@ -87,7 +87,7 @@ def _cursor(said: Sequence[Any]) -> Cursor:
     return int(said[0]), int(said[1])
 
 
-def begun(number: int, start: Cursor, through: int, ratio: str, home: bytes | None) -> list[cmd.Command]:
+def begin_commands(number: int, start: Cursor, through: int, ratio: str, home: bytes | None) -> list[cmd.Command]:
     """The commands that begin a report, the last of which makes it.
 
     The world that contains all reports is deprecated: nobody sums up what they say.
@@ -107,7 +107,7 @@ def begun(number: int, start: Cursor, through: int, ratio: str, home: bytes | No
     return [*made, report]
 
 
-def kept(report: cmd.Ref, world: bytes, judged: Judged) -> cmd.Link:
+def judgement_command(report: cmd.Ref, world: bytes, judged: Judged) -> cmd.Link:
     """The command that keeps what was said of a memory, in an edge that is at home in the report."""
     said = judged.said
     properties: dict[str, Any] = {
@@ -126,7 +126,7 @@ def kept(report: cmd.Ref, world: bytes, judged: Judged) -> cmd.Link:
     return cmd.Link(source_ref=report, type=ASSESSED, target_ref=world, home=report, properties=properties)
 
 
-def judged_in(ctx: context.Context, report: int) -> Iterator[Judged]:
+def judgements_in(ctx: context.Context, report: int) -> Iterator[Judged]:
     """What was said of each memory in a report, in the order of the log; of erased ones nothing."""
     for edge in ctx.edges(report, ASSESSED):
         found = ctx.kept_properties(edge)
@@ -153,7 +153,7 @@ _OF_A_BASIS: Final = (ev.Closed, ev.Lost, ev.Ended, ev.Voided)
 _KINDS: Final[frozenset[type[ev.Event]]] = frozenset((*_OF_A_MEMORY, *_OF_A_BASIS, ev.Linked))
 
 
-def touched_since(log: LmdbLog, tables: rows.Tables, start: Cursor, through: int) -> tuple[dict[int, int], int]:
+def worlds_touched_since(log: LmdbLog, tables: rows.Tables, start: Cursor, through: int) -> tuple[dict[int, int], int]:
     """The worlds that others touched after a cursor and up to a commit, each with the last commit; how many events."""
     found: dict[int, int] = {}
     count = 0
@@ -163,13 +163,13 @@ def touched_since(log: LmdbLog, tables: rows.Tables, start: Cursor, through: int
             continue
         for event in log.some_events(seq, _KINDS):
             count += seq > start[0]
-            for node in _touched(tables, event, resting):
+            for node in _touched_worlds(tables, event, resting):
                 if (seq, node) > start:
                     found[node] = seq
     return found, count
 
 
-def _touched(tables: rows.Tables, event: ev.AnyEvent, resting: Sequence[int]) -> Iterator[int]:
+def _touched_worlds(tables: rows.Tables, event: ev.AnyEvent, resting: Sequence[int]) -> Iterator[int]:
     ends: tuple[bytes, ...] = ()
     if isinstance(event, ev.Linked):
         ends = () if event.type == schema.CONTAINS else (event.source, event.target)
@@ -184,7 +184,7 @@ def _touched(tables: rows.Tables, event: ev.AnyEvent, resting: Sequence[int]) ->
 # -- the text of a report
 
 
-class Told(NamedTuple):
+class ReportContents(NamedTuple):
     """What a report tells. ``said`` has what was said of each memory, ``done`` references by what was done."""
 
     number: int
@@ -212,32 +212,33 @@ _TITLES: Final = {
 }
 
 
-def markdown(told: Told) -> str:
+def report_markdown(contents: ReportContents) -> str:
     """The text of a report, in Markdown."""
-    held = len(told.done["held_back"])
+    held = len(contents.done["held_back"])
     breaker = f"tripped: {held} more were recommended" if held else "did not trip"
     lines = [
-        f"# Dream {told.number}",
+        f"# Dream {contents.number}",
         "",
-        f"**Events:** {told.seen} | **Assessed:** {told.assessed} by {told.assessor} | **Left:** {told.left}",
-        f"**Breaker:** at most {told.most} deprecations, a share of {told.ratio}; it {breaker}",
-        f"**Protected:** {told.protected} pinned or published memories were left alone",
+        f"**Events:** {contents.seen} | **Assessed:** {contents.assessed} by {contents.assessor}"
+        f" | **Left:** {contents.left}",
+        f"**Breaker:** at most {contents.most} deprecations, a share of {contents.ratio}; it {breaker}",
+        f"**Protected:** {contents.protected} pinned or published memories were left alone",
     ]
-    if told.allow_published:
+    if contents.allow_published:
         lines.append("**Published memories were not protected in this run.**")
     for kind, title in _TITLES.items():
-        refs = told.done[kind]
+        refs = contents.done[kind]
         if refs:
             lines += ["", f"## {title} ({len(refs)})", ""]
-            lines += (f"- `{ref}`{_why(kind, told.said.get(ref))}" for ref in refs[:_MOST_LISTED])
+            lines += (f"- `{ref}`{_reason_in_words(kind, contents.said.get(ref))}" for ref in refs[:_MOST_LISTED])
             lines += [f"- and {len(refs) - _MOST_LISTED} more"] if len(refs) > _MOST_LISTED else []
-    if told.failed:
-        lines += ["", f"## Failed ({len(told.failed)})", ""]
-        lines += (f"- `{ref}`" if ref else "- the assessor" for ref, _ in told.failed[:_MOST_LISTED])
-    return "\n".join([*lines, "", "## Cursor", "", f"`{told.cursor[0]}:{told.cursor[1]}`", ""])
+    if contents.failed:
+        lines += ["", f"## Failed ({len(contents.failed)})", ""]
+        lines += (f"- `{ref}`" if ref else "- the assessor" for ref, _ in contents.failed[:_MOST_LISTED])
+    return "\n".join([*lines, "", "## Cursor", "", f"`{contents.cursor[0]}:{contents.cursor[1]}`", ""])
 
 
-def _why(kind: str, said: Assessment | None) -> str:
+def _reason_in_words(kind: str, said: Assessment | None) -> str:
     """Why something was done, in words that hold nothing of what the memory says."""
     if said is None or kind not in ("deprecated", "held_back"):
         return ""

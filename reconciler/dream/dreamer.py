@@ -84,7 +84,7 @@ class Wanted(NamedTuple):
     stopped: Callable[[], bool] = lambda: False
 
 
-def ratio_of(given: object) -> Fraction:
+def checked_ratio(given: object) -> Fraction:
     """A share from 0.1 to 0.9, exactly as it is written.
 
     Raises:
@@ -117,7 +117,7 @@ def dream(writer: Writer, wanted: Wanted) -> Dreamt:
         return done
 
 
-class _Due(NamedTuple):
+class _DueRun(NamedTuple):
     """What a run is about: the report that it goes on with, the last one that ended, and what was touched since.
 
     It looks from a cursor on, up to a commit.
@@ -131,7 +131,7 @@ class _Due(NamedTuple):
     seen: int
 
 
-class _LookedUp(NamedTuple):
+class _MemoryBatch(NamedTuple):
     """Memories that are judged at once, with their worlds and versions, as of a moment."""
 
     memories: list[assessor.AssessedMemory]
@@ -174,36 +174,38 @@ class _Run:
 
     def run(self) -> Dreamt:
         """Judge, guard, act, report."""
-        due = self._due()
+        due = self._find_due()
         self.continued = due.report is not None
-        nodes, touched = self._pending(due)
+        nodes, touched = self._memories_to_judge(due)
         done = Dreamt(seen=due.seen)
         if not nodes and not self.continued:
-            return self._told(done)
-        judged, report, is_whole = self._judge(due, nodes)
-        heard = {each.node for each in judged}
-        unheard = [] if is_whole else [node for node in nodes if node not in heard]
-        done = done._replace(left=len(unheard), assessed=len(judged))
+            return self._finished(done)
+        judged, report, is_whole = self._judge_memories(due, nodes)
+        written = {each.node for each in judged}
+        unjudged = [] if is_whole else [node for node in nodes if node not in written]
+        done = done._replace(left=len(unjudged), assessed=len(judged))
         if self._wanted.stopped() or (report is None and not judged):
-            return self._told(done)
+            return self._finished(done)
         with self._writer.env.read() as txn:
             ctx, moment = self._read(txn)
-            plan = self._plan(ctx, moment, judged if report is None else dream_log.judged_in(ctx, report.node))
+            plan = self._plan_actions(
+                ctx, moment, judged if report is None else dream_log.judgements_in(ctx, report.node)
+            )
         gone, held = ([each.said.ref for each in some] for some in (plan.deprecated, plan.held_back))
         done = done._replace(assessed=len(plan.judged), held_back=tuple(held), tripped=bool(held))
         if done.tripped and self._wanted.halt:
-            return self._told(done._replace(halted=True))
-        acted = self._act(plan)
+            return self._finished(done._replace(halted=True))
+        acted = self._apply(plan)
         deprecated, labelled, updated, related = (tuple(refs) for refs in acted.values())
         done = done._replace(deprecated=deprecated, labelled=labelled, updated=updated, related=related)
         assert self._failed or self._wanted.stopped() or len(done.deprecated) == len(gone), "nothing is left out unsaid"
         if report is None or self._wanted.stopped():
-            return self._told(done)
-        first = next((node for node in unheard if touched[node]), None)
+            return self._finished(done)
+        first = next((node for node in unjudged if touched[node]), None)
         cursor = (due.through + 1, -1) if first is None else max((touched[first], first - 1), due.start)
-        return self._told(self._report(report, plan, done, cursor))
+        return self._finished(self._report(report, plan, done, cursor))
 
-    def _told(self, done: Dreamt) -> Dreamt:
+    def _finished(self, done: Dreamt) -> Dreamt:
         return done._replace(
             failed=tuple(self._failed)[:MOST_TOLD],
             events=self._events,
@@ -213,7 +215,7 @@ class _Run:
             stopped=self._wanted.stopped(),
         )
 
-    def _tell(self, what: str, done: int, total: int) -> None:
+    def _report_progress(self, what: str, done: int, total: int) -> None:
         if self._wanted.progress is not None:
             self._wanted.progress(what, done, total)
 
@@ -226,7 +228,7 @@ class _Run:
 
     # -- what is due
 
-    def _due(self) -> _Due:
+    def _find_due(self) -> _DueRun:
         with self._writer.env.read() as txn:
             ctx, _ = self._read(txn)
             log = LmdbLog(txn)
@@ -236,45 +238,49 @@ class _Run:
                 start, through = report.start, report.through
             elif ended is not None and ended.cursor is not None:
                 start = ended.cursor
-            touched, seen = dream_log.touched_since(log, ctx.tables, start, through)
-            return _Due(report, ended, start, through, touched, seen)
+            touched, seen = dream_log.worlds_touched_since(log, ctx.tables, start, through)
+            return _DueRun(report, ended, start, through, touched, seen)
 
-    def _pending(self, due: _Due) -> tuple[list[int], dict[int, int]]:
+    def _memories_to_judge(self, due: _DueRun) -> tuple[list[int], dict[int, int]]:
         """The memories that are to be judged, in the order in which they are, and up to where each was touched.
 
         What the breaker held back is judged again beside others, or by another share: not alone, again and again.
         """
         with self._writer.env.read() as txn:
             ctx, moment = self._read(txn)
-            reach = neighbours.Reach(ctx, moment, self._wanted.relate, self._known)
+            reach = neighbours.MemoryNeighbourhood(ctx, moment, self._wanted.relate, self._known)
             touched = {node: seq for node, seq in due.touched.items() if reach.memory(node) is not None}
-            held = self._held_back(ctx, due, reach)
+            held = self._held_back_by_breaker(ctx, due, reach)
             if self._wanted.decay is not None:
-                faded = (node for node in self._faded(ctx, reach, moment) if node not in held)
+                faded = (node for node in self._hidden_by_decay(ctx, reach, moment) if node not in held)
                 touched = dict.fromkeys(faded, 0) | touched
             ratio = str(self._wanted.ratio) if due.report is None else due.report.ratio
             if held and (touched or (due.ended is not None and due.ended.ratio != ratio)):
                 touched = dict.fromkeys(sorted(held), 0) | touched
-            free = {node: seq for node, seq in touched.items() if not self._is_kept(ctx, node, moment.seq)}
+            free = {node: seq for node, seq in touched.items() if not self._is_protected(ctx, node, moment.seq)}
             self._protected = len(touched) - len(free)
             report = due.report
-            known = set() if report is None else {each.node for each in dream_log.judged_in(ctx, report.node)}
+            known = set() if report is None else {each.node for each in dream_log.judgements_in(ctx, report.node)}
             return sorted(free.keys() - known, key=lambda node: (free[node], node)), free
 
-    def _held_back(self, ctx: context.Context, due: _Due, reach: neighbours.Reach) -> set[int]:
+    def _held_back_by_breaker(
+        self, ctx: context.Context, due: _DueRun, reach: neighbours.MemoryNeighbourhood
+    ) -> set[int]:
         """What the last run was told to deprecate and did not, and still is in sight as it was."""
         if due.ended is None:
             return set()
-        said = (each for each in dream_log.judged_in(ctx, due.ended.node) if each.said.deprecate)
+        said = (each for each in dream_log.judgements_in(ctx, due.ended.node) if each.said.deprecate)
         return {each.node for each in said if (shown := reach.memory(each.node)) and shown.seen.number == each.version}
 
-    def _faded(self, ctx: context.Context, reach: neighbours.Reach, moment: asof.Moment) -> Iterator[int]:
+    def _hidden_by_decay(
+        self, ctx: context.Context, reach: neighbours.MemoryNeighbourhood, moment: asof.Moment
+    ) -> Iterator[int]:
         for node in range(schema.ROOT_NODE + 1, ctx.tables.progress().next_node):
-            if reach.memory(node) is not None and self._retained(ctx, reach, node, moment).tier == "hidden":
+            if reach.memory(node) is not None and self._retention_of(ctx, reach, node, moment).tier == "hidden":
                 yield node
 
-    def _retained(
-        self, ctx: context.Context, reach: neighbours.Reach, node: int, moment: asof.Moment
+    def _retention_of(
+        self, ctx: context.Context, reach: neighbours.MemoryNeighbourhood, node: int, moment: asof.Moment
     ) -> retention.Retained:
         shown = reach.memory(node)
         assert shown is not None, "asked of memories"
@@ -282,38 +288,38 @@ class _Run:
         decay = self._wanted.decay or retention.Decay()
         return retention.retained(ctx.tables, node, shown.seen, importance, moment, decay)
 
-    def _is_kept(self, ctx: context.Context, node: int, seq: int) -> bool:
+    def _is_protected(self, ctx: context.Context, node: int, seq: int) -> bool:
         if mark_rows.is_pinned(ctx.tables, node, seq):
             return True
         return not self._wanted.allow_published and retention.is_published(ctx.tables, node, seq)
 
     # -- judging
 
-    def _judge(self, due: _Due, nodes: list[int]) -> tuple[list[Judged], Report | None, bool]:
+    def _judge_memories(self, due: _DueRun, nodes: list[int]) -> tuple[list[Judged], Report | None, bool]:
         """Have memories judged, and keep what was said; false where the assessor failed, or it was stopped."""
         judged: list[Judged] = []
         report, done, is_whole = due.report, 0, True
-        for looked in self._looked_up(nodes):
+        for batch in self._memory_batches(nodes):
             if self._wanted.stopped():
                 return judged, report, False
             try:
-                said = self._asked(looked.memories)
+                said = self._assess(batch.memories)
             except Exception as error:  # Whatever it is that somebody's assessor raises.
                 self._failed["", str(error) or type(error).__name__] = None
                 return judged, report, False
             some = [
                 Judged(node, version, each, due.touched.get(node, 0))
-                for (node, version), each in zip(looked.versions, said, strict=True)
+                for (node, version), each in zip(batch.versions, said, strict=True)
             ]
             done += len(some)
             if not self._wanted.dry_run:
-                report, heard = self._kept(due, report, some, looked)
-                is_whole, some = is_whole and len(heard) == len(some), heard
+                report, written = self._write_judgements(due, report, some, batch)
+                is_whole, some = is_whole and len(written) == len(some), written
             judged += some
-            self._tell("judging", done, len(nodes))
+            self._report_progress("judging", done, len(nodes))
         return judged, report, is_whole
 
-    def _asked(self, memories: Sequence[assessor.AssessedMemory]) -> list[assessor.Assessment]:
+    def _assess(self, memories: Sequence[assessor.AssessedMemory]) -> list[assessor.Assessment]:
         """What is said of memories; of what has faded that it has, where nothing else is said."""
         said = assessor.checked(self._wanted.assessor(memories), memories)
         decay = self._wanted.decay
@@ -326,25 +332,25 @@ class _Run:
             for each, memory in zip(said, memories, strict=True)
         ]
 
-    def _looked_up(self, nodes: list[int]) -> Iterator[_LookedUp]:
+    def _memory_batches(self, nodes: list[int]) -> Iterator[_MemoryBatch]:
         """The memories by batches; none is looked up before it is asked for."""
         size = self._wanted.batch_size
         at_once = max(LOOKED_AT_ONCE // size, 1) * size
         for start in range(0, len(nodes), at_once):
             with self._writer.env.read() as txn:
                 ctx, moment = self._read(txn)
-                reach = neighbours.Reach(ctx, moment, self._wanted.relate, self._known)
+                reach = neighbours.MemoryNeighbourhood(ctx, moment, self._wanted.relate, self._known)
                 some = [node for node in nodes[start : start + at_once] if reach.memory(node) is not None]
                 found = [self._shown(ctx, reach, node, moment) for node in some]
                 versions = [(node, _shown(reach, node).seen.number) for node in some]
             for first in range(0, len(found), size):
-                yield _LookedUp(found[first : first + size], versions[first : first + size], moment)
+                yield _MemoryBatch(found[first : first + size], versions[first : first + size], moment)
 
     def _shown(
-        self, ctx: context.Context, reach: neighbours.Reach, node: int, moment: asof.Moment
+        self, ctx: context.Context, reach: neighbours.MemoryNeighbourhood, node: int, moment: asof.Moment
     ) -> assessor.AssessedMemory:
         seen, body = _shown(reach, node)
-        retained = self._retained(ctx, reach, node, moment)
+        retained = self._retention_of(ctx, reach, node, moment)
         since = ctx.tables.node(node).t_create if seen.validity.start < 0 else seen.validity.start
         return assessor.AssessedMemory(
             ctx.lineage(node).hex(),
@@ -355,19 +361,19 @@ class _Run:
             moment.valid - since,
             retained.accesses,
             retained.retention,
-            _rests_on_nothing(ctx, node, moment),
+            _has_lost_all_sources(ctx, node, moment),
             tuple(_labels(ctx, node)),
             reach.of(node),
         )
 
-    def _kept(
-        self, due: _Due, report: Report | None, some: Sequence[Judged], looked: _LookedUp
+    def _write_judgements(
+        self, due: _DueRun, report: Report | None, some: Sequence[Judged], batch: _MemoryBatch
     ) -> tuple[Report, list[Judged]]:
         """Write what was said of some memories, and first of all the report, if it is not begun.
 
         Nothing is kept that was made of a text that was erased meanwhile.
         """
-        begun: list[cmd.Command] = []
+        begin_commands: list[cmd.Command] = []
         with self._writer.env.read() as txn:
             ctx, _ = self._read(txn)
             home = dream_log.home_of(ctx, LmdbLog(txn))
@@ -375,25 +381,27 @@ class _Run:
             if report is None:
                 number = 1 if home is None else 1 + len(ctx.targets(home, schema.CONTAINS))
                 around = None if home is None else ctx.lineage(home)
-                begun = dream_log.begun(number, due.start, due.through, str(self._wanted.ratio), around)
-            at: cmd.Ref = len(begun) - 1 if report is None else ctx.lineage(report.node)
-        said = [dream_log.kept(at, world, each) for world, each in zip(worlds, some, strict=True)]
-        if self._attempted([*begun, *said], looked.look(range(len(some)))) is None:
-            return report or self._begun(), list(some)
-        if begun:
-            self._commit(begun).raise_if_refused()
-        report = report or self._begun()
-        heard: list[Judged] = []
+                begin_commands = dream_log.begin_commands(
+                    number, due.start, due.through, str(self._wanted.ratio), around
+                )
+            at: cmd.Ref = len(begin_commands) - 1 if report is None else ctx.lineage(report.node)
+        said = [dream_log.judgement_command(at, world, each) for world, each in zip(worlds, some, strict=True)]
+        if self._refusal_of([*begin_commands, *said], batch.look(range(len(some)))) is None:
+            return report or self._current_report(), list(some)
+        if begin_commands:
+            self._commit(begin_commands).raise_if_refused()
+        report = report or self._current_report()
+        written: list[Judged] = []
         for at, (each, world) in enumerate(zip(said, worlds, strict=True)):
             command = msgspec.structs.replace(each, source_ref=report.ref, home=report.ref)
-            why = self._attempted([command], looked.look([at]))
+            why = self._refusal_of([command], batch.look([at]))
             if why is not None:
                 self._failed[world.hex(), why] = None
             else:
-                heard.append(some[at])
-        return report, heard
+                written.append(some[at])
+        return report, written
 
-    def _begun(self) -> Report:
+    def _current_report(self) -> Report:
         with self._writer.env.read() as txn:
             ctx, _ = self._read(txn)
             report, _ = dream_log.last_reports(ctx, LmdbLog(txn))
@@ -402,9 +410,9 @@ class _Run:
 
     # -- guarding
 
-    def _plan(self, ctx: context.Context, moment: asof.Moment, judged: Any) -> _Plan:
+    def _plan_actions(self, ctx: context.Context, moment: asof.Moment, judged: Any) -> _Plan:
         """What of what was said is done: nothing about what is kept or was changed, no more than the breaker lets."""
-        reach = neighbours.Reach(ctx, moment, self._wanted.relate, self._known)
+        reach = neighbours.MemoryNeighbourhood(ctx, moment, self._wanted.relate, self._known)
         every = tuple(judged)
         known = [each for each in every if self._may_touch(ctx, reach, each, moment)]
         condemned = sorted(
@@ -415,9 +423,11 @@ class _Run:
         enriched = tuple(each for each in known if not each.said.deprecate)
         return _Plan(every, tuple(each for each in known if each.node in gone), tuple(condemned[most:]), enriched)
 
-    def _may_touch(self, ctx: context.Context, reach: neighbours.Reach, each: Judged, moment: asof.Moment) -> bool:
+    def _may_touch(
+        self, ctx: context.Context, reach: neighbours.MemoryNeighbourhood, each: Judged, moment: asof.Moment
+    ) -> bool:
         """False of what is kept, or says something else by now; what this run has done already stays planned."""
-        if self._is_kept(ctx, each.node, moment.seq):
+        if self._is_protected(ctx, each.node, moment.seq):
             return False
         tables = ctx.tables
         ours = next(iter(reversed(list(mark_rows.deprecations(tables, each.node)))), None)
@@ -430,7 +440,7 @@ class _Run:
 
     # -- acting
 
-    def _act(self, plan: _Plan) -> dict[str, dict[str, None]]:
+    def _apply(self, plan: _Plan) -> dict[str, dict[str, None]]:
         """Do what is planned, some memories at a time; the references of those about which each kind of it was done."""
         acted: dict[str, dict[str, None]] = {"deprecated": {}, "labelled": {}, "updated": {}, "related": {}}
         gone = {each.node for each in plan.deprecated}
@@ -441,23 +451,23 @@ class _Run:
             some = every[start : start + DONE_AT_ONCE]
             with self._writer.env.read() as txn:
                 ctx, moment = self._read(txn)
-                actions = [action for each in some for action in self._actions(ctx, each, gone, moment)]
-                undone = [action for action in actions if not _is_done(ctx, action)]
+                actions = [action for each in some for action in self._actions_for(ctx, each, gone, moment)]
+                undone = [action for action in actions if not _is_already_applied(ctx, action)]
                 look = self._look(ctx, moment, {action.node for action in undone})
-            refused = set() if self._wanted.dry_run or not undone else self._done(undone, look)
+            refused = set() if self._wanted.dry_run or not undone else self._apply_actions(undone, look)
             for action in actions:
                 if id(action) not in refused:
                     acted[action.kind][action.ref] = None
-            self._tell("acting", start + len(some), len(every))
+            self._report_progress("acting", start + len(some), len(every))
         return acted
 
     def _look(self, ctx: context.Context, moment: asof.Moment, nodes: set[int]) -> inputs.Look:
         refs = tuple(ctx.lineage(node) for node in sorted(nodes))
         return inputs.Look(*moment, refs, free=refs, published=self._wanted.allow_published)
 
-    def _done(self, actions: Sequence[_Action], look: inputs.Look) -> set[int]:
+    def _apply_actions(self, actions: Sequence[_Action], look: inputs.Look) -> set[int]:
         """Do some things as one commit, or, if that is refused, each by itself; those that were refused."""
-        if self._attempted([each.command for each in actions], look) is None:
+        if self._refusal_of([each.command for each in actions], look) is None:
             return set()
         refused: set[int] = set()
         for each in actions:
@@ -465,13 +475,13 @@ class _Run:
                 ctx, moment = self._read(txn)
                 ref = ctx.lineage(each.node)
                 again = self._look(ctx, moment, {each.node})
-            why = self._attempted([each.command], again)
+            why = self._refusal_of([each.command], again)
             if why is not None:
                 self._failed[ref.hex(), why] = None
                 refused.add(id(each))
         return refused
 
-    def _attempted(self, commands: Sequence[cmd.Command], look: inputs.Look | None = None) -> str | None:
+    def _refusal_of(self, commands: Sequence[cmd.Command], look: inputs.Look | None = None) -> str | None:
         """Why commands were refused; nothing if they were not."""
         try:
             receipt = self._commit(commands, look)
@@ -486,7 +496,9 @@ class _Run:
             self._commits += receipt.events > 0
         return receipt
 
-    def _actions(self, ctx: context.Context, each: Judged, gone: set[int], moment: asof.Moment) -> Iterator[_Action]:
+    def _actions_for(
+        self, ctx: context.Context, each: Judged, gone: set[int], moment: asof.Moment
+    ) -> Iterator[_Action]:
         ref, said = ctx.lineage(each.node), each.said
         if each.node in gone:
             yield _Action("deprecated", each.node, said.ref, cmd.Deprecate(ref=ref, why=said.reason))
@@ -499,7 +511,7 @@ class _Run:
             yield _Action("updated", each.node, said.ref, cmd.Revise(ref=ref, properties=current | texts))
         for other, kind in said.related:
             node = ctx.tables.node_of(ids.Lineage(bytes.fromhex(other)))
-            if node is not None and node not in gone and not self._is_kept(ctx, node, moment.seq):
+            if node is not None and node not in gone and not self._is_protected(ctx, node, moment.seq):
                 key = f"{AUTHOR}/{kind}/{ref.hex()}/{other}"
                 target = ctx.lineage(node)
                 yield _Action(
@@ -510,7 +522,7 @@ class _Run:
 
     def _report(self, report: Report, plan: _Plan, done: Dreamt, cursor: dream_log.Cursor) -> Dreamt:
         """Write the text of a report, and how far the run came: the last step."""
-        told = dream_log.Told(
+        told = dream_log.ReportContents(
             report.number,
             done.seen,
             done.assessed,
@@ -533,12 +545,14 @@ class _Run:
             "cursor": list(cursor),
         }
         source = {"by": AUTHOR, "assessor": _name(self._wanted.assessor)}
-        revision = cmd.Revise(ref=report.ref, content=dream_log.markdown(told), properties=properties, source=source)
+        revision = cmd.Revise(
+            ref=report.ref, content=dream_log.report_markdown(told), properties=properties, source=source
+        )
         self._commit([revision]).raise_if_refused()
         return done._replace(report=report.ref.hex())
 
 
-def _shown(reach: neighbours.Reach, node: int) -> neighbours.Shown:
+def _shown(reach: neighbours.MemoryNeighbourhood, node: int) -> neighbours.VisibleMemory:
     found = reach.memory(node)
     assert found is not None, "asked of memories"
     return found
@@ -558,13 +572,13 @@ def _labels(ctx: context.Context, node: int) -> Iterator[str]:
                 yield found.aliases[row.position]
 
 
-def _rests_on_nothing(ctx: context.Context, node: int, moment: asof.Moment) -> bool:
+def _has_lost_all_sources(ctx: context.Context, node: int, moment: asof.Moment) -> bool:
     """True of what was made of something, none of which holds any more."""
     bases = [target for name in ("derived_from", "created_from") for target in ctx.targets(node, name)]
     return bool(bases) and all(asof.version_at(ctx.tables, each, moment) is None for each in bases)
 
 
-def _is_done(ctx: context.Context, action: _Action) -> bool:
+def _is_already_applied(ctx: context.Context, action: _Action) -> bool:
     """True of what a run before did, or what is so already: nothing is written for it."""
     command, node, seq = action.command, action.node, ctx.draft.head.seq
     match command:

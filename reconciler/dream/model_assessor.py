@@ -94,7 +94,7 @@ class EndpointAssessor(endpoint.ChatModel):
                 raise ValueError(f"it said nothing of memory {missing[0]}")
             return [_assessment(memory, told[number], refs) for number, memory in enumerate(memories)]
 
-        return self._chat.answer(self._chat.request([_shown(each, numbers) for each in memories]), read)
+        return self._chat.answer(self._chat.request([_prompt_record(each, numbers) for each in memories]), read)
 
 
 def _assessment(memory: AssessedMemory, said: _Judgement, refs: Sequence[str]) -> Assessment:
@@ -112,19 +112,19 @@ def _assessment(memory: AssessedMemory, said: _Judgement, refs: Sequence[str]) -
     )
 
 
-def _shown(memory: AssessedMemory, numbers: dict[str, int]) -> dict[str, Any]:
+def _prompt_record(memory: AssessedMemory, numbers: dict[str, int]) -> dict[str, Any]:
     return {
         "number": numbers[memory.ref],
         "type": memory.type,
         "name": memory.name,
         "text": memory.content[:MAX_CHARACTERS],
-        "since": _time(memory.since),
+        "since": _format_time(memory.since),
         "used": len(memory.used),
         "beside": [
             {
                 "number": numbers[each.ref],
                 "text": each.content[: MAX_CHARACTERS // 4],
-                "since": _time(each.since),
+                "since": _format_time(each.since),
                 **({"edge": each.edge} if each.edge else {}),
             }
             for each in memory.neighbours
@@ -132,5 +132,5 @@ def _shown(memory: AssessedMemory, numbers: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def _time(since: int) -> str | None:
+def _format_time(since: int) -> str | None:
     return None if since == times.ALWAYS else times.format_time(since)

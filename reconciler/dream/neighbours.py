@@ -59,7 +59,7 @@ Relate = Callable[[str, str], str | None]
 """How the later of two short statements relates to the earlier one, by their words; nothing where they tell nothing."""
 
 
-class Shown(NamedTuple):
+class VisibleMemory(NamedTuple):
     """A memory that is looked at: the version that holds, and what that says."""
 
     seen: asof.SeenVersion
@@ -76,26 +76,26 @@ class _Members(NamedTuple):
     holding: dict[str, list[int]]
 
 
-class Reach:
+class MemoryNeighbourhood:
     """The memories of a store as of a moment, and what lies within reach of each, inside one read transaction."""
 
     def __init__(self, ctx: context.Context, moment: asof.Moment, relate: Relate, known: Known) -> None:
         self._ctx, self._moment, self._relate, self._known = ctx, moment, relate, known
         self._has_marks = ctx.tables.has_rows("marks")
-        self._is_known = summaries.within(ctx, (), moment)
+        self._is_known = summaries.scope_filter(ctx, (), moment)
         self._members: dict[int, _Members] = {}
-        self._shown: dict[int, Shown | None] = {}
+        self._shown: dict[int, VisibleMemory | None] = {}
 
-    def memory(self, node: int) -> Shown | None:
+    def memory(self, node: int) -> VisibleMemory | None:
         """What a world says, if it is a memory that is worth a look: it holds, has a text, and nothing hides it.
 
         What was tried in a fork is none, nor is one that it repeats: else a memory would give way to its own copy.
         """
         if node not in self._shown:
-            self._shown[node] = self._looked_at(node)
+            self._shown[node] = self._read_memory(node)
         return self._shown[node]
 
-    def _looked_at(self, node: int) -> Shown | None:
+    def _read_memory(self, node: int) -> VisibleMemory | None:
         tables, (seq, valid) = self._ctx.tables, self._moment
         seen = None if node == schema.ROOT_NODE else asof.version_at(tables, node, self._moment)
         if seen is None or not self._is_known(node):
@@ -105,33 +105,37 @@ class Reach:
         ):
             return None
         body = self._ctx.body(node, seen.number)
-        return Shown(seen, body) if body is not None and body.content.strip() and body.type not in _NO_MEMORY else None
+        return (
+            VisibleMemory(seen, body)
+            if body is not None and body.content.strip() and body.type not in _NO_MEMORY
+            else None
+        )
 
     def of(self, node: int) -> tuple[assessor.Neighbour, ...]:
         """What lies within reach of a memory: first what edges join to it, then the nearest that lie beside it."""
         own = self.memory(node)
         assert own is not None, "only memories are judged"
-        joined = dict(self._joined(node))
+        joined = dict(self._joined_by_edges(node))
         beside: dict[int, float] = {}
         for container in self._ctx.containers(node):
-            for other, share in self._beside(node, container):
+            for other, share in self._nearest_members(node, container):
                 beside[other] = max(share, beside.get(other, 0.0))
         nearest = sorted(beside, key=lambda other: (-beside[other], other))[:MOST]
         found = [(other, joined[other], beside.get(other, 0.0)) for other in joined]
         found += ((other, "", beside[other]) for other in nearest if other not in joined)
         return tuple(self._neighbour(own, other, edge, share) for other, edge, share in found)
 
-    def _neighbour(self, own: Shown, node: int, edge: str, share: float) -> assessor.Neighbour:
+    def _neighbour(self, own: VisibleMemory, node: int, edge: str, share: float) -> assessor.Neighbour:
         other = self.memory(node)
         assert other is not None, "looked at before"
         ref, since = self._ctx.lineage(node).hex(), other.seen.validity.start
         # Somebody recorded that the two contradict each other: words do not decide which of them is so.
-        relation = "contradiction" if edge == CONTRADICTS else self._related(own, other, share)
+        relation = "contradiction" if edge == CONTRADICTS else self._relation_between(own, other, share)
         return assessor.Neighbour(
             ref, other.body.type, other.body.name, other.body.content, since, edge, relation, round(share, 4)
         )
 
-    def _related(self, own: Shown, other: Shown, share: float) -> str:
+    def _relation_between(self, own: VisibleMemory, other: VisibleMemory, share: float) -> str:
         if TURN in (own.body.type, other.body.type):
             return ""
         one, two = own.body.content, other.body.content
@@ -142,7 +146,7 @@ class Reach:
         said = self._relate(two, one)
         return said if said in ("same", "contradiction", "compatible") else ""
 
-    def _joined(self, node: int) -> Iterator[tuple[int, str]]:
+    def _joined_by_edges(self, node: int) -> Iterator[tuple[int, str]]:
         """The memories at the other ends of edges, and the type of the first edge to each; as many as are shown.
 
         Those that contradict it come first: one that has ended does so no more.
@@ -158,7 +162,7 @@ class Reach:
                         seen.add(other)
                         yield other, name
 
-    def _beside(self, node: int, container: int) -> Iterator[tuple[int, float]]:
+    def _nearest_members(self, node: int, container: int) -> Iterator[tuple[int, float]]:
         """The nearest members of a container by words in common, each with the share of all their words."""
         members = self._read(container)
         own = members.words.get(node)
@@ -196,18 +200,18 @@ class Reach:
         """
         nodes = sorted(self._ctx.targets(container, schema.CONTAINS))[-MOST_COMPARED:]
         found = {node: shown for node in nodes if (shown := self.memory(node)) is not None and shown.body.type != TURN}
-        if len(found) < 2 or all(_is_named(shown) for shown in found.values()):
+        if len(found) < 2 or all(_has_name(shown) for shown in found.values()):
             return
         by_meaning = dict(self._nearest_in_meaning(found))
         for node, by_words in self._nearest_in_words(found):
             told: dict[int, Duplicate] = {}
             for lane, others in (("words", by_words), ("meaning", by_meaning.get(node, ()))):
-                first = next((each for each in others if self._says_same(node, each[1], lane, each[0])), None)
+                first = next((each for each in others if self._is_duplicate(node, each[1], lane, each[0])), None)
                 if first is not None and first[1] not in told:
                     told[first[1]] = Duplicate(node, first[1], lane, round(first[0], 4))
-            yield from (each for each in told.values() if not self._is_settled(each))
+            yield from (each for each in told.values() if not self._is_pair_decided(each))
 
-    def _nearest_in_words(self, found: dict[int, Shown]) -> Iterator[tuple[int, list[tuple[float, int]]]]:
+    def _nearest_in_words(self, found: dict[int, VisibleMemory]) -> Iterator[tuple[int, list[tuple[float, int]]]]:
         """For each memory the earlier ones that share most of its words, with the share.
 
         Two of which so much is common have one of their rarest words in common, so these alone are looked up.
@@ -226,7 +230,7 @@ class Reach:
                 if count[word] > 1:
                     holding[word].append(node)
 
-    def _nearest_in_meaning(self, found: dict[int, Shown]) -> Iterator[tuple[int, list[tuple[float, int]]]]:
+    def _nearest_in_meaning(self, found: dict[int, VisibleMemory]) -> Iterator[tuple[int, list[tuple[float, int]]]]:
         """For each memory that has a vector the earlier ones that are near to it in meaning, with the cosine."""
         tables, log = self._ctx.tables, self._ctx.draft.log
         space = asof.space_in_use(log, tables)
@@ -254,16 +258,16 @@ class Reach:
             for node, others in near.items():
                 yield node, sorted(others, key=lambda each: (-each[0], each[1]))[:MOST]
 
-    def _says_same(self, node: int, earlier: int, lane: str, near: float) -> bool:
+    def _is_duplicate(self, node: int, earlier: int, lane: str, near: float) -> bool:
         """True if a memory says nearly what an earlier one says, and nothing that is told, or joined, is against it."""
         own, other = self.memory(node), self.memory(earlier)
         assert own is not None and other is not None, "looked at before"
-        if own.body.type != other.body.type or (_is_named(own) and _is_named(other)):
+        if own.body.type != other.body.type or (_has_name(own) and _has_name(other)):
             return False
         one, two = other.body.content, own.body.content
         if own.seen.validity.start < other.seen.validity.start:
             one, two = two, one
-        if differ(one, two) or self._are_of_others(node, earlier):
+        if differ(one, two) or self._are_about_others(node, earlier):
             return False
         if one.casefold().split() == two.casefold().split():
             return True
@@ -272,7 +276,7 @@ class Reach:
             return said not in _COMPETING
         return said == "same" or (not said and lane == "meaning" and near >= MEANT)
 
-    def _are_of_others(self, one: int, other: int) -> bool:
+    def _are_about_others(self, one: int, other: int) -> bool:
         """True if two contradict each other, or refer to other worlds: what is said of Ana is not said of Bo."""
         ctx = self._ctx
         if other in (*ctx.targets(one, CONTRADICTS), *ctx.sources(one, CONTRADICTS)):
@@ -280,12 +284,12 @@ class Reach:
         told, heard = (frozenset(ctx.targets(node, "refers_to")) for node in (one, other))
         return not (told <= heard or heard <= told)
 
-    def _is_settled(self, found: "Duplicate") -> bool:
+    def _is_pair_decided(self, found: "Duplicate") -> bool:
         """True if somebody decided about a pair, or has to, or it is one already."""
         ctx, (node, earlier) = self._ctx, found[:2]
         return equivalence.is_settled(ctx, node, earlier) or earlier in equivalence.class_of(ctx, node)
 
-    def _words(self, node: int, shown: Shown) -> frozenset[str]:
+    def _words(self, node: int, shown: VisibleMemory) -> frozenset[str]:
         version = node, shown.seen.number
         if version not in self._known:
             if len(self._known) >= _MOST_KNOWN:
@@ -310,13 +314,13 @@ def near_duplicates(
     met: set[tuple[int, int]] = set()
     for container in containers:
         # What was looked at is let go behind each world: a large store is more than memory should hold.
-        for each in Reach(ctx, moment, relate, {}).duplicates(container):
+        for each in MemoryNeighbourhood(ctx, moment, relate, {}).duplicates(container):
             if each[:2] not in met:
                 met.add(each[:2])
                 yield each
 
 
-def _is_named(shown: Shown) -> bool:
+def _has_name(shown: VisibleMemory) -> bool:
     return bool(canonical.normalised(shown.body.name))
 
 
@@ -327,17 +331,19 @@ def _words(text: str) -> frozenset[str]:
     return frozenset((*(stem for word, stem in told if word not in analysis.STOP_WORDS), *analysis.grams(found.runs)))
 
 
-def _signs(text: str) -> tuple[list[str], int]:
+def _numbers_and_denials(text: str) -> tuple[list[str], int]:
     """Its numbers, and how often it denies: two texts that differ in these do not say the same."""
     return sorted(_NUMBER.findall(text)), len(_DENIAL.findall(text))
 
 
 def differ(one: str, other: str) -> bool:
     """True if two texts tell of something else, however alike they are: numbers, denials, or each a name of its own."""
-    return _signs(one) != _signs(other) or bool(_own_names(one, other) and _own_names(other, one))
+    return _numbers_and_denials(one) != _numbers_and_denials(other) or bool(
+        _names_not_shared(one, other) and _names_not_shared(other, one)
+    )
 
 
-def _own_names(one: str, other: str) -> set[str]:
+def _names_not_shared(one: str, other: str) -> set[str]:
     """The words that begin with a capital in a text and are not in another; of names, days and months they are."""
     said = {word.casefold() for word in _WORD.findall(other)}
     capitals = {word.casefold() for word in _WORD.findall(one) if word[0].isupper()}

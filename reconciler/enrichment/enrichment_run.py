@@ -16,7 +16,7 @@ from worlddb.projections.tables.reads import asof
 from worlddb.reconciler.background import reclustering, worker
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands import outcome
-from worlddb.reconciler.consolidation.summaries import Read, within
+from worlddb.reconciler.consolidation.summaries import ReadState, scope_filter
 from worlddb.reconciler.enrichment import enricher, enrichments
 from worlddb.reconciler.pipeline import Writer, execute
 from worlddb.reconciler.transaction import inputs
@@ -83,33 +83,33 @@ class _Run:
         with self._writer.env.read() as txn:
             read = self._read(txn)
             every = list(enrichments.runs(read.ctx.tables, read.moment, self._wanted.types))
-            is_wanted = within(read.ctx, self._wanted.worlds, read.moment)
+            is_wanted = scope_filter(read.ctx, self._wanted.worlds, read.moment)
             wanted = [[place for place, node in enumerate(nodes) if is_wanted(node)] for nodes in every]
         total, looked = sum(map(len, wanted)), 0
         for nodes, places in zip(every, wanted, strict=True):
-            for some in self._due_in(nodes, places):
+            for some in self._due_segments(nodes, places):
                 size = SEGMENTS_AT_ONCE if self._is_free else 1
-                while some and not self._wanted.stopped() and (room := min(size, self._room())):
-                    self._enrich(some[:room])
-                    some = some[room:]
-                self._leave(len(some))
+                while some and not self._wanted.stopped() and (batch_size := min(size, self._remaining())):
+                    self._enrich_segments(some[:batch_size])
+                    some = some[batch_size:]
+                self._count_as_left(len(some))
             looked += len(places)
             if self._wanted.progress is not None:
                 self._wanted.progress(looked, total)
         return self._done._replace(failed=self._asking.failed, stopped=self._wanted.stopped())
 
-    def _read(self, txn: Any) -> Read:
+    def _read(self, txn: Any) -> ReadState:
         ctx, log = reclustering.read_context(self._writer, txn), LmdbLog(txn)
-        return Read(ctx, asof.Moment(log.head().seq, self._wanted.valid), log_marks.secret_of(log), None)
+        return ReadState(ctx, asof.Moment(log.head().seq, self._wanted.valid), log_marks.secret_of(log), None)
 
-    def _room(self) -> int:
+    def _remaining(self) -> int:
         limit = self._wanted.limit
         return SEGMENTS_AT_ONCE if limit is None else max(limit - len(self._done.segments), 0)
 
-    def _leave(self, count: int) -> None:
+    def _count_as_left(self, count: int) -> None:
         self._done = self._done._replace(left=self._done.left + count)
 
-    def _due_in(self, nodes: Sequence[int], places: Sequence[int]) -> Iterator[list[enrichments.Due]]:
+    def _due_segments(self, nodes: Sequence[int], places: Sequence[int]) -> Iterator[list[enrichments.Due]]:
         """Of the segments at some places of a run those that are due, as many as are read at once."""
         for start in range(0, len(places), SEGMENTS_AT_ONCE):
             with self._writer.env.read() as txn:
@@ -121,17 +121,17 @@ class _Run:
                 due = [each for each in found if each is not None]
             yield due  # Whoever is asked may take long: no transaction is open meanwhile.
 
-    def _enrich(self, some: Sequence[enrichments.Due]) -> None:
+    def _enrich_segments(self, some: Sequence[enrichments.Due]) -> None:
         """Ask about some segments, and keep what was said; what was changed meanwhile is left to the next run."""
         if self._wanted.dry_run:
-            self._keep(each.segment.ref for each in some)
+            self._count_as_enriched(each.segment.ref for each in some)
             return
         commands: list[cmd.Command] = []
         kept: list[enrichments.Due] = []
         for each in some:
-            said = self._said(each)
+            said = self._ask_enricher(each)
             if said is None:
-                self._leave(1)
+                self._count_as_left(1)
             elif self._is_free and not each.own and not said.lines and not said.embedding_text:
                 self._done = self._done._replace(unsaid=self._done.unsaid + 1)
             else:
@@ -142,22 +142,22 @@ class _Run:
         look = inputs.Look(min(each.seq for each in kept), self._wanted.valid, enrichments.refs_of(kept))
         receipt = execute(self._writer, commands, None, None, look)
         if receipt:
-            self._keep(each.segment.ref for each in kept)
+            self._count_as_enriched(each.segment.ref for each in kept)
             self._done = self._done._replace(
                 events=self._done.events + receipt.events, commits=self._done.commits + (receipt.events > 0)
             )
         elif len(kept) > 1:
             for each in kept:
-                self._enrich([each])
+                self._enrich_segments([each])
         else:
-            self._leave(1)
+            self._count_as_left(1)
             if isinstance(receipt.outcome, outcome.Refused):
                 self._asking.refuse(kept[0].segment.ref, str(receipt.outcome))
 
-    def _keep(self, refs: Iterator[str]) -> None:
+    def _count_as_enriched(self, refs: Iterator[str]) -> None:
         self._done = self._done._replace(segments=(*self._done.segments, *refs))
 
-    def _said(self, each: enrichments.Due) -> enricher.Enrichment | None:
+    def _ask_enricher(self, each: enrichments.Due) -> enricher.Enrichment | None:
         """What the enricher says; ``None`` if it failed, or is asked no more."""
         ask = partial(self._wanted.enricher, each.segment, each.window)
         return self._asking.answer(each.segment.ref, ask, partial(enricher.checked, window=each.window))

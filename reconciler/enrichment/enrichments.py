@@ -15,7 +15,7 @@ from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.commands import commands as cmd
-from worlddb.reconciler.consolidation.summaries import Read, marks_at
+from worlddb.reconciler.consolidation.summaries import ReadState, marks_at
 from worlddb.reconciler.enrichment.enricher import Enrichment, Segment
 
 ENRICHER: Final = "enricher"
@@ -55,7 +55,7 @@ def runs(tables: rows.Tables, moment: asof.Moment, types: Sequence[str]) -> Iter
 
 
 def due(
-    read: Read, run: Sequence[int], place: int, around: tuple[int, int], maker: str, *, is_free: bool
+    read: ReadState, run: Sequence[int], place: int, around: tuple[int, int], maker: str, *, is_free: bool
 ) -> Due | None:
     """What is due of the segment at a place of a run; ``None`` if it says nothing, or has a fresh enrichment.
 
@@ -95,7 +95,7 @@ def due(
     )
 
 
-def _segment(read: Read, node: int) -> tuple[Segment, str] | None:
+def _segment(read: ReadState, node: int) -> tuple[Segment, str] | None:
     """A segment as it is shown and the hash of its body; ``None`` if it is hidden, or erased."""
     ctx, moment = read.ctx, read.moment
     seen = asof.version_at(ctx.tables, node, moment)

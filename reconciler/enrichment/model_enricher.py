@@ -70,16 +70,16 @@ class EndpointEnricher(endpoint.ChatModel):
             ModelUnavailable: the endpoint was not reached, did not answer in time, refused, or said something else.
             LimitExceeded: the next request could pass ``max_calls`` or ``max_tokens``.
         """
-        shown = [_shown(number, each) for number, each in enumerate(window)]
+        shown = [_prompt_record(number, each) for number, each in enumerate(window)]
         number = next(number for number, each in enumerate(window) if each.ref == segment.ref)
-        said = self._chat.answer(self._chat.request({"segment": number, "window": shown}), _read)
+        said = self._chat.answer(self._chat.request({"segment": number, "window": shown}), _parse_answer)
         return Enrichment(**msgspec.structs.asdict(said))
 
 
-def _shown(number: int, segment: Segment) -> dict[str, Any]:
+def _prompt_record(number: int, segment: Segment) -> dict[str, Any]:
     since = None if segment.since <= times.MIN_TIME else times.format_time(segment.since)
     return {"number": number, "text": segment.content[:MAX_SHOWN_CHARACTERS], "since": since}
 
 
-def _read(said: str) -> _Said:
+def _parse_answer(said: str) -> _Said:
     return endpoint.said_object(said, _Said)

@@ -91,19 +91,19 @@ class EndpointRedactor(endpoint.ChatModel):
             part = text[start : start + MAX_CHARACTERS]
             if any(map(str.isalpha, part)):
                 try:
-                    pieces = self._asked(part)
+                    pieces = self._ask_model(part)
                 except (errors.ModelUnavailable, errors.LimitExceeded):
                     self.failed += 1
                     continue
-                found = _joined(found, text, pieces)
+                found = _merge_findings(found, text, pieces)
         return personal_data.replace_findings(text, found), found
 
-    def _asked(self, part: str) -> list[_Piece]:
+    def _ask_model(self, part: str) -> list[_Piece]:
         asked = self._chat.request({"text": part})
         return self._chat.answer(asked, lambda said: endpoint.said_object(said, _Found).found)
 
 
-def _joined(found: Sequence[Finding], text: str, pieces: Sequence[_Piece]) -> list[Finding]:
+def _merge_findings(found: Sequence[Finding], text: str, pieces: Sequence[_Piece]) -> list[Finding]:
     """What was found with what a model named, wherever that stands as a whole and overlaps nothing found before."""
     joined = list(found)
     for piece in sorted(pieces, key=lambda each: -len(each.text)):

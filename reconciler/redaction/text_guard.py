@@ -27,26 +27,26 @@ from worlddb.reconciler.commands import outcome
 from worlddb.reconciler.erasure.extraction_guard import ErasedMeanwhile
 from worlddb.reconciler.transaction import context
 
-PLACES_TOLD: Final = 32
+MAX_PLACES_NAMED: Final = 32
 """How many places a note names; of more it says how many there are."""
-_FIELDS: Final = ("name", "content", "why", "aliases", "labels", "source", "properties")
+_TEXT_FIELDS: Final = ("name", "content", "why", "aliases", "labels", "source", "properties")
 """What may hold text of a caller, by the names of the fields."""
-_TYPED: Final = (cmd.Create, cmd.Revise, cmd.Register, cmd.Tune, cmd.Trust)
+_CALLER_TYPED_COMMANDS: Final = (cmd.Create, cmd.Revise, cmd.Register, cmd.Tune, cmd.Trust)
 """Commands of which the type is a caller's word; personal data is not taken out of it."""
-_TAKES_BACK: Final = (cmd.Unalias, cmd.Unlabel, cmd.Untag, cmd.Contract)
+_REMOVING_COMMANDS: Final = (cmd.Unalias, cmd.Unlabel, cmd.Untag, cmd.Contract)
 """Commands whose names stand in the store already, and are taken back."""
-_AS_NAMED: Final = (
+_NAMES_KEPT_COMMANDS: Final = (
     *(cmd.Trust, cmd.UseSpace, cmd.DropSpace, cmd.KeepReceipt, cmd.SetAccount, cmd.MakeKey),
-    *_TAKES_BACK,
+    *_REMOVING_COMMANDS,
 )
 """Commands whose names say what they are about, or are proved: without them they would be about something else."""
-SAYS_BESIDE: Final = frozenset((cmd.Register, cmd.Tune, cmd.SetBeliefs, cmd.SetProfile, cmd.Import))
+ALWAYS_SCANNED_COMMANDS: Final = frozenset((cmd.Register, cmd.Tune, cmd.SetBeliefs, cmd.SetProfile, cmd.Import))
 """Commands that are always looked through: what they say is in an event, and what they bring is personal data too."""
-_ABOUT: Final = ("home", "ref", "source_ref", "edge", "to", "into", "world")
+_WORLD_FIELDS: Final = ("home", "ref", "source_ref", "edge", "to", "into", "world")
 """The fields that say for which world a text is written; the first that is given counts."""
-_SCOPES: Final = frozenset(("scope", "user"))
+_SCOPE_TYPES: Final = frozenset(("scope", "user"))
 """Types of worlds, whatever their case, that are found again by their names alone."""
-_CALLED_BY_KEY: Final = frozenset(("entity", "session", "conversation", "namespace", "item"))
+_KEY_NAMED_TYPES: Final = frozenset(("entity", "session", "conversation", "namespace", "item"))
 """Types of worlds whose name is an id if it is a part of their key; else it may be a title, or what a text says."""
 _ID_FIELDS: Final = frozenset(
     (
@@ -54,7 +54,7 @@ _ID_FIELDS: Final = frozenset(
         *("namespace", "scope", "tenant", "account"),
     )
 )
-_ID_ENDS: Final = ("_id", "_ids", "_key", "_ref", "Id", "Ids")
+_ID_SUFFIXES: Final = ("_id", "_ids", "_key", "_ref", "Id", "Ids")
 """How the name of a field ends that holds an id."""
 _SOURCE_FIELDS: Final = frozenset(("key", "message"))
 """Fields of a source that name where something came from, if they are one word."""
@@ -63,15 +63,15 @@ Read = Mapping[str, tuple[str, Sequence[credentials.Finding]]]
 """What a redactor made of texts, by these."""
 
 
-Reads = Callable[[str, str, Any], bool]
+IsRead = Callable[[str, str, Any], bool]
 """Whether what a field holds is read, by the place of the field, its name and its value."""
 
 
-class GuardedMeanwhile(ErasedMeanwhile):
+class UnreadGuardedText(ErasedMeanwhile):
     """A redactor has not read a text that is to be guarded by now: the request begins again."""
 
 
-def read_before(
+def read_ahead_of_lock(
     env: Environment, redactor: personal_data.Redactor | None, commands: Sequence[cmd.Command]
 ) -> Read | None:
     """Let a caller's redactor read the texts of commands, before the store is locked: it may be slow.
@@ -88,10 +88,10 @@ def read_before(
             return None
     known = ids_of(commands)
     said = {text for command in commands for _, text in _personal_texts(command, known)}
-    return {text: _checked(redactor, text) for text in sorted(said)}
+    return {text: _ask_redactor(redactor, text) for text in sorted(said)}
 
 
-def _checked(redactor: personal_data.Redactor, text: str) -> tuple[str, Sequence[credentials.Finding]]:
+def _ask_redactor(redactor: personal_data.Redactor, text: str) -> tuple[str, Sequence[credentials.Finding]]:
     try:
         given, places = redactor(text)
         found = [credentials.Finding(str(kind), int(start), int(end)) for kind, start, end in places]
@@ -111,7 +111,7 @@ class TextGuard:
         self._ctx = ctx
         self._read = read
         self._modes: dict[int, settings.Guards] = {}
-        self._told: dict[str, list[str]] = {}
+        self._notes: dict[str, list[str]] = {}
         self._ids = ids_of(ctx.request)
 
     # -- personal data
@@ -126,17 +126,17 @@ class TextGuard:
         code = "redacted" if mode == "enforce" else "personal_data_found"
         for place, text in _personal_texts(command, self._ids):
             kinds = Counter(each.kind for each in self._redacted(text)[1])
-            self._tell(code, position, place, (f"{kind} ×{n}" if n > 1 else kind for kind, n in kinds.items()))
+            self._add_note(code, position, place, (f"{kind} ×{n}" if n > 1 else kind for kind, n in kinds.items()))
         if mode == "warn":
             return command
-        return redacted(command, lambda text: self._redacted(text)[0], self._ids)
+        return redact_command(command, lambda text: self._redacted(text)[0], self._ids)
 
     def _redacted(self, text: str) -> tuple[str, Sequence[credentials.Finding]]:
         if self._read is None:
             return personal_data.redact(text)
         known = self._read.get(text)
         if known is None:
-            raise GuardedMeanwhile
+            raise UnreadGuardedText
         return known
 
     # -- credentials
@@ -148,48 +148,48 @@ class TextGuard:
         """
         self._modes.clear()
         for found in credentials.find_credentials(self._ctx.draft.author):
-            self._judge(0, "author", found, schema.ROOT_NODE)
+            self._apply_credential_mode(0, "author", found, schema.ROOT_NODE)
         for position, command in enumerate(commands):
-            for place, text in (*_texts_of(command), *_type_of(command)):
+            for place, text in (*_command_texts(command), *_type_texts(command)):
                 for found in credentials.find_credentials(text):
-                    self._judge(position, place, found, self._home_after(position, command))
+                    self._apply_credential_mode(position, place, found, self._home_once_decided(position, command))
         if self._ctx.arrival is not None:
             into = self._home(self._ctx.arrival.command)
-            for place, text in self._arriving(_anything):
+            for place, text in self._bundle_texts(_is_any_text):
                 for found in credentials.find_credentials(text):
-                    self._judge(0, place, found, into)
+                    self._apply_credential_mode(0, place, found, into)
             if self._guards(self._ctx.arrival.command).personal == "enforce":
-                for place, text in self._arriving(_is_prose):
+                for place, text in self._bundle_texts(_is_prose):
                     if personal_data.find_personal_data(text):
                         self._refuse_personal(place)
         self.note()
 
-    def _arriving(self, is_read: Reads) -> Iterator[tuple[str, str]]:
+    def _bundle_texts(self, is_read: IsRead) -> Iterator[tuple[str, str]]:
         """The texts of a bundle, with their places in it; ids only if they are to be read."""
-        said = [blob for _, blob in self._brought()]
+        said = [blob for _, blob in self._bundle_blobs()]
         users = {each.name.partition(":")[2] for each in said if isinstance(each, blobs.Body) and _is_scope(each.type)}
-        for number, blob in self._brought():
+        for number, blob in self._bundle_blobs():
             if isinstance(blob, blobs.Body):
                 content = blob.content
                 if is_read is _is_prose:
-                    content = content[len(_speaker(blob.type, content, users)) :]
-                if is_read is _anything or not (_is_scope(blob.type) or blob.name in users):
+                    content = content[len(_speaker_prefix(blob.type, content, users)) :]
+                if is_read is _is_any_text or not (_is_scope(blob.type) or blob.name in users):
                     yield f"name of text {number} of the bundle", blob.name
                 yield f"content of text {number} of the bundle", content
             elif isinstance(blob, blobs.Details):
                 fields = {"aliases": blob.aliases, "why": blob.why, "source": blob.source}
                 fields["properties"] = blob.properties
                 for field, value in fields.items():
-                    within = _within(value, field, is_read)
+                    within = _texts_within(value, field, is_read)
                     yield from ((f"{place} of text {number} of the bundle", text) for place, text in within)
 
-    def _brought(self) -> Iterator[tuple[int, Any]]:
+    def _bundle_blobs(self) -> Iterator[tuple[int, Any]]:
         yield from enumerate(self._ctx.draft.blobs.said_since(1, 0), 1)
 
-    def _judge(self, position: int, place: str, found: credentials.Finding, home: int) -> None:
+    def _apply_credential_mode(self, position: int, place: str, found: credentials.Finding, home: int) -> None:
         mode = self._guards_at(home).credentials
         if mode == "warn":
-            self._tell("credential_found", position, place, (f"{found.kind} at {found.start} to {found.end}",))
+            self._add_note("credential_found", position, place, (f"{found.kind} at {found.start} to {found.end}",))
         if mode != "enforce":
             return
         try:
@@ -226,7 +226,7 @@ class TextGuard:
 
     def _home(self, command: cmd.Command) -> int:
         """The world whose guard a command's texts are under; a reference to nothing is found out later."""
-        ref = next((given for each in _ABOUT if (given := getattr(command, each, None)) is not None), None)
+        ref = next((given for each in _WORLD_FIELDS if (given := getattr(command, each, None)) is not None), None)
         try:
             if isinstance(command, cmd.Create) and command.key is not None:
                 known = self._ctx.tables.node_of(self._ctx.lineage_of(command.key))
@@ -242,7 +242,7 @@ class TextGuard:
         place = self._ctx.tables.place_of(found)
         return schema.ROOT_NODE if place is None else self._ctx.tables.edge(place).home
 
-    def _home_after(self, position: int, command: cmd.Command) -> int:
+    def _home_once_decided(self, position: int, command: cmd.Command) -> int:
         """The same once the request is decided: the world that a command has come to, where it is about one."""
         if isinstance(command, cmd.Create | cmd.Revise | cmd.Reassert):
             found = self._ctx.tables.node_of(ids.Lineage(self._ctx.draft.refs[position]))
@@ -252,21 +252,21 @@ class TextGuard:
 
     # -- what the caller is told
 
-    def _tell(self, code: str, position: int, place: str, what: Iterator[str] | Sequence[str]) -> None:
+    def _add_note(self, code: str, position: int, place: str, what: Iterator[str] | Sequence[str]) -> None:
         found = ", ".join(what)
         if found:
             where = place if not position else f"{place} of command {position}"
-            self._told.setdefault(code, []).append(f"{where} ({found})")
+            self._notes.setdefault(code, []).append(f"{where} ({found})")
 
     def note(self) -> None:
         """Note what was found, or taken out, in the receipt."""
-        for code, told in self._told.items():
-            more = [f"{len(told) - PLACES_TOLD} more"] if len(told) > PLACES_TOLD else []
-            self._ctx.note(code, *(each.encode() for each in (*told[:PLACES_TOLD], *more)))
-        self._told.clear()
+        for code, told in self._notes.items():
+            more = [f"{len(told) - MAX_PLACES_NAMED} more"] if len(told) > MAX_PLACES_NAMED else []
+            self._ctx.note(code, *(each.encode() for each in (*told[:MAX_PLACES_NAMED], *more)))
+        self._notes.clear()
 
 
-def _anything(place: str, name: str, value: Any) -> bool:
+def _is_any_text(place: str, name: str, value: Any) -> bool:
     return True
 
 
@@ -275,17 +275,17 @@ def _is_prose(place: str, name: str, value: Any) -> bool:
     is_plain = isinstance(value, str) or (isinstance(value, list | tuple) and all(isinstance(e, str) for e in value))
     if not is_plain:
         return True
-    if name.casefold() in _ID_FIELDS or name.endswith(_ID_ENDS):
+    if name.casefold() in _ID_FIELDS or name.endswith(_ID_SUFFIXES):
         return False
     is_word = isinstance(value, str) and len(value.split()) == 1
     return not (is_word and place.startswith("source") and name.casefold() in _SOURCE_FIELDS)
 
 
 def _is_scope(type: str) -> bool:
-    return type.casefold() in _SCOPES
+    return type.casefold() in _SCOPE_TYPES
 
 
-def _is_called_by_id(command: cmd.Command) -> bool:
+def _has_id_as_name(command: cmd.Command) -> bool:
     """Whether the name of a world is what it is found by, as that of a user, a session or a namespace is."""
     if not isinstance(command, cmd.Create):
         return False
@@ -296,10 +296,10 @@ def _is_called_by_id(command: cmd.Command) -> bool:
         return False
     if key.startswith(ids.KREF_SCHEME):
         return command.name in unquote(key)
-    return key == command.name or (command.type.casefold() in _CALLED_BY_KEY and command.name in _parts(key))
+    return key == command.name or (command.type.casefold() in _KEY_NAMED_TYPES and command.name in _key_texts(key))
 
 
-def _parts(key: str) -> set[str]:
+def _key_texts(key: str) -> set[str]:
     """The texts that a key is made of, if it is JSON."""
     try:
         waiting = [msgspec.json.decode(key)]
@@ -319,44 +319,46 @@ def _parts(key: str) -> set[str]:
 
 def ids_of(commands: Sequence[Any]) -> frozenset[str]:
     """The names in a request that are ids."""
-    return frozenset(command.name for command in commands if _is_called_by_id(command))
+    return frozenset(command.name for command in commands if _has_id_as_name(command))
 
 
-def _speaker(type: str, content: str, known: AbstractSet[str]) -> str:
+def _speaker_prefix(type: str, content: str, known: AbstractSet[str]) -> str:
     """The name in front of what a message says, if it is one of some ids."""
     name, colon, _ = content.partition(": ")
     return name + colon if colon and type.casefold() == "turn" and name in known else ""
 
 
-def redacted(command: cmd.Command, take_out: Callable[[str], str], known: AbstractSet[str]) -> cmd.Command:
+def redact_command(command: cmd.Command, take_out: Callable[[str], str], known: AbstractSet[str]) -> cmd.Command:
     """A command with all of its texts as a redactor leaves them; ids, and the names of what it is about, stay.
 
     ``known`` are the names in its request that are ids.
     """
     changed: dict[str, Any] = {}
-    for field, kept, before in _prose_of(command, known):
+    for field, kept, before in _prose_fields(command, known):
         if isinstance(before, str):
             after: Any = kept + take_out(before)
-        elif _states(command, field):
+        elif _holds_terms(command, field):
             after = tuple(each if each.startswith("<") else take_out(each) for each in before)
         else:
-            after = _mapped(before, take_out, field)
+            after = _map_texts(before, take_out, field)
         if after != getattr(command, field):
             changed[field] = after
     return msgspec.structs.replace(command, **changed) if changed else command
 
 
-def as_kept(
+def as_recorded(
     tables: rows.Tables, read: Read | None, commands: Sequence[cmd.Command]
 ) -> Callable[[cmd.Command], cmd.Command] | None:
     """How a command is kept where personal data is taken out of it; ``None`` if nobody ever asked for that."""
     if not settings.is_anything_guarded(tables):
         return None
     told, known = {} if read is None else read, ids_of(commands)
-    return lambda command: redacted(command, lambda text: (told.get(text) or personal_data.redact(text))[0], known)
+    return lambda command: redact_command(
+        command, lambda text: (told.get(text) or personal_data.redact(text))[0], known
+    )
 
 
-def _mapped(value: Any, take_out: Callable[[str], str], place: str) -> Any:
+def _map_texts(value: Any, take_out: Callable[[str], str], place: str) -> Any:
     if isinstance(value, str):
         return take_out(value)
     if isinstance(value, dict):
@@ -366,62 +368,62 @@ def _mapped(value: Any, take_out: Callable[[str], str], place: str) -> Any:
             while key in made:
                 key += "'"
             is_id = isinstance(name, str) and not _is_prose(place, name, each)
-            made[key] = each if is_id else _mapped(each, take_out, place)
+            made[key] = each if is_id else _map_texts(each, take_out, place)
         return made
     if isinstance(value, list | tuple):
-        return type(value)(_mapped(each, take_out, place) for each in value)
+        return type(value)(_map_texts(each, take_out, place) for each in value)
     return value
 
 
 def _fields_of(command: cmd.Command, left_alone: tuple[type[cmd.Command], ...]) -> Sequence[str]:
-    left = ("why",) if isinstance(command, left_alone) else _FIELDS
+    left = ("why",) if isinstance(command, left_alone) else _TEXT_FIELDS
     return [field for field in left if getattr(command, field, None)]
 
 
-def _texts_of(command: cmd.Command) -> Iterator[tuple[str, str]]:
+def _command_texts(command: cmd.Command) -> Iterator[tuple[str, str]]:
     """All texts that a command brings, ids too, with their places; of what takes something back only the reason."""
-    for field in _fields_of(command, _TAKES_BACK):
-        yield from _within(getattr(command, field), field)
+    for field in _fields_of(command, _REMOVING_COMMANDS):
+        yield from _texts_within(getattr(command, field), field)
 
 
-def _prose_of(command: cmd.Command, known: AbstractSet[str]) -> Iterator[tuple[str, str, Any]]:
+def _prose_fields(command: cmd.Command, known: AbstractSet[str]) -> Iterator[tuple[str, str, Any]]:
     """The fields of a command that may hold personal data: their names, what of each stays as it is, and the rest."""
-    is_id = _is_called_by_id(command)
-    for field in _fields_of(command, _AS_NAMED):
+    is_id = _has_id_as_name(command)
+    for field in _fields_of(command, _NAMES_KEPT_COMMANDS):
         value, kept = getattr(command, field), ""
         if is_id and field == "name":
             continue
         if field == "content" and isinstance(command, cmd.Create):
-            kept = _speaker(command.type, value, known)
+            kept = _speaker_prefix(command.type, value, known)
             value = value[len(kept) :]
         yield field, kept, value
 
 
 def _personal_texts(command: cmd.Command, known: AbstractSet[str]) -> Iterator[tuple[str, str]]:
     """The texts of a command that may hold personal data, with their places."""
-    for field, _, value in _prose_of(command, known):
-        literals = [each for each in value if not each.startswith("<")] if _states(command, field) else value
-        yield from _within(literals, field, _is_prose)
+    for field, _, value in _prose_fields(command, known):
+        literals = [each for each in value if not each.startswith("<")] if _holds_terms(command, field) else value
+        yield from _texts_within(literals, field, _is_prose)
 
 
-def _states(command: cmd.Command, field: str) -> bool:
+def _holds_terms(command: cmd.Command, field: str) -> bool:
     """Whether a field holds terms of statements, of which those in angle brackets name something: they are ids."""
     return field == "aliases" and isinstance(command, cmd.State | cmd.Unstate)
 
 
-def _type_of(command: cmd.Command) -> Iterator[tuple[str, str]]:
+def _type_texts(command: cmd.Command) -> Iterator[tuple[str, str]]:
     """What else it brings, of which nothing is taken out: the word for a type, and what is trusted."""
-    if isinstance(command, _TYPED) and command.type:
+    if isinstance(command, _CALLER_TYPED_COMMANDS) and command.type:
         yield "type", command.type
     if isinstance(command, cmd.SetBeliefs):
         yield "name", command.named
     if isinstance(command, cmd.Register) and command.digest_of == "laws":
         yield "inverse", ev.Laws.unpacked(command.digest).inverse
     if isinstance(command, cmd.SetProfile):
-        yield from _within([command.profile, *command.node_types, *command.relations], "vocabulary")
+        yield from _texts_within([command.profile, *command.node_types, *command.relations], "vocabulary")
 
 
-def _within(value: Any, place: str = "", is_read: Reads = _anything) -> Iterator[tuple[str, str]]:
+def _texts_within(value: Any, place: str = "", is_read: IsRead = _is_any_text) -> Iterator[tuple[str, str]]:
     """Every text in a value, the names of fields too, with its place; one that holds a secret is no place."""
     if isinstance(value, str):
         yield place, value
@@ -430,9 +432,9 @@ def _within(value: Any, place: str = "", is_read: Reads = _anything) -> Iterator
             plain = isinstance(name, str) and len(name) <= 64 and not credentials.find_credentials(name)
             shown = name if plain and not personal_data.find_personal_data(name) else f"field {number}"
             inner = f"{place}.{shown}" if place else str(shown)
-            yield from _within(name, f"{inner} (its name)", is_read)
+            yield from _texts_within(name, f"{inner} (its name)", is_read)
             if not isinstance(name, str) or is_read(place, name, each):
-                yield from _within(each, inner, is_read)
+                yield from _texts_within(each, inner, is_read)
     elif isinstance(value, list | tuple):
         for number, each in enumerate(value):
-            yield from _within(each, f"{place}[{number}]", is_read)
+            yield from _texts_within(each, f"{place}[{number}]", is_read)

@@ -235,7 +235,7 @@ def repeated_receipt(
     commands: list[cmd.Command],
     key: str,
     secret: bytes,
-    as_kept: Callable[[cmd.Command], cmd.Command] | None = None,
+    as_recorded: Callable[[cmd.Command], cmd.Command] | None = None,
     *,
     looked: bool = False,
 ) -> Receipt:
@@ -244,7 +244,7 @@ def repeated_receipt(
     It is given only if the commit was made by the same commands (law 10), as far as their texts are still there to be
     compared. For those that are not it has a note: nobody can tell whether they ask for the same, and nothing is
     written. A hash of an erased text is not kept, because whoever has the store could try out guesses on it. What was
-    redacted then was kept otherwise than it was given: ``as_kept`` redacts a command again. Commands that somebody
+    redacted then was kept otherwise than it was given: ``as_recorded`` redacts a command again. Commands that somebody
     ``looked`` for come out otherwise once what was found then is erased: such as name that are left out of the
     comparison.
 
@@ -263,7 +263,7 @@ def repeated_receipt(
     def is_same(recorded_entries: Sequence[tuple[int, list[Any]]], commands: Sequence[cmd.Command]) -> bool:
         return len(recorded_entries) == len(commands) and all(
             found.is_same(at, entry, command, secret)
-            or (as_kept is not None and found.is_same(at, entry, as_kept(command), secret))
+            or (as_recorded is not None and found.is_same(at, entry, as_recorded(command), secret))
             for (at, entry), command in zip(recorded_entries, commands, strict=True)
         )
 
