@@ -51,7 +51,7 @@ PARTS: Final = (EXTRACTION, WORDINGS, "resolved", "preferences", "constraints", 
 """What of a protocol can be left out, for ablations."""
 
 
-class Asked(typing.Protocol):
+class BenchmarkQuestion(typing.Protocol):
     """What is needed of a question of the benchmark."""
 
     @property
@@ -76,7 +76,7 @@ class Model(typing.Protocol):
     def ask(self, prompt: str, *, most_tokens: int) -> str: ...
 
 
-class Judged(msgspec.Struct, frozen=True):
+class Judgement(msgspec.Struct, frozen=True):
     """What became of one question. ``verdict`` is ``right``, ``wrong``, ``unclear``, or empty if nobody judged.
 
     ``by`` is the protocol, with what was left out of it. ``score`` is the judge's, where it gives one, ``f1`` that of
@@ -100,46 +100,52 @@ def passages(hits: Sequence[Hit], protocol: protocols.Protocol = protocols.WORLD
 
 def _passage(hit: Hit) -> str:
     said = f"[{format_time(hit.valid.start)[:16]}] {hit.content[:_CHARACTERS_A_TURN]}"
-    told = [f"{name}: {_listed(value)}" for name, value in hit.inferred.items() if name not in ("questions", "used")]
-    return f"{said}\n  ({'; '.join(told)})" if told else said
+    facts = [
+        f"{name}: {_joined_values(value)}" for name, value in hit.inferred.items() if name not in ("questions", "used")
+    ]
+    return f"{said}\n  ({'; '.join(facts)})" if facts else said
 
 
-def _listed(value: Any) -> str:
+def _joined_values(value: Any) -> str:
     if not isinstance(value, list):
         return str(value)
-    return ", ".join(_occurred(each) if isinstance(each, dict) else str(each) for each in value)
+    return ", ".join(_event_text(each) if isinstance(each, dict) else str(each) for each in value)
 
 
-def _occurred(event: Mapping[str, str]) -> str:
+def _event_text(event: Mapping[str, str]) -> str:
     return " → ".join(filter(None, (event.get("event"), event.get("consequence"))))
 
 
-def kind_of(question: Asked) -> str:
+def kind_of(question: BenchmarkQuestion) -> str:
     """The type of a question by which rules are chosen."""
     return protocols.UNANSWERABLE if ABSTAINING in question.question_id else question.question_type
 
 
-def answered(
-    model: Model, question: Asked, hits: Sequence[Hit], protocol: protocols.Protocol = protocols.WORLDDB
+def ask_answerer(
+    model: Model, question: BenchmarkQuestion, hits: Sequence[Hit], protocol: protocols.Protocol = protocols.WORLDDB
 ) -> str:
     """What the model answers: what stands behind the last mark, or all of it if there is none.
 
     The answerer is never told that a question cannot be answered, whatever its source did: that is what is asked.
     """
     now = question.question_date or "not known"
-    prompt = protocol.asked(question.question_type, question.question, now, passages(hits, protocol))
+    prompt = protocol.answer_prompt(question.question_type, question.question, now, passages(hits, protocol))
     return protocol.answer(model.ask(prompt, most_tokens=ANSWER_TOKENS))
 
 
-def judged(
-    model: Model, question: Asked, expected: str, given: str, protocol: protocols.Protocol = protocols.WORLDDB
+def ask_judge(
+    model: Model,
+    question: BenchmarkQuestion,
+    expected: str,
+    given: str,
+    protocol: protocols.Protocol = protocols.WORLDDB,
 ) -> protocols.Verdict:
     """``right``, ``wrong``, or ``unclear`` for anything that is not of the verdict's form."""
-    prompt = protocol.judged(kind_of(question), question.question, expected, given)
+    prompt = protocol.judge_prompt(kind_of(question), question.question, expected, given)
     return protocol.read(model.ask(prompt, most_tokens=protocol.verdict_tokens))
 
 
-class Keeping:
+class FieldFilter:
     """An enricher that keeps some fields of what another says."""
 
     asks_a_model = True
@@ -158,18 +164,18 @@ class Transcript:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self.done: dict[str, Judged] = {}
+        self.done: dict[str, Judgement] = {}
         if path is not None and path.exists():
             for number, line in enumerate(path.read_bytes().splitlines(), 1):
                 try:
-                    known = msgspec.json.decode(line, type=Judged)
+                    known = msgspec.json.decode(line, type=Judgement)
                 except msgspec.MsgspecError as error:
                     raise MalformedFile(
                         f"{path}, line {number}: {error}", "Delete that line: its question is asked again"
                     ) from None
                 self.done[known.question_id] = known
 
-    def add(self, found: Judged) -> None:
+    def add(self, found: Judgement) -> None:
         self.done[found.question_id] = found
         if self._path is not None:
             with self._path.open("ab") as file:
@@ -196,10 +202,10 @@ class Panel:
         self._protocol = protocol
         self._fields = tuple(name for name in protocol.fields if name not in without and EXTRACTION not in without)
         self._wordings = 0 if WORDINGS in without else protocol.wordings
-        self._enricher = Keeping(enricher, self._fields) if enricher is not None and self._fields else None
+        self._enricher = FieldFilter(enricher, self._fields) if enricher is not None and self._fields else None
         left_out = [name for name in PARTS if name in without]
         self._by = " without ".join(filter(None, (protocol.name, ", ".join(left_out))))
-        self._heard: list[Judged] = []
+        self._judgements: list[Judgement] = []
         self._enriched = 0
         for known in transcript.done.values():
             if known.by != self._by:
@@ -207,13 +213,13 @@ class Panel:
                     f"The transcript is of the protocol {known.by}, not {self._by}", "Name another with --transcript"
                 )
 
-    def prepare(self, db: Database, questions: Sequence[Asked]) -> None:
+    def prepare(self, db: Database, questions: Sequence[BenchmarkQuestion]) -> None:
         """Have the turns enriched as the protocol's source does, unless all questions of the store are done.
 
         Raises:
             UnavailableError: a turn could not be enriched: what is measured would not be the protocol.
         """
-        if self._enricher is None or all(self._known(each) is not None for each in questions):
+        if self._enricher is None or all(self._complete_judgement(each) is not None for each in questions):
             return
         done = db.enrich(self._enricher)
         self._enriched += len(done.segments)
@@ -223,39 +229,41 @@ class Panel:
                 f"{done.left:,} turns were not enriched: {why}", "Leave out extraction with --without"
             )
 
-    def hear(self, question: Asked, view: View, recalled: Sequence[Hit], **asked: Any) -> None:
+    def evaluate(self, question: BenchmarkQuestion, view: View, recalled: Sequence[Hit], **asked: Any) -> None:
         """Have a question answered, and the answer judged, unless the transcript has it already.
 
         ``recalled`` are the hits of the question alone; ``asked`` is what else they were asked by.
         """
-        known = self._known(question)
+        known = self._complete_judgement(question)
         if known is None:
             known = self._transcript.done.get(question.question_id)
             given = known.answer if known else self._answer(question, view, recalled, asked)
             expected = str(question.answer)
             verdict = protocols.Verdict("")
             if self._judge is not None:
-                verdict = judged(self._judge, question, expected, given, self._protocol)
+                verdict = ask_judge(self._judge, question, expected, given, self._protocol)
             f1 = protocols.token_f1(expected, given)
             if kind_of(question) == protocols.UNANSWERABLE:
-                f1 = float(protocols.refuses(given))
-            known = Judged(
+                f1 = float(protocols.is_refusal(given))
+            known = Judgement(
                 question.question_id, question.question_type, given, verdict.verdict, self._by, verdict.score, f1
             )
             self._transcript.add(known)
-        self._heard.append(known)
+        self._judgements.append(known)
 
-    def _known(self, question: Asked) -> Judged | None:
+    def _complete_judgement(self, question: BenchmarkQuestion) -> Judgement | None:
         """What the transcript has of a question, if nothing of it is left to be asked."""
         known = self._transcript.done.get(question.question_id)
         return known if known is not None and (self._judge is None or known.verdict) else None
 
-    def _answer(self, question: Asked, view: View, recalled: Sequence[Hit], asked: Mapping[str, Any]) -> str:
+    def _answer(
+        self, question: BenchmarkQuestion, view: View, recalled: Sequence[Hit], asked: Mapping[str, Any]
+    ) -> str:
         hits = recalled
         if self._wordings or self._fields:
             streams = Streams(expand=self._expand if self._wordings else None, describe=bool(self._fields))
             hits = view.recall(question.question, streams=streams, k=max(len(recalled), 1), **asked).hits
-        return answered(self._answerer, question, hits[: self._turns], self._protocol)
+        return ask_answerer(self._answerer, question, hits[: self._turns], self._protocol)
 
     def _expand(self, question: str) -> list[str]:
         """Other wordings of a question, by the model that answers."""
@@ -269,13 +277,13 @@ class Panel:
         if judge is None:
             return {}
         tokens = self._protocol.verdict_tokens
-        found = protocols.calibrated(self._protocol, lambda prompt: judge.ask(prompt, most_tokens=tokens))
+        found = protocols.calibrate(self._protocol, lambda prompt: judge.ask(prompt, most_tokens=tokens))
         return {"calibration": found._asdict()}
 
     def figures(self) -> dict[str, Any]:
         """What was measured, under the keys of the result."""
-        told = {"protocol": self._by, "rules_of": self._protocol.source, "prompts": "our own words"}
-        return {**told, "answered": len(self._heard), "enriched": self._enriched, **accuracy(self._heard)}
+        facts = {"protocol": self._by, "rules_of": self._protocol.source, "prompts": "our own words"}
+        return {**facts, "answered": len(self._judgements), "enriched": self._enriched, **accuracy(self._judgements)}
 
 
 def add_arguments(arguments: argparse.ArgumentParser) -> None:
@@ -329,7 +337,7 @@ def panel_of(arguments: argparse.Namespace) -> Panel | None:
     return Panel(answerer, judge, transcript, arguments.turns, protocol, arguments.without, enricher)
 
 
-def summed_up(result: Mapping[str, Any]) -> tuple[str, ...]:
+def summary_lines(result: Mapping[str, Any]) -> tuple[str, ...]:
     """What a person is told of answers and verdicts; nothing if there were none."""
     if "answered" not in result:
         return ()
@@ -348,7 +356,7 @@ def summed_up(result: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def accuracy(found: Iterable[Judged]) -> dict[str, Any]:
+def accuracy(found: Iterable[Judgement]) -> dict[str, Any]:
     """Accuracy in percent, over all questions, by type, and as the mean of the types; only of what was judged."""
     kinds: defaultdict[str, list[bool]] = defaultdict(list)
     unclear, listed = 0, list(found)

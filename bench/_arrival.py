@@ -27,7 +27,7 @@ _OF_NODES = {"nodes": slice(1, 9), "versions": slice(1, 9), "aliases": slice(1, 
 _OF_NODES |= {name: slice(-8, None) for name in ("names", "types", "holders")}
 
 
-def by_arrival(pairs: list[Pair]) -> list[Pair]:
+def in_arrival_order(pairs: list[Pair]) -> list[Pair]:
     """The same pairs, write after write; of a key that was put and deleted, what became of it in the end."""
     pairs = list(dict(pairs).items())
     rows: dict[str, list[tuple[bytes, bytes]]] = {name: [] for name in TABLES}
@@ -52,7 +52,7 @@ def by_arrival(pairs: list[Pair]) -> list[Pair]:
         form, came = key[5:-9], born.get(int.from_bytes(key[-8:], "big"), 0)
         formed[form] = min(came, formed.get(form, came))
 
-    def came_with(pair: Pair) -> int:
+    def arrival(pair: Pair) -> int:
         key, value = pair
         if value is None:
             return 0
@@ -71,4 +71,4 @@ def by_arrival(pairs: list[Pair]) -> list[Pair]:
             return int.from_bytes(value[-8:], "big")
         return _LAST
 
-    return sorted(pairs, key=came_with)
+    return sorted(pairs, key=arrival)

@@ -36,7 +36,7 @@ class Flat:
         self._embedder = embedder
 
     def search(self, question: str, k: int) -> list[str]:
-        scores = self._vectors @ embedded([question], self._embedder, query=True)[0]
+        scores = self._vectors @ embed_texts([question], self._embedder, query=True)[0]
         return [self._ids[place] for place in np.argsort(-scores, kind="stable")[:k].tolist()]
 
 
@@ -57,7 +57,7 @@ class Chroma:
             self._found.add(ids=ids[some], embeddings=vectors[some], documents=list(texts.values())[some])
 
     def search(self, question: str, k: int) -> list[str]:
-        asked = embedded([question], self._embedder, query=True)
+        asked = embed_texts([question], self._embedder, query=True)
         return list(self._found.query(query_embeddings=asked, n_results=k, include=[])["ids"][0])
 
 
@@ -66,15 +66,15 @@ def available() -> list[str]:
     return ["flat", *(["chromadb"] if find_spec("chromadb") else [])]
 
 
-def built(
+def build_baselines(
     names: Collection[str], texts: Mapping[str, str], embedder: Embedder = DEFAULT_EMBEDDER
 ) -> dict[str, Baseline]:
     """The baselines over some texts by id, all of the same vectors."""
-    vectors = embedded(list(texts.values()), embedder, query=False)
+    vectors = embed_texts(list(texts.values()), embedder, query=False)
     kinds: dict[str, Any] = {"flat": Flat, "chromadb": Chroma}
     return {name: kinds[name](texts, vectors, embedder) for name in names}
 
 
-def embedded(texts: Sequence[str], embedder: Embedder = DEFAULT_EMBEDDER, *, query: bool) -> Any:
+def embed_texts(texts: Sequence[str], embedder: Embedder = DEFAULT_EMBEDDER, *, query: bool) -> Any:
     """Vectors of length 1."""
     return unit_vectors(embedder, mean_of(embedder), texts, query=query)

@@ -57,10 +57,10 @@ def add_arguments(arguments: argparse.ArgumentParser) -> None:
     arguments.add_argument("--stores", type=int, default=5, help="the first so many stores of each file (default: 5)")
 
 
-def measured(arguments: argparse.Namespace) -> dict[str, Any]:
+def measure_files(arguments: argparse.Namespace) -> dict[str, Any]:
     """Every file that was named, by its name."""
     files = {name: path for name in _READERS if (path := getattr(arguments, name)) is not None}
-    return {name: _measured(_READERS[name](path), arguments) for name, path in files.items()}
+    return {name: _measure_stores(_READERS[name](path), arguments) for name, path in files.items()}
 
 
 def rows_of(found: dict[str, Any]) -> list[tuple[object, ...]]:
@@ -76,7 +76,7 @@ def rows_of(found: dict[str, Any]) -> list[tuple[object, ...]]:
 COLUMNS: Final = ("questions of", "asked", "n", *(f"{most} tokens" for most in BUDGETS), "tokens of 10 hits")
 
 
-def _measured(given: Iterator[Store], arguments: argparse.Namespace) -> dict[str, Any]:
+def _measure_stores(given: Iterator[Store], arguments: argparse.Namespace) -> dict[str, Any]:
     shares: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     tokens: dict[str, list[int]] = defaultdict(list)
     summaries = questions = stores = 0
@@ -90,11 +90,11 @@ def _measured(given: Iterator[Store], arguments: argparse.Namespace) -> dict[str
             worlddb.open(Path(folder) / "store", author="bench", embedder=StaticEmbedder()) as db,
         ):
             one.fill(db)
-            _asked(db.view(), one, "off", {}, shares, tokens)
+            _ask_questions(db.view(), one, "off", {}, shares, tokens)
             summaries += len(db.consolidate(min_age=0).summaries)
             db.catch_up()
-            _asked(db.view(), one, "on", {}, shares, tokens)
-            _asked(db.view(), one, "summaries", {"prefer_summaries": True}, shares, tokens)
+            _ask_questions(db.view(), one, "on", {}, shares, tokens)
+            _ask_questions(db.view(), one, "summaries", {"prefer_summaries": True}, shares, tokens)
     ways = {
         way: {f"recall@{most}": round(statistics.fmean(of[most]), 4) for most in BUDGETS}
         | {"tokens_of_ten": round(statistics.fmean(tokens[way]))}
@@ -103,7 +103,7 @@ def _measured(given: Iterator[Store], arguments: argparse.Namespace) -> dict[str
     return {"stores": stores, "questions": questions, "summaries": summaries, "ways": ways}
 
 
-def _asked(
+def _ask_questions(
     view: View,
     one: Store,
     way: str,
@@ -121,14 +121,14 @@ def _asked(
         hits = view.recall(question, k=_HITS, world=inside[name], **how).hits
         tokens[way].append(sum(map(_tokens, hits[:_FIRST])))
         for most in BUDGETS:
-            read = _read(hits, most)
+            read = _within_budget(hits, most)
             ids = {hit.source["id"] for hit in read if "id" in hit.source}
             told = " ".join(hit.content for hit in read if hit.type == "Summary")
-            found = sum(each in ids or _stands_in(said[name].get(each, ""), told) for each in evidence)
+            found = sum(each in ids or _is_summarised(said[name].get(each, ""), told) for each in evidence)
             shares[way][most].append(found / len(evidence))
 
 
-def _read(hits: tuple[Hit, ...], most: int) -> list[Hit]:
+def _within_budget(hits: tuple[Hit, ...], most: int) -> list[Hit]:
     """The first hits that so many tokens hold; one that is too long ends it."""
     read, left = [], most
     for hit in hits:
@@ -143,7 +143,7 @@ def _tokens(hit: Hit) -> int:
     return len(hit.content) // _CHARACTERS_A_TOKEN + 1
 
 
-def _stands_in(text: str, told: str) -> bool:
+def _is_summarised(text: str, told: str) -> bool:
     return any(len(each.strip()) >= _LEAST and each.strip() in told for each in _SENTENCE.findall(text))
 
 
@@ -151,12 +151,12 @@ def _locomo(path: Path) -> Iterator[Store]:
     known = {found.name: found for found in locomo.read(path)}
     questions, _, _ = questions_of(path, known)
 
-    def filled(db: Database) -> None:
+    def fill_store(db: Database) -> None:
         ingest_files(db, [path])
         db.embed()
         db.catch_up()
 
-    yield Store(filled, [Question(each.text, each.evidence, each.conversation) for each in questions])
+    yield Store(fill_store, [Question(each.text, each.evidence, each.conversation) for each in questions])
 
 
 def _longmemeval(path: Path) -> Iterator[Store]:
@@ -164,22 +164,22 @@ def _longmemeval(path: Path) -> Iterator[Store]:
         question = _haystacks.question(record)
         if question.turns:
 
-            def filled(db: Database, question: _haystacks.Question = question) -> None:
+            def fill_store(db: Database, question: _haystacks.Question = question) -> None:
                 fill(db, [question], {"turns": 0, "ingest_s": 0.0, "embed_s": 0.0}, None)
 
-            yield Store(filled, [Question(record.question, question.turns)])
+            yield Store(fill_store, [Question(record.question, question.turns)])
 
 
 def _beam(path: Path) -> Iterator[Store]:
     for one in beam.read(path):
 
-        def filled(db: Database, one: beam.Conversation = one) -> None:
+        def fill_store(db: Database, one: beam.Conversation = one) -> None:
             db.ingest(one.turns(), conversation="talk")
             db.embed()
             db.catch_up()
 
         asked = [Question(each.question, frozenset(each.evidence)) for each in one.questions if each.evidence]
-        yield Store(filled, asked)
+        yield Store(fill_store, asked)
 
 
 _READERS: Final = {"locomo": _locomo, "longmemeval": _longmemeval, "beam": _beam}

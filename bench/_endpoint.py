@@ -84,10 +84,10 @@ class Endpoint(NamedTuple):
             told = f"{self!r} did not answer: {error}"
             raise EndpointUnavailable(told, "Check the address, or give it more time with --timeout") from None
         if reply.status != HTTPStatus.OK:
-            self._turned_away(reply)
+            self._refusal(reply)
         return reply.body
 
-    def _turned_away(self, reply: Reply) -> NoReturn:
+    def _refusal(self, reply: Reply) -> NoReturn:
         told = reply.body.decode(errors="replace")
         told = told.replace(self.key, "***") if self.key else told
         said = f"{self!r} answered {reply.status}: {told[:_SHOWN]}"
@@ -103,7 +103,7 @@ class Endpoint(NamedTuple):
         """
         try:
             answer = json.loads(held)
-            found = _said(self.interface, answer)
+            found = _reply_text(self.interface, answer)
         except (ValueError, KeyError, IndexError, TypeError, RecursionError):
             found = None
         if not isinstance(found, str):
@@ -124,7 +124,7 @@ def _headers(interface: str, key: str) -> Mapping[str, str]:
     return sent | ({"Authorization": f"Bearer {key}"} if key else {})
 
 
-def _said(interface: str, answer: Any) -> Any:
+def _reply_text(interface: str, answer: Any) -> Any:
     if interface == "anthropic":
         return "".join(part["text"] for part in answer["content"] if part["type"] == "text")
     return answer["choices"][0]["message"]["content"]

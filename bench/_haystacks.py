@@ -19,7 +19,7 @@ ABSTAINING: Final = "_abs"
 that they print."""
 
 
-class Said(msgspec.Struct, frozen=True):
+class Turn(msgspec.Struct, frozen=True):
     """A turn, as in the file."""
 
     role: str
@@ -27,13 +27,13 @@ class Said(msgspec.Struct, frozen=True):
     has_answer: bool | None = None
 
 
-class _Written(msgspec.Struct, frozen=True):
+class _RawRecord(msgspec.Struct, frozen=True):
     """A record as it may be written: without dates, type or answer it can be asked all the same."""
 
     question_id: str
     question: str
     haystack_session_ids: list[str]
-    haystack_sessions: list[list[Said]]
+    haystack_sessions: list[list[Turn]]
     answer_session_ids: list[str]
     haystack_dates: list[str | None] | None = None
     question_type: str | None = None
@@ -46,7 +46,7 @@ class Session(NamedTuple):
 
     name: str
     at: int | None
-    turns: Sequence[Said]
+    turns: Sequence[Turn]
 
 
 class Record(NamedTuple):
@@ -64,16 +64,15 @@ class Record(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What is asked, and what counts as found: names of sessions (:func:`called`), and of turns. Both are empty if the
-    haystack has nothing of what answers."""
+    """A question with its gold sessions (by :func:`session_name`) and gold turns; both are empty without evidence."""
 
     record: Record
     sessions: frozenset[str]
     turns: frozenset[str]
 
 
-_RECORDS: Final = msgspec.json.Decoder(list[_Written])
-_RECORD: Final = msgspec.json.Decoder(_Written)
+_RECORDS: Final = msgspec.json.Decoder(list[_RawRecord])
+_RECORD: Final = msgspec.json.Decoder(_RawRecord)
 
 
 def load(path: Path) -> list[Record]:
@@ -96,7 +95,7 @@ def question(record: Record) -> Question:
     marked = {turn_id(session.name, at) for session in gold for at, turn in enumerate(session.turns) if turn.has_answer}
     every = {turn_id(session.name, at) for session in gold for at, _ in enumerate(session.turns)}
     turns = frozenset(marked or every)
-    return Question(record, frozenset(called(session.name) for session in gold) if turns else frozenset(), turns)
+    return Question(record, frozenset(session_name(session.name) for session in gold) if turns else frozenset(), turns)
 
 
 def turn_id(session: str, position: int) -> str:
@@ -104,7 +103,7 @@ def turn_id(session: str, position: int) -> str:
     return f"{session}:{position}"
 
 
-def called(session: str) -> str:
+def session_name(session: str) -> str:
     """The name of a session in the store: those of the file say which of them have the answer."""
     return hashlib.sha256(session.encode()).hexdigest()[:16]
 
@@ -124,7 +123,7 @@ def texts(records: Sequence[Record]) -> dict[str, str]:
     }
 
 
-def _decoded(data: bytes) -> list[_Written]:
+def _decoded(data: bytes) -> list[_RawRecord]:
     text = data.removeprefix(codecs.BOM_UTF8).strip()
     if not text.startswith(b"{"):
         return _RECORDS.decode(text)
@@ -136,7 +135,7 @@ def _decoded(data: bytes) -> list[_Written]:
         return list(_RECORD.decode_lines(text))
 
 
-def _record(place: Place, written: _Written) -> Record:
+def _record(place: Place, written: _RawRecord) -> Record:
     names, said = written.haystack_session_ids, written.haystack_sessions
     dates = [None] * len(said) if written.haystack_dates is None else written.haystack_dates
     if not len(names) == len(dates) == len(said):
@@ -161,10 +160,10 @@ def _record(place: Place, written: _Written) -> Record:
 
 
 def _sessions(
-    place: Place, names: Sequence[str], dates: Sequence[str | None], said: Sequence[Sequence[Said]]
+    place: Place, names: Sequence[str], dates: Sequence[str | None], said: Sequence[Sequence[Turn]]
 ) -> Iterator[Session]:
     """The sessions, each once; another one with the id of an earlier one is an error, as it would be taken for it."""
-    held: dict[str, Sequence[Said]] = {}
+    held: dict[str, Sequence[Turn]] = {}
     for position, (name, date, turns) in enumerate(zip(names, dates, said, strict=True)):
         if name in held:
             if [(turn.role, turn.content) for turn in held[name]] != [(turn.role, turn.content) for turn in turns]:

@@ -51,7 +51,7 @@ class LinkageSet(NamedTuple):
     frame: Any = None
 
 
-def missing(package: str) -> str | None:
+def install_hint(package: str) -> str | None:
     """How to install a package that is not there; ``None`` if it is."""
     return None if find_spec(package) is not None else INSTALL[package]
 
@@ -91,13 +91,13 @@ def _inventors(seed: int) -> LinkageSet:
 # -- what proposals are worth
 
 
-def worth(records: Sequence[Record], pairs: Sequence[Pair]) -> dict[str, Any]:
+def pair_quality(records: Sequence[Record], pairs: Sequence[Pair]) -> dict[str, Any]:
     """Precision and recall of pairs, in all and by tier.
 
     Precision is the share of pairs that are one person. Recall is the share of the records whose person came before
     that were paired with an earlier record of this person: a proposal to any of them joins all.
     """
-    again = {position for position, _ in _repeated(records)}
+    again = {position for position, _ in _later_records(records)}
     right = [pair for pair in pairs if records[pair.later].person == records[pair.earlier].person]
     tiers = sorted({pair.tier for pair in pairs})
     by_tier = {
@@ -125,7 +125,9 @@ def _figures(proposed: int, right: int, found: int, wanted: int) -> dict[str, An
     }
 
 
-def wrong(records: Sequence[Record], pairs: Sequence[Pair]) -> tuple[list[tuple[str, str, str]], list[tuple[str, str]]]:
+def wrong_pairs(
+    records: Sequence[Record], pairs: Sequence[Pair]
+) -> tuple[list[tuple[str, str, str]], list[tuple[str, str]]]:
     """(tier, name, name) of pairs that are two people, and (name, name) of those that nobody found."""
     false = [
         (pair.tier, records[pair.later].name, records[pair.earlier].name)
@@ -134,12 +136,14 @@ def wrong(records: Sequence[Record], pairs: Sequence[Pair]) -> tuple[list[tuple[
     ]
     found = {pair.later for pair in pairs if records[pair.later].person == records[pair.earlier].person}
     missed = [
-        (records[position].name, records[first].name) for position, first in _repeated(records) if position not in found
+        (records[position].name, records[first].name)
+        for position, first in _later_records(records)
+        if position not in found
     ]
     return false, missed
 
 
-def _repeated(records: Sequence[Record]) -> Iterator[tuple[int, int]]:
+def _later_records(records: Sequence[Record]) -> Iterator[tuple[int, int]]:
     """(position, position of the person's first record) of each record whose person came before."""
     first: dict[str, int] = {}
     for position, record in enumerate(records):

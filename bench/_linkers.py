@@ -43,19 +43,19 @@ def paper(data: LinkageSet, fuzzy: float = 0.92) -> list[Pair]:
 
 def recordlinkage_names(data: LinkageSet) -> list[Pair]:
     """recordlinkage: both names similar by Jaro-Winkler."""
-    scores = _compared(data)
+    scores = _compare_records(data)
     return _pairs(scores.index[(scores["given"] >= _SIMILAR) & (scores["family"] >= _SIMILAR)])
 
 
 def recordlinkage_all_fields(data: LinkageSet) -> list[Pair]:
     """recordlinkage with addresses and birthdays too: the Fellegi-Sunter model, its weights learned without truth."""
-    scores = (_compared(data, all_fields=True) >= _SIMILAR).astype(int)
+    scores = (_compare_records(data, all_fields=True) >= _SIMILAR).astype(int)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return _pairs(import_module("recordlinkage").ECMClassifier().fit_predict(scores))
 
 
-def _compared(data: LinkageSet, *, all_fields: bool = False) -> Any:
+def _compare_records(data: LinkageSet, *, all_fields: bool = False) -> Any:
     library, pandas = import_module("recordlinkage"), import_module("pandas")
     library.logging.set_verbosity(library.logging.ERROR)
     frame = pandas.DataFrame(
@@ -84,9 +84,9 @@ def _compared(data: LinkageSet, *, all_fields: bool = False) -> Any:
 
 
 def _pairs(found: Any) -> list[Pair]:
-    return list(_ordered(found))
+    return list(_ordered_pair(found))
 
 
-def _ordered(found: Any) -> Iterator[Pair]:
+def _ordered_pair(found: Any) -> Iterator[Pair]:
     for one, other in sorted((max(pair), min(pair)) for pair in found):
         yield Pair(int(one), int(other), "recordlinkage")

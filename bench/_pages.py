@@ -67,7 +67,7 @@ def pages_of(file: Path) -> dict[int, Page]:
     return found
 
 
-def by_table(pages: dict[int, Page], before: dict[int, Page]) -> dict[str, Counter[str]]:
+def pages_by_table(pages: dict[int, Page], before: dict[int, Page]) -> dict[str, Counter[str]]:
     """Of each table, how many pages of each kind were written, and how many it has in all."""
     counted: dict[str, Counter[str]] = {}
     for number, page in pages.items():

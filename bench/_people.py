@@ -26,7 +26,7 @@ _FAMILY: Final = """
 _MISHEARD: Final = (("ph", "f"), ("f", "ph"), ("ck", "k"), ("C", "K"), ("K", "C"), ("ü", "ue"), ("ö", "oe"), ("y", "i"))
 
 
-def people(draw: random.Random, count: int) -> Iterator[str]:
+def draw_names(draw: random.Random, count: int) -> Iterator[str]:
     """Different people: a given name, from some thousands on a second one, from some 100,000 on a third, and a family
     name."""
     given, family = _GIVEN.split(), _FAMILY.split()
@@ -43,7 +43,7 @@ def people(draw: random.Random, count: int) -> Iterator[str]:
             yield name
 
 
-def written_otherwise(draw: random.Random, name: str) -> str:
+def misspell(draw: random.Random, name: str) -> str:
     """A name as somebody else may write it: mistyped, misheard, turned around, or the same."""
     how = draw.randrange(6)
     at = draw.randrange(len(name) - 1)

@@ -27,7 +27,7 @@ KINDS: Final = (ANSWERABLE, HERE, ELSEWHERE)
 _NONE: Final[frozenset[str]] = frozenset()
 
 
-class Posed(NamedTuple):
+class PosedQuestion(NamedTuple):
     """A question in the view that it is asked of; ``evidence`` are ids, none where it does not belong.
 
     ``about`` is what kind of question its benchmark calls it.
@@ -53,7 +53,7 @@ def add_files(arguments: argparse.ArgumentParser) -> None:
     arguments.add_argument("--longmemeval", type=Path, help="LongMemEval's JSON, compressed or not")
 
 
-def posed(arguments: argparse.Namespace) -> Iterator[Posed]:
+def pose_questions(arguments: argparse.Namespace) -> Iterator[PosedQuestion]:
     """Every question of the files that were named."""
     if arguments.locomo:
         yield from _locomo(arguments.locomo)
@@ -63,7 +63,7 @@ def posed(arguments: argparse.Namespace) -> Iterator[Posed]:
         yield from _longmemeval(arguments.longmemeval)
 
 
-def _locomo(path: Path) -> Iterator[Posed]:
+def _locomo(path: Path) -> Iterator[PosedQuestion]:
     conversations = {found.name: found for found in locomo.read(path)}
     questions, _, _ = questions_of(path, conversations)
     names = list(conversations)
@@ -86,10 +86,10 @@ def _locomo(path: Path) -> Iterator[Posed]:
             for name, told in places.items():
                 where: dict[str, Any] = {"world": worlds[name], "asked": ends[name]}
                 gold = _NONE if told == ELSEWHERE else question.evidence
-                yield Posed(view, "LoCoMo", half, told, question.category, gold, question.text, where)
+                yield PosedQuestion(view, "LoCoMo", half, told, question.category, gold, question.text, where)
 
 
-def _beam(path: Path) -> Iterator[Posed]:
+def _beam(path: Path) -> Iterator[PosedQuestion]:
     conversations = read(path)
     for half in (0, 1):
         chosen = [one for one in conversations if _haystacks.half(one.id) == half]
@@ -103,12 +103,12 @@ def _beam(path: Path) -> Iterator[Posed]:
                     kind = HERE if question.kind == ABSTENTION else ANSWERABLE
                     gold = frozenset(map(str, question.evidence))
                     if gold or kind == HERE:
-                        yield Posed(view, "BEAM", half, kind, question.kind, gold, question.question, {})
+                        yield PosedQuestion(view, "BEAM", half, kind, question.kind, gold, question.question, {})
                 for question in chosen[(place + 1) % len(chosen)].questions:
-                    yield Posed(view, "BEAM", half, ELSEWHERE, question.kind, _NONE, question.question, {})
+                    yield PosedQuestion(view, "BEAM", half, ELSEWHERE, question.kind, _NONE, question.question, {})
 
 
-def _longmemeval(path: Path) -> Iterator[Posed]:
+def _longmemeval(path: Path) -> Iterator[PosedQuestion]:
     records = [_haystacks.question(record) for record in _haystacks.load(path)]
     for half in (0, 1):
         chosen = [each for each in records if _haystacks.half(each.record.question_id) == half]
@@ -119,6 +119,10 @@ def _longmemeval(path: Path) -> Iterator[Posed]:
                 kind = HERE if _haystacks.ABSTAINING in each.record.question_id else ANSWERABLE
                 one, where = each.record, {"asked": each.record.asked}
                 if each.turns or kind == HERE:
-                    yield Posed(view, "LongMemEval", half, kind, one.question_type, each.turns, one.question, where)
+                    yield PosedQuestion(
+                        view, "LongMemEval", half, kind, one.question_type, each.turns, one.question, where
+                    )
                 other = chosen[(place + 1) % len(chosen)].record
-                yield Posed(view, "LongMemEval", half, ELSEWHERE, other.question_type, _NONE, other.question, where)
+                yield PosedQuestion(
+                    view, "LongMemEval", half, ELSEWHERE, other.question_type, _NONE, other.question, where
+                )

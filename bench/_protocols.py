@@ -51,13 +51,13 @@ class Protocol(NamedTuple):
     wordings: int = 0
     """How many other wordings of a question its source asks a model for."""
 
-    def asked(self, kind: str, question: str, now: str, passages: str) -> str:
+    def answer_prompt(self, kind: str, question: str, now: str, passages: str) -> str:
         """The prompt of the answerer."""
         return self.answering.format(
             rule=self.rules.get(kind, self.rules.get("", "")), question=question, now=now, passages=passages
         )
 
-    def judged(self, kind: str, question: str, expected: str, given: str) -> str:
+    def judge_prompt(self, kind: str, question: str, expected: str, given: str) -> str:
         """The prompt of the judge."""
         rule = self.judging.get(kind, self.judging.get("", ""))
         return self.judge.format(rule=rule, question=question, expected=expected, given=given)
@@ -76,16 +76,16 @@ def _one_word(right: str, wrong: str) -> Callable[[str], Verdict]:
     return read
 
 
-class _Scored(msgspec.Struct):
+class _ScoredVerdict(msgspec.Struct):
     is_correct: bool
     correctness_score: float
 
 
-def _scored(said: str) -> Verdict:
+def _parse_scored(said: str) -> Verdict:
     """A verdict as an object with a flag and a score: only a whole score is right (Hydra DB, tables 4 to 8)."""
     begin, end = said.find("{"), said.rfind("}")
     try:
-        found = msgspec.json.decode(said[begin : end + 1], type=_Scored)
+        found = msgspec.json.decode(said[begin : end + 1], type=_ScoredVerdict)
     except msgspec.MsgspecError:
         return Verdict(UNCLEAR)
     if not 0 <= found.correctness_score <= 1 or found.is_correct != (found.correctness_score == 1):
@@ -197,7 +197,7 @@ with one JSON object and nothing else: "is_correct" (true or false), "correctnes
         "unsure. False with 0.0: it answers all the same.",
     },
     verdict_tokens=400,
-    read=_scored,
+    read=_parse_scored,
     fields=("resolved", "preferences", "constraints"),
     wordings=3,
 )
@@ -328,9 +328,9 @@ class Calibration(NamedTuple):
     missed: tuple[int, ...]
 
 
-def calibrated(protocol: Protocol, ask: Callable[[str], str]) -> Calibration:
+def calibrate(protocol: Protocol, ask: Callable[[str], str]) -> Calibration:
     """Ask a judge about every case."""
-    prompts = (protocol.judged(each.kind, each.question, each.expected, each.given) for each in CASES)
+    prompts = (protocol.judge_prompt(each.kind, each.question, each.expected, each.given) for each in CASES)
     said = [protocol.read(ask(prompt)).verdict for prompt in prompts]
     wanted = [RIGHT if each.right else WRONG for each in CASES]
     missed = tuple(place for place, pair in enumerate(zip(said, wanted, strict=True)) if pair[0] != pair[1])
@@ -362,6 +362,6 @@ def _stems(text: str) -> Counter[str]:
     return Counter(analysis.analyze(" ".join(words)).stems)
 
 
-def refuses(given: str) -> bool:
+def is_refusal(given: str) -> bool:
     """True if an answer says that it is not known; of a question without an answer only that counts."""
     return _REFUSING.search(given) is not None

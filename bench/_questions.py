@@ -9,7 +9,7 @@ from time import perf_counter, process_time
 from typing import Any, Final, NamedTuple
 
 from bench._report import p50
-from bench._workload import WORLD_EVERY, Kept, Loader, words
+from bench._workload import WORLD_EVERY, LoadedNodes, Loader, words
 from worlddb import UnknownReference, View
 
 _QUESTION_WORDS: Final = 3
@@ -19,7 +19,7 @@ _NAMES: Final = 64
 class Shape(NamedTuple):
     """A read: what kind of question it answers, and how it is asked of a view."""
 
-    about: str
+    ask_about: str
     ask: Callable[[View, Any], Any]
     ranked: bool = False
 
@@ -49,14 +49,14 @@ EXACT: Final[dict[str, Shape]] = {
 class Questions:
     """Draws questions about the first ``nodes`` worlds of a store."""
 
-    def __init__(self, view: View, loader: Loader | Kept, nodes: int, seed: int) -> None:
+    def __init__(self, view: View, loader: Loader | LoadedNodes, nodes: int, seed: int) -> None:
         self._draw = random.Random(seed)
         self._loader = loader
         self._nodes = nodes
         found = (view.get(self._node(), include_superseded=True) for _ in range(_NAMES))
         self._names = [seen.name for seen in found if seen is not None]
 
-    def about(self, kind: str) -> Any:
+    def ask_about(self, kind: str) -> Any:
         """A question of a kind."""
         drawn: dict[str, Callable[[], Any]] = {
             "node": self._node,
@@ -77,7 +77,7 @@ class Questions:
         return words(self._draw, _QUESTION_WORDS)
 
 
-def known_nodes(view: View, loader: Loader | Kept, nodes: int) -> int:
+def known_nodes(view: View, loader: Loader | LoadedNodes, nodes: int) -> int:
     """How many of the first ``nodes`` worlds of a store had been made by the moment of a view."""
 
     def is_later(position: int) -> bool:
@@ -90,7 +90,7 @@ def known_nodes(view: View, loader: Loader | Kept, nodes: int) -> int:
     return bisect_left(range(nodes), True, key=is_later)
 
 
-class Times(NamedTuple):
+class Latencies(NamedTuple):
     """How long reads took, in milliseconds on the clock and of the processor."""
 
     clock_ms: list[float]
@@ -106,11 +106,11 @@ class Times(NamedTuple):
 
 def side_by_side(
     shape: Shape, views: tuple[View, ...], questions: Questions, samples: int, warm_up: int
-) -> list[Times]:
+) -> list[Latencies]:
     """Ask several views the same questions, each question of each in turn, so that a busy machine is busy for all."""
-    taken = [Times([], []) for _ in views]
+    taken = [Latencies([], []) for _ in views]
     for number in range(-warm_up, samples):
-        asked = questions.about(shape.about)
+        asked = questions.ask_about(shape.ask_about)
         order = list(zip(views, taken, strict=True))
         for view, times in order[:: 1 if number % 2 else -1]:
             if number < 0:
@@ -120,6 +120,6 @@ def side_by_side(
     return taken
 
 
-def ratio_of(one: Times, other: Times) -> float:
+def ratio_of(one: Latencies, other: Latencies) -> float:
     """How many times as much of the processor the first takes."""
     return p50(one.processor_ms) / p50(other.processor_ms)

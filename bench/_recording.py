@@ -37,7 +37,7 @@ _READS: Final = frozenset({"count", "first", "get", "item", "iternext", "iterpre
 
 
 @contextmanager
-def recorded(path: Path) -> Iterator[None]:
+def record_commits(path: Path) -> Iterator[None]:
     """Record every commit that any environment of this process makes while the block runs.
 
     Meanwhile no row is packed with others, and tries are written as they are, so that a row is a pair.

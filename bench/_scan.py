@@ -24,7 +24,7 @@ _ROUNDING = 1e-6
 """Scores of a whole column are of single precision."""
 
 
-class Found(NamedTuple):
+class ScanResult(NamedTuple):
     """The positions of the names that are alike, and of those of them that would be proposed; and if it is by the exact
     tier."""
 
@@ -52,15 +52,15 @@ class Scan:
                 self._ordered.append(form.ordered)
                 self._owners.append(position)
 
-    def look(self, candidate: str) -> Found:
+    def look(self, candidate: str) -> ScanResult:
         """Hold a candidate against every name of the store; a given name alone is nobody there."""
-        possible = sorted(self._possible(candidate))
+        possible = sorted(self._candidates(candidate))
         scored = ((position, likeness(candidate, self.names[position])) for position in possible)
         alike = [(position, found) for position, found in scored if self._is_alike(found)]
         verdict = judge([Considered(position, "", candidate, "", found) for position, found in alike], self.thresholds)
         matches = (verdict.match,) if isinstance(verdict, Resolved) else getattr(verdict, "matches", ())
         exact = any(found.exact for _, found in alike)
-        return Found([position for position, _ in alike], [match.node for match in matches], exact)
+        return ScanResult([position for position, _ in alike], [match.node for match in matches], exact)
 
     def _is_alike(self, found: Likeness) -> bool:
         if found.exact:
@@ -68,7 +68,7 @@ class Scan:
         fuzzy = found.fuzzy >= self.thresholds.fuzzy and not found.given_name
         return fuzzy or found.phonetic >= self.thresholds.phonetic
 
-    def _possible(self, candidate: str) -> set[int]:
+    def _candidates(self, candidate: str) -> set[int]:
         found: set[int] = set()
         least = self.thresholds.fuzzy - _ROUNDING
         for form in forms(candidate):

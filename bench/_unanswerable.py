@@ -31,7 +31,7 @@ class Signals(NamedTuple):
     gathered: int
 
 
-class Gathering:
+class QuestionCoverage:
     """Counts the messages of a conversation that have most of a question's words."""
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -69,7 +69,7 @@ def flagged(rows: Sequence[Signals]) -> dict[str, Any]:
         return {}
     told = {}
     for name, signals in VARIANTS.items():
-        found = [_judged(signals, *pair) for pair in (halves, halves[::-1])]
+        found = [_flag_rates(signals, *pair) for pair in (halves, halves[::-1])]
         told[name] = {
             "abstaining_flagged": sum(each[0] for each in found),
             "abstaining": sum(each.abstains for each in rows),
@@ -80,7 +80,9 @@ def flagged(rows: Sequence[Signals]) -> dict[str, Any]:
     return told
 
 
-def _judged(signals: Sequence[_Signal], chosen_on: Sequence[Signals], judged_on: Sequence[Signals]) -> tuple[int, int]:
+def _flag_rates(
+    signals: Sequence[_Signal], chosen_on: Sequence[Signals], judged_on: Sequence[Signals]
+) -> tuple[int, int]:
     """How many of a half that nobody can answer are flagged, and how many others."""
     scales = [_scaled(signal, chosen_on) for signal in signals]
 

@@ -207,7 +207,7 @@ class Loader:
         return bytes(self._ids[start : start + self._ID_BYTES])
 
 
-class Kept:
+class LoadedNodes:
     """The nodes of a store that a load has left, by their positions; and how many nodes and events there are."""
 
     def __init__(self, db: Database) -> None:

@@ -26,7 +26,7 @@ import msgspec
 
 import worlddb
 from bench import _baselines, _haystacks, _unanswerable
-from bench._ideas import add_argument, asked_as, variants
+from bench._ideas import ablated, add_argument, variants
 from bench._report import ended, p50, p95, parser, report
 from bench._retrieval import interval, recall_share
 from worlddb import EMBEDDERS, Database, Turn, embedder_named
@@ -49,7 +49,7 @@ class Message(msgspec.Struct):
     time: str | None = None
 
 
-class Asked(msgspec.Struct):
+class Question(msgspec.Struct):
     """A question about a conversation, with the messages that hold its answer."""
 
     kind: str
@@ -63,7 +63,7 @@ class Conversation(msgspec.Struct):
     id: str
     size: str
     messages: list[Message]
-    questions: list[Asked]
+    questions: list[Question]
 
     def turns(self) -> list[Turn]:
         """What is said, without what is empty, each at its session's day if the file has that."""
@@ -102,7 +102,7 @@ def main() -> None:
     arguments = _arguments()
     result = measure(arguments)
     rows = [
-        (name, told["n"], *(cell for k in KS for cell in (told[f"recall@{k}"], _shown(told[f"recall@{k}_95"]))))
+        (name, told["n"], *(cell for k in KS for cell in (told[f"recall@{k}"], _interval_text(told[f"recall@{k}_95"]))))
         for name, told in (result["by_kind"] | result["by_size"] | result["variants"]).items()
     ]
     flagged = result["weak"]
@@ -157,13 +157,13 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         said = one.turns()
         turns += len(said)
         texts = {str(turn.source["id"]): turn.text for turn in said}
-        gathering = _unanswerable.Gathering(texts.values())
-        peers = _baselines.built(_baselines.available(), texts, embedder)
+        gathering = _unanswerable.QuestionCoverage(texts.values())
+        peers = _baselines.build_baselines(_baselines.available(), texts, embedder)
         with (
             tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder,
             worlddb.open(folder, author="bench", embedder=embedder) as db,
         ):
-            filled(db, said)
+            fill(db, said)
             view, last = db.view(), max((turn.at for turn in said if turn.at is not None), default=None)
             for asked in one.questions:
                 began = perf_counter()
@@ -184,7 +184,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
                 scores[one.size].append(default)
                 scores["all"].append(default)
                 for variant, options in variants(arguments).items():
-                    with asked_as(variant):
+                    with ablated(variant):
                         hits = view.recall(asked.question, k=max(KS), asked=last, **options).hits
                     shares = _shares([str(hit.source.get("id")) for hit in hits], gold)
                     for name in ("all", asked.kind) if asked.kind in COVERING else ("all",):
@@ -192,12 +192,12 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
                 for name, peer in peers.items():
                     scores[f"all, {name}"].append(_shares(peer.search(asked.question, max(KS)), gold))
     sizes = {each.size for each in chosen} | {"all"}
-    summed = {name: _summed(found, arguments.seed) for name, found in scores.items()}
+    summed = {name: _summary(found, arguments.seed) for name, found in scores.items()}
     return {
         "by_kind": {name: told for name, told in sorted(summed.items()) if name not in sizes and ", " not in name},
         "by_size": {name: told for name, told in summed.items() if name in sizes},
         "variants": {name: told for name, told in summed.items() if ", " in name},
-        "weak": _counted(flagged[True], flagged[False]),
+        "weak": _count_flagged(flagged[True], flagged[False]),
         "flagged": _unanswerable.flagged(signals),
         "conversations": len(chosen),
         "turns": turns,
@@ -207,7 +207,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _counted(abstaining: list[bool], others: list[bool]) -> dict[str, int]:
+def _count_flagged(abstaining: list[bool], others: list[bool]) -> dict[str, int]:
     """How many answers were called weak, of the questions that nobody can answer and of the others."""
     return {
         ABSTENTION: sum(abstaining),
@@ -217,7 +217,7 @@ def _counted(abstaining: list[bool], others: list[bool]) -> dict[str, int]:
     }
 
 
-def filled(db: Database, said: Sequence[Turn]) -> None:
+def fill(db: Database, said: Sequence[Turn]) -> None:
     """Write what was said, and index it."""
     db.ingest(list(said), conversation="talk")
     db.embed()
@@ -228,7 +228,7 @@ def _shares(found: list[str], gold: set[str]) -> tuple[float, ...]:
     return tuple(recall_share(found, gold, k) for k in KS)
 
 
-def _summed(scores: Sequence[tuple[float, ...]], seed: int) -> dict[str, Any]:
+def _summary(scores: Sequence[tuple[float, ...]], seed: int) -> dict[str, Any]:
     told: dict[str, Any] = {"n": len(scores)}
     for k, of_k in zip(KS, zip(*scores, strict=True), strict=True):
         told[f"recall@{k}"] = round(statistics.fmean(of_k), 4)
@@ -236,7 +236,7 @@ def _summed(scores: Sequence[tuple[float, ...]], seed: int) -> dict[str, Any]:
     return told
 
 
-def _shown(spread: list[float]) -> str:
+def _interval_text(spread: list[float]) -> str:
     return f"{spread[0]:.3f}–{spread[1]:.3f}"
 
 

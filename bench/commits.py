@@ -25,10 +25,10 @@ from typing import Any, cast
 
 import worlddb
 from bench._floor import Floor
-from bench._questions import Times
-from bench._recording import Pair, commits, recorded
+from bench._questions import Latencies
+from bench._recording import Pair, commits, record_commits
 from bench._report import p50, p95, parser, positive, report
-from bench._workload import CONTENT_WORDS, Kept, Loader, load, open_seeded, words
+from bench._workload import CONTENT_WORDS, LoadedNodes, Loader, load, open_seeded, words
 from worlddb import Database, Receipt
 
 _VALUE_BYTES = 100
@@ -38,7 +38,7 @@ _ROUNDS = 3
 def main() -> None:
     arguments = _arguments()
     if arguments.threads:
-        _together(arguments)
+        _measure_together(arguments)
         return
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
         result = (measure if arguments.store is None else measure_kept)(Path(folder), arguments)
@@ -70,7 +70,7 @@ def _arguments() -> argparse.Namespace:
     return arguments.parse_args()
 
 
-def _together(arguments: argparse.Namespace) -> None:
+def _measure_together(arguments: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
         result = measure_threads(Path(folder), arguments)
     rows = [
@@ -123,28 +123,30 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         pairs: Iterator[list[Pair]] = (
             [(b"%016d" % number, draw.randbytes(_VALUE_BYTES))] for number in range(arguments.commits)
         )
-        return _by_turns(db, loader, arguments.nodes, floor, pairs, arguments)
+        return _alternate(db, loader, arguments.nodes, floor, pairs, arguments)
 
 
 def measure_kept(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """As :func:`measure`, in copies of a store, beside a loop that puts what each write put."""
     spool = folder / "pairs"
-    with recorded(spool), _copied(arguments.store, folder / "recorded", arguments.seed) as db:
-        writes = _writes(db, Kept(db), arguments)
+    with record_commits(spool), _copy_store(arguments.store, folder / "recorded", arguments.seed) as db:
+        writes = _writes(db, LoadedNodes(db), arguments)
         for _ in range(arguments.commits):
             next(writes)()
     floor, puts = Floor(shutil.copytree(arguments.store, folder / "floor")), commits(spool)
-    with _copied(arguments.store, folder / "timed", arguments.seed) as db:
-        kept = Kept(db)
-        return _by_turns(db, kept, kept.nodes, floor, puts, arguments)
+    with _copy_store(arguments.store, folder / "timed", arguments.seed) as db:
+        kept = LoadedNodes(db)
+        return _alternate(db, kept, kept.nodes, floor, puts, arguments)
 
 
-def _copied(store: Path, copy: Path, seed: int) -> Database:
+def _copy_store(store: Path, copy: Path, seed: int) -> Database:
     # With the load's own seed there would be the same random ids again.
     return open_seeded(shutil.copytree(store, copy), seed + 1, create=False)
 
 
-def _writes(db: Database, loader: Loader | Kept, arguments: argparse.Namespace) -> Iterator[Callable[[], Receipt]]:
+def _writes(
+    db: Database, loader: Loader | LoadedNodes, arguments: argparse.Namespace
+) -> Iterator[Callable[[], Receipt]]:
     """Creates with fresh names, the same for the same seed."""
     draw, world = random.Random(arguments.seed), loader.ref(0)
     for number in range(arguments.commits):
@@ -152,17 +154,17 @@ def _writes(db: Database, loader: Loader | Kept, arguments: argparse.Namespace) 
         yield partial(db.create, "Entity", name, content=content, world=world)
 
 
-def _by_turns(
+def _alternate(
     db: Database,
-    loader: Loader | Kept,
+    loader: Loader | LoadedNodes,
     nodes: int,
     floor: Floor,
     puts: Iterator[list[Pair]],
     arguments: argparse.Namespace,
 ) -> dict[str, Any]:
-    taken, floor_taken = Times([], []), Times([], [])
+    taken, floor_taken = Latencies([], []), Latencies([], [])
     for write, pairs in zip(_writes(db, loader, arguments), puts, strict=True):
-        taken.take(_checked, write)
+        taken.take(_check, write)
         floor_taken.take(floor.commit, pairs)
     floor.close()
     return {
@@ -178,7 +180,7 @@ def _by_turns(
     }
 
 
-def _checked(write: Callable[[], Receipt]) -> None:
+def _check(write: Callable[[], Receipt]) -> None:
     assert write().events == 2, "a plain create is two events"
 
 

@@ -81,7 +81,7 @@ def main() -> None:
     arguments = options.parse_args()
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder:
         result = measure(Path(folder) / "store", arguments)
-        result |= _opened_again(Path(folder) / "large", arguments.seed, arguments.many)
+        result |= _time_reopening(Path(folder) / "large", arguments.seed, arguments.many)
     rows = [(name, result[f"{name}_top1"], result[f"{name}_top5"]) for name in ("v1", "v2", "own_text", "members")]
     notes = (
         f"{arguments.worlds} worlds of {MEMBERS} members, {result['queries']} queries; top-1 and top-5 in percent.",
@@ -113,11 +113,11 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
             result |= _shares(_NAMES[pool], ranks)
         own, members = zip(*(_flat_ranks(db, worlds, each) for each in queries), strict=True)
         result |= _shares("own_text", own) | _shares("members", members)
-        taken = [_edited(db, worlds, number, queries[number][1]) for number in range(min(20, len(worlds)))]
+        taken = [_time_edits(db, worlds, number, queries[number][1]) for number in range(min(20, len(worlds)))]
     return result | {"edit_p50_ms": round(p50(taken), 3), "edit_p95_ms": round(p95(taken), 3)}
 
 
-def _opened_again(store: Path, seed: int, many: int) -> dict[str, float]:
+def _time_reopening(store: Path, seed: int, many: int) -> dict[str, float]:
     """Milliseconds of the first query of two processes, one after the other."""
     themes, draw = Themes(seed), random.Random(seed)
     with worlddb.open(store, author="bench", embedder=themes) as db:
@@ -169,7 +169,7 @@ def _shares(name: str, ranks: Sequence[int]) -> dict[str, float]:
     return {f"{name}_top{k}": round(100 * sum(rank < k for rank in ranks) / len(ranks), 1) for k in (1, 5)}
 
 
-def _edited(db: Database, worlds: list[str], number: int, vector: Any) -> float:
+def _time_edits(db: Database, worlds: list[str], number: int, vector: Any) -> float:
     """Milliseconds of the first query after a member has changed."""
     member = next(iter(db.view().children(worlds[number])))
     db.revise(member, content=f"theme/{number} again")

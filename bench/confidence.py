@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 import worlddb
-from bench._posed import ANSWERABLE, KINDS, Posed, add_files, posed
+from bench._posed import ANSWERABLE, KINDS, PosedQuestion, add_files, pose_questions
 from bench._report import ended, parser, report
 from worlddb import LANES, StaticEmbedder
 from worlddb.query.recall import scoring
@@ -43,7 +43,7 @@ _STEPS: Final = 50
 Numbers = npt.NDArray[np.float64]
 
 
-class Asked(NamedTuple):
+class AskedQuestion(NamedTuple):
     """A question as it was asked, and what recall went by."""
 
     source: str
@@ -64,7 +64,7 @@ class Asked(NamedTuple):
 
 def main() -> None:
     arguments = _arguments()
-    asked = list(gathered(arguments))
+    asked = list(ask_all(arguments))
     if not asked:
         raise worlddb.InputError("No file of questions was named", "Give --locomo, --beam, --longmemeval, or several")
     fitted = {
@@ -73,7 +73,7 @@ def main() -> None:
     judged = [each for each in asked if each.half]
     result = {
         "fitted": {mode: {"hit": list(found.hit), "answer": list(found.answer)} for mode, found in fitted.items()},
-        **{mode or "words alone": summed([each for each in judged if each.mode == mode]) for mode in MODES},
+        **{mode or "words alone": summarise([each for each in judged if each.mode == mode]) for mode in MODES},
     }
     rows = [
         (mode or "words alone", source, kind, *(told[key] for key in ("n", "auc", *_FLAGGED, "weak")))
@@ -107,13 +107,13 @@ def _arguments() -> argparse.Namespace:
 # -- asking
 
 
-def gathered(arguments: argparse.Namespace) -> Iterator[Asked]:
+def ask_all(arguments: argparse.Namespace) -> Iterator[AskedQuestion]:
     """Every question of the files that were named, asked where it belongs and elsewhere, in both modes."""
-    for each in posed(arguments):
+    for each in pose_questions(arguments):
         yield from ask(each)
 
 
-def ask(posed: Posed) -> Iterator[Asked]:
+def ask(posed: PosedQuestion) -> Iterator[AskedQuestion]:
     """Ask a question in both modes, and keep what recall goes by."""
     for mode, lanes in MODES.items():
         kept: list[tuple[float, ...]] = []
@@ -125,7 +125,7 @@ def ask(posed: Posed) -> Iterator[Asked]:
         with patch.object(scoring, "likelihood", likelihood):
             found = posed.view.recall(posed.text, k=K, lanes=lanes, **posed.where)
         if found.confidence is not None and len(kept) == len(found.hits) + 1:
-            yield Asked(
+            yield AskedQuestion(
                 posed.source,
                 posed.half,
                 posed.kind,
@@ -145,7 +145,7 @@ _likelihood = scoring.likelihood
 # -- fitting and judging
 
 
-def fit(asked: Sequence[Asked]) -> scoring.Fitted:
+def fit(asked: Sequence[AskedQuestion]) -> scoring.Fitted:
     """The coefficients of hits and of answers, by some questions."""
     if not asked:
         return scoring.Fitted((), ())
@@ -161,7 +161,7 @@ def fit(asked: Sequence[Asked]) -> scoring.Fitted:
     )
 
 
-def shares(asked: Sequence[Asked]) -> list[float]:
+def shares(asked: Sequence[AskedQuestion]) -> list[float]:
     """What each question weighs: half of every benchmark is what can be answered, and of the rest each kind as much."""
     counts: dict[tuple[str, str], int] = {}
     for each in asked:
@@ -203,13 +203,13 @@ def auc(higher: Sequence[float], lower: Sequence[float]) -> float | None:
     return round(float(below) / (2 * one.size * other.size), 3)
 
 
-def summed(asked: Sequence[Asked]) -> dict[str, Any]:
+def summarise(asked: Sequence[AskedQuestion]) -> dict[str, Any]:
     """What the docstring of this program has, of some questions."""
     sources: dict[str, dict[str, dict[str, Any]]] = {}
     for source in dict.fromkeys(each.source for each in asked):
         mine = {kind: [each for each in asked if each.source == source and each.kind == kind] for kind in KINDS}
         can = [each.confidence for each in mine[ANSWERABLE]]
-        sources[source] = {kind: _of_kind(can, found, kind) for kind, found in mine.items() if found}
+        sources[source] = {kind: _kind_summary(can, found, kind) for kind, found in mine.items() if found}
     if not asked:
         return {"sources": {}, "answers": [], "hits": []}
     weights = shares(asked)
@@ -222,7 +222,7 @@ def summed(asked: Sequence[Asked]) -> dict[str, Any]:
     return {"sources": sources, "answers": curve(every), "hits": curve(hits)}
 
 
-def _of_kind(can: Sequence[float], found: Sequence[Asked], kind: str) -> dict[str, Any]:
+def _kind_summary(can: Sequence[float], found: Sequence[AskedQuestion], kind: str) -> dict[str, Any]:
     told: dict[str, Any] = {"n": len(found), "weak": round(sum(each.weak for each in found) / len(found), 3)}
     given = [each.confidence for each in found]
     if kind == ANSWERABLE:

@@ -64,10 +64,10 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """Fill a store, ask it, start anew; then the same beside others."""
     draw = random.Random(arguments.seed)
     questions = [words(draw, _QUESTION_WORDS) for _ in range(arguments.samples + _WARM_UP)]
-    alone, world = _filled(folder / "alone", arguments.members, 0, arguments.seed)
+    alone, world = _build_store(folder / "alone", arguments.members, 0, arguments.seed)
     with alone:
         built = _milliseconds(lambda: alone.view(world=world).recall(questions[0]))
-        (inside, inside_cpu), (outside, outside_cpu) = _by_turns(
+        (inside, inside_cpu), (outside, outside_cpu) = _alternate(
             [
                 lambda text: alone.view(world=world).recall(text),
                 lambda text: alone.view().recall(text, world=world),
@@ -88,22 +88,22 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         "built_ms": rounded(built),
     }
     for name, how in (("first_inside_ms", "inside"), ("first_outside_ms", "outside"), ("first_cold_ms", "cold")):
-        first = [_first(folder / "alone", world, how, questions[0]) for _ in range(arguments.runs)]
+        first = [_first_recall_ms(folder / "alone", world, how, questions[0]) for _ in range(arguments.runs)]
         result[name] = rounded(p50(first))
-    return result | _beside(folder, world, questions, arguments) if arguments.neighbours > 0 else result
+    return result | _measure_tenants(folder, world, questions, arguments) if arguments.neighbours > 0 else result
 
 
-def _beside(folder: Path, world: str, questions: list[str], arguments: argparse.Namespace) -> dict[str, Any]:
+def _measure_tenants(folder: Path, world: str, questions: list[str], arguments: argparse.Namespace) -> dict[str, Any]:
     """The same questions in the store of one tenant, and in one that has others' texts too."""
-    crowded, same_world = _filled(folder / "crowded", arguments.members, arguments.neighbours, arguments.seed)
+    crowded, same_world = _build_store(folder / "crowded", arguments.members, arguments.neighbours, arguments.seed)
     assert same_world == world, "both stores are written alike"
     moment = {"seq": 2 + -(-arguments.members // _BATCH), "valid": _EPOCH_MICROS * 2}
-    with crowded, _opened(folder / "alone", arguments.seed) as alone:
+    with crowded, _open_store(folder / "alone", arguments.seed) as alone:
         answers: list[list[bytes]] = [[], []]
         for text in questions[_WARM_UP:]:
             for db, told in zip((alone, crowded), answers, strict=True):
                 told.append(msgspec.json.encode(db.view(world=world, **moment).recall(text)))
-        (without, without_cpu), (beside, beside_cpu) = _by_turns(
+        (without, without_cpu), (beside, beside_cpu) = _alternate(
             [
                 lambda text: alone.view(world=world).recall(text),
                 lambda text: crowded.view(world=world).recall(text),
@@ -119,13 +119,13 @@ def _beside(folder: Path, world: str, questions: list[str], arguments: argparse.
     }
 
 
-def _opened(path: Path, seed: int) -> Database:
+def _open_store(path: Path, seed: int) -> Database:
     return worlddb.open(path, author="bench", clock=ManualClock(_EPOCH_MICROS), entropy=SeededEntropy(seed))
 
 
-def _filled(path: Path, members: int, neighbours: int, seed: int) -> tuple[Database, str]:
+def _build_store(path: Path, members: int, neighbours: int, seed: int) -> tuple[Database, str]:
     """A store with a tenant and others, embedded and caught up; the commits of the tenant come first."""
-    db = _opened(path, seed)
+    db = _open_store(path, seed)
     world = db.create("Tenant", "mine", resolve=False, key="mine").ref
     _fill(db, world, members, random.Random(seed))
     db.embed()
@@ -150,7 +150,7 @@ def _fill(db: Database, world: str, count: int, draw: random.Random) -> None:
                 tx.create("Fact", "", content=text, world=scope, resolve=False, key=f"{world[:6]}-{number}")
 
 
-def _by_turns(asks: list[Callable[[str], Any]], questions: list[str]) -> list[tuple[list[float], list[float]]]:
+def _alternate(asks: list[Callable[[str], Any]], questions: list[str]) -> list[tuple[list[float], list[float]]]:
     """How long each way takes for each question, by turns, of the clock and of the processor; but for the first few."""
     taken: list[tuple[list[float], list[float]]] = [([], []) for _ in asks]
     for number, text in enumerate(questions):
@@ -186,7 +186,7 @@ with worlddb.open(path) as db:
 """
 
 
-def _first(path: Path, world: str, how: str, text: str) -> float:
+def _first_recall_ms(path: Path, world: str, how: str, text: str) -> float:
     """The first recall of a fresh process, in milliseconds."""
     command = [sys.executable, "-c", _FRESH, str(path), world, how, text]
     done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=True)

@@ -34,7 +34,7 @@ _SEEDS = 1_000
 
 def main() -> None:
     arguments = _arguments()
-    if asked := _consolidated.measured(arguments):
+    if asked := _consolidated.measure_files(arguments):
         made = [f"{name}: {told['stores']} stores, {told['summaries']} summaries" for name, told in asked.items()]
         report(arguments, "consolidation", asked, _consolidated.COLUMNS, _consolidated.rows_of(asked), made)
         return
@@ -42,21 +42,23 @@ def main() -> None:
     if arguments.large:
         sizes.append((100_000, 10_000))
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
-        measured = {f"{facts}/{topics}": measure(Path(folder), facts, topics, arguments) for facts, topics in sizes}
+        measure_files = {
+            f"{facts}/{topics}": measure(Path(folder), facts, topics, arguments) for facts, topics in sizes
+        }
     keys = ("full_ms", "summary_first_ms", "summary_first_ratio", "first_ratio", "full_slower", "full_slower_a_record")
-    rows = [(f"{name} facts/topics", *(found[key] for key in keys)) for name, found in measured.items()]
+    rows = [(f"{name} facts/topics", *(found[key] for key in keys)) for name, found in measure_files.items()]
     notes = [
         "Milliseconds of the processor. Ratio: the full read by the summary-first one; first: by a handle's first.",
         "Slower: the full read of the consolidated store by that before, where no summaries lay among the facts; a",
         "record: the same by the records that each reads, since the summaries are among what is read.",
     ]
-    for name, found in measured.items():
+    for name, found in measure_files.items():
         by_turns = ", ".join(f"{read} {ratio}" for read, ratio in found["others"].items())
         notes += [f"{name}, by those before, by turns: {by_turns}."] if by_turns else []
     columns = ("store", "full", "summary first", "ratio", "ratio, first", "slower", "slower a record")
-    first = next(iter(measured.values()))
+    first = next(iter(measure_files.values()))
     told = {key: first[key] for key in ("summary_first_ratio", "full_ms", "summary_first_ms", "records_read")}
-    report(arguments, "consolidation", {"by_size": measured, **told}, columns, rows, notes)
+    report(arguments, "consolidation", {"by_size": measure_files, **told}, columns, rows, notes)
 
 
 def _arguments() -> argparse.Namespace:
@@ -84,13 +86,13 @@ def measure(folder: Path, facts: int, topics: int, arguments: argparse.Namespace
         done = db.consolidate(min_age=0)
         seconds = perf_counter() - began
     with worlddb.open(path, author="bench", embedder=None) as db:
-        first, _ = _timed(lambda: _read(db, refs, summaries=True), 1)
-        short, told = _timed(lambda: _read(db, refs, summaries=True), arguments.runs)
-        full, all_of_it = _timed(lambda: _read(db, refs, summaries=False), arguments.runs)
+        first, _ = _time(lambda: _read(db, refs, summaries=True), 1)
+        short, told = _time(lambda: _read(db, refs, summaries=True), arguments.runs)
+        full, all_of_it = _time(lambda: _read(db, refs, summaries=False), arguments.runs)
         leaves = {world.ref for found in all_of_it for world in found if world.type == "Fact"}
         reached = {edge.target for found in told for world in found for edge in _details(db, world.ref)}
         assert reached == leaves and len(leaves) == facts, "the same leaves are reached from the summaries"
-    others = _others(as_it_was, path, refs, arguments)
+    others = _other_reads(as_it_was, path, refs, arguments)
     slower = others.pop("all")
     read = [sum(found.records_read for found in answers) for answers in (all_of_it, told, was)]
     return {
@@ -110,7 +112,7 @@ def measure(folder: Path, facts: int, topics: int, arguments: argparse.Namespace
     }
 
 
-def _others(before: Path, after: Path, refs: list[str], arguments: argparse.Namespace) -> dict[str, float]:
+def _other_reads(before: Path, after: Path, refs: list[str], arguments: argparse.Namespace) -> dict[str, float]:
     """What reads take in the consolidated store, as a multiple of before: medians of pairs."""
     draw = random.Random(arguments.seed)
     questions = [" ".join(words(draw, CONTENT_WORDS).split()[:3]) for _ in range(40)]
@@ -163,7 +165,7 @@ def _details(db: Database, ref: str) -> list[Any]:
     return db.view().edges(ref, type="derived_from", direction="out")
 
 
-def _timed(call: Callable[[], list[Subgraph]], runs: int) -> tuple[float, list[Subgraph]]:
+def _time(call: Callable[[], list[Subgraph]], runs: int) -> tuple[float, list[Subgraph]]:
     """The median of some runs in seconds of the processor, and what the last one gave."""
     took, found = [], call() if runs > 1 else []
     for _ in range(runs):

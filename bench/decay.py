@@ -144,13 +144,13 @@ def _ask(
             found = view.recall(question.text, k=arguments.k, decay=faded, **where).hits
             curve.found[days, f"weight {weight:g}"].append(_share(found, question.evidence))
         decay = Decay(half_life_days=days)
-        kept = {name for name, turn in turns.items() if decay.tier(_fading(decay, turn, question)) != "hidden"}
+        kept = {name for name, turn in turns.items() if decay.tier(_half_life_score(decay, turn, question)) != "hidden"}
         curve.kept[days].append(len(kept) / max(1, len(turns)))
         left = tuple(hit for hit in plain if hit.source.get("id") in kept)[: arguments.k]
         curve.found[days, "without hidden"].append(_share(left, question.evidence))
 
 
-def _fading(decay: Decay, turn: worlddb.World, question: Question) -> float:
+def _half_life_score(decay: Decay, turn: worlddb.World, question: Question) -> float:
     return decay.retention(1.0, question.asked - turn.valid.start, ())
 
 

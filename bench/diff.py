@@ -40,7 +40,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
         small = 10_000 if arguments.nodes > 10_000 else arguments.nodes // 5
         few = min(small if arguments.small is None else arguments.small, arguments.nodes)
-        large = _pair(Path(folder) / "large", arguments, arguments.nodes, _shuffled(few, arguments.seed))
+        large = _pair(Path(folder) / "large", arguments, arguments.nodes, _shuffle(few, arguments.seed))
         little = _pair(Path(folder) / "small", arguments, few, large.changed)
         small, result = measure(little, large, arguments)
     rows = [[found[key] for key in _KEYS] for found in (small, result)]
@@ -77,7 +77,7 @@ class Pair(NamedTuple):
     bytes_ms: float
 
 
-def _shuffled(count: int, seed: int) -> list[int]:
+def _shuffle(count: int, seed: int) -> list[int]:
     return random.Random(seed).sample(range(count), count)
 
 
@@ -88,7 +88,7 @@ def _pair(folder: Path, arguments: argparse.Namespace, nodes: int, wanted: list[
     db, loader = load(folder / "a", arguments.seed, nodes, edges, 10_000)
     db.close()
     shutil.copytree(folder / "a", folder / "b", ignore=shutil.ignore_patterns("lock.mdb"))
-    bytes_ms = rounded(1000 * _timed(folder)[0])
+    bytes_ms = rounded(1000 * _time_diff(folder)[0])
     draw = random.Random(arguments.seed)
     changed: list[int] = []
     with open_seeded(folder / "b", arguments.seed + 1) as db:
@@ -106,11 +106,11 @@ def _pair(folder: Path, arguments: argparse.Namespace, nodes: int, wanted: list[
 def measure(small: Pair, large: Pair, arguments: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
     """Compare both by turns, so that what else the machine does falls on both."""
     runs: list[tuple[list[float], list[float]]] = [([], []), ([], [])]
-    found = [_timed(pair.folder)[1] for pair in (small, large)]
+    found = [_time_diff(pair.folder)[1] for pair in (small, large)]
     for _ in range(arguments.repeat):
         for (taken, used), pair in zip(runs, (small, large), strict=True):
             began = process_time()
-            taken.append(1000 * _timed(pair.folder)[0])
+            taken.append(1000 * _time_diff(pair.folder)[0])
             used.append(1000 * (process_time() - began))
     little, whole = (_result(*each, arguments.changes) for each in zip((small, large), found, runs, strict=True))
     return little, whole
@@ -134,7 +134,7 @@ def _result(
     }
 
 
-def _timed(folder: Path) -> tuple[float, worlddb.Difference]:
+def _time_diff(folder: Path) -> tuple[float, worlddb.Difference]:
     began = perf_counter()
     found = worlddb.diff(folder / "a", folder / "b")
     return perf_counter() - began, found

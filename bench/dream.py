@@ -87,7 +87,7 @@ _DAYS = (
 )
 
 
-class Labelled(NamedTuple):
+class LabelledText(NamedTuple):
     """A text, the label of it, and how it came about; ``rests``: it was derived from what has ended."""
 
     text: str
@@ -104,41 +104,43 @@ def _long(draw: random.Random, name: str) -> str:
     )
 
 
-def labelled(draw: random.Random, name: str) -> Iterator[Labelled]:
+def draw_labelled(draw: random.Random, name: str) -> Iterator[LabelledText]:
     """What is known of one person, the earlier first; each pair of what goes and what takes its place lies together."""
     one, other = draw.sample(_TOWNS, 2)
     thing, second = draw.sample(_THINGS, 2)
     long = _long(draw, name)
-    yield Labelled(long, True, "same words")
-    yield Labelled(long, False, "kept")
+    yield LabelledText(long, True, "same words")
+    yield LabelledText(long, False, "kept")
     edited = _long(draw, name)
-    yield Labelled(edited, True, "words added")
-    yield Labelled(f"{edited} Everybody is welcome.", False, "kept")
-    yield Labelled(f"{name} does {thing} in the evening hours with friends.", True, "other words")
-    yield Labelled(f"After work {name} meets some people to practise {thing} together.", False, "kept")
-    yield Labelled(f"{name} lives in {one}.", True, "replaced")
-    yield Labelled(f"{name} lives in {other} now.", False, "kept")
-    yield Labelled(f"{name}'s rent is {draw.randrange(400, 900)} euros.", True, "replaced")
-    yield Labelled(f"{name}'s rent is {draw.randrange(901, 1500)} euros.", False, "kept")
-    yield Labelled(f"Bring an umbrella for {name} to the open-air concert.", True, "rests on nothing", rests=True)
-    yield Labelled(f"{name} likes {second}.", False, "holds beside")
-    yield Labelled(f"{name} likes the sea.", False, "holds beside")
+    yield LabelledText(edited, True, "words added")
+    yield LabelledText(f"{edited} Everybody is welcome.", False, "kept")
+    yield LabelledText(f"{name} does {thing} in the evening hours with friends.", True, "other words")
+    yield LabelledText(f"After work {name} meets some people to practise {thing} together.", False, "kept")
+    yield LabelledText(f"{name} lives in {one}.", True, "replaced")
+    yield LabelledText(f"{name} lives in {other} now.", False, "kept")
+    yield LabelledText(f"{name}'s rent is {draw.randrange(400, 900)} euros.", True, "replaced")
+    yield LabelledText(f"{name}'s rent is {draw.randrange(901, 1500)} euros.", False, "kept")
+    yield LabelledText(f"Bring an umbrella for {name} to the open-air concert.", True, "rests on nothing", rests=True)
+    yield LabelledText(f"{name} likes {second}.", False, "holds beside")
+    yield LabelledText(f"{name} likes the sea.", False, "holds beside")
     room = draw.randrange(10, 50)
-    yield Labelled(f"In room {room} the projector of {name} stands on the left shelf.", False, "another number")
-    yield Labelled(f"In room {room + 1} the projector of {name} stands on the left shelf.", False, "another number")
-    yield Labelled(f"In summer the office lets {name} work from the lake house for a week.", False, "a denial")
-    yield Labelled(f"In winter the office never lets {name} work from the lake house for a week.", False, "a denial")
-    yield Labelled("The library card is in the second drawer of the kitchen cupboard.", False, "another's world")
-    yield Labelled(f"{name} visited {draw.choice(_TOWNS)} in {draw.randrange(2001, 2024)}.", False, "an event")
-    yield Labelled(f"{name} has a meeting about {draw.choice(_THINGS)} on {draw.choice(_DAYS)}.", False, "an event")
+    yield LabelledText(f"In room {room} the projector of {name} stands on the left shelf.", False, "another number")
+    yield LabelledText(f"In room {room + 1} the projector of {name} stands on the left shelf.", False, "another number")
+    yield LabelledText(f"In summer the office lets {name} work from the lake house for a week.", False, "a denial")
+    yield LabelledText(
+        f"In winter the office never lets {name} work from the lake house for a week.", False, "a denial"
+    )
+    yield LabelledText("The library card is in the second drawer of the kitchen cupboard.", False, "another's world")
+    yield LabelledText(f"{name} visited {draw.choice(_TOWNS)} in {draw.randrange(2001, 2024)}.", False, "an event")
+    yield LabelledText(f"{name} has a meeting about {draw.choice(_THINGS)} on {draw.choice(_DAYS)}.", False, "an event")
 
 
 def main() -> None:
     arguments = _arguments()
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
-        judged = deprecations(Path(folder) / "labelled", arguments)
-        planted = near_duplicates(Path(folder) / "planted", arguments)
-        swept = sweeps(Path(folder), arguments)
+        judged = measure_deprecations(Path(folder) / "labelled", arguments)
+        planted = measure_near_duplicates(Path(folder) / "planted", arguments)
+        swept = measure_sweeps(Path(folder), arguments)
     rows: list[tuple[Any, ...]] = [
         (f"{judged['memories']} labelled", judged["precision"], judged["recall"], judged["ms_per_memory"]),
         (f"{planted['memories']}, {planted['planted']} planted", planted["precision"], planted["recall"], ""),
@@ -168,15 +170,15 @@ def _arguments() -> argparse.Namespace:
     return arguments.parse_args()
 
 
-def _opened(path: Path, seed: int, embedder: Embedder | None = None) -> Database:
+def _open_store(path: Path, seed: int, embedder: Embedder | None = None) -> Database:
     """A store on a day on which all that is said holds."""
     clock = ManualClock(parse_time("2026-06-01"))
     return worlddb.open(path, author="bench", embedder=embedder, clock=clock, entropy=SeededEntropy(seed))
 
 
-def deprecations(path: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+def measure_deprecations(path: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """What the stand-in deprecates of labelled memories."""
-    with _opened(path, arguments.seed) as db:
+    with _open_store(path, arguments.seed) as db:
         labels = _fill_labelled(db, arguments)
         began = process_time()
         done = db.dream(max_deprecation_ratio=0.9)
@@ -196,14 +198,14 @@ def deprecations(path: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _fill_labelled(db: Database, arguments: argparse.Namespace) -> dict[str, Labelled]:
+def _fill_labelled(db: Database, arguments: argparse.Namespace) -> dict[str, LabelledText]:
     draw = random.Random(arguments.seed)
-    labels: dict[str, Labelled] = {}
+    labels: dict[str, LabelledText] = {}
     for number in range(max(arguments.memories // 20, 1)):
         name = f"{_FIRST[number % 16]} {_LAST[(number // 16 + number) % 16]}"
         world = db.create("Person", name, resolve=False).ref
-        for day, each in enumerate(labelled(draw, name), 1):
-            ref = _written(db, each.text, world, day)
+        for day, each in enumerate(draw_labelled(draw, name), 1):
+            ref = _write_fact(db, each.text, world, day)
             labels[ref] = each
             if each.rests:
                 ground = db.create("Event", f"concert {number}", valid_from="2025-01-01").ref
@@ -219,9 +221,9 @@ def _fill_planted(db: Database, arguments: argparse.Namespace) -> list[frozenset
     world = db.create("Topic", "everything", resolve=False).ref
     for number in range(arguments.planted * 3 // 2):
         text = _long(draw, f"{draw.choice(_FIRST)} {draw.choice(_LAST)}")
-        ref = _written(db, text, world, 1 + number % 28)
+        ref = _write_fact(db, text, world, 1 + number % 28)
         if number < arguments.planted:
-            pairs.append(frozenset((ref, _written(db, _changed(draw, text), world, 1 + number % 28))))
+            pairs.append(frozenset((ref, _write_fact(db, _paraphrase(draw, text), world, 1 + number % 28))))
     return pairs
 
 
@@ -229,24 +231,26 @@ _TWICE: Final = ("same words", "words added", "other words")
 """What of the labelled memories is said again by the one behind it."""
 
 
-def sweeps(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+def measure_sweeps(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """What a consolidation proposes as near-duplicates, of both kinds of stores, without vectors and with them."""
     found: dict[str, Any] = {}
     for way, embedder in (("", None), (", with vectors", StaticEmbedder())):
-        with _opened(folder / f"planted{way}-swept", arguments.seed, embedder) as db:
+        with _open_store(folder / f"planted{way}-swept", arguments.seed, embedder) as db:
             pairs = _fill_planted(db, arguments)
-            found[f"the planted{way}"] = _swept(db, dict.fromkeys(pairs, "planted"), {}, 2.5 * arguments.planted)
-        with _opened(folder / f"labelled{way}-swept", arguments.seed, embedder) as db:
+            found[f"the planted{way}"] = _measure_sweep(
+                db, dict.fromkeys(pairs, "planted"), {}, 2.5 * arguments.planted
+            )
+        with _open_store(folder / f"labelled{way}-swept", arguments.seed, embedder) as db:
             labels = _fill_labelled(db, arguments)
             refs = list(labels)
             told = [(pair, labels[pair[0]].kind) for pair in pairwise(refs)]
             wanted = {frozenset(pair): kind for pair, kind in told if kind in _TWICE}
             kinds = {ref: each.kind for ref, each in labels.items()}
-            found[f"the labelled{way}"] = _swept(db, wanted, kinds, len(refs))
-        with _opened(folder / f"statements{way}-swept", arguments.seed, embedder) as db:
+            found[f"the labelled{way}"] = _measure_sweep(db, wanted, kinds, len(refs))
+        with _open_store(folder / f"statements{way}-swept", arguments.seed, embedder) as db:
             pairs, kinds = _fill_statements(db)
             same = {pair: "same" for pair in pairs if "same" in {kinds[ref] for ref in pair}}
-            found[f"statements{way}"] = _swept(db, same, kinds, len(kinds))
+            found[f"statements{way}"] = _measure_sweep(db, same, kinds, len(kinds))
     return found
 
 
@@ -257,13 +261,15 @@ def _fill_statements(db: Database) -> tuple[list[frozenset[str]], dict[str, str]
     for line in Path(__file__).with_name("near_pairs.jsonl").read_text(encoding="utf-8").splitlines():
         told = json.loads(line)
         world = db.create("Topic", f"pair {len(pairs)}", resolve=False).ref
-        refs = [_written(db, told[key], world, day) for day, key in enumerate(("earlier", "later"), 1)]
+        refs = [_write_fact(db, told[key], world, day) for day, key in enumerate(("earlier", "later"), 1)]
         pairs.append(frozenset(refs))
         kinds |= dict.fromkeys(refs, told["label"])
     return pairs, kinds
 
 
-def _swept(db: Database, wanted: dict[frozenset[str], str], kinds: dict[str, str], memories: float) -> dict[str, Any]:
+def _measure_sweep(
+    db: Database, wanted: dict[frozenset[str], str], kinds: dict[str, str], memories: float
+) -> dict[str, Any]:
     db.keep_up()  # Vectors are made, and names compared, before the time is taken.
     began = process_time()
     done = db.consolidate(min_age=timedelta(days=10_000))  # Nothing is so old: no summary is made.
@@ -283,9 +289,9 @@ def _swept(db: Database, wanted: dict[frozenset[str], str], kinds: dict[str, str
     }
 
 
-def near_duplicates(path: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+def measure_near_duplicates(path: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """How many of the near-duplicates that were planted in one world go, and what else does."""
-    with _opened(path, arguments.seed) as db:
+    with _open_store(path, arguments.seed) as db:
         planted = set().union(*_fill_planted(db, arguments))
         done = db.dream(max_deprecation_ratio=0.9)
         said = {ref: db.view().marks(ref)[-1].why for ref in done.deprecated}
@@ -300,7 +306,7 @@ def near_duplicates(path: Path, arguments: argparse.Namespace) -> dict[str, Any]
     }
 
 
-def _changed(draw: random.Random, text: str) -> str:
+def _paraphrase(draw: random.Random, text: str) -> str:
     """A text with one to three of its words left out, moved or joined by another; its numbers stay."""
     words = text.split()
     for _ in range(draw.randint(1, 3)):
@@ -315,7 +321,7 @@ def _changed(draw: random.Random, text: str) -> str:
     return " ".join(words)
 
 
-def _written(db: Database, text: str, world: str, day: int) -> str:
+def _write_fact(db: Database, text: str, world: str, day: int) -> str:
     made = db.create("Fact", "", content=text, world=world, valid_from=f"2026-01-{day:02}", resolve=False)
     return str(made.ref)
 

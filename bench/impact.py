@@ -27,7 +27,7 @@ _SHARE_OF_TREES: Final = 0.9
 _WARM_UP: Final = 2
 
 
-class Grown(NamedTuple):
+class Forest(NamedTuple):
     """An open store: the tops of the trees of each kind, and for each top of the first a world at its lowest level."""
 
     db: Database
@@ -68,20 +68,20 @@ def _arguments() -> argparse.Namespace:
 def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """Make the stores, and ask."""
     size = sum(arguments.branching**level for level in range(arguments.depth + 1))
-    grown = _grown(folder / "store", arguments.worlds, size, arguments)
-    beside = _grown(folder / "beside", arguments.beside, size, arguments) if arguments.beside else None
+    grown = _grow(folder / "store", arguments.worlds, size, arguments)
+    beside = _grow(folder / "beside", arguments.beside, size, arguments) if arguments.beside else None
     with grown.db:
-        asked = _asked(grown, arguments)
-        others = {} if beside is None else _asked(beside, arguments)
+        asked = _measure_questions(grown, arguments)
+        others = {} if beside is None else _measure_questions(beside, arguments)
         taken: dict[str, list[tuple[float, float]]] = {}
         compared: dict[str, list[float]] = {}
         for sample in range(-_WARM_UP, arguments.samples):
             for name, ask in asked.items():
                 # Whoever is asked first finds less in the processor's caches, so that is each of the two in turn.
                 is_first = sample % 2 == 0
-                aside = _timed(others[name], size - 1, name)[1] if others and not is_first else 0.0
-                clock, cpu = _timed(ask, size - 1, name)
-                aside = _timed(others[name], size - 1, name)[1] if others and is_first else aside
+                aside = _time(others[name], size - 1, name)[1] if others and not is_first else 0.0
+                clock, cpu = _time(ask, size - 1, name)
+                aside = _time(others[name], size - 1, name)[1] if others and is_first else aside
                 if sample >= 0:
                     taken.setdefault(name, []).append((clock, cpu))
                     compared.setdefault(name, []).append(aside)
@@ -104,7 +104,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     return result
 
 
-def _timed(ask: Callable[[], int], expected: int, name: str) -> tuple[float, float]:
+def _time(ask: Callable[[], int], expected: int, name: str) -> tuple[float, float]:
     """The milliseconds of a question by the clock and of the processor; its answer is checked."""
     began, cpu = perf_counter(), process_time()
     reached = ask()
@@ -114,7 +114,7 @@ def _timed(ask: Callable[[], int], expected: int, name: str) -> tuple[float, flo
     return taken
 
 
-def _asked(grown: Grown, arguments: argparse.Namespace) -> dict[str, Callable[[], int]]:
+def _measure_questions(grown: Forest, arguments: argparse.Namespace) -> dict[str, Callable[[], int]]:
     """The questions, each about a tree that is drawn anew."""
     draw, db, depth = random.Random(arguments.seed), grown.db, arguments.depth
 
@@ -137,7 +137,7 @@ def _asked(grown: Grown, arguments: argparse.Namespace) -> dict[str, Callable[[]
     return {"impact": impact, "provenance": provenance, "path": path}
 
 
-def _grown(path: Path, count: int, size: int, arguments: argparse.Namespace) -> Grown:
+def _grow(path: Path, count: int, size: int, arguments: argparse.Namespace) -> Forest:
     """Make a store of so many worlds."""
     draw = random.Random(arguments.seed)
     trees = max(2, int(_SHARE_OF_TREES * count) // size)
@@ -162,7 +162,7 @@ def _grown(path: Path, count: int, size: int, arguments: argparse.Namespace) -> 
     assert len(loaded.worlds) == total
     tops = [loaded.worlds[order[tree * size]] for tree in range(trees)]
     last = [loaded.worlds[order[(tree + 1) * size - 1]] for tree in range(trees)]
-    return Grown(db, tops[::2], tops[1::2], dict(zip(tops[::2], last[::2], strict=True)))
+    return Forest(db, tops[::2], tops[1::2], dict(zip(tops[::2], last[::2], strict=True)))
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ class Note(msgspec.Struct, frozen=True):
     question: str
 
 
-class Found(msgspec.Struct, frozen=True):
+class LanguageResult(msgspec.Struct, frozen=True):
     """How well one model does in one language."""
 
     questions: int
@@ -62,7 +62,7 @@ def main() -> None:
     for model in arguments.models:
         try:
             result[model] = {
-                language: measured(
+                language: measure_language(
                     [one for one in notes if one.language == language], model, held_out=arguments.held_out
                 )
                 for language in languages
@@ -92,7 +92,7 @@ def _arguments() -> Any:
     return arguments.parse_args()
 
 
-def measured(notes: list[Note], model: str, *, held_out: bool) -> Found:
+def measure_language(notes: list[Note], model: str, *, held_out: bool) -> LanguageResult:
     """Write the notes of a language to a store of their own, and ask the questions of one half.
 
     Raises:
@@ -120,7 +120,7 @@ def measured(notes: list[Note], model: str, *, held_out: bool) -> Found:
                     near = view.recall(one.question, k=len(notes), lanes=("vector",))
                     scatters.append(statistics.pstdev(hit.scores["vector"] for hit in near if hit.content != one.note))
     count = len(places)
-    return Found(
+    return LanguageResult(
         count,
         round(sum(place == 0 for place in places) / count, 2),
         round(sum(place is not None and place < FIRST for place in places) / count, 2),

@@ -52,8 +52,8 @@ def main() -> None:
             worlds = contain(db, arguments.seed) if arguments.inside else []
         began, ran = perf_counter(), process_time()
         with worlddb.open(store, author="bench") as db:
-            opened = _since(began, ran)
-            first = _asked(db.view(), records[0], {})
+            opened = _elapsed(began, ran)
+            first = _time_recall(db.view(), records[0], {})
             shapes = SHAPES | {name: {"world": name} for name in worlds}
             result = measure(db, records[: arguments.questions], shapes) | {
                 "turns": turns,
@@ -142,12 +142,12 @@ def measure(db: Database, records: Sequence[Record], asked: Mapping[str, dict[st
     fell, took = 0, list[float]()
     for shape, options in asked.items():
         for record in records[:WARM_UP]:
-            _asked(view, record, options)
+            _time_recall(view, record, options)
         began = process_time()
         gc.collect()
         took.append(1000 * (process_time() - began))
         before = _full_collections()
-        clock, processor = zip(*(_asked(view, record, options) for record in records), strict=True)
+        clock, processor = zip(*(_time_recall(view, record, options) for record in records), strict=True)
         shapes[shape] = dict(zip(KEYS, (*_quantiles(clock), *_quantiles(processor)), strict=True))
         fell += _full_collections() - before
     collector = {"collection_ms": round(p50(took), 3), "collections": fell}
@@ -164,14 +164,14 @@ def _quantiles(samples: Sequence[float]) -> tuple[float, float, float]:
     return round(p50(samples), 3), round(p95(samples), 3), round(percentile(samples, 99), 3)
 
 
-def _asked(view: View, record: Record, options: dict[str, Any]) -> tuple[float, float]:
+def _time_recall(view: View, record: Record, options: dict[str, Any]) -> tuple[float, float]:
     """Milliseconds on the clock and on the processor."""
     began, ran = perf_counter(), process_time()
     view.recall(record.question, asked=record.asked, **options)
-    return _since(began, ran)
+    return _elapsed(began, ran)
 
 
-def _since(began: float, ran: float) -> tuple[float, float]:
+def _elapsed(began: float, ran: float) -> tuple[float, float]:
     return 1000 * (perf_counter() - began), 1000 * (process_time() - ran)
 
 

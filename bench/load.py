@@ -34,11 +34,11 @@ from pathlib import Path
 from time import perf_counter, process_time, thread_time
 from typing import Any, NamedTuple
 
-from bench._arrival import by_arrival
+from bench._arrival import in_arrival_order
 from bench._floor import Floor, same_rows
 from bench._memory import AnonPeak, anon_bytes
-from bench._pages import by_table, pages_of
-from bench._recording import commits, recorded
+from bench._pages import pages_by_table, pages_of
+from bench._recording import commits, record_commits
 from bench._report import parser, positive, report
 from bench._workload import SHARES, Loader, Mix, Operation, open_seeded
 from worlddb.log.store.shared_environment import DATA_FILE
@@ -54,7 +54,7 @@ class Sizes(NamedTuple):
     pages: bool
 
 
-class Alone(NamedTuple):
+class SoloLoad(NamedTuple):
     """What a process says that loaded all of it and did nothing else."""
 
     root: str
@@ -65,7 +65,7 @@ class Alone(NamedTuple):
     pages: dict[str, Counter[str]] | None
 
 
-class Part(NamedTuple):
+class LoadPart(NamedTuple):
     """What so many writes of a load took."""
 
     writes: int
@@ -134,7 +134,7 @@ def _report_kept(arguments: argparse.Namespace, sizes: Sizes) -> None:
     if arguments.keep.exists():
         raise SystemExit(f"{arguments.keep} is there already: give a path where nothing is")
     with AnonPeak() as peak:
-        parts = [part._asdict() for part in kept(arguments.keep, sizes, arguments.every)]
+        parts = [part._asdict() for part in load_and_keep(arguments.keep, sizes, arguments.every)]
     result = {"parts": parts, "peak_anon_bytes": peak.bytes, "nodes": sizes.nodes, "edges": sizes.edges}
     first, last = parts[0], parts[-1]
     result["last_to_first"] = round(first["writer_us"] / last["writer_us"], 3)
@@ -147,9 +147,9 @@ def _report_kept(arguments: argparse.Namespace, sizes: Sizes) -> None:
     report(arguments, "load", result, columns, rows, notes)
 
 
-def kept(path: Path, sizes: Sizes, every: int) -> Iterator[Part]:
+def load_and_keep(path: Path, sizes: Sizes, every: int) -> Iterator[LoadPart]:
     """Write the whole mix once into a store that stays; what each part of it took, drawing it apart."""
-    with open_seeded(path, sizes.seed) as db, _drawn_apart(sizes) as batches:
+    with open_seeded(path, sizes.seed) as db, _draw_in_process(sizes) as batches:
         loader, done, part, before = Loader(db), 0, 0, _written_bytes()
         took = [0.0] * 3
         for operations in batches:
@@ -162,12 +162,12 @@ def kept(path: Path, sizes: Sizes, every: int) -> Iterator[Part]:
                 written, size = _written_bytes(), (path / DATA_FILE).stat().st_size
                 writer, cpu, clock = [round(1e6 * seconds / part, 1) for seconds in took]
                 handed, a_write = round((written - before) / part, 1), round(size / done, 1)
-                yield Part(done, writer, cpu, clock, handed, a_write, anon_bytes())
+                yield LoadPart(done, writer, cpu, clock, handed, a_write, anon_bytes())
                 took, part, before = [0.0] * 3, 0, written
 
 
 @contextmanager
-def _drawn_apart(sizes: Sizes) -> Iterator[Iterator[list[Operation]]]:
+def _draw_in_process(sizes: Sizes) -> Iterator[Iterator[list[Operation]]]:
     """All operations, a list for each commit, from a process that draws them."""
     context = get_context("spawn")
     receiving, sending = context.Pipe(duplex=False)
@@ -192,7 +192,7 @@ def measure(folder: Path, sizes: Sizes) -> dict[str, Any]:
     """Load alone, record, then time the engine and the floor commit by commit."""
     spool = folder / "pairs"
     with ProcessPoolExecutor(1, get_context("spawn")) as process:
-        alone = process.submit(_alone, folder / "alone", sizes).result()
+        alone = process.submit(_load_alone, folder / "alone", sizes).result()
     root = _record(folder / "recorded", spool, sizes)
     assert root == alone.root, "two runs wrote different stores"
     frames = commits(spool)
@@ -211,7 +211,7 @@ def measure(folder: Path, sizes: Sizes) -> dict[str, Any]:
             rates.append((len(operations), took))
             gc.collect()
             presorted.commit(pairs)
-            pairs = by_arrival(pairs)
+            pairs = in_arrival_order(pairs)
             gc.collect()
             floor.commit(pairs)
         assert db.head().root == root, "the recorded and the timed run wrote different stores"
@@ -257,19 +257,19 @@ def _rate(commits: list[tuple[int, float]]) -> float:
 
 def _record(path: Path, spool: Path, sizes: Sizes) -> str:
     """Write the whole mix once, with every pair kept in ``spool``; the root hash."""
-    with recorded(spool), open_seeded(path, sizes.seed) as db:
+    with record_commits(spool), open_seeded(path, sizes.seed) as db:
         loader = Loader(db)
         for operations in Mix(*sizes[:3]).batches(sizes.batch):
             loader.commit(operations)
         return db.head().root
 
 
-def _alone(path: Path, sizes: Sizes) -> Alone:
+def _load_alone(path: Path, sizes: Sizes) -> SoloLoad:
     """Write the whole mix once, in a process that does nothing else."""
     written: list[int] = []
     data, before = path / DATA_FILE, {}
     commits = -(-(sizes.nodes + sizes.edges) // sizes.batch)
-    with AnonPeak() as peak, open_seeded(path, sizes.seed) as db, _drawn_apart(sizes) as batches:
+    with AnonPeak() as peak, open_seeded(path, sizes.seed) as db, _draw_in_process(sizes) as batches:
         loader, began = Loader(db), _written_bytes()
         for number, operations in enumerate(batches, start=1):
             if sizes.pages and number == commits:
@@ -278,8 +278,8 @@ def _alone(path: Path, sizes: Sizes) -> Alone:
             written.append(_written_bytes())
         root = db.head().root
     last = written[-1] - written[-1 - max(1, len(written) // 10)] if len(written) > 1 else written[-1] - began
-    pages = dict(sorted(by_table(pages_of(data), before).items(), key=lambda of: -of[1]["written"]))
-    return Alone(root, peak.bytes, written[-1] - began, last, pages if sizes.pages else None)
+    pages = dict(sorted(pages_by_table(pages_of(data), before).items(), key=lambda of: -of[1]["written"]))
+    return SoloLoad(root, peak.bytes, written[-1] - began, last, pages if sizes.pages else None)
 
 
 def _written_bytes() -> int:

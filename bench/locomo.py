@@ -29,7 +29,7 @@ import msgspec
 
 import worlddb
 from bench import _baselines
-from bench._ideas import add_argument, asked_as, variants
+from bench._ideas import ablated, add_argument, variants
 from bench._report import ended, p50, p95, parser, positive, report
 from bench._retrieval import interval, recall_share
 from worlddb import EMBEDDERS, LANES, Database, EntityExtractor, InputError, View, embedder_named
@@ -43,19 +43,19 @@ OTHER: Final = "of no category"
 _TURN_ID: Final = re.compile(r"D:?(\d+):(\d+)")
 
 
-class _Asked(msgspec.Struct, frozen=True):
+class _RawQuestion(msgspec.Struct, frozen=True):
     question: str
     evidence: list[str] | str | None = None
     category: int | None = None
 
 
-class _Record(msgspec.Struct, frozen=True):
+class _RawConversation(msgspec.Struct, frozen=True):
     sample_id: str
-    qa: list[_Asked] = []
+    qa: list[_RawQuestion] = []
 
 
-_RECORDS: Final = msgspec.json.Decoder(list[_Record])
-_RECORD: Final = msgspec.json.Decoder(_Record)
+_RECORDS: Final = msgspec.json.Decoder(list[_RawConversation])
+_RECORD: Final = msgspec.json.Decoder(_RawConversation)
 
 
 class Question(NamedTuple):
@@ -72,10 +72,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder:
         result = measure(Path(folder) / "store", arguments)
     key = f"recall@{arguments.k}"
-    rows = [(name, found["n"], found[key], _shown(found[f"{key}_95"])) for name, found in result["by_category"].items()]
-    rows.append(("all", result["n"], result[key], _shown(result[f"{key}_95"])))
+    rows = [
+        (name, found["n"], found[key], _interval_text(found[f"{key}_95"]))
+        for name, found in result["by_category"].items()
+    ]
+    rows.append(("all", result["n"], result[key], _interval_text(result[f"{key}_95"])))
     rows.extend(
-        (f"all, {name}", result["n"], told[key], _shown(told[f"{key}_95"])) for name, told in result["variants"].items()
+        (f"all, {name}", result["n"], told[key], _interval_text(told[f"{key}_95"]))
+        for name, told in result["variants"].items()
     )
     of = result["named"]
     notes = (
@@ -84,7 +88,7 @@ def main() -> None:
         f"{result['conversations']:,} conversations, {result['turns']:,} turns, ingested in"
         f" {result['ingest_s']:.2f} s.",
         f"Latency p50 {result['p50_ms']:.2f} ms, p95 {result['p95_ms']:.2f} ms.",
-        *_told_of(result["enriched"]),
+        *_enrichment_lines(result["enriched"]),
         f"Left out: {result['unknown_evidence']} evidence ids that name no turn,"
         f" {result['left_out']} questions without evidence.",
     )
@@ -122,7 +126,9 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         ends = {name: max(session.valid.start for session in view.children(world)) for name, world in worlds.items()}
         talks = {session.ref: name for name, world in worlds.items() for session in view.children(world)}
         compared_with = () if arguments.pooled else _baselines.available()
-        peers = {name: _baselines.built(compared_with, texts_of(conversations[name]), embedder) for name in worlds}
+        peers = {
+            name: _baselines.build_baselines(compared_with, texts_of(conversations[name]), embedder) for name in worlds
+        }
         speakers = {name: _speakers(found) for name, found in conversations.items()}
         named: dict[str, list[tuple[bool, bool]]] = {"default": [], **{variant: [] for variant in compared}}
         scores: defaultdict[str, list[float]] = defaultdict(list)
@@ -138,29 +144,29 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
             taken.append(1000 * (perf_counter() - began))
             scores[question.category].append(_share(question, found, talks))
             for variant, options in compared.items():
-                with asked_as(variant):
+                with ablated(variant):
                     asked = view.recall(question.text, k=arguments.k, **where, **options)
                 others[variant].append(_share(question, asked, talks))
                 if asked_of:
-                    named[variant].append(_of_whom(asked, asked_of, speakers, talks))
+                    named[variant].append(_first_hit_speaker(asked, asked_of, speakers, talks))
             for name, peer in peers[question.conversation].items():
                 others[name].append(
                     recall_share(peer.search(question.text, arguments.k), question.evidence, arguments.k)
                 )
         enriched = _enriched(db, arguments.enrich)
         for name, fields in ENRICHED.items() if enriched else ():
-            others[name] = _asked_again(db.view(), questions, fields, arguments, ends, worlds, talks)
+            others[name] = _recall_enriched(db.view(), questions, fields, arguments, ends, worlds, talks)
     key = f"recall@{arguments.k}"
-    summed = partial(_summed, key, arguments.seed)
+    summed = partial(_summary, key, arguments.seed)
     every = [score for found_scores in scores.values() for score in found_scores]
     return {
         **summed(every),
         "by_category": {name: summed(scores[name]) for name in (*CATEGORIES.values(), OTHER) if scores[name]},
         "variants": {
-            variant: summed(found) | (_of_named(named[variant]) if variant in named else {})
+            variant: summed(found) | (_named_shares(named[variant]) if variant in named else {})
             for variant, found in others.items()
         },
-        "named": _of_named(named["default"]),
+        "named": _named_shares(named["default"]),
         "pooled": arguments.pooled,
         "p50_ms": round(p50(taken), 3),
         "p95_ms": round(p95(taken), 3),
@@ -194,7 +200,7 @@ def _enriched(db: Database, wanted: bool) -> dict[str, Any]:
     }
 
 
-def _told_of(enriched: Mapping[str, Any]) -> tuple[str, ...]:
+def _enrichment_lines(enriched: Mapping[str, Any]) -> tuple[str, ...]:
     """What a person is told of the enrichment, if there was one."""
     if not enriched:
         return ()
@@ -202,7 +208,7 @@ def _told_of(enriched: Mapping[str, Any]) -> tuple[str, ...]:
     return (f"{said}; {enriched['ms']:.1f} ms of the processor a turn.",)
 
 
-def _asked_again(
+def _recall_enriched(
     view: View,
     questions: list[Question],
     fields: Mapping[str, float] | None,
@@ -221,13 +227,13 @@ def _asked_again(
     return scores
 
 
-def _summed(key: str, seed: int, scores: list[float]) -> dict[str, Any]:
+def _summary(key: str, seed: int, scores: list[float]) -> dict[str, Any]:
     """The mean of some questions' scores, and its interval."""
     spread = [round(end, 4) for end in interval(scores, seed)]
     return {"n": len(scores), key: round(statistics.fmean(scores), 4), f"{key}_95": spread}
 
 
-def _shown(spread: list[float]) -> str:
+def _interval_text(spread: list[float]) -> str:
     return f"{spread[0]:.3f}–{spread[1]:.3f}"
 
 
@@ -252,7 +258,7 @@ def _named_in(text: str, speakers: frozenset[str]) -> frozenset[str]:
     return frozenset(name for name in speakers if re.search(rf"\b{re.escape(name)}\b", text))
 
 
-def _of_whom(
+def _first_hit_speaker(
     found: worlddb.Recall, named: frozenset[str], speakers: Mapping[str, frozenset[str]], talks: Mapping[str, str]
 ) -> tuple[bool, bool]:
     """Whether the first hit is of somebody who is named, and whether none of them speaks in its conversation."""
@@ -263,7 +269,7 @@ def _of_whom(
     return bool(_named_in(f"{first.name}\n{first.content}", named)), around.isdisjoint(named)
 
 
-def _of_named(told: list[tuple[bool, bool]]) -> dict[str, Any]:
+def _named_shares(told: list[tuple[bool, bool]]) -> dict[str, Any]:
     """How many questions name a speaker, and the two shares of them."""
     shares = [round(sum(column) / max(len(told), 1), 4) for column in zip(*told, strict=True)] or [0.0, 0.0]
     return {"questions": len(told), "named_first": shares[0], "strangers_first": shares[1]}
@@ -274,9 +280,9 @@ def questions_of(path: Path, conversations: Mapping[str, Conversation]) -> tuple
     questions = []
     left_out = unknown = 0
     for record in decoded(Place(path), _decoded, bytes(input_files.whole(path))):
-        turns = {_normal(name): name for name in texts_of(conversations[record.sample_id])}
+        turns = {_normal_id(name): name for name in texts_of(conversations[record.sample_id])}
         for asked in record.qa:
-            told = _told(asked.evidence)
+            told = _evidence_ids(asked.evidence)
             evidence = frozenset(turns[name] for name in told if name in turns)
             unknown += len(told - turns.keys())
             left_out += not evidence
@@ -286,29 +292,29 @@ def questions_of(path: Path, conversations: Mapping[str, Conversation]) -> tuple
     return questions, left_out, unknown
 
 
-def _decoded(data: bytes) -> list[_Record]:
+def _decoded(data: bytes) -> list[_RawConversation]:
     text = data.removeprefix(codecs.BOM_UTF8).strip()
     return [_RECORD.decode(text)] if text.startswith(b"{") else _RECORDS.decode(text)
 
 
-def _told(evidence: list[str] | str | None) -> set[str]:
+def _evidence_ids(evidence: list[str] | str | None) -> set[str]:
     """The turns that are named: some entries hold several ids in one text."""
     entries = [evidence] if isinstance(evidence, str) else evidence or []
     ids = (_TURN_ID.finditer(entry) for entry in entries)
     return {
         name
         for entry, found in zip(entries, ids, strict=True)
-        for name in [_named(match) for match in found] or [entry]
+        for name in [_turn_id(match) for match in found] or [entry]
     }
 
 
-def _normal(name: str) -> str:
+def _normal_id(name: str) -> str:
     """A turn's id in one form: the file also writes "D30:05" and "D:11:26"."""
     found = _TURN_ID.fullmatch(name)
-    return name if found is None else _named(found)
+    return name if found is None else _turn_id(found)
 
 
-def _named(match: re.Match[str]) -> str:
+def _turn_id(match: re.Match[str]) -> str:
     return f"D{int(match[1])}:{int(match[2])}"
 
 

@@ -20,7 +20,7 @@ import msgspec
 
 import worlddb
 from bench import _baselines
-from bench._ideas import add_argument, asked_as, variants
+from bench._ideas import ablated, add_argument, variants
 from bench._report import ended, parser, positive, report
 from bench._retrieval import recall_any, summary
 from worlddb import EMBEDDERS, Embedder, InputError, Turn, embedder_named
@@ -62,15 +62,18 @@ _PAIRS: Final = msgspec.json.Decoder(list[Pair])
 def main() -> None:
     arguments = _arguments()
     pairs = decoded(Place(arguments.file), _PAIRS.decode, input_files.whole(arguments.file).strip())[: arguments.limit]
-    conversations = [found for found in locomo.read(arguments.conversations) if _last(found) is not None]
+    conversations = [found for found in locomo.read(arguments.conversations) if _last_session(found) is not None]
     if not pairs or not conversations:
         lacking = f"{arguments.conversations} has no dated session" if pairs else f"{arguments.file} holds no pair"
         raise InputError(lacking, "Name a file of LoCoMo-Plus, and one of LoCoMo")
     result = measure(pairs, conversations, arguments)
     key = f"recall@{arguments.k}"
-    rows = [(name, told["n"], told[key], _shown(told[f"{key}_95"])) for name, told in result["by_category"].items()]
+    rows = [
+        (name, told["n"], told[key], _interval_text(told[f"{key}_95"])) for name, told in result["by_category"].items()
+    ]
     rows.extend(
-        (f"all, {name}", told["n"], told[key], _shown(told[f"{key}_95"])) for name, told in result["variants"].items()
+        (f"all, {name}", told["n"], told[key], _interval_text(told[f"{key}_95"]))
+        for name, told in result["variants"].items()
     )
     notes = (f"Of {result['unknown_gaps']} pairs the time gap was not understood; it was taken for one month.",)
     report(arguments, "locomo_plus", result, ("relation", "pairs", key, "95 %"), rows, notes)
@@ -98,7 +101,7 @@ def measure(pairs: list[Pair], conversations: list[Conversation], arguments: arg
             conversation = conversations[number % len(conversations)]
             turns = cue_turns(pair.cue_dialogue, conversation.speakers)
             gold = {f"{CUE}:{at}" for at, _ in enumerate(turns)}
-            found = _found(Path(folder) / str(number), pair, turns, conversation, embedder, arguments)
+            found = _recall_variants(Path(folder) / str(number), pair, turns, conversation, embedder, arguments)
             for variant, ids in found.items():
                 score = {key: recall_any(ids, gold, arguments.k)}
                 rows[variant].append(score)
@@ -114,12 +117,12 @@ def measure(pairs: list[Pair], conversations: list[Conversation], arguments: arg
     }
 
 
-def _last(conversation: Conversation) -> int | None:
+def _last_session(conversation: Conversation) -> int | None:
     """When the last session began, if any is dated."""
     return max((session.at for session in conversation.sessions if session.at is not None), default=None)
 
 
-def _found(
+def _recall_variants(
     folder: Path,
     pair: Pair,
     turns: list[Turn],
@@ -128,7 +131,7 @@ def _found(
     arguments: argparse.Namespace,
 ) -> dict[str, list[str]]:
     """The ids of the first k hits, by variant."""
-    asked_at = _last(conversation)
+    asked_at = _last_session(conversation)
     assert asked_at is not None, "conversations without a date are not asked"
     said_at = gap_before(pair.time_gap, asked_at) or gap_before(_UNKNOWN_GAP, asked_at)
     sessions = sorted((*conversation.sessions, Session(CUE, said_at, turns)), key=lambda session: session.at or 0)
@@ -145,10 +148,10 @@ def _found(
         view = db.view()
         found = {}
         for variant, options in variants(arguments).items():
-            with asked_as(variant):
+            with ablated(variant):
                 hits = view.recall(trigger, k=arguments.k, asked=asked_at, **options).hits
             found[variant] = [str(hit.source.get("id", "")) for hit in hits]
-    peers = _baselines.built(_baselines.available(), texts, embedder)
+    peers = _baselines.build_baselines(_baselines.available(), texts, embedder)
     return found | {name: peer.search(trigger, arguments.k) for name, peer in peers.items()}
 
 
@@ -170,7 +173,7 @@ def gap_before(gap: str | None, at: int) -> int | None:
     return at - round(count * _DAYS[found["unit"].lower()] * 86_400_000_000)
 
 
-def _shown(interval: list[float]) -> str:
+def _interval_text(interval: list[float]) -> str:
     return f"{interval[0]:.0f}–{interval[1]:.0f}"
 
 

@@ -23,9 +23,9 @@ from typing import Any, Final
 
 import worlddb
 from bench import _baselines
-from bench._answering import Panel, add_arguments, panel_of, summed_up
-from bench._haystacks import ABSTAINING, Question, Record, called, half, load, question, texts, turn_id
-from bench._ideas import add_argument, asked_as, variants
+from bench._answering import Panel, add_arguments, panel_of, summary_lines
+from bench._haystacks import ABSTAINING, Question, Record, half, load, question, session_name, texts, turn_id
+from bench._ideas import ablated, add_argument, variants
 from bench._report import ended, p50, p95, parser, positive, report
 from bench._retrieval import ndcg, recall_all, recall_any, summary
 from worlddb import EMBEDDERS, LANES, Database, InputError, Turn, embedder_named
@@ -78,20 +78,20 @@ def main() -> None:
         f"{result['n']} questions, {result['turns']:,} turns; ingested in {result['ingest_s']:.1f} s, embedded in"
         f" {result['embed_s']:.1f} s.",
         f"Left out: {result['left_out']} questions whose haystack has nothing that answers. Those that can be answered:"
-        f" {_shown(result['answerable'][arguments.granularity])}.",
-        f"95 % intervals of the default, {arguments.granularity} level: {_spread(result)}.",
+        f" {_interval_text(result['answerable'][arguments.granularity])}.",
+        f"95 % intervals of the default, {arguments.granularity} level: {_intervals(result)}.",
         f"Latency of the default, ten hits: p50 {result['p50_ms']:.1f} ms, p95 {result['p95_ms']:.1f} ms.",
     )
-    report(arguments, "longmemeval", result, heads, rows, (*notes, *summed_up(result)))
+    report(arguments, "longmemeval", result, heads, rows, (*notes, *summary_lines(result)))
 
 
-def _shown(found: Mapping[str, Any]) -> str:
+def _interval_text(found: Mapping[str, Any]) -> str:
     """How many questions, and what the authors print of a granularity."""
     told = (f"{metric} {found[metric]}" for metric in AUTHORS if metric in found)
     return ", ".join((f"n={found['n']}", *told))
 
 
-def _spread(found: Mapping[str, Any]) -> str:
+def _intervals(found: Mapping[str, Any]) -> str:
     """The intervals, by metric."""
     return ", ".join(
         f"{key[:-3]} {low:.0f}–{high:.0f}" for key in found if key.endswith("_95") for low, high in [found[key]]
@@ -136,7 +136,9 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
                 if panel is not None:
                     panel.prepare(db, [each.record for each in asked])
                 view = db.view()
-                peers = _baselines.built(_baselines.available(), texts([each.record for each in asked]), embedder)
+                peers = _baselines.build_baselines(
+                    _baselines.available(), texts([each.record for each in asked]), embedder
+                )
                 for each in asked:
                     text = each.record.question
                     when: dict[str, Any] = {"asked": each.record.asked}
@@ -146,13 +148,13 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
                     taken.append(1000 * (perf_counter() - began))
                     for variant, options in compared.items():
                         chosen = {"lanes": arguments.lanes} if variant == "default" else options
-                        with asked_as(variant):
+                        with ablated(variant):
                             found = view.recall(text, k=DEPTH, **when, **chosen)
                             groups = view.recall(text, k=SESSIONS, group=1, **when, **chosen).groups
                         turns = [hit.source["id"] for hit in found.hits if hit.type == "Turn"]
                         scores.add(variant, each, turns, [group.name for group in groups if group.type == "Session"])
                         if variant == "default" and panel is not None:
-                            panel.hear(each.record, view, found.hits, lanes=arguments.lanes, **when)
+                            panel.evaluate(each.record, view, found.hits, lanes=arguments.lanes, **when)
                     for name, peer in peers.items():
                         turns = peer.search(text, DEPTH)
                         scores.add(name, each, turns, _sessions_of(turns))
@@ -223,7 +225,11 @@ def fill(db: Database, questions: list[Question], spent: dict[str, Any], extract
             Turn(text=turn.content, speaker=turn.role, source={"id": turn_id(session.name, at)})
             for at, turn in enumerate(session.turns)
         ]
-        where: dict[str, Any] = {"conversation": "haystack", "session": called(session.name), "format": "longmemeval"}
+        where: dict[str, Any] = {
+            "conversation": "haystack",
+            "session": session_name(session.name),
+            "format": "longmemeval",
+        }
         db.ingest(said, at=session.at, extractor=extractor, **where)
         spent["turns"] += len(said)
     spent["ingest_s"] += perf_counter() - began
@@ -235,7 +241,7 @@ def fill(db: Database, questions: list[Question], spent: dict[str, Any], extract
 
 def _sessions_of(turns: list[str]) -> list[str]:
     """The sessions of some turns, each where the best of its turns is."""
-    return list(dict.fromkeys(called(turn.rpartition(":")[0]) for turn in turns))
+    return list(dict.fromkeys(session_name(turn.rpartition(":")[0]) for turn in turns))
 
 
 def _scores(question: Question, turns: list[str], sessions: list[str]) -> dict[str, dict[str, float]]:

@@ -38,7 +38,7 @@ import msgspec
 import worlddb
 from bench import _haystacks
 from bench._report import ended, parser, report
-from bench.beam import Asked, Conversation, read
+from bench.beam import Conversation, Question, read
 from worlddb import Database, ManualClock, StaticEmbedder, Turn
 from worlddb.projections.indexes import analysis
 from worlddb.tools.agents import remember
@@ -70,11 +70,11 @@ def main() -> None:
     halves = {"designed": [pair for pair in pairs if not pair.held_out]}
     if arguments.held_out:
         halves["held_out"] = [pair for pair in pairs if pair.held_out]
-    result = {name: measured(chosen) for name, chosen in halves.items()}
+    result = {name: measure_pairs(chosen) for name, chosen in halves.items()}
     beam = read(arguments.beam) if arguments.beam else []
     rows = [(name, *(told[key] for key in KEYS)) for name, told in result.items()]
     talks = {"beam": _of_beam(beam, arguments.size), "longmemeval": _of_longmemeval(arguments.longmemeval)}
-    result |= {name: in_talks(given) for name, given in talks.items() if given}
+    result |= {name: measure_conversations(given) for name, given in talks.items() if given}
     notes = [f"{kind}: {told}" for name in talks for kind, told in result.get(name, {}).items()]
     report(arguments, "near", result, ("half", *KEYS), rows, notes)
 
@@ -98,7 +98,7 @@ class Talk(NamedTuple):
     """A conversation: who said what in which session, by their ids in the order of time, and what is asked."""
 
     turns: dict[int, Turn]
-    questions: list[Asked]
+    questions: list[Question]
 
 
 def _of_beam(conversations: list[Conversation], size: str) -> list[Talk]:
@@ -125,11 +125,11 @@ def _of_longmemeval(path: Path | None) -> list[Talk]:
                     speaker=turn.role, text=turn.content, session=session.name, at=session.at, source={"id": number}
                 )
                 evidence += [number] if _haystacks.turn_id(session.name, at) in gold else []
-        talks.append(Talk(turns, [Asked(UPDATED, record.question, evidence)]))
+        talks.append(Talk(turns, [Question(UPDATED, record.question, evidence)]))
     return talks
 
 
-def in_talks(talks: list[Talk]) -> dict[str, Any]:
+def measure_conversations(talks: list[Talk]) -> dict[str, Any]:
     """How the evidence of questions is ordered among the first hits, and as statements, by kind of question."""
     found: dict[str, dict[str, list[Any]]] = {}
     for talk in talks:
@@ -142,7 +142,7 @@ def in_talks(talks: list[Talk]) -> dict[str, Any]:
                 order = [id for hit in hits if (id := hit.source.get("id")) in asked.evidence]
                 told["share"].append(len(set(order)) / len(set(asked.evidence)))
                 told["latest"] += [order[0] == max(order)] if len(order) > 1 else []
-                for key, value in _as_statements(talk, asked).items():
+                for key, value in _write_as_statements(talk, asked).items():
                     told[key].append(value)
     return {
         kind: {
@@ -160,7 +160,7 @@ def in_talks(talks: list[Talk]) -> dict[str, Any]:
 AS_STATEMENTS: Final = ("near", "told", "later_first")
 
 
-def _as_statements(talk: Talk, asked: Asked) -> dict[str, bool]:
+def _write_as_statements(talk: Talk, asked: Question) -> dict[str, bool]:
     """What becomes of the user's evidence that is written as statements; empty if there are not two sides of it."""
     said = [
         talk.turns[id] for id in sorted(set(asked.evidence)) if id in talk.turns and talk.turns[id].speaker == "user"
@@ -189,7 +189,7 @@ def _as_statements(talk: Talk, asked: Asked) -> dict[str, bool]:
         }
 
 
-def measured(pairs: list[Pair]) -> dict[str, Any]:
+def measure_pairs(pairs: list[Pair]) -> dict[str, Any]:
     """The shares, of some pairs, as the docstring of this program has them."""
     with tempfile.TemporaryDirectory() as folder:
         clock = ManualClock(worlddb.parse_time(NOW))
@@ -198,10 +198,10 @@ def measured(pairs: list[Pair]) -> dict[str, Any]:
             for pair, world in zip(pairs, worlds, strict=True):
                 remember(db, pair.earlier, about=pair.about[0], since=EARLIER, world=world)
             db.embed()
-            return _measured(db, pairs, worlds)
+            return _measure(db, pairs, worlds)
 
 
-def _measured(db: Database, pairs: list[Pair], worlds: list[str]) -> dict[str, Any]:
+def _measure(db: Database, pairs: list[Pair], worlds: list[str]) -> dict[str, Any]:
     found: list[str] = []
     strangers = 0
     for pair, world in zip(pairs, worlds, strict=True):
@@ -225,19 +225,21 @@ def _measured(db: Database, pairs: list[Pair], worlds: list[str]) -> dict[str, A
         "falsely_near": _share([bool(one) for pair, one in given if pair.label == "unrelated"]),
         "falsely_told": _share([one in TOLD[:2] for pair, one in given if pair.label not in TOLD]),
         "strangers": strangers,
-        "later_first": _share([_later_first(pair, one) for (pair, _), one in zip(asked, answers, strict=True)]),
-        "earlier_asked": _share([_later_first(pair, one) for (pair, _), one in zip(asked, hard, strict=True)]),
+        "later_first": _share([_is_later_first(pair, one) for (pair, _), one in zip(asked, answers, strict=True)]),
+        "earlier_asked": _share([_is_later_first(pair, one) for (pair, _), one in zip(asked, hard, strict=True)]),
         "competing": _share([bool(getattr(one, "competing", ())) for one in answers]),
-        "missed": [f"{pair.label}: {pair.earlier} / {pair.later} ({one})" for pair, one in given if _wrong(pair, one)],
+        "missed": [
+            f"{pair.label}: {pair.earlier} / {pair.later} ({one})" for pair, one in given if _is_wrong(pair, one)
+        ],
     }
 
 
-def _wrong(pair: Pair, relation: str) -> bool:
+def _is_wrong(pair: Pair, relation: str) -> bool:
     is_told = relation in TOLD
     return not is_told if pair.label in TOLD else is_told or (pair.label == "unrelated" and bool(relation))
 
 
-def _later_first(pair: Pair, answer: worlddb.Recall) -> bool:
+def _is_later_first(pair: Pair, answer: worlddb.Recall) -> bool:
     """True if the later statement is found, and before the earlier one."""
     order = [hit.content for hit in answer.hits if hit.content in (pair.earlier, pair.later)]
     return bool(order) and order[0] == pair.later

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from bench._report import p50, p95, parser, positive, report
-from bench._workload import CONTENT_WORDS, Kept, open_seeded, words
+from bench._workload import CONTENT_WORDS, LoadedNodes, open_seeded, words
 
 _EVENTS_A_CREATE: Final = 2
 _CREATES_A_COMMIT: Final = 100
@@ -68,12 +68,12 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         stores.append(_build(folder / "large", arguments.large, draw))
     else:
         with open_seeded(arguments.store, arguments.seed, create=False) as db:
-            kept = Kept(db)
+            kept = LoadedNodes(db)
             stores.append(Store(kept.events, arguments.store, kept.ref(draw.randrange(kept.nodes)).hex()))
     samples: list[list[dict[str, float]]] = [[], []]
     for _ in range(arguments.runs):
         for store, taken in zip(stores, samples, strict=True):
-            taken.append(_once(store))
+            taken.append(_open_once(store))
     small, large = (_summary(store, taken) for store, taken in zip(stores, samples, strict=True))
     return {
         "small": small,
@@ -95,7 +95,7 @@ def _build(path: Path, events: int, draw: random.Random) -> Store:
     return Store(len(refs) * _EVENTS_A_CREATE, path, draw.choice(refs))
 
 
-def _once(store: Store) -> dict[str, float]:
+def _open_once(store: Store) -> dict[str, float]:
     command = [sys.executable, "-m", "bench._open_once", str(store.path), store.ref]
     told = subprocess.run(command, cwd=_ROOT, check=True, capture_output=True, text=True).stdout
     times: dict[str, float] = json.loads(told.splitlines()[-1])

@@ -111,7 +111,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     texts = {f"fact {number}": words(draw, CONTENT_WORDS) for number in range(arguments.texts)}
     fresh = {f"new {number}": words(draw, CONTENT_WORDS) for number in range(arguments.writes)}
     marked = complaints.Marked(draw)
-    told, kinds = _present(arguments.only)
+    told, kinds = _available_peers(arguments.only)
     peers: dict[str, Peer] = {kind.name: kind.open(folder / kind.name / "main") for kind in kinds}
     floor = speed.Floor(folder / "floor")
     try:
@@ -127,7 +127,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     for kind in kinds:
         for part in parts:
             told[kind.name] |= part[kind.name]
-        told[kind.name] |= _kept(kind, folder / kind.name, count, marked)
+        told[kind.name] |= _measure_files(kind, folder / kind.name, count, marked)
         if kind.searches == "nothing":
             told[kind.name] |= dict.fromkeys(_SEARCHED)
     sizes = {"texts": arguments.texts, "writes": arguments.writes, "questions": arguments.questions}
@@ -135,7 +135,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     return {"peers": told, "hops": walked, "floor": floor_times, **sizes, "load_average": round(os.getloadavg()[0], 1)}
 
 
-def _present(only: list[str] | None) -> tuple[dict[str, dict[str, Any]], list[Kind]]:
+def _available_peers(only: list[str] | None) -> tuple[dict[str, dict[str, Any]], list[Kind]]:
     """What is known of each peer before it is opened, and those that can be."""
     told: dict[str, dict[str, Any]] = {}
     kinds = []
@@ -156,14 +156,14 @@ def _questions(draw: random.Random, texts: list[str], count: int) -> list[tuple[
     return [(" ".join(draw.sample(text.split(), _ASKED_WORDS)), text) for text in chosen]
 
 
-def _kept(kind: Kind, folder: Path, texts: int, marked: complaints.Marked) -> dict[str, Any]:
+def _measure_files(kind: Kind, folder: Path, texts: int, marked: complaints.Marked) -> dict[str, Any]:
     main = folder / "main"
     return {
         "bytes_per_text": speed.bytes_on_disk(main) // texts,
         **marked.left(kind, main),
         "bytes_per_text_cleaned": speed.bytes_on_disk(main) // texts,
         "syncs_per_write": syncs_per_write(kind.name, folder / "traced"),
-        **complaints.asked(kind, folder),
+        **complaints.ask_all(kind, folder),
     }
 
 

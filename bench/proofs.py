@@ -54,27 +54,27 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         taken: dict[str, list[float]] = {}
         sizes: dict[str, int] = {}
 
-        def timed(name: str, call: Callable[[], str]) -> str:
+        def time_call(name: str, call: Callable[[], str]) -> str:
             began = perf_counter()
             text = call()
             taken.setdefault(name, []).append(1000 * (perf_counter() - began))
             sizes[name] = max(sizes.get(name, 0), len(text))
             return text
 
-        def checked(name: str, proof: str, head: str) -> None:
+        def check_one(name: str, proof: str, head: str) -> None:
             began = perf_counter()
             found = worlddb.check_proof(proof, head)
             taken.setdefault(name, []).append(1000 * (perf_counter() - began))
             assert found.ok, found.reason
 
         for _ in range(arguments.samples):
-            head = timed("head", db.checkpoint)
+            head = time_call("head", db.checkpoint)
             one = draw.choice(made)
             early = draw.choice(first_half)
-            checked("check inclusion", timed("prove, now", partial(db.prove, one.ref, world=shelf)), head)
-            checked("check consistency", timed("prove consistency", partial(db.prove_consistency, one.seq)), head)
-            past = timed("prove, halfway", partial(db.prove, early.ref, world=shelf, seq=first_half[-1].seq))
-            checked("check inclusion", past, head)
+            check_one("check inclusion", time_call("prove, now", partial(db.prove, one.ref, world=shelf)), head)
+            check_one("check consistency", time_call("prove consistency", partial(db.prove_consistency, one.seq)), head)
+            past = time_call("prove, halfway", partial(db.prove, early.ref, world=shelf, seq=first_half[-1].seq))
+            check_one("check inclusion", past, head)
     return {
         "p50_ms": {name: round(p50(times), 3) for name, times in taken.items()},
         "p95_ms": {name: round(p95(times), 3) for name, times in taken.items()},

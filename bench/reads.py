@@ -31,9 +31,9 @@ from statistics import fmean
 from typing import Any, Final
 
 from bench._meaning import WordDirections
-from bench._questions import EXACT, SHAPES, Questions, Shape, Times, known_nodes, ratio_of, side_by_side
+from bench._questions import EXACT, SHAPES, Latencies, Questions, Shape, known_nodes, ratio_of, side_by_side
 from bench._report import p50, p95, parser, positive, report, rounded
-from bench._workload import Kept, Loader, load, open_seeded, words
+from bench._workload import LoadedNodes, Loader, load, open_seeded, words
 from worlddb import Database, View, World
 
 MOMENTS: Final = (5, 50, 95)
@@ -101,25 +101,25 @@ def _arguments() -> argparse.Namespace:
 def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """Load, embed, catch up, then ask every shape its questions."""
     edges = arguments.nodes * _EDGES_A_NODE
-    loader: Loader | Kept
+    loader: Loader | LoadedNodes
     if arguments.store is None:
         db, loader = load(folder / "store", arguments.seed, arguments.nodes, edges, _BATCH, embedder=WordDirections())
     else:
         db = open_seeded(arguments.store, arguments.seed, create=False, embedder=WordDirections())
-        loader = Kept(db)
+        loader = LoadedNodes(db)
         arguments.nodes, edges = loader.nodes, db.view().counts()["edges"]
     with db:
-        loaded, first = db.head().seq, Times([], [])
+        loaded, first = db.head().seq, Latencies([], [])
         first.take(db.view().recall, words(random.Random(arguments.seed), 3), lanes=("text",))
         embeds = arguments.only is None or not _EMBEDDED.isdisjoint(arguments.only)
         embedded = db.embed().embedded if embeds else 0
         assert db.catch_up(), "nobody else has the indexes of this store"
-        taken, ratios = _past_and_present(db, loader, loaded, arguments)
+        taken, ratios = _compare_moments(db, loader, loaded, arguments)
         result: dict[str, Any] = {"nodes": arguments.nodes, "edges": edges, "commits": db.head().seq}
         result["events"] = loader.events + embedded
         if arguments.only is None:
             questions = Questions(db.view(), loader, arguments.nodes, arguments.seed)
-            result["recall_at_10"] = _share_found(db.view(), questions, arguments)
+            result["recall_at_10"] = _vector_recall(db.view(), questions, arguments)
         if arguments.confined:
             taken |= _confined(db.view(), loader, arguments)
             result["confined_worlds"] = db.view().confined(loader.ref(0)).counts()["worlds"]
@@ -160,11 +160,11 @@ def _asked(arguments: argparse.Namespace) -> dict[str, Shape]:
     return {name: SHAPES[name] for name in arguments.only}
 
 
-def _past_and_present(
-    db: Database, loader: Loader | Kept, loaded: int, arguments: argparse.Namespace
-) -> tuple[dict[str, Times], dict[str, float]]:
+def _compare_moments(
+    db: Database, loader: Loader | LoadedNodes, loaded: int, arguments: argparse.Namespace
+) -> tuple[dict[str, Latencies], dict[str, float]]:
     """The times of every shape in the present and at each moment, and what the past costs as a multiple."""
-    taken: dict[str, Times] = {}
+    taken: dict[str, Latencies] = {}
     ratios: dict[str, float] = {}
     now = db.view()
     for moment in MOMENTS:
@@ -178,18 +178,18 @@ def _past_and_present(
     return taken, ratios
 
 
-def _share_found(view: View, questions: Questions, arguments: argparse.Namespace) -> float:
+def _vector_recall(view: View, questions: Questions, arguments: argparse.Namespace) -> float:
     """How many of the exact ten nearest texts the index finds, as a share."""
     shares = []
     for _ in range(arguments.exact_samples):
-        text = questions.about("text")
+        text = questions.ask_about("text")
         nearest = {hit.ref for hit in view.recall(text, lanes=("vector",), exact=True)}
         found = {hit.ref for hit in view.recall(text, lanes=("vector",))}
         shares.append(len(found & nearest) / len(nearest))
     return rounded(fmean(shares), 3)
 
 
-def _confined(now: View, loader: Loader | Kept, arguments: argparse.Namespace) -> dict[str, Times]:
+def _confined(now: View, loader: Loader | LoadedNodes, arguments: argparse.Namespace) -> dict[str, Latencies]:
     """The same questions about what lies inside the first world, asked from inside and from outside."""
     draw = random.Random(arguments.seed)
     confined = now.confined(loader.ref(0))
@@ -199,7 +199,7 @@ def _confined(now: View, loader: Loader | Kept, arguments: argparse.Namespace) -
         asked = _shapes_inside(view, loader.ref(0), inside, draw)
         shapes |= {f"{name}_{suffix}": ask for name, ask in asked.items()}
     shapes["recall_exact_confined_first"] = lambda: now.confined(loader.ref(0)).recall(words(draw, 3))
-    taken = {name: Times([], []) for name in shapes}
+    taken = {name: Latencies([], []) for name in shapes}
     for name, ask in shapes.items():
         exact = "exact" in name
         for _ in range(0 if exact else _WARM_UP):

@@ -47,7 +47,7 @@ FRAMES: Final = {
 _ALNUM: Final = string.ascii_letters + string.digits
 
 
-def _drawn(draw: random.Random, signs: str, count: int) -> str:
+def _draw_signs(draw: random.Random, signs: str, count: int) -> str:
     return "".join(draw.choices(signs, k=count))
 
 
@@ -56,7 +56,7 @@ def _url64(data: bytes) -> str:
 
 
 def _jwt(draw: random.Random) -> str:
-    claims = {"sub": _drawn(draw, _ALNUM, 12), "iat": draw.randrange(10**9, 2 * 10**9)}
+    claims = {"sub": _draw_signs(draw, _ALNUM, 12), "iat": draw.randrange(10**9, 2 * 10**9)}
     head = {"alg": draw.choice(("HS256", "RS256", "ES256")), "typ": "JWT"}
     return ".".join(
         (_url64(json.dumps(head).encode()), _url64(json.dumps(claims).encode()), _url64(draw.randbytes(32)))
@@ -72,13 +72,13 @@ def _pem(draw: random.Random) -> str:
 
 def _slack(draw: random.Random) -> str:
     digits = f"{draw.randrange(10**11, 10**12)}-{draw.randrange(10**11, 10**12)}"
-    return f"{draw.choice(('xoxb', 'xoxp'))}-{digits}-{_drawn(draw, _ALNUM, 24)}"
+    return f"{draw.choice(('xoxb', 'xoxp'))}-{digits}-{_draw_signs(draw, _ALNUM, 24)}"
 
 
 def _openai(draw: random.Random) -> str:
     if draw.random() < 0.5:
-        return f"sk-{_drawn(draw, _ALNUM, 20)}T3BlbkFJ{_drawn(draw, _ALNUM, 20)}"
-    return f"sk-proj-{_drawn(draw, _ALNUM + '-_', 74)}T3BlbkFJ{_drawn(draw, _ALNUM, 74)}"
+        return f"sk-{_draw_signs(draw, _ALNUM, 20)}T3BlbkFJ{_draw_signs(draw, _ALNUM, 20)}"
+    return f"sk-proj-{_draw_signs(draw, _ALNUM + '-_', 74)}T3BlbkFJ{_draw_signs(draw, _ALNUM, 74)}"
 
 
 def _check_digit(digits: str) -> str:
@@ -91,7 +91,7 @@ def _check_digit(digits: str) -> str:
 
 def _card(draw: random.Random) -> str:
     begin, length = draw.choice((("4", 16), ("51", 16), ("5412", 16), ("34", 15), ("37", 15), ("6011", 16)))
-    digits = begin + _drawn(draw, string.digits, length - len(begin) - 1)
+    digits = begin + _draw_signs(draw, string.digits, length - len(begin) - 1)
     digits += _check_digit(digits)
     if length == 15:
         groups = [digits[:4], digits[4:10], digits[10:]]
@@ -106,7 +106,7 @@ _IBANS: Final = {"DE": 18, "FR": 23, "ES": 20, "IT": 23, "PT": 21, "NL": 14, "PL
 def _iban(draw: random.Random) -> str:
     country = draw.choice(sorted(_IBANS))
     bank = {"NL": "INGB", "GB": "NWBK", "IT": "X"}.get(country, "")
-    account = bank + _drawn(draw, string.digits, _IBANS[country] - len(bank))
+    account = bank + _draw_signs(draw, string.digits, _IBANS[country] - len(bank))
     number = int("".join(str(int(each, 36)) for each in f"{account}{country}00"))
     whole = f"{country}{98 - number % 97:02}{account}"
     return whole if draw.random() < 0.5 else " ".join(whole[at : at + 4] for at in range(0, len(whole), 4))
@@ -143,9 +143,9 @@ _STREETS: Final = {
 }
 
 _SECRETS: Final[dict[str, Callable[[random.Random], str]]] = {
-    "aws": lambda draw: draw.choice(("AKIA", "ASIA")) + _drawn(draw, string.ascii_uppercase + "234567", 16),
-    "github": lambda draw: draw.choice(("ghp_", "gho_", "ghs_")) + _drawn(draw, _ALNUM, 36),
-    "gitlab": lambda draw: "glpat-" + _drawn(draw, _ALNUM + "-_", 20),
+    "aws": lambda draw: draw.choice(("AKIA", "ASIA")) + _draw_signs(draw, string.ascii_uppercase + "234567", 16),
+    "github": lambda draw: draw.choice(("ghp_", "gho_", "ghs_")) + _draw_signs(draw, _ALNUM, 36),
+    "gitlab": lambda draw: "glpat-" + _draw_signs(draw, _ALNUM + "-_", 20),
     "slack": _slack,
     "openai": _openai,
     "jwt": _jwt,
@@ -179,10 +179,10 @@ _LIKE_ONE: Final[tuple[Callable[[random.Random], str], ...]] = (
     lambda draw: f"order {draw.randrange(10**5, 10**6)}-{draw.randrange(10**3)}",
     lambda draw: draw.choice(("sk-your-key-here-goes-in-the-settings", "AKIAIOSFODNN7EXAMPLE", "ghp_" + "x" * 36)),
     lambda draw: draw.choice(("a task-force of 40 people", "room 214 on floor 3", "chapter 12, page 345")),
-    lambda draw: f"https://example.org:8443/{_drawn(draw, string.ascii_lowercase, 8)}?page={draw.randrange(99)}",
+    lambda draw: f"https://example.org:8443/{_draw_signs(draw, string.ascii_lowercase, 8)}?page={draw.randrange(99)}",
     lambda draw: f"@{draw.choice(_NAMES)} in the channel",
     lambda draw: f"978-3-16-1484{draw.randrange(10)}-0",
-    lambda draw: "-----BEGIN PUBLIC KEY-----" + _drawn(draw, _ALNUM, 60),
+    lambda draw: "-----BEGIN PUBLIC KEY-----" + _draw_signs(draw, _ALNUM, 60),
     lambda draw: f"{draw.randrange(100, 999)} {draw.randrange(100, 999)} inhabitants",
 )
 
@@ -221,7 +221,7 @@ def _secret(draw: random.Random, kind: str, language: str) -> str:
     return _SECRETS[kind](draw)
 
 
-def counted(given: list[Text]) -> dict[str, dict[str, Any]]:
+def precision_recall(given: list[Text]) -> dict[str, dict[str, Any]]:
     """Precision and recall of each kind.
 
     A secret is found if what stands for it hides it whole; of a credential, which is refused, some of it is enough.
@@ -284,7 +284,7 @@ def _all_rules(text: str) -> None:
     personal_data.find_personal_data(text)
 
 
-def left_in_files(given: list[Text], folder: Path) -> tuple[int, int]:
+def count_left(given: list[Text], folder: Path) -> tuple[int, int]:
     """How many writes were refused, and how many secrets are in any file of the store that took the others."""
     refused = 0
     with worlddb.open(folder, author="bench") as db:
@@ -302,7 +302,7 @@ def main() -> None:
     arguments.add_argument("--no-store", action="store_true", help="leave out writing them to a store")
     given = arguments.parse_args()
     made = texts(given.seed)
-    found = counted(made)
+    found = precision_recall(made)
     text = document(given.seed)
     speeds = {"checkable_mb_per_s": mb_per_s(text, _checkable), "all_mb_per_s": mb_per_s(text, _all_rules)}
     result: dict[str, Any] = {"texts": len(made), "kinds": found, **speeds}
@@ -315,7 +315,7 @@ def main() -> None:
     ]
     if not given.no_store:
         with tempfile.TemporaryDirectory() as folder:
-            result["refused"], result["left_in_files"] = left_in_files(made, Path(folder) / "store")
+            result["refused"], result["left_in_files"] = count_left(made, Path(folder) / "store")
         notes.append(f"{result['refused']} writes were refused; {result['left_in_files']} secrets are in a file")
     rows = [(kind, *each.values(), "yes" if kind in CHECKABLE else "no") for kind, each in found.items()]
     report(given, "redaction", result, ("kind", "secrets", "precision", "recall", "has a check"), rows, notes)

@@ -20,9 +20,9 @@ from typing import Any
 
 import lmdb
 
-from bench._arrival import by_arrival
+from bench._arrival import in_arrival_order
 from bench._floor import Floor, same_rows
-from bench._recording import Pair, commits, recorded
+from bench._recording import Pair, commits, record_commits
 from bench._report import p50, parser, positive, report
 from bench._workload import load, open_seeded
 from worlddb import Database
@@ -76,10 +76,10 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         commit_count = db.head().seq
         _clear(db)
     shutil.copytree(folder / "store", folder / "floor", ignore=shutil.ignore_patterns("lock.mdb"))
-    with _reopened(folder / "store") as db:
+    with _reopen(folder / "store") as db:
         pairs = _pairs_of_a_rebuild(db, folder / "pairs")
         floor = Floor(folder / "floor")
-        arrived = by_arrival(pairs)
+        arrived = in_arrival_order(pairs)
         seconds, floor_seconds, sorted_seconds, cpu, floor_cpu, sorted_cpu, events = [], [], [], [], [], [], 0
         for turn in range(arguments.repeat):
             _clear(db)
@@ -123,7 +123,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _reopened(path: Path) -> Database:
+def _reopen(path: Path) -> Database:
     """The store again; its tables are not looked at before the first read."""
     return open_seeded(path, 0)
 
@@ -142,7 +142,7 @@ def _rebuild(db: Database) -> int:
 
 def _pairs_of_a_rebuild(db: Database, spool: Path) -> list[Pair]:
     _clear(db)
-    with recorded(spool):
+    with record_commits(spool):
         _rebuild(db)
     (pairs,) = commits(spool)
     return pairs

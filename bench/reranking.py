@@ -16,7 +16,7 @@ from time import process_time
 from typing import Any, Final
 
 import worlddb
-from bench._posed import ELSEWHERE, add_files, posed
+from bench._posed import ELSEWHERE, add_files, pose_questions
 from bench._report import ended, p50, p95, parser, positive, report
 from bench._retrieval import interval, recall_share
 from worlddb import CrossEncoderReranker, MiniLMReranker
@@ -28,7 +28,7 @@ def main() -> None:
     arguments = _arguments()
     result = measure(arguments)
     rows = [
-        (source, half, told["n"], k, told[f"default@{k}"], told[f"reranked@{k}"], _shown(told[f"gain@{k}_95"]))
+        (source, half, told["n"], k, told[f"default@{k}"], told[f"reranked@{k}"], _interval_text(told[f"gain@{k}_95"]))
         for source, halves in result["sources"].items()
         for half, told in halves.items()
         for k in KS
@@ -57,7 +57,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     reranker("loaded", ["before it is measured"])
     shares: defaultdict[tuple[str, str], list[tuple[list[float], list[float]]]] = defaultdict(list)
     taken: defaultdict[str, list[float]] = defaultdict(list)
-    belonging = (each for each in posed(arguments) if each.kind != ELSEWHERE and each.evidence)
+    belonging = (each for each in pose_questions(arguments) if each.kind != ELSEWHERE and each.evidence)
     for number, each in enumerate(belonging):
         if number % arguments.every:
             continue
@@ -95,7 +95,7 @@ def _summed(told: list[tuple[list[float], list[float]]], seed: int) -> dict[str,
     return summed
 
 
-def _shown(spread: list[float]) -> str:
+def _interval_text(spread: list[float]) -> str:
     return f"{spread[0]:+.1f} to {spread[1]:+.1f}"
 
 

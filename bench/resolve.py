@@ -19,7 +19,7 @@ from pathlib import Path
 from time import perf_counter, process_time, thread_time
 from typing import Any, Final, NamedTuple
 
-from bench._people import people, written_otherwise
+from bench._people import draw_names, misspell
 from bench._report import p50, p95, parser, positive, report
 from bench._scan import Scan
 from bench._workload import open_seeded
@@ -52,7 +52,7 @@ class People(NamedTuple):
     others: list[str]
 
 
-class Taken(NamedTuple):
+class Timings(NamedTuple):
     """Who decided on each candidate, the milliseconds by the clock and of the processor, and how much was left out."""
 
     tiers: list[str]
@@ -71,7 +71,7 @@ def main() -> None:
         for size, tiers in result["by_tier"].items()
         for tier, found in sorted(tiers.items())
     ]
-    notes = [_told(size, found) for size, found in result["left_out"].items()]
+    notes = [_scan_note(size, found) for size, found in result["left_out"].items()]
     notes += [f"p95 of the processor at {result['nodes']:,} names is {result['ratio']} times that at fewer."]
     notes += [
         f"Together: {result['batch_per_s']:,} candidates/s in one durable commit of {result['batch']:,};"
@@ -80,7 +80,7 @@ def main() -> None:
     report(arguments, "resolve", result, _COLUMNS, rows, notes if result["ratio"] else [notes[0], notes[-1]])
 
 
-def _told(size: str, found: dict[str, Any]) -> str:
+def _scan_note(size: str, found: dict[str, Any]) -> str:
     return (
         f"{size} names: blocks hold {found['recall_of_all_alike']} of the {found['pairs_alike']:,} pairs that are alike"
         f" for {found['scanned']:,} candidates, and {found['recall']} of the {found['pairs']:,} that a look at every"
@@ -109,17 +109,17 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     sizes = sorted({arguments.nodes, min(arguments.nodes, arguments.beside)})
     with ExitStack() as stack:
         opened = [stack.enter_context(open_seeded(folder / f"{size}", arguments.seed)) for size in sizes]
-        stores = [_filled(db, size, arguments) for db, size in zip(opened, sizes, strict=True)]
-        taken = dict(zip(map(str, sizes), timed(stores, arguments.repeat), strict=True))
+        stores = [_fill_store(db, size, arguments) for db, size in zip(opened, sizes, strict=True)]
+        taken = dict(zip(map(str, sizes), time_candidates(stores, arguments.repeat), strict=True))
         left_out = {
-            size: blocking(people, arguments.scanned) | _cut(taken[size])
-            for size, people in zip(map(str, sizes), stores, strict=True)
+            size: blocking(draw_names, arguments.scanned) | _count_partial(taken[size])
+            for size, draw_names in zip(map(str, sizes), stores, strict=True)
         }
-        seconds, work = _together(stores[-1], arguments)
+        seconds, work = _time_batch(stores[-1], arguments)
     with open_seeded(folder / "namesakes", arguments.seed) as db:
         _fill(db, [_NAMESAKE] * arguments.namesakes)
         for wanted in (_NAMESAKE, _MISSPELLED):
-            (found,) = timed([People(db, [], [wanted] * 50)], arguments.repeat)
+            (found,) = time_candidates([People(db, [], [wanted] * 50)], arguments.repeat)
             taken[f"{arguments.namesakes:,} called {_NAMESAKE}: {wanted}"] = found
     by_tier = {size: _by_tier(found) for size, found in taken.items()}
     least, most = (by_tier[str(size)]["in all"]["cpu_p95_ms"] for size in (sizes[0], sizes[-1]))
@@ -134,11 +134,11 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _filled(db: Database, nodes: int, arguments: argparse.Namespace) -> People:
+def _fill_store(db: Database, nodes: int, arguments: argparse.Namespace) -> People:
     draw = random.Random(arguments.seed)
-    names = list(people(draw, nodes))
+    names = list(draw_names(draw, nodes))
     _fill(db, names)
-    return People(db, names, [written_otherwise(draw, draw.choice(names)) for _ in range(arguments.candidates)])
+    return People(db, names, [misspell(draw, draw.choice(names)) for _ in range(arguments.candidates)])
 
 
 def _fill(db: Database, names: list[str]) -> None:
@@ -149,7 +149,7 @@ def _fill(db: Database, names: list[str]) -> None:
 
 
 @contextmanager
-def _judging(db: Database) -> Iterator[Context]:
+def _judging_context(db: Database) -> Iterator[Context]:
     """What a candidate is judged with, in one read transaction."""
     with db._env.read() as txn:
         log, tables = LmdbLog(txn), Tables(txn)
@@ -158,12 +158,12 @@ def _judging(db: Database) -> Iterator[Context]:
         yield Context(draft, db._ontology, b"")
 
 
-def timed(stores: list[People], repeat: int) -> list[Taken]:
+def time_candidates(stores: list[People], repeat: int) -> list[Timings]:
     """Judge the candidates of all stores by turns."""
-    found = [Taken([], [], [], [], []) for _ in stores]
+    found = [Timings([], [], [], [], []) for _ in stores]
     with ExitStack() as stack:
-        contexts = [stack.enter_context(_judging(people.db)) for people in stores]
-        for candidates in zip(*(people.others for people in stores), strict=True):
+        contexts = [stack.enter_context(_judging_context(draw_names.db)) for draw_names in stores]
+        for candidates in zip(*(draw_names.others for draw_names in stores), strict=True):
             for ctx, name, taken in zip(contexts, candidates, found, strict=True):
                 tries = [_once(ctx, name) for _ in range(repeat)]
                 looked_at = tries[0][0].evidence.get("looked_at", {})
@@ -183,7 +183,7 @@ def _once(ctx: Context, name: str) -> tuple[Verdict, float, float]:
     return found, 1000 * spent, 1000 * work
 
 
-def _by_tier(taken: Taken) -> dict[str, dict[str, Any]]:
+def _by_tier(taken: Timings) -> dict[str, dict[str, Any]]:
     ms: dict[str, list[float]] = defaultdict(list)
     cpu_ms: dict[str, list[float]] = defaultdict(list)
     for tier, spent, work in zip(taken.tiers, taken.ms, taken.cpu_ms, strict=True):
@@ -202,34 +202,38 @@ def _by_tier(taken: Taken) -> dict[str, dict[str, Any]]:
     }
 
 
-def _cut(taken: Taken) -> dict[str, int]:
+def _count_partial(taken: Timings) -> dict[str, int]:
     return {"candidates": len(taken.tiers), "in_part": sum(taken.in_part), "not_weighed": sum(taken.not_weighed)}
 
 
-def _together(people: People, arguments: argparse.Namespace) -> tuple[float, float]:
+def _time_batch(draw_names: People, arguments: argparse.Namespace) -> tuple[float, float]:
     """Seconds by the clock and of the processor for candidates that arrive together."""
     draw = random.Random(arguments.seed + 1)
-    names = [written_otherwise(draw, draw.choice(people.names)) for _ in range(arguments.batch)]
+    names = [misspell(draw, draw.choice(draw_names.names)) for _ in range(arguments.batch)]
     began, began_work = perf_counter(), process_time()
-    with people.db.batch() as tx:
+    with draw_names.db.batch() as tx:
         for name in names:
             tx.create("Entity", name, resolve="all")
     return perf_counter() - began, process_time() - began_work
 
 
-def blocking(people: People, scanned: int) -> dict[str, Any]:
+def blocking(draw_names: People, scanned: int) -> dict[str, Any]:
     """What a look at every name finds, and the share of it that blocks hold: of what is alike, and of what is best; and
     how often the resolver gives the same answer."""
     alike = alike_found = best = best_found = same = lost = 0
-    scan, search, others = Scan(people.names, _THRESHOLDS), Search(ROOT_NODE, _THRESHOLDS), people.others[:scanned]
-    with _judging(people.db) as ctx:
-        first = ctx.tables.progress().next_node - len(people.names)
+    scan, search, others = (
+        Scan(draw_names.names, _THRESHOLDS),
+        Search(ROOT_NODE, _THRESHOLDS),
+        draw_names.others[:scanned],
+    )
+    with _judging_context(draw_names.db) as ctx:
+        first = ctx.tables.progress().next_node - len(draw_names.names)
         for other in others:
             places = [place for form in forms(other) for place in places_of(form, search)]
             reached = {text.decode() for place in places for text in around(ctx.tables, place).forms}
             seen = scan.look(other)
             if not seen.exact:
-                held = {at for at in seen.alike if any(form.text in reached for form in forms(people.names[at]))}
+                held = {at for at in seen.alike if any(form.text in reached for form in forms(draw_names.names[at]))}
                 alike, alike_found = alike + len(seen.alike), alike_found + len(held)
                 best, best_found = best + len(seen.proposed), best_found + len(held & set(seen.proposed))
             answer = verdict(ctx, Create(type="Entity", name=other), _THRESHOLDS)

@@ -28,7 +28,7 @@ WORLDS: Final = 1_000
 AUTHOR: Final = "bench"
 
 
-class Answers(NamedTuple):
+class LoadResult(NamedTuple):
     """What a load came to: latencies in seconds, and the time that all of it took."""
 
     latencies: list[float]
@@ -55,7 +55,7 @@ class Connection:
 
 
 @asynccontextmanager
-async def connected(port: int, count: int) -> AsyncIterator[list[Connection]]:
+async def open_connections(port: int, count: int) -> AsyncIterator[list[Connection]]:
     """So many open connections to the server."""
     streams = [await asyncio.open_connection("127.0.0.1", port) for _ in range(count)]
     try:
@@ -66,7 +66,7 @@ async def connected(port: int, count: int) -> AsyncIterator[list[Connection]]:
 
 
 @contextmanager
-def served(store: Path) -> Iterator[tuple[int, int]]:
+def start_server(store: Path) -> Iterator[tuple[int, int]]:
     """The port of a server of a store, and the number of its process, which is ended afterwards."""
     words = [sys.executable, "-m", "worlddb", "--store", str(store), "--json", "serve", "--port", "0", "--no-keys"]
     with open(os.devnull, "wb") as nothing:
@@ -89,10 +89,10 @@ def processor_seconds(process: int) -> float:
     return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def reads(port: int, requests: list[bytes], per_second: float, connections: int) -> Answers:
+async def reads(port: int, requests: list[bytes], per_second: float, connections: int) -> LoadResult:
     """Send requests at a rate, each when it is due, on whichever connection is free."""
     latencies: list[float] = []
-    async with connected(port, connections) as found:
+    async with open_connections(port, connections) as found:
         free: asyncio.Queue[Connection] = asyncio.Queue()
         for each in found:
             free.put_nowait(each)
@@ -110,14 +110,14 @@ async def reads(port: int, requests: list[bytes], per_second: float, connections
                 while (wait := due - perf_counter()) > 0:
                     await asyncio.sleep(wait)
                 tasks.create_task(one(request, due))
-        return Answers(latencies, perf_counter() - begun)
+        return LoadResult(latencies, perf_counter() - begun)
 
 
-async def writes(port: int, count: int, connections: int) -> Answers:
+async def writes(port: int, count: int, connections: int) -> LoadResult:
     """Send so many writes, each connection one after another."""
     left = iter(range(count))
     latencies: list[float] = []
-    async with connected(port, connections) as found:
+    async with open_connections(port, connections) as found:
 
         async def some(connection: Connection) -> None:
             for number in left:
@@ -128,7 +128,7 @@ async def writes(port: int, count: int, connections: int) -> Answers:
 
         begun = perf_counter()
         await asyncio.gather(*(some(each) for each in found))
-        return Answers(latencies, perf_counter() - begun)
+        return LoadResult(latencies, perf_counter() - begun)
 
 
 def counted_us(count: int) -> float:
@@ -161,7 +161,7 @@ def main() -> None:
         with worlddb.open(store, author=AUTHOR) as db, db.batch() as tx:
             made = [tx.create("Fact", f"fact {n}", content=f"it is {n}", resolve=False) for n in range(WORLDS)]
         refs = tx.receipt.refs[: len(made)]
-        with served(store) as (port, process):
+        with start_server(store) as (port, process):
             paths = [f"/v1/worlds/{refs[n * 7919 % WORLDS]}" for n in range(arguments.reads)]
             requests = [_request(port, "GET", path) for path in paths]
             asyncio.run(reads(port, requests[:200], arguments.rate, arguments.connections))

@@ -70,14 +70,14 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     refs = _fill(store, arguments.memories, draw)
     starts, of_starts, of_sdk = [], [], []
     for _ in range(arguments.runs):
-        began, spent = perf_counter(), _spent()
+        began, spent = perf_counter(), _child_seconds()
         with _server(store) as ask:
             ask("tools/list", {})
             starts.append(1000 * (perf_counter() - began))
-        of_starts.append(1000 * (_spent() - spent))
-        spent = _spent()
+        of_starts.append(1000 * (_child_seconds() - spent))
+        spent = _child_seconds()
         subprocess.run([sys.executable, "-c", "import mcp.server.mcpserver"], check=True)
-        of_sdk.append(1000 * (_spent() - spent))
+        of_sdk.append(1000 * (_child_seconds() - spent))
     return {
         "start_p50_ms": round(p50(starts), 1),
         "start_p95_ms": round(p95(starts), 1),
@@ -112,8 +112,8 @@ def _calls(store: Path, refs: list[str], draw: random.Random, calls: int) -> dic
         for name, arguments in asked.items():
             taken, direct = [], []
             for number in range(calls + 1):
-                served = _timed(ask, "tools/call", {"name": name, "arguments": arguments()})
-                called = _timed(_direct, desk, name, arguments())
+                served = _time(ask, "tools/call", {"name": name, "arguments": arguments()})
+                called = _time(_direct, desk, name, arguments())
                 if number:
                     # The first call of each loads what it needs.
                     taken.append(served)
@@ -155,13 +155,13 @@ def _server(store: Path) -> Iterator[Ask]:
         yield ask
 
 
-def _spent() -> float:
+def _child_seconds() -> float:
     """Seconds of the processor that processes took that were waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
-def _timed(work: Callable[..., object], *given: object) -> float:
+def _time(work: Callable[..., object], *given: object) -> float:
     began = perf_counter()
     work(*given)
     return 1000 * (perf_counter() - began)

@@ -85,10 +85,10 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         turn = {name: run for name, run in programs.items() if name in _QUICK or number % _ONE_IN == 0}
         for state, environment in states.items():
             for name, run in turn.items():
-                began, spent = perf_counter(), _spent()
+                began, spent = perf_counter(), _child_seconds()
                 run(environment)
                 taken.setdefault(f"{name}_{state}_ms", []).append(1000 * (perf_counter() - began))
-                taken.setdefault(f"{name}_{state}_cpu_ms", []).append(1000 * (_spent() - spent))
+                taken.setdefault(f"{name}_{state}_cpu_ms", []).append(1000 * (_child_seconds() - spent))
     found: dict[str, Any] = {name: round(p50(samples), 1) for name, samples in taken.items()}
     if {"mcp", "bare_mcp"} <= programs.keys():
         for name in ("", "cpu_"):
@@ -116,28 +116,28 @@ def _programs(store: Path) -> dict[str, Callable[[Environment], None]]:
     line = [sys.executable, "-m", "worlddb"]
     asked = [*line, "--store", str(store), "recall", "what was said of the first?", "--json"]
     found: dict[str, Callable[[Environment], None]] = {
-        "bare": lambda environment: _ran([sys.executable, "-c", "pass"], environment),
-        "libraries": lambda environment: _ran([sys.executable, "-c", _NUMPY], environment),
-        "version": lambda environment: _ran([*line, "--version"], environment),
-        "recall": lambda environment: _ran(asked, environment),
+        "bare": lambda environment: _run([sys.executable, "-c", "pass"], environment),
+        "libraries": lambda environment: _run([sys.executable, "-c", _NUMPY], environment),
+        "version": lambda environment: _run([*line, "--version"], environment),
+        "recall": lambda environment: _run(asked, environment),
     }
     if find_spec("mcp") is not None:
-        found["bare_mcp"] = lambda environment: _ready([sys.executable, "-c", _BARE_SERVER], environment)
-        found["mcp"] = lambda environment: _ready([*line, "--store", str(store), "mcp"], environment)
+        found["bare_mcp"] = lambda environment: _start_server([sys.executable, "-c", _BARE_SERVER], environment)
+        found["mcp"] = lambda environment: _start_server([*line, "--store", str(store), "mcp"], environment)
     return found
 
 
-def _spent() -> float:
+def _child_seconds() -> float:
     """Seconds of the processor that processes took that were waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
-def _ran(command: list[str], environment: Environment) -> None:
+def _run(command: list[str], environment: Environment) -> None:
     subprocess.run(command, cwd=_ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
 
 
-def _ready(command: list[str], environment: Environment) -> None:
+def _start_server(command: list[str], environment: Environment) -> None:
     """Start a server, ask for its tools and end it; the answer is what is waited for, its end is not."""
     lines = (
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _HELLO},

@@ -38,7 +38,7 @@ QUERIES: Final = {
 }
 
 
-class Taken(NamedTuple):
+class QueryTimes(NamedTuple):
     """Milliseconds of one query, ours and the bare engine's."""
 
     ours: float
@@ -133,14 +133,14 @@ def _patterns(
     return taken, busy
 
 
-def _queries(db: worlddb.Database, bare: ox.Store, world: str, repeat: int) -> dict[str, Taken]:
+def _queries(db: worlddb.Database, bare: ox.Store, world: str, repeat: int) -> dict[str, QueryTimes]:
     view, found = db.view(), {}
     for name, query in QUERIES.items():
         ours, theirs = [], []
         for _ in range(repeat):
             ours.append(1000 * seconds(lambda text=query: view.sparql(text, world=world)))  # type: ignore[misc]
             theirs.append(1000 * seconds(lambda text=query: _bare(bare, text)))  # type: ignore[misc]
-        found[name] = Taken(p50(ours), p50(theirs))
+        found[name] = QueryTimes(p50(ours), p50(theirs))
     return found
 
 

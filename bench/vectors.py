@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from bench._baselines import embedded
+from bench._baselines import embed_texts
 from bench._haystacks import Record, load
 from bench._report import ended, p50, p95, parser, positive, report
 from worlddb.projections.indexes import vector_base
@@ -41,8 +41,8 @@ def main() -> None:
     arguments = _arguments()
     records = load(arguments.file)
     texts = list(islice(_texts(records), max(arguments.vectors)))
-    given = embedded(texts, query=False).astype("<f2")
-    queries = [extended(row) for row in embedded([record.question for record in records], query=True)]
+    given = embed_texts(texts, query=False).astype("<f2")
+    queries = [extended(row) for row in embed_texts([record.question for record in records], query=True)]
     draw = np.random.default_rng(arguments.seed)
     result = {"sizes": {str(size): measure(given[:size], queries, draw) for size in arguments.vectors}}
     rows = [row for told in result["sizes"].values() for row in _rows(told)]
@@ -98,14 +98,15 @@ def measure(given: Any, queries: Sequence[Any], draw: np.random.Generator) -> di
             first = int(draw.integers(len(matrix) - count + 1))
             filters = (np.sort(draw.choice(len(matrix), count, replace=False)), np.arange(first, first + count))
             by_selectivity[f"{share:g}"] = {
-                kind: _each_way(graph, queries, scores, chosen) for kind, chosen in zip(KINDS, filters, strict=True)
+                kind: _measure_filters(graph, queries, scores, chosen)
+                for kind, chosen in zip(KINDS, filters, strict=True)
             }
         return {
             "n": len(matrix),
             "build_s": round(build_s, 1),
             "build_cpu_s": round(build_cpu_s, 1),
-            "brute": _asked(brute, queries, scores, None),
-            "graph": _asked(graph, queries, scores, None),
+            "brute": _measure_queries(brute, queries, scores, None),
+            "graph": _measure_queries(graph, queries, scores, None),
             "by_selectivity": by_selectivity,
         }
 
@@ -129,16 +130,16 @@ def _base(folder: Path, numbers: Any, matrix: Any, *, graph: bool) -> Base:
     return made
 
 
-def _each_way(base: Base, queries: Sequence[Any], scores: Any, chosen: Any) -> dict[str, Any]:
+def _measure_filters(base: Base, queries: Sequence[Any], scores: Any, chosen: Any) -> dict[str, Any]:
     """What a filter costs and finds in either way, and which one the engine chooses."""
     told: dict[str, Any] = {"chosen": "graph" if base.is_for_graph(len(chosen), K) else "scan"}
-    told["scan"] = _asked(base, queries, scores, chosen, by_graph=False)
+    told["scan"] = _measure_queries(base, queries, scores, chosen, by_graph=False)
     if len(chosen) >= LEAST_BY_GRAPH * base.count:
-        told["graph"] = _asked(base, queries, scores, chosen, by_graph=True)
+        told["graph"] = _measure_queries(base, queries, scores, chosen, by_graph=True)
     return told
 
 
-def _asked(
+def _measure_queries(
     base: Base, queries: Sequence[Any], scores: Any, chosen: Any, by_graph: bool | None = None
 ) -> dict[str, float]:
     """Time of each query, and how many of the exact ten nearest were found."""

@@ -31,8 +31,8 @@ def main() -> None:
         print(msgspec.json.encode(_in_a_process(arguments)).decode())
         return
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
-        alone = _measured(Path(folder) / "alone", 1, arguments)
-        together = _measured(Path(folder) / "together", arguments.processes, arguments)
+        alone = _measure(Path(folder) / "alone", 1, arguments)
+        together = _measure(Path(folder) / "together", arguments.processes, arguments)
     result = {"alone": alone, "together": together, "messages": arguments.messages, "processes": arguments.processes}
     result |= {"p95_ms": max(alone[call]["p95_ms"] for call in _CALLS)}
     result |= {"together_p95_ms": max(together[call]["p95_ms"] for call in _CALLS)}
@@ -55,7 +55,7 @@ def _arguments() -> argparse.Namespace:
     return arguments.parse_args()
 
 
-def _measured(store: Path, processes: int, arguments: argparse.Namespace) -> dict[str, dict[str, float]]:
+def _measure(store: Path, processes: int, arguments: argparse.Namespace) -> dict[str, dict[str, float]]:
     worlddb.open(store, embedder=None).close()
     words = ("--store", str(store), "--messages", str(arguments.messages))
     begun = [
@@ -88,12 +88,12 @@ def _in_a_process(arguments: argparse.Namespace) -> dict[str, list[tuple[float, 
             text = f"message {number} of {arguments.process}, which is as long as one commonly is"
             own, shared = {"session": "s", "user": arguments.process}, {"session": _SHARED}
             for suffix, scope in (("", own), (", shared", shared)):
-                taken[f"add{suffix}"].append(_timed(db, "add", text, **scope))
-                taken[f"get{suffix}"].append(_timed(db, "get", **scope))
+                taken[f"add{suffix}"].append(_time_calls(db, "add", text, **scope))
+                taken[f"get{suffix}"].append(_time_calls(db, "get", **scope))
     return taken
 
 
-def _timed(db: Database, call: str, *given: Any, **scope: str) -> tuple[float, float]:
+def _time_calls(db: Database, call: str, *given: Any, **scope: str) -> tuple[float, float]:
     clock, cpu = perf_counter(), process_time()
     getattr(db.working, call)(*given, **scope)
     return perf_counter() - clock, process_time() - cpu

@@ -23,17 +23,17 @@ _SLICE_BYTES: Final = 32
 _SLICES: Final = 8
 
 
-def asked(kind: Kind, folder: Path) -> dict[str, Any]:
+def ask_all(kind: Kind, folder: Path) -> dict[str, Any]:
     """The answers of one peer, in a folder that it has for this alone."""
     return {
-        **updated(kind, folder / "updated"),
-        "killed_write_kept": killed(kind, folder / "killed"),
-        "two_writers": two_writers(kind, folder / "together"),
-        "other_process_finds": other_finds(kind, folder / "others"),
+        **check_updates(kind, folder / "updated"),
+        "killed_write_kept": check_kill(kind, folder / "killed"),
+        "two_writers": check_two_writers(kind, folder / "together"),
+        "other_process_finds": check_other_process(kind, folder / "others"),
     }
 
 
-def updated(kind: Kind, folder: Path) -> dict[str, bool | None]:
+def check_updates(kind: Kind, folder: Path) -> dict[str, bool | None]:
     """Whether what was replaced is still found as current, and whether it is there for who asks for the past.
 
     The latter is ``None`` where the peer has no way to ask.
@@ -53,7 +53,7 @@ def updated(kind: Kind, folder: Path) -> dict[str, bool | None]:
         peer.close()
 
 
-def killed(kind: Kind, folder: Path) -> bool:
+def check_kill(kind: Kind, folder: Path) -> bool:
     """Whether a write is there after its process was killed as soon as it was acknowledged."""
     with Process(kind.name, folder) as process:
         process.ready()
@@ -62,7 +62,7 @@ def killed(kind: Kind, folder: Path) -> bool:
     return _read(kind, folder, [_KEY]) == [_BEFORE]
 
 
-def two_writers(kind: Kind, folder: Path) -> dict[str, Any]:
+def check_two_writers(kind: Kind, folder: Path) -> dict[str, Any]:
     """How many acknowledged texts are gone after two processes wrote at one time, and what either was refused with."""
     kind.open(folder).close()
     texts = [{f"{who} {number}": f"Text {number} of {who}." for number in range(WRITES)} for who in ("one", "two")]
@@ -78,7 +78,7 @@ def two_writers(kind: Kind, folder: Path) -> dict[str, Any]:
             told = _refusal(process.answer)
             refused = told or refused
             kept |= {} if told else mine
-    return {"acknowledged": len(kept), "lost": _lost(kind, folder, kept), "refused": refused}
+    return {"acknowledged": len(kept), "lost": _count_lost(kind, folder, kept), "refused": refused}
 
 
 def _refusal(call: Any) -> str | None:
@@ -89,12 +89,12 @@ def _refusal(call: Any) -> str | None:
     return None
 
 
-def _lost(kind: Kind, folder: Path, texts: dict[str, str]) -> int:
+def _count_lost(kind: Kind, folder: Path, texts: dict[str, str]) -> int:
     found = _read(kind, folder, list(texts))
     return sum(one != other for one, other in zip(found, texts.values(), strict=True))
 
 
-def other_finds(kind: Kind, folder: Path) -> bool | None:
+def check_other_process(kind: Kind, folder: Path) -> bool | None:
     """Whether a process that has the folder open finds what another one writes; ``None`` if it was refused."""
     peer = kind.open(folder)
     try:
@@ -137,7 +137,7 @@ class Marked:
     def _left(self, kind: Kind, folder: Path, key: str, *, expunge: bool) -> dict[str, bool | None]:
         """Of text and vector: whether it is left; ``None`` if it could not be seen in any file before either."""
         needles = {"text": [self._letters[key].encode()], "vector": _slices(self.texts[key])}
-        before = {name: _seen(folder, each) for name, each in needles.items()}
+        before = {name: _find_in_files(folder, each) for name, each in needles.items()}
         peer: Peer = kind.open(folder)
         try:
             assert peer.read(key) == self.texts[key], f"{kind.name} does not have {key}"
@@ -145,7 +145,7 @@ class Marked:
             assert peer.read(key) is None, f"{kind.name} did not delete {key}"
         finally:
             peer.close()
-        return {name: _seen(folder, each) if before[name] else None for name, each in needles.items()}
+        return {name: _find_in_files(folder, each) if before[name] else None for name, each in needles.items()}
 
 
 def _slices(text: str) -> list[bytes]:
@@ -158,7 +158,7 @@ def _slices(text: str) -> list[bytes]:
     return pieces
 
 
-def _seen(folder: Path, needles: Sequence[bytes]) -> bool:
+def _find_in_files(folder: Path, needles: Sequence[bytes]) -> bool:
     for file in folder.rglob("*"):
         if file.is_file():
             data = file.read_bytes()

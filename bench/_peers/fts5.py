@@ -75,13 +75,13 @@ class FullText:
     def expunge(self, key: str) -> None:
         self.delete(key)
         self._connection.execute("INSERT INTO words(words) VALUES ('optimize')")
-        emptied(self._connection)
+        vacuum(self._connection)
 
     def close(self) -> None:
         self._connection.close()
 
 
-def emptied(connection: sqlite3.Connection) -> None:
+def vacuum(connection: sqlite3.Connection) -> None:
     """Write the file anew without what was deleted, and empty the write-ahead log, if there is one."""
     connection.execute("VACUUM")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

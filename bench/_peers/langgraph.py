@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench._peers.contract import HITS, Absent, Kind, dimension, installed, vectors_of
-from bench._peers.fts5 import emptied
+from bench._peers.fts5 import vacuum
 
 _FACTS: Final = ("facts",)
 _EMBEDDED: Final = ["text"]
@@ -62,7 +62,7 @@ class SqliteStore:
 
     def expunge(self, key: str) -> None:
         self.delete(key)
-        emptied(self._connection)
+        vacuum(self._connection)
 
     def close(self) -> None:
         self._connection.close()

@@ -37,10 +37,10 @@ def syncs_per_write(name: str, folder: Path) -> float | None:
             traced.write({f"traced {number}": f"This is text {number}." for number in range(WRITES)})
     except (Refused, subprocess.TimeoutExpired):  # A system may forbid to look.
         return None
-    return round(synced(log.read_text(errors="replace").splitlines()) / WRITES, 2)
+    return round(count_syncs(log.read_text(errors="replace").splitlines()) / WRITES, 2)
 
 
-def synced(lines: Iterable[str]) -> int:
+def count_syncs(lines: Iterable[str]) -> int:
     """How many calls between the last two marks sync, or write to a file that was opened in step with the disk."""
     in_step: set[str] = set()
     since_mark = found = 0

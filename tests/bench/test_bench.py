@@ -17,7 +17,7 @@ import pytest
 
 import worlddb
 from bench import _baselines
-from bench._linkage import Pair, Record, worth, wrong
+from bench._linkage import Pair, Record, pair_quality, wrong_pairs
 from bench._retrieval import VARIANTS
 from bench.locomo_plus import cue_turns, gap_before
 from tests.support.programs import ran
@@ -243,13 +243,13 @@ def test_what_pairs_are_worth_is_counted_by_pair_and_by_person() -> None:
     ada = [Record("Ada", "Lovelace", "1"), Record("Ada", "King", "1"), Record("Ada", "Byron", "1")]
     records = [*ada, Record("Ben", "King", "2"), Record("Ben", "Kng", "2")]
     pairs = [Pair(1, 0, "fuzzy"), Pair(2, 0, "exact"), Pair(2, 1, "exact"), Pair(3, 1, "exact")]
-    told = worth(records, pairs)
+    told = pair_quality(records, pairs)
     assert told["in_all"]["precision"] == 0.75 and told["in_all"]["recall"] == round(2 / 3, 4)
     assert told["by_tier"]["exact"]["precision"] == round(2 / 3, 4)
     assert told["by_tier"]["fuzzy"] == {"proposed": 1, "precision": 1.0, "recall": 0.3333, "f1": 0.5}
-    false, missed = wrong(records, pairs)
+    false, missed = wrong_pairs(records, pairs)
     assert false == [("exact", "Ben King", "Ada King")] and missed == [("Ben Kng", "Ben King")]
-    assert worth(records[:1], []) == {
+    assert pair_quality(records[:1], []) == {
         "in_all": {"proposed": 0, "precision": 1.0, "recall": 1.0, "f1": 1.0},
         "by_tier": {},
     }

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from bench._answering import Judged, Transcript, accuracy, answered, judged
+from bench._answering import Judgement, Transcript, accuracy, ask_answerer, ask_judge
 from bench._endpoint import Endpoint, EndpointMalformed, EndpointRefused, EndpointUnavailable, endpoint_of
 from tests.bench.test_bench import LONGMEMEVAL, run
 from tests.support.tidy.tree import ROOT
@@ -219,8 +219,8 @@ class Question(NamedTuple):
 
 
 def test_the_answer_is_what_stands_behind_the_last_mark_or_all_of_it() -> None:
-    assert answered(Scripted("I think ANSWER: no. \n\nAnswer: in May"), Question(), ()) == "in May"
-    assert answered(Scripted(" in May \n"), Question(), ()) == "in May"
+    assert ask_answerer(Scripted("I think ANSWER: no. \n\nAnswer: in May"), Question(), ()) == "in May"
+    assert ask_answerer(Scripted(" in May \n"), Question(), ()) == "in May"
 
 
 @pytest.mark.parametrize(
@@ -228,20 +228,20 @@ def test_the_answer_is_what_stands_behind_the_last_mark_or_all_of_it() -> None:
     [("RIGHT", "right"), (" wrong.\n", "wrong"), ("**Right**", "right"), ("RIGHTLY", "unclear"), ("", "unclear")],
 )
 def test_a_verdict_is_one_word_and_anything_else_is_unclear(said: str, verdict: str) -> None:
-    assert judged(Scripted(said), Question(), "in May", "in June").verdict == verdict
+    assert ask_judge(Scripted(said), Question(), "in May", "in June").verdict == verdict
 
 
 def test_the_judge_is_told_the_rule_of_the_type_and_of_questions_without_an_answer() -> None:
     one, other = Scripted("RIGHT"), Scripted("RIGHT")
-    judged(one, Question(), "in May", "in June")
+    ask_judge(one, Question(), "in May", "in June")
     assert "one more or less" in one.prompts[0] and "in June" in one.prompts[0]
-    judged(other, Question("q1_abs"), "no such thing", "never")
+    ask_judge(other, Question("q1_abs"), "no such thing", "never")
     assert "cannot be answered" in other.prompts[0]
 
 
 def test_accuracy_counts_what_was_judged_and_nothing_else() -> None:
     found = [
-        Judged(str(n), kind, "a", verdict)
+        Judgement(str(n), kind, "a", verdict)
         for n, (kind, verdict) in enumerate(
             [("one", "right"), ("one", "wrong"), ("one", "unclear"), ("two", "right"), ("two", "")]
         )
@@ -254,8 +254,8 @@ def test_accuracy_counts_what_was_judged_and_nothing_else() -> None:
 
 def test_a_run_that_broke_off_goes_on_where_it_stopped(tmp_path: Path) -> None:
     path = tmp_path / "transcript.jsonl"
-    Transcript(path).add(Judged("q1", "one", "in May", "right"))
-    assert Transcript(path).done == {"q1": Judged("q1", "one", "in May", "right")}
+    Transcript(path).add(Judgement("q1", "one", "in May", "right"))
+    assert Transcript(path).done == {"q1": Judgement("q1", "one", "in May", "right")}
     assert Transcript(None).done == {}
     path.write_text('{"question_id": "q1"\n')
     with pytest.raises(MalformedFile, match="line 1"):

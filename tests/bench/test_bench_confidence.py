@@ -16,8 +16,10 @@ from worlddb import InputError
 from worlddb.query.recall import scoring
 
 
-def asked(kind: str, level: float, *, right: bool = False, half: int = 1, source: str = "one") -> confidence.Asked:
-    return confidence.Asked(source, half, kind, confidence.MODEL, [], [right], (), [level], level, level < 0.5)
+def asked(
+    kind: str, level: float, *, right: bool = False, half: int = 1, source: str = "one"
+) -> confidence.AskedQuestion:
+    return confidence.AskedQuestion(source, half, kind, confidence.MODEL, [], [right], (), [level], level, level < 0.5)
 
 
 def test_a_regression_finds_the_coefficients_that_made_the_answers() -> None:
@@ -41,7 +43,7 @@ def test_what_can_be_answered_weighs_as_much_as_all_that_cannot_and_is_flagged_f
     cannot = [asked(HERE, 0.02)] * 3 + [asked(ELSEWHERE, 0.5)]
     weights = confidence.shares([*can, *cannot])
     assert sum(weights[:100]) == pytest.approx(2) and weights[100:] == pytest.approx([1 / 3] * 3 + [1.0])
-    told = confidence.summed([*can, *cannot])
+    told = confidence.summarise([*can, *cannot])
     kinds = told["sources"]["one"]
     assert kinds[HERE]["flagged@5"] == 1.0 and kinds[HERE]["flagged@1"] == 0.0
     assert kinds[ELSEWHERE]["flagged@10"] == 0.0
@@ -55,7 +57,7 @@ def test_questions_are_asked_where_they_belong_and_elsewhere_in_their_half(tmp_p
     file = tmp_path / "conversations.json"
     other = [{**each, "sample_id": f"{each['sample_id']}-{number}"} for number in range(2) for each in LOCOMO]
     file.write_text(json.dumps(other))
-    found = list(confidence.gathered(Namespace(locomo=file, beam=None, longmemeval=None)))
+    found = list(confidence.ask_all(Namespace(locomo=file, beam=None, longmemeval=None)))
     assert {each.half for each in found} == {0, 1}
     assert {each.mode for each in found} == set(confidence.MODES)
     for each in found:

@@ -14,7 +14,7 @@ import pytest
 
 import worlddb
 from bench import _baselines, beam, locomo, locomo_plus, longmemeval
-from bench._haystacks import called, load, question
+from bench._haystacks import load, question, session_name
 from bench._report import ended
 from bench._retrieval import VARIANTS
 from bench.locomo_plus import cue_turns, gap_before
@@ -106,7 +106,7 @@ def test_gold_turns_are_the_marked_ones_or_all_of_the_answer_sessions_that_are_t
     ]
     found = [question(record) for record in load(Path(written(tmp_path, "q.json", given)))]
     assert [each.turns for each in found] == [{"pets:0"}, {"pets:0", "pets:1"}, set(), set()]
-    assert [each.sessions for each in found] == [{called("pets")}, {called("pets")}, set(), set()]
+    assert [each.sessions for each in found] == [{session_name("pets")}, {session_name("pets")}, set(), set()]
 
 
 def test_a_question_that_nothing_answers_is_left_out_and_counted_and_abstentions_are_told_apart(

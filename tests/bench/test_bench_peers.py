@@ -111,16 +111,16 @@ class Forgetful(fts5.FullText):
 
 
 def test_a_store_that_keeps_or_loses_what_it_should_not_is_found_out(tmp_path: Path) -> None:
-    told = complaints.updated(Kind("hoarder", lambda: "1", "words", Hoarder), tmp_path / "one")
+    told = complaints.check_updates(Kind("hoarder", lambda: "1", "words", Hoarder), tmp_path / "one")
     assert told == {"new_text_found": True, "replaced_text_found": True, "past_answered": None}
-    told = complaints.updated(Kind("forgetful", lambda: "1", "words", Forgetful), tmp_path / "two")
+    told = complaints.check_updates(Kind("forgetful", lambda: "1", "words", Forgetful), tmp_path / "two")
     assert told == {"new_text_found": False, "replaced_text_found": False, "past_answered": None}
 
 
 def test_acknowledged_writes_that_are_gone_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(complaints, "_read", lambda kind, folder, keys: [None for _ in keys])
-    assert not complaints.killed(fts5.KIND, tmp_path / "one")
-    assert complaints.two_writers(fts5.KIND, tmp_path / "two")["lost"] == 2 * complaints.WRITES
+    assert not complaints.check_kill(fts5.KIND, tmp_path / "one")
+    assert complaints.check_two_writers(fts5.KIND, tmp_path / "two")["lost"] == 2 * complaints.WRITES
 
 
 def test_what_a_peer_raises_in_another_process_is_told_in_its_words(tmp_path: Path) -> None:
@@ -151,8 +151,8 @@ def test_syncs_are_counted_between_the_last_two_marks() -> None:
         mark,
         "7 fsync(3) = 0",
     ]
-    assert syncs.synced(lines) == 2
-    assert syncs.synced([]) == 0
+    assert syncs.count_syncs(lines) == 2
+    assert syncs.count_syncs([]) == 0
 
 
 def test_every_peer_compares_vectors_of_length_one_and_of_one_dimension() -> None:

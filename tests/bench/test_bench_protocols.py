@@ -12,8 +12,8 @@ import pytest
 
 import worlddb
 from bench import _protocols as protocols
-from bench._answering import Judged, Keeping, Panel, Transcript, add_arguments, panel_of, passages, summed_up
-from bench._protocols import CASES, PROTOCOLS, RIGHT, UNCLEAR, WRONG, calibrated, refuses, token_f1
+from bench._answering import FieldFilter, Judgement, Panel, Transcript, add_arguments, panel_of, passages, summary_lines
+from bench._protocols import CASES, PROTOCOLS, RIGHT, UNCLEAR, WRONG, calibrate, is_refusal, token_f1
 from tests.bench.test_bench_answering import Question, Scripted, openai, served
 from worlddb import EndpointEnricher, InputError, Turn
 
@@ -52,11 +52,11 @@ def test_a_score_is_kept_where_the_protocol_has_one() -> None:
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_each_type_of_question_has_the_rule_of_its_source(name: str) -> None:
     protocol = PROTOCOLS[name]
-    told = {kind: protocol.judged(kind, "why?", "because", "so what") for kind in {case.kind for case in CASES}}
+    told = {kind: protocol.judge_prompt(kind, "why?", "because", "so what") for kind in {case.kind for case in CASES}}
     assert all("why?" in prompt and "because" in prompt and "so what" in prompt for prompt in told.values())
     assert "{" not in "".join(told.values()).replace("{}", "")
     assert len({told[protocols.UNANSWERABLE], told[protocols.USER]}) == 2
-    asked = protocol.asked(protocols.UPDATE, "why?", "2026-03-01", "[2026] it rained")
+    asked = protocol.answer_prompt(protocols.UPDATE, "why?", "2026-03-01", "[2026] it rained")
     assert "why?" in asked and "it rained" in asked and "2026-03-01" in asked and protocol.mark in asked
     if name != "kumiho":
         # What only an update, a count of days or a rubric is judged by.
@@ -88,8 +88,8 @@ class Oracle:
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_calibration_tells_a_judge_that_follows_the_rules_from_one_that_agrees_to_all(name: str) -> None:
-    assert calibrated(PROTOCOLS[name], Oracle(name))[:2] == (len(CASES), len(CASES))
-    found = calibrated(PROTOCOLS[name], Oracle(name, stubborn=True))
+    assert calibrate(PROTOCOLS[name], Oracle(name))[:2] == (len(CASES), len(CASES))
+    found = calibrate(PROTOCOLS[name], Oracle(name, stubborn=True))
     assert found.missed == tuple(place for place, case in enumerate(CASES) if not case.right)
     assert 0 < found.agreed < found.cases
     assert {case.kind for case in CASES if case.right} == {case.kind for case in CASES if not case.right}
@@ -99,7 +99,11 @@ def test_words_of_an_answer_are_counted_by_stems_without_articles() -> None:
     assert token_f1("the running dogs", "A dog runs!") == 1.0
     assert token_f1("Bergen and Oslo", "Bergen") == pytest.approx(2 / 3)
     assert token_f1("Bergen", "Oslo") == 0.0 == token_f1("Bergen", "")
-    assert refuses("No information available.") and refuses("You never told me that.") and not refuses("In Bergen.")
+    assert (
+        is_refusal("No information available.")
+        and is_refusal("You never told me that.")
+        and not is_refusal("In Bergen.")
+    )
 
 
 @pytest.fixture
@@ -157,14 +161,14 @@ def test_other_wordings_are_asked_of_the_model_and_recalled(db: worlddb.Database
     model = Scripted("- my job\n\n* when I left\n", "Answer: in May")
     panel = Panel(model, None, Transcript(None), 5, PROTOCOLS["hydra"], ["extraction"])
     view = db.view(valid="2023-06-01")
-    panel.hear(Question(), view, view.recall("React").hits[:1])
+    panel.evaluate(Question(), view, view.recall("React").hits[:1])
     assert "in 3 other ways" in model.prompts[0] and "I left that job in May." in model.prompts[1]
     assert panel.figures()["answered"] == 1
 
 
 def test_a_transcript_is_of_one_protocol(tmp_path: Path) -> None:
     transcript = Transcript(tmp_path / "done.jsonl")
-    transcript.add(Judged("q1", "one", "in May", "right"))
+    transcript.add(Judgement("q1", "one", "in May", "right"))
     Panel(Scripted(), None, transcript, 5)
     with pytest.raises(InputError, match="of the protocol worlddb, not kumiho"):
         Panel(Scripted(), None, transcript, 5, PROTOCOLS["kumiho"])
@@ -189,13 +193,13 @@ def test_the_options_choose_a_protocol_and_the_result_says_whose_rules_and_words
         panel = panel_of(options.parse_args(named))
         assert panel is not None
         panel.prepare(db, [Question()])
-        panel.hear(Question(), db.view(), ())
+        panel.evaluate(Question(), db.view(), ())
         found = panel.calibration() | panel.figures()
     assert (found["protocol"], found["prompts"]) == ("longmemeval", "our own words")
     assert "Wu et al." in found["rules_of"]
     assert (found["accuracy"], found["mean_score"], found["token_f1"]) == (100.0, None, 1.0)
     assert found["calibration"]["agreed"] == len(CASES) and len(asked) == 2 + len(CASES)
-    told = summed_up(found)
+    told = summary_lines(found)
     assert told[0] == f"By the protocol longmemeval: rules of {found['rules_of']}, prompts in our own words."
     assert told[-1].startswith(f"The judge decided {len(CASES)} of {len(CASES)} calibration cases")
     with pytest.raises(SystemExit):
@@ -204,4 +208,4 @@ def test_the_options_choose_a_protocol_and_the_result_says_whose_rules_and_words
 
 def test_what_an_extractor_keeps_is_named() -> None:
     with served(lambda *_: (200, openai("{}"))) as (url, _):
-        assert Keeping(enricher(url), ("resolved", "events")).name == "endpoint/m resolved+events"
+        assert FieldFilter(enricher(url), ("resolved", "events")).name == "endpoint/m resolved+events"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bench._unanswerable import Gathering, Signals, flagged
+from bench._unanswerable import QuestionCoverage, Signals, flagged
 
 
 def test_messages_count_that_have_most_of_a_questions_words_by_how_rare_they_are() -> None:
     said = ("The ferry to Ystad is late.", "Our ferry to Ystad was blue.", "It is late.", "The blue sky.")
-    gathering = Gathering((*said, "Lunch was late."))
+    gathering = QuestionCoverage((*said, "Lunch was late."))
     assert gathering.count("Was the ferry to Ystad late?") == 2
     assert gathering.count("What does the ferry to Gotland cost?") == 0
     assert gathering.count("the") == 0

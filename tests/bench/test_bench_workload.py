@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench import _recording
-from bench._arrival import by_arrival
+from bench._arrival import in_arrival_order
 from bench._questions import known_nodes
 from bench._report import p50, p95
 from bench._retrieval import interval, ndcg, recall_all, recall_any, recall_share
@@ -44,7 +44,7 @@ def test_a_store_loaded_twice_with_one_seed_has_one_root(tmp_path: Path) -> None
     roots = []
     for name, recording in (("plain", False), ("recorded", True)):
         if recording:
-            with _recording.recorded(tmp_path / "spool"):
+            with _recording.record_commits(tmp_path / "spool"):
                 db, _ = load(tmp_path / name, 9, 50, 100, 60)
         else:
             db, _ = load(tmp_path / name, 9, 50, 100, 60)
@@ -65,11 +65,11 @@ def test_a_store_loaded_twice_with_one_seed_has_one_root(tmp_path: Path) -> None
 
 
 def test_in_the_order_of_arrival_each_write_keeps_its_pairs_together_and_none_is_lost(tmp_path: Path) -> None:
-    with _recording.recorded(tmp_path / "spool"):
+    with _recording.record_commits(tmp_path / "spool"):
         db, _ = load(tmp_path / "store", 1, 60, 120, 50)
         db.close()
     for pairs in list(_recording.commits(tmp_path / "spool"))[1:]:
-        arrived = by_arrival(pairs)
+        arrived = in_arrival_order(pairs)
         assert sorted(arrived) == sorted(pairs)
         assert arrived != pairs
         numbers = [key[-8:] for key, _ in arrived if key[0] == FIRST_TABLE_BYTE + TABLES.index("out")]
@@ -86,7 +86,7 @@ def test_a_recording_leaves_out_what_was_aborted_and_puts_the_environment_back(t
         txn.put(b"\xf0lost", b"1")  # type: ignore[attr-defined]
         raise RuntimeError("stop")
 
-    with _recording.recorded(spool), open_seeded(tmp_path / "store", 1) as db:
+    with _recording.record_commits(spool), open_seeded(tmp_path / "store", 1) as db:
         before = db.head()
         with pytest.raises(RuntimeError, match="stop"):
             db._env.write(fail)
@@ -98,7 +98,7 @@ def test_a_recording_leaves_out_what_was_aborted_and_puts_the_environment_back(t
 
 def test_a_recording_refuses_calls_that_it_does_not_know(tmp_path: Path) -> None:
     with (
-        _recording.recorded(tmp_path / "spool"),
+        _recording.record_commits(tmp_path / "spool"),
         open_seeded(tmp_path / "store", 1) as db,
         pytest.raises(AttributeError, match="replace is not known"),
     ):
@@ -125,7 +125,7 @@ def test_reads_asks_the_past_only_of_what_had_been_made_by_then(tmp_path: Path) 
 def test_of_a_key_that_was_put_and_deleted_in_one_commit_what_became_of_it_arrives() -> None:
     """What fills the last pages of a table's room is no row, and goes again."""
     filler, kept = b"\x48" + bytes(10) + b"\xff" * 33, b"\x04" + bytes(12)
-    assert by_arrival([(filler, b"x"), (kept, b"one"), (kept, b"two"), (filler, None)]) == [
+    assert in_arrival_order([(filler, b"x"), (kept, b"one"), (kept, b"two"), (filler, None)]) == [
         (filler, None),
         (kept, b"two"),
     ]
