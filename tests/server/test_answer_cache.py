@@ -18,7 +18,7 @@ from worlddb import ManualClock
 from worlddb.tools.mcp.access_keys import Gate
 from worlddb.tools.server import answer_cache, serving
 from worlddb.tools.server.answer_cache import Answer, AnswerCache
-from worlddb.tools.server.rest import Rest, Served
+from worlddb.tools.server.rest import Rest, ServedStore
 
 START = 1_750_000_000_000_000
 SECOND = 1_000_000
@@ -60,7 +60,7 @@ def test_an_answer_is_that_of_a_new_read_at_every_time_and_after_every_write(tmp
     draw, clock = random.Random(seed), ManualClock(START)
     with running(tmp_path, embedder=None, clock=clock) as served:
         served.rest._answers = counting = Counting()
-        anew = Rest(Served(served.db, Gate(served.db, served.keys, 10_000), serving.ROUTES))
+        anew = Rest(ServedStore(served.db, Gate(served.db, served.keys, 10_000), serving.ROUTES))
         anew._answers = Forgetful()
         db = served.db
         refs = [db.create("Place", "box").ref, db.create("Place", "shelf").ref]
@@ -218,7 +218,7 @@ def test_what_was_quick_is_answered_on_the_loop_for_some_time_and_what_was_not_i
 ) -> None:
     now = 100.0
     monkeypatch.setattr(answer_cache, "monotonic", lambda: now)
-    quick = answer_cache.QuickReads()
+    quick = answer_cache.QuickRequests()
     assert not quick.has(1)
     quick.note(1, 0.0)
     quick.note(2, answer_cache.QUICK_SECONDS * 2)
@@ -234,7 +234,7 @@ def test_what_was_quick_is_answered_on_the_loop_for_some_time_and_what_was_not_i
 
 def test_as_many_reads_as_there_may_be_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer_cache, "MAX_KNOWN", 3)
-    quick = answer_cache.QuickReads()
+    quick = answer_cache.QuickRequests()
     for number in range(5):
         quick.note(number, 0.0)
     assert [quick.has(number) for number in range(5)] == [False, False, True, True, True]

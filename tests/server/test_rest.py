@@ -21,7 +21,7 @@ from tests.support.rest import BASE, Caller, Running, checked, running
 from worlddb import Database, View, check_proof
 from worlddb.client import wire_records as wire
 from worlddb.query.question.question import LANES
-from worlddb.tools.server import client_desk, interface_page, request_types, rest, serving
+from worlddb.tools.server import client_store, interface_page, request_types, rest, serving
 
 
 @pytest.fixture(scope="module")
@@ -417,9 +417,9 @@ def test_the_first_requests_of_a_key_share_what_they_work_at(tmp_path: Path, mon
     def slowly(*given: Any) -> Any:
         made.append(given)
         time.sleep(0.05)
-        return client_desk.Desk(*given)
+        return client_store.ClientStore(*given)
 
-    monkeypatch.setattr(rest, "Desk", slowly)
+    monkeypatch.setattr(rest, "ClientStore", slowly)
     with running(tmp_path) as served:
         made.clear()
         key = {"Authorization": f"Bearer {served.keys.add(served.db.head().store_id, 'many', None, write=True)}"}

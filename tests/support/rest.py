@@ -16,7 +16,7 @@ from worlddb import Database
 from worlddb.tools.mcp import access_keys
 from worlddb.tools.mcp.access_keys import Gate
 from worlddb.tools.server import serving
-from worlddb.tools.server.rest import Rest, Served
+from worlddb.tools.server.rest import Rest, ServedStore
 
 BASE = "http://127.0.0.1"
 
@@ -71,7 +71,7 @@ def running(folder: Path, **options: Any) -> Iterator[Running]:
     """A store that is served in this process, without a socket."""
     with worlddb.open(folder / "store", author="operator", durability="group", **options) as db:
         keys = access_keys.KeyFile(folder / "store.keys")
-        rest = Rest(Served(db, Gate(db, keys, per_second=10_000), serving.ROUTES))
+        rest = Rest(ServedStore(db, Gate(db, keys, per_second=10_000), serving.ROUTES))
         try:
             yield Running(db, rest, keys)
         finally:

@@ -7,94 +7,96 @@ from worlddb.client import wire_records as wire
 from worlddb.tools.mcp.access_keys import Gate
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server import wire_values
-from worlddb.tools.server.client_desk import Desk
-from worlddb.tools.server.route import Asked, Reply, Route
+from worlddb.tools.server.client_store import ClientStore
+from worlddb.tools.server.route import Reply, Request, Route
 
 
-def list_accounts(desk: Desk, asked: Asked) -> Reply:
+def list_accounts(store: ClientStore, request: Request) -> Reply:
     """The open accounts."""
-    return Reply({"accounts": desk.shown(desk.db.accounts.accounts())})
+    return Reply({"accounts": store.to_wire(store.db.accounts.accounts())})
 
 
-def create_account(desk: Desk, asked: Asked) -> Reply:
+def create_account(store: ClientStore, request: Request) -> Reply:
     """Make an account."""
-    body: types.NewAccount = asked.body
-    return Reply(desk.shown(desk.db.accounts.create_account(body.name, plan=body.plan)), 201)
+    body: types.NewAccount = request.body
+    return Reply(store.to_wire(store.db.accounts.create_account(body.name, plan=body.plan)), 201)
 
 
-def change_account(desk: Desk, asked: Asked) -> Reply:
+def change_account(store: ClientStore, request: Request) -> Reply:
     """Give an account another name or plan, from the next request on."""
-    body: types.ChangedAccount = asked.body
+    body: types.ChangedAccount = request.body
     if body.name is None and body.plan is None:
         raise InputError("Nothing is to be changed", "Give name, plan or both")
-    return Reply(desk.shown(desk.db.accounts.change_account(asked.path["account"], name=body.name, plan=body.plan)))
+    return Reply(
+        store.to_wire(store.db.accounts.change_account(request.path["account"], name=body.name, plan=body.plan))
+    )
 
 
-def end_account(desk: Desk, asked: Asked) -> Reply:
+def end_account(store: ClientStore, request: Request) -> Reply:
     """Close an account for good, with all of its keys."""
-    return Reply(desk.shown(desk.db.accounts.end_account(asked.path["account"])))
+    return Reply(store.to_wire(store.db.accounts.end_account(request.path["account"])))
 
 
 def _key(found: Any) -> dict[str, Any]:
-    told: dict[str, Any] = wire_values.shown(found, commits=True)
-    return told | {"expires_at": wire_values.time(found.expires_at)}
+    document: dict[str, Any] = wire_values.to_wire(found, commits=True)
+    return document | {"expires_at": wire_values.time(found.expires_at)}
 
 
-def list_keys(desk: Desk, asked: Asked) -> Reply:
+def list_keys(store: ClientStore, request: Request) -> Reply:
     """The keys of accounts that have not ended, without their secrets."""
-    found = desk.db.accounts.keys()
+    found = store.db.accounts.keys()
     return Reply({"keys": [_key(each) for each in found]})
 
 
-def create_key(desk: Desk, asked: Asked) -> Reply:
+def create_key(store: ClientStore, request: Request) -> Reply:
     """Make a key; its secret is told this once."""
-    body: types.NewKeyAsked = asked.body
-    world = None if body.world is None else desk.ref(desk.session.view(), body.world)
+    body: types.NewKeyAsked = request.body
+    world = None if body.world is None else store.ref(store.session.view(), body.world)
     how: Any = {"account": body.account, "right": body.right, "user": body.user, "expires_at": body.expires_at}
-    made = desk.db.accounts.create_key(body.name, world=world, **how)
+    made = store.db.accounts.create_key(body.name, world=world, **how)
     return Reply(_key(made.key) | {"secret": made.secret}, 201)
 
 
-def end_key(desk: Desk, asked: Asked) -> Reply:
+def end_key(store: ClientStore, request: Request) -> Reply:
     """End a key: it opens nothing from the next request on, and nothing brings it back."""
-    return Reply(_key(desk.db.accounts.end_key(asked.path["key"])))
+    return Reply(_key(store.db.accounts.end_key(request.path["key"])))
 
 
-def list_plans(desk: Desk, asked: Asked) -> Reply:
+def list_plans(store: ClientStore, request: Request) -> Reply:
     """The plans, by name."""
-    return Reply({"plans": desk.shown(desk.db.accounts.plans())})
+    return Reply({"plans": store.to_wire(store.db.accounts.plans())})
 
 
-def define_plan(desk: Desk, asked: Asked) -> Reply:
+def define_plan(store: ClientStore, request: Request) -> Reply:
     """Say what accounts of a plan may do, in place of what was said before."""
-    body: types.PlanAsked = asked.body
+    body: types.PlanAsked = request.body
     said = {name: getattr(body, name) for name in types.PLAN_LIMITS}
-    return Reply(desk.shown(desk.db.accounts.define_plan(asked.path["plan"], features=body.features, **said)))
+    return Reply(store.to_wire(store.db.accounts.define_plan(request.path["plan"], features=body.features, **said)))
 
 
-def limits(desk: Desk, asked: Asked) -> Reply:
+def limits(store: ClientStore, request: Request) -> Reply:
     """What the key that asks may do."""
-    grant, account = desk.grant, desk.grant.account
-    told = None if account is None else desk.shown(account.limits)
+    grant, account = store.grant, store.grant.account
+    plan_limits = None if account is None else store.to_wire(account.limits)
     plan = "" if account is None else account.plan
-    return Reply({"name": grant.name, "world": grant.world, "right": grant.right, "plan": plan, "limits": told})
+    return Reply({"name": grant.name, "world": grant.world, "right": grant.right, "plan": plan, "limits": plan_limits})
 
 
 def usage_route(gate: Gate) -> Route:
     """Return the route of usage, which names the keys of a gate."""
 
-    def usage(desk: Desk, asked: Asked) -> Reply:
+    def usage(store: ClientStore, request: Request) -> Reply:
         """What keys asked for: an admin of the store sees all of them, every other key itself alone."""
-        query: types.UsageAsked = asked.query
-        grant = desk.grant
+        query: types.UsageAsked = request.query
+        grant = store.grant
         sees_all = grant.right == "admin" and grant.world is None
         named = {grant.id: grant.name} | (gate.names() if sees_all else {})
         wanted = query.key if sees_all else grant.id
         if not sees_all and query.key not in (None, grant.id, grant.name):
             raise UnknownReference(f"There is no key {query.key!r:.80}", "Leave it out: it is the key that asks")
-        book = desk.db.accounts
+        book = store.db.accounts
         found = book.usage(wanted, since=query.since, until=query.until, by=query.by, names=named)
-        rows = [desk.shown(each) | {"at": wire_values.time(each.at)} for each in found.usage]
+        rows = [store.to_wire(each) | {"at": wire_values.time(each.at)} for each in found.usage]
         return Reply({"usage": rows, "by": query.by, "trouble": found.trouble if sees_all else ""})
 
     summary = "Read what keys asked for, by time."

@@ -53,31 +53,31 @@ class AnswerCache:
             self._answers.clear()
             self._stamp, self._bytes = stamp, 0
 
-    def find(self, asked: Hashable, now: int) -> Answer | None:
+    def find(self, key: Hashable, now: int) -> Answer | None:
         """Return the answer to a request under the stamp that was seen; ``None`` if it has to be read."""
-        found = self._answers.get(asked)
+        found = self._answers.get(key)
         if found is None or found.since <= now < found.until:
             return found
-        self._drop(asked)
+        self._drop(key)
         return None
 
-    def keep(self, asked: Hashable, stamp: Stamp | None, answer: Answer) -> None:
+    def keep(self, key: Hashable, stamp: Stamp | None, answer: Answer) -> None:
         """Keep an answer that was read under a stamp, unless it is too long or another was seen meanwhile."""
         if stamp is None or stamp != self._stamp or len(answer.body) > MAX_ANSWER_BYTES:
             return
-        self._drop(asked)
-        self._answers[asked] = answer
+        self._drop(key)
+        self._answers[key] = answer
         self._bytes += len(answer.body) + _OVERHEAD_BYTES
         while self._bytes > MAX_BYTES:
             self._drop(next(iter(self._answers)))
 
-    def _drop(self, asked: Hashable) -> None:
-        found = self._answers.pop(asked, None)
+    def _drop(self, key: Hashable) -> None:
+        found = self._answers.pop(key, None)
         if found is not None:
             self._bytes -= len(found.body) + _OVERHEAD_BYTES
 
 
-class QuickReads:
+class QuickRequests:
     """Which small reads were quick lately. It holds numbers made of requests, and nothing of what they say.
 
     To give a request to a thread and back costs more than a small read; a long one on the loop would hold up everybody.
@@ -86,21 +86,21 @@ class QuickReads:
     def __init__(self) -> None:
         self._until: dict[int, float] = {}
 
-    def has(self, asked: int) -> bool:
+    def has(self, request_hash: int) -> bool:
         """Return whether a request was quick a short time ago."""
-        return self._until.get(asked, 0.0) > monotonic()
+        return self._until.get(request_hash, 0.0) > monotonic()
 
-    def note(self, asked: int, seconds: float) -> None:
+    def note(self, request_hash: int, seconds: float) -> None:
         """Remember how long a request took of the processor."""
-        before = self._until.pop(asked, 0.0)
+        before = self._until.pop(request_hash, 0.0)
         if seconds <= QUICK_SECONDS:
             now = monotonic()
-            self._until[asked] = before if before > now else now + KNOWN_SECONDS
+            self._until[request_hash] = before if before > now else now + KNOWN_SECONDS
             if len(self._until) > MAX_KNOWN:
                 del self._until[next(iter(self._until))]
 
 
-class TurnReads:
+class TurnState:
     """The state of the store that all quick reads of one turn of the loop are answered from.
 
     What a turn of the loop answers had come before the turn began, and the state is looked at in it: so each sees all

@@ -11,8 +11,8 @@ from worlddb import InputError
 from worlddb.tools.mcp.session import MAX_EVENTS, CursorPosition, Cursors
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server import wire_values
-from worlddb.tools.server.client_desk import Desk
-from worlddb.tools.server.route import EVENTS, Asked, Reply, Route
+from worlddb.tools.server.client_store import ClientStore
+from worlddb.tools.server.route import EVENTS, Reply, Request, Route
 
 LOOK_SECONDS: Final = 0.2
 BEAT_LOOKS: Final = 50
@@ -20,18 +20,18 @@ BEAT_LOOKS: Final = 50
 MAX_AT_ONCE: Final = 500
 
 
-def follow(desk: Desk, asked: Asked) -> Reply:
+def follow(store: ClientStore, request: Request) -> Reply:
     """The events of the log as they are committed."""
-    query: types.Follow = asked.query
-    start = CursorPosition(desk.session.view().seq + 1, 0, 0)
+    query: types.Follow = request.query
+    start = CursorPosition(store.session.view().seq + 1, 0, 0)
     # Who comes back after a cut says it in the header, whatever its address had at first.
-    after = asked.last_event_id or query.after
+    after = request.last_event_id or query.after
     if after is not None:
-        start = _behind(desk.session.cursors, after)
-    return Reply(_Followed(desk, start).chunks(), media_type=EVENTS)
+        start = _position_after(store.session.cursors, after)
+    return Reply(_EventStream(store, start).chunks(), media_type=EVENTS)
 
 
-def _behind(cursors: Cursors, after: str) -> CursorPosition:
+def _position_after(cursors: Cursors, after: str) -> CursorPosition:
     """Return where a stream goes on behind the event of an id."""
     try:
         place = cursors.place(after, MAX_EVENTS)
@@ -45,19 +45,19 @@ def _behind(cursors: Cursors, after: str) -> CursorPosition:
     return place._replace(offset=place.offset + 1)
 
 
-class _Followed:
+class _EventStream:
     """One stream: the commit and the index in it from which on nothing was sent yet."""
 
-    def __init__(self, desk: Desk, start: CursorPosition) -> None:
-        self._desk, self._at = desk, start
-        self._cursors = desk.session.cursors
+    def __init__(self, store: ClientStore, start: CursorPosition) -> None:
+        self._store, self._at = store, start
+        self._cursors = store.session.cursors
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield events as they come, and an empty chunk for each look that found none."""
         loop, silent = asyncio.get_running_loop(), 0
         yield b": follows the log\n\n"
-        while not self._desk.jobs.workshop.stopping.is_set():
-            chunk = await loop.run_in_executor(None, self._some)
+        while not self._store.jobs.workshop.stopping.is_set():
+            chunk = await loop.run_in_executor(None, self._next_events)
             silent = 0 if chunk else silent + 1
             if not chunk and silent % BEAT_LOOKS == 0:
                 chunk = b": still here\n\n"
@@ -65,18 +65,18 @@ class _Followed:
             if silent:
                 await asyncio.sleep(LOOK_SECONDS)
 
-    def _some(self) -> bytes:
+    def _next_events(self) -> bytes:
         """Return what came since the last look."""
-        view = self._desk.session.view()
+        view = self._store.session.view()
         if view.seq < self._at.seq:
             return b""
         parts = []
         rest = view.log(self._at.seq, self._at.seq, skip=self._at.offset)
         found = list(islice(chain(rest, view.log(self._at.seq + 1)), MAX_AT_ONCE))
         for entry in found:
-            told = msgspec.json.encode(wire_values.entry(entry, commits=self._desk.commits))
+            document = msgspec.json.encode(wire_values.entry(entry, commits=self._store.commits))
             name = self._cursors.text(CursorPosition(entry.seq, 0, entry.index)).encode()
-            parts.append(b"event: " + entry.event.encode() + b"\nid: " + name + b"\ndata: " + told + b"\n\n")
+            parts.append(b"event: " + entry.event.encode() + b"\nid: " + name + b"\ndata: " + document + b"\n\n")
         # Of a commit that was cut, the rest comes at the next look.
         last = found[-1] if len(found) == MAX_AT_ONCE else None
         self._at = CursorPosition(view.seq + 1, 0, 0) if last is None else CursorPosition(last.seq, 0, last.index + 1)

@@ -5,62 +5,64 @@ from typing import Any
 from worlddb import Fork, InputError, Merge
 from worlddb.client import wire_records as wire
 from worlddb.tools.server import request_types as types
-from worlddb.tools.server.client_desk import Desk
-from worlddb.tools.server.route import Asked, Reply, Route
-from worlddb.tools.server.world_routes import WORLD, precondition, written
+from worlddb.tools.server.client_store import ClientStore
+from worlddb.tools.server.route import Reply, Request, Route
+from worlddb.tools.server.world_routes import WORLD, precondition, receipt_reply
 
 
-def fork(desk: Desk, asked: Asked) -> Reply:
+def fork(store: ClientStore, request: Request) -> Reply:
     """Let a world go on a second time, beside itself or in another world."""
-    body: types.Forking = asked.body
-    view = desk.session.view()
+    body: types.Forking = request.body
+    view = store.session.view()
     if body.at is not None and body.seq is not None:
         raise InputError("Both at and seq were given", "Give one of them")
-    then = desk.session.view(known=body.at if body.seq is None else body.seq)
-    ref = desk.place(then, asked.path["world"])
-    into = None if body.into is None else desk.ref(view, body.into)
-    into = desk.session.fork_container(view, ref) if into is None else into
+    then = store.session.view(known=body.at if body.seq is None else body.seq)
+    ref = store.target_ref(then, request.path["world"])
+    into = None if body.into is None else store.ref(view, body.into)
+    into = store.session.fork_container(view, ref) if into is None else into
     # The number of the commit is that of the view: a time could be read again as another one.
     seq = None if (body.at, body.seq) == (None, None) else then.seq
-    precondition(desk, asked, view, ref)
+    precondition(store, request, view, ref)
 
     def write(target: Any, **key: Any) -> Any:
         return target.fork(ref, body.name, seq=seq, into=into, why=body.why, **key)
 
-    receipt = desk.written(write, key=asked.idempotency_key)
-    return written(desk, receipt, 201, location=True)
+    receipt = store.commit_write(write, key=request.idempotency_key)
+    return receipt_reply(store, receipt, 201, location=True)
 
 
-def list_forks(desk: Desk, asked: Asked) -> Reply:
+def list_forks(store: ClientStore, request: Request) -> Reply:
     """The forks of a world that are seen, oldest first, and what it goes on from, if it is in a fork itself."""
-    view = desk.view(asked.query)
-    ref = desk.ref(view, asked.path["world"])
+    view = store.view(request.query)
+    ref = store.ref(view, request.path["world"])
     origin = view.forked_from(ref)
-    told = {"forks": [_shown(desk, each) for each in view.forks(ref)], "moment": desk.moment(view)}
-    return Reply(told | {"forked_from": None if origin is None else _shown(desk, origin)}, tag=view.hash(ref))
+    document = {"forks": [_fork_record(store, each) for each in view.forks(ref)], "moment": store.moment(view)}
+    return Reply(
+        document | {"forked_from": None if origin is None else _fork_record(store, origin)}, tag=view.hash(ref)
+    )
 
 
-def _shown(desk: Desk, found: Fork) -> dict[str, Any]:
-    told: dict[str, Any] = desk.shown(found)
-    numbers = {name: told[name] or None if desk.commits else None for name in ("as_of", "merged", "through")}
-    return told | {"is_merged": bool(found.merged)} | numbers
+def _fork_record(store: ClientStore, found: Fork) -> dict[str, Any]:
+    document: dict[str, Any] = store.to_wire(found)
+    numbers = {name: document[name] or None if store.commits else None for name in ("as_of", "merged", "through")}
+    return document | {"is_merged": bool(found.merged)} | numbers
 
 
-def merge(desk: Desk, asked: Asked) -> Reply:
+def merge(store: ClientStore, request: Request) -> Reply:
     """Bring what a fork has come to into the world that it was forked from; or say what that would be."""
-    body: types.Merging = asked.body
-    key = desk.key(asked.idempotency_key)
-    view = desk.seen_by(key)
-    ref = desk.place(view, asked.path["world"])
-    precondition(desk, asked, view, ref)
-    desk.session.check_merge(ref)
+    body: types.Merging = request.body
+    key = store.key(request.idempotency_key)
+    view = store.view_of_write(key)
+    ref = store.target_ref(view, request.path["world"])
+    precondition(store, request, view, ref)
+    store.session.check_merge(ref)
     how: Any = {"decide": body.decide, "on_conflict": body.on_conflict, "why": body.why}
-    found: Merge = desk.db.merge(ref, plan=body.plan, idempotency_key=key, **how)
+    found: Merge = store.db.merge(ref, plan=body.plan, idempotency_key=key, **how)
     if found.receipt is not None:
         found.receipt.raise_if_refused()
-    told: dict[str, Any] = {name: getattr(found, name) for name in ("fork", "into", "erased")}
-    told |= {name: desk.shown(getattr(found, name)) for name in ("changes", "conflicts", "undecided")}
-    return Reply(told | {"receipt": None if found.receipt is None else desk.receipt(found.receipt)})
+    document: dict[str, Any] = {name: getattr(found, name) for name in ("fork", "into", "erased")}
+    document |= {name: store.to_wire(getattr(found, name)) for name in ("changes", "conflicts", "undecided")}
+    return Reply(document | {"receipt": None if found.receipt is None else store.receipt(found.receipt)})
 
 
 ROUTES = (

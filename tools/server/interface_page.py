@@ -8,7 +8,7 @@ import msgspec
 import worlddb
 from worlddb.client.wire_records import Problem
 from worlddb.tools.server.problems import MEDIA_TYPE
-from worlddb.tools.server.route import BYTES, FORM, JSON, Nothing, Route
+from worlddb.tools.server.route import BYTES, FORM, JSON, NoParameters, Route
 
 _REF: Final = "#/components/schemas/{name}"
 _KEY: Final = {
@@ -39,7 +39,7 @@ _LAST_EVENT_ID: Final = {
     "description": "The id of the last event that came, as clients of such streams send it; it counts before `after`.",
     "schema": {"type": "string"},
 }
-_PLACES: Final = {
+_PATH_MEANINGS: Final = {
     "world": "A whole reference, or letter by letter the name of a world that lies in no other.",
     "edge": "A whole reference.",
     "proposal": "A whole reference.",
@@ -50,7 +50,7 @@ _PLACES: Final = {
     "seq": "The number of the commit that erased.",
 }
 """What stands in a path."""
-_MEANINGS: Final = {
+_QUERY_MEANINGS: Final = {
     "about": "Whom or what it is about: references or names.",
     "after": "The id of an event: what follows it.",
     "allow_outside": "Let it change worlds outside of the bundle, too.",
@@ -129,39 +129,41 @@ def _types(routes: Iterable[Route]) -> Iterator[Any]:
             yield route.answer
         if route.body not in (None, bytes):
             yield route.body
-        if route.query is not Nothing:
+        if route.query is not NoParameters:
             yield route.query
 
 
 def _operation(route: Route) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "operationId": route.name,
         "summary": route.summary,
         "parameters": list(_parameters(route)),
         "responses": _responses(route),
     }
     if route.body is not None:
-        told["requestBody"] = {"required": route.needs_body, "content": _bodies(route)}
+        operation["requestBody"] = {"required": route.needs_body, "content": _bodies(route)}
     if not route.right:
-        told["security"] = []
-    return told
+        operation["security"] = []
+    return operation
 
 
 def _bodies(route: Route) -> dict[str, Any]:
     if route.body is bytes and not route.takes:
         return {BYTES: {"schema": {"type": "string", "format": "binary"}}}
-    told = {} if route.body is bytes else {JSON: {"schema": {"$ref": _REF.format(name=route.body.__name__)}}}
-    return told | {each: {"schema": _form(route) if each == FORM else {"type": "string"}} for each in route.takes}
+    content = {} if route.body is bytes else {JSON: {"schema": {"$ref": _REF.format(name=route.body.__name__)}}}
+    return content | {
+        each: {"schema": _form_schema(route) if each == FORM else {"type": "string"}} for each in route.takes
+    }
 
 
-def _form(route: Route) -> dict[str, Any]:
+def _form_schema(route: Route) -> dict[str, Any]:
     """Return the schema of a form that has the parameters of a route."""
-    described = _described(route)
-    fields = {name: _plain(schema) for name, schema in described["properties"].items()}
+    described = _query_schema(route)
+    fields = {name: _parameter_schema(schema) for name, schema in described["properties"].items()}
     return {"type": "object", "properties": fields, "additionalProperties": False}
 
 
-def _described(route: Route) -> dict[str, Any]:
+def _query_schema(route: Route) -> dict[str, Any]:
     _, components = msgspec.json.schema_components([route.query], ref_template=_REF)
     described: dict[str, Any] = components.get(route.query.__name__, {})
     return described
@@ -174,16 +176,16 @@ def _parameters(route: Route) -> Iterator[dict[str, Any]]:
                 "name": segment[1:-1],
                 "in": "path",
                 "required": True,
-                "description": _PLACES[segment[1:-1]],
+                "description": _PATH_MEANINGS[segment[1:-1]],
                 "schema": {"type": "string", "minLength": 1},
             }
-    described = _described(route)
+    described = _query_schema(route)
     for name, schema in described.get("properties", {}).items():
-        told, is_required = _plain(schema), name in described.get("required", ())
+        parameter, is_required = _parameter_schema(schema), name in described.get("required", ())
         # An object stands in a URL as its JSON.
-        how = {"content": {JSON: {"schema": told}}} if told.get("type") == "object" else {"schema": told}
-        said = {} if "description" in told else {"description": _MEANINGS[name]}
-        yield {"name": name, "in": "query", "required": is_required, **said, **how}
+        how = {"content": {JSON: {"schema": parameter}}} if parameter.get("type") == "object" else {"schema": parameter}
+        description = {} if "description" in parameter else {"description": _QUERY_MEANINGS[name]}
+        yield {"name": name, "in": "query", "required": is_required, **description, **how}
     if route.may_write or (route.method != "GET" and route.right in ("write", "admin")):
         if route.keyed:
             yield _KEY
@@ -195,7 +197,7 @@ def _parameters(route: Route) -> Iterator[dict[str, Any]]:
         yield _IF_NONE_MATCH
 
 
-def _plain(schema: dict[str, Any]) -> dict[str, Any]:
+def _parameter_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a parameter, which is left out rather than null."""
     choices = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
     kept = {name: value for name, value in schema.items() if name not in ("anyOf", "default")}

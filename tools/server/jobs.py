@@ -22,7 +22,7 @@ _ID_BYTES: Final = 8
 Step = Callable[[int, int], None]
 
 
-class Stopped(UnavailableError):
+class JobStopped(UnavailableError):
     """The server is ending, so the job does too."""
 
     code = "stopped"
@@ -31,15 +31,15 @@ class Stopped(UnavailableError):
 class Job:
     """One piece of work. ``path`` is where it may leave a file."""
 
-    def __init__(self, kind: str, place: Path) -> None:
+    def __init__(self, kind: str, folder: Path) -> None:
         self.kind, self.id = kind, SystemEntropy().bytes(_ID_BYTES).hex()
-        self.path = place / self.id
+        self.path = folder / self.id
         self.status = "running"
         self.done = self.total = 0
         self.result: dict[str, Any] | None = None
         self.problem: Problem | None = None
 
-    def told(self) -> dict[str, Any]:
+    def to_wire(self) -> dict[str, Any]:
         """Return the job as a client is told it."""
         has_file = self.status == "done" and self.path.exists()
         return {
@@ -53,22 +53,22 @@ class Job:
         }
 
 
-class Workshop:
+class JobPool:
     """Where the jobs of all clients run, and leave their files until the server ends."""
 
     def __init__(self) -> None:
         self.stopping = Event()
         self._threads = ThreadPoolExecutor(WORKERS, "worlddb-job")
         self._lock = Lock()
-        self._place: Path | None = None
+        self._folder: Path | None = None
 
     @property
-    def place(self) -> Path:
+    def folder(self) -> Path:
         """The directory of the files, made when it is first needed."""
         with self._lock:
-            if self._place is None:
-                self._place = Path(tempfile.mkdtemp(prefix="worlddb-jobs-"))
-            return self._place
+            if self._folder is None:
+                self._folder = Path(tempfile.mkdtemp(prefix="worlddb-jobs-"))
+            return self._folder
 
     def begin(self, job: Job, work: Callable[[Job, Step], dict[str, Any]], explain: Callable[[Any], Problem]) -> None:
         """Have a job done; ``explain`` says what an error of the engine is to its client."""
@@ -76,7 +76,7 @@ class Workshop:
         def step(done: int, total: int) -> None:
             job.done, job.total = done, total
             if self.stopping.is_set():
-                raise Stopped("The server is ending", "Begin it again later")
+                raise JobStopped("The server is ending", "Begin it again later")
 
         def run() -> None:
             try:
@@ -95,16 +95,16 @@ class Workshop:
         """End all jobs, and remove their files."""
         self.stopping.set()
         self._threads.shutdown(cancel_futures=True)
-        if self._place is not None:
-            shutil.rmtree(self._place, ignore_errors=True)
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
 
 class Jobs:
     """The jobs of one client, newest last."""
 
-    def __init__(self, workshop: Workshop) -> None:
+    def __init__(self, workshop: JobPool) -> None:
         self.workshop = workshop
-        self._kept: dict[str, Job] = {}
+        self._jobs: dict[str, Job] = {}
 
     def begin(self, kind: str, work: Callable[[Job, Step], dict[str, Any]], explain: Callable[[Any], Problem]) -> Job:
         """Begin a job.
@@ -112,14 +112,14 @@ class Jobs:
         Raises:
             UnavailableError: too many of the client's are running.
         """
-        while len(self._kept) >= MAX_JOBS:
-            ended = next((job for job in self._kept.values() if job.status != "running"), None)
+        while len(self._jobs) >= MAX_JOBS:
+            ended = next((job for job in self._jobs.values() if job.status != "running"), None)
             if ended is None:
                 raise UnavailableError(f"{MAX_JOBS} jobs are running already", "Wait until one of them ends")
             ended.path.unlink(missing_ok=True)
-            self._kept.pop(ended.id, None)
-        job = Job(kind, self.workshop.place)
-        self._kept[job.id] = job
+            self._jobs.pop(ended.id, None)
+        job = Job(kind, self.workshop.folder)
+        self._jobs[job.id] = job
         self.workshop.begin(job, work, explain)
         return job
 
@@ -129,7 +129,7 @@ class Jobs:
         Raises:
             UnknownReference: there is none, or it ended long ago.
         """
-        found = self._kept.get(job_id)
+        found = self._jobs.get(job_id)
         if found is None:
             raise UnknownReference(
                 f"There is no job {job_id!r:.40}", "List them with /v1/jobs; jobs end with the server that began them"
@@ -138,4 +138,4 @@ class Jobs:
 
     def all(self) -> list[Job]:
         """Return all of them, newest first."""
-        return list(reversed(self._kept.values()))
+        return list(reversed(self._jobs.values()))

@@ -48,33 +48,33 @@ from worlddb.plain_text import is_blank
 from worlddb.tools.mcp import answer_notes
 from worlddb.tools.mcp.read_tools import receipt_of
 from worlddb.tools.server import request_types as types
-from worlddb.tools.server.client_desk import Desk
-from worlddb.tools.server.route import TEXT, Asked, Reply, Route
+from worlddb.tools.server.client_store import ClientStore
+from worlddb.tools.server.route import TEXT, Reply, Request, Route
 from worlddb.tools.server.world_routes import WORLD, precondition
 
 _CONTEXT_HITS: Final = 64
 _BYTES_A_TOKEN: Final = 3
 _NEVER: Final = "never"
 """The deadline of what is hidden at no time."""
-_STATED: Final = "What this world states itself is not searched inside it: ask /v1/recall, or its sparql"
-_OF_STREAMS: Final = ("wordings", "paths", "hit_paths", "path_depth", "describe")
-_OF_A_QUESTION: Final = ("text", "world", "scopes", "ingested", "valid", "seq", *_OF_STREAMS)
+_STATEMENTS_NOTE: Final = "What this world states itself is not searched inside it: ask /v1/recall, or its sparql"
+_STREAM_FIELDS: Final = ("wordings", "paths", "hit_paths", "path_depth", "describe")
+_QUESTION_FIELDS: Final = ("text", "world", "scopes", "ingested", "valid", "seq", *_STREAM_FIELDS)
 """What of a long question is no argument of ``View.recall``."""
 
 
-def remember(desk: Desk, asked: Asked) -> Reply:
+def remember(store: ClientStore, request: Request) -> Reply:
     """Remember a statement in a world, which is made if there is none of that name.
 
     What it says already, word for word, of the same subjects, is said again: one more source and no memory.
     """
-    body: types.NewMemory = asked.body
+    body: types.NewMemory = request.body
     if is_blank(body.text):
         raise InputError("text is blank", "Give one statement, understandable by itself")
-    key = desk.key(asked.idempotency_key)
-    return retry_while_changed(lambda: _remembered(desk, asked, body, key))
+    key = store.key(request.idempotency_key)
+    return retry_while_changed(lambda: _remember_or_restate(store, request, body, key))
 
 
-class _Memory:
+class _NewStatement:
     """A statement that is to be remembered, with all that it names, as a view sees it.
 
     Whom or what it is about are worlds that are there, of a name first those in the world that it goes into; a name
@@ -85,41 +85,41 @@ class _Memory:
         InputError: a name is blank.
     """
 
-    def __init__(self, desk: Desk, view: View, body: types.NewMemory, name: str) -> None:
-        self.desk, self.view, self.body, self.name = desk, view, body, name
-        self.home = home = desk.there(view, name)
-        self.about, self.new = desk.subjects(view, dict.fromkeys(body.about), home)
+    def __init__(self, store: ClientStore, view: View, body: types.NewMemory, name: str) -> None:
+        self.store, self.view, self.body, self.name = store, view, body, name
+        self.home = home = store.find_target(view, name)
+        self.about, self.new_names = store.subjects(view, dict.fromkeys(body.about), home)
         self.now = view.valid
         self.unchanged: tuple[str, ...] = ()
         self.since = None if body.valid_from is None else parse_time(body.valid_from, "valid_from")
         named = {"contradicts": body.contradicts, "derived_from": body.derived_from, "supersedes": body.replaces}
-        once = {kind: desk.refs(view, dict.fromkeys(refs), home) for kind, refs in named.items()}
-        self.ends = {kind: list(dict.fromkeys(refs)) for kind, refs in once.items()}
+        once = {kind: store.refs(view, dict.fromkeys(refs), home) for kind, refs in named.items()}
+        self.named_edges = {kind: list(dict.fromkeys(refs)) for kind, refs in once.items()}
 
-    def rest_on(self, asked: Asked, is_new: bool) -> None:
+    def rest_on(self, request: Request, is_new: bool) -> None:
         """See that the world is what ``If-Match`` says, and let the write be refused if it is not by then.
 
         Raises:
             UnknownReference: it is not there, so it has no hash.
         """
-        if asked.if_match is not None:
-            home = self.desk.place(self.view, self.name) if self.home is None else self.home
-            rests_on = precondition(self.desk, asked, self.view, home)
+        if request.if_match is not None:
+            home = self.store.target_ref(self.view, self.name) if self.home is None else self.home
+            rests_on = precondition(self.store, request, self.view, home)
             self.unchanged = (home,) if is_new and rests_on is not None else ()
 
     @property
     def named(self) -> set[str]:
         """The memories that it names itself."""
-        return {ref for refs in self.ends.values() for ref in refs}
+        return {ref for refs in self.named_edges.values() for ref in refs}
 
     def near(self, view: View) -> list[Near]:
         """Return what it may repeat, replace or contradict."""
         if self.home is None:
             return []
-        how: dict[str, Any] = {"world": self.home, "since": self.since, "until": self.body.valid_to}
-        how["include_expired"] = is_past(self.body.expires_at, self.now)
-        look_near = view._near_outside_user_worlds if self.desk.is_whole(self.home) else view.near
-        return look_near(self.body.text, about=[*self.about, *self.new] or None, **how)
+        options: dict[str, Any] = {"world": self.home, "since": self.since, "until": self.body.valid_to}
+        options["include_expired"] = is_past(self.body.expires_at, self.now)
+        look_near = view._near_outside_user_worlds if self.store.is_whole_store(self.home) else view.near
+        return look_near(self.body.text, about=[*self.about, *self.new_names] or None, **options)
 
     def links(self, near: Iterable[Near]) -> list[Link]:
         """Return the edges to what is near that were asked for."""
@@ -127,72 +127,80 @@ class _Memory:
         return [(kind, each.ref, f"by on_near: {each.reason}") for kind, each in found if kind]
 
 
-def _remembered(desk: Desk, asked: Asked, body: types.NewMemory, key: str | None) -> Reply:
-    name = asked.path["world"]
+def _remember_or_restate(store: ClientStore, request: Request, body: types.NewMemory, key: str | None) -> Reply:
+    name = request.path["world"]
     # Sent again under its key, it is looked at as it was then, and so comes to the same.
-    look = view_for_write(desk.db, key)
-    view = look if desk.home() is None else desk.db.view(seq=look.seq, valid=look.valid, world=desk.home())
-    given = _Memory(desk, view, body, name)
-    given.rest_on(asked, key is None or not desk.db.was_written(key))
-    then = later_view(desk.db, view, given.since)
+    look = view_for_write(store.db, key)
+    view = look if store.home() is None else store.db.view(seq=look.seq, valid=look.valid, world=store.home())
+    given = _NewStatement(store, view, body, name)
+    given.rest_on(request, key is None or not store.db.was_written(key))
+    then = later_view(store.db, view, given.since)
     near = given.near(then)
-    again, by_then = find_repeats_at_start(desk.db, view, given.since, body.valid_to, given.near)
-    then, near = (by_then, [*again, *(each for each in near if each not in again)]) if again else (then, near)
-    said = None if given.named else next(filter(None, (_said(then, each, body) for each in near)), None)
-    if said is not None:
+    repeats, past_view = find_repeats_at_start(store.db, view, given.since, body.valid_to, given.near)
+    then, near = (past_view, [*repeats, *(each for each in near if each not in repeats)]) if repeats else (then, near)
+    repeated = None if given.named else next(filter(None, (_find_repeated(then, each, body) for each in near)), None)
+    if repeated is not None:
         with suppress(IdempotencyConflict):  # The call that wrote it, sent again under its key.
-            others = [each for each in near if each.ref != said.ref]
-            end = find_end_change(look, said, given.since, body.valid_to)
-            receipt = _say_again(look, then, said, given, others, key, end)
-            told = desk.receipt(receipt) | {"refs": [said.ref]}
+            others = [each for each in near if each.ref != repeated.ref]
+            end = find_end_change(look, repeated, given.since, body.valid_to)
+            receipt = _record_restatement(look, then, repeated, given, others, key, end)
+            document = store.receipt(receipt) | {"refs": [repeated.ref]}
             how: dict[str, Any] = {"pinned": body.pinned, "until": body.valid_to, "end": end}
-            notes = restatement_notes(desk.db, receipt, said, given.since, body.expires_at, **how)
-            return Reply({"receipt": told, "near": desk.shown(others), "restated": True, "notes": notes})
-    beside = [each for each in near if each.ref not in given.named]
+            notes = restatement_notes(store.db, receipt, repeated, given.since, body.expires_at, **how)
+            return Reply({"receipt": document, "near": store.to_wire(others), "restated": True, "notes": notes})
+    others_near = [each for each in near if each.ref not in given.named]
     if body.on_near == ON_NEAR[-1]:
-        beside += find_near_at_start(desk.db, view, given.since, near, given.near)
-    taker = find_successor(beside, body.on_near, len(body.about), body.valid_to)
-    receipt, ref = _write(look, given, given.links(beside), taker, key)
-    told = desk.receipt(receipt) | {"refs": [ref]}
-    notes = desk.told_of(view, name, given.home)
-    notes += replacement_notes(beside, body.on_near, taker, len(body.about))
+        others_near += find_near_at_start(store.db, view, given.since, near, given.near)
+    taker = find_successor(others_near, body.on_near, len(body.about), body.valid_to)
+    receipt, ref = _commit_memory(look, given, given.links(others_near), taker, key)
+    document = store.receipt(receipt) | {"refs": [ref]}
+    notes = store.notes_on_target(view, name, given.home)
+    notes += replacement_notes(others_near, body.on_near, taker, len(body.about))
     new: dict[str, Any] = {"until": body.valid_to, "pinned": body.pinned, "text": body.text}
     notes += new_statement_notes(given.since, receipt.ingest_time, body.expires_at, **new)
-    shown = {"receipt": told, "near": desk.shown(near), "restated": False, "notes": notes}
-    return Reply(shown, 201 if receipt.events else 200)
+    answer = {"receipt": document, "near": store.to_wire(near), "restated": False, "notes": notes}
+    return Reply(answer, 201 if receipt.events else 200)
 
 
-def _said(view: View, near: Near, body: types.NewMemory) -> World | None:
+def _find_repeated(view: View, near: Near, body: types.NewMemory) -> World | None:
     """Return what is near if a statement repeats it, and is to be no memory of its own."""
     found = view.get(near.ref, include_expired=True) if near.is_repeated and body.key is None else None
     return found if found is not None and (found.type, found.name) == (body.type, body.name) else None
 
 
-def _say_again(
-    look: View, then: View, said: World, given: _Memory, others: list[Near], key: str | None, end: EndChange | None
+def _record_restatement(
+    look: View,
+    then: View,
+    memory: World,
+    given: _NewStatement,
+    others: list[Near],
+    key: str | None,
+    end: EndChange | None,
 ) -> Receipt:
     body = given.body
-    with given.desk.db.batch(idempotency_key=key, seen=look, unchanged=given.unchanged) as tx:
+    with given.store.db.batch(idempotency_key=key, seen=look, unchanged=given.unchanged) as tx:
         marks: dict[str, Any] = {"expires_at": body.expires_at, "ttl": body.ttl, "labels": body.labels}
-        marks["earlier"] = find_earlier_start(view_for_write(given.desk.db, key), said, given.since)
+        marks["earlier"] = find_earlier_start(view_for_write(given.store.db, key), memory, given.since)
         restate_memory(
-            tx, said, body.source, body.why, **marks, pinned=body.pinned, properties=body.properties, end=end
+            tx, memory, body.source, body.why, **marks, pinned=body.pinned, properties=body.properties, end=end
         )
-        for kind, ref, why in unwritten_links(then, said.ref, given.links(others)):
-            tx.link(said.ref, kind, ref, valid_from=body.valid_from, why=why)
+        for kind, ref, why in unwritten_links(then, memory.ref, given.links(others)):
+            tx.link(memory.ref, kind, ref, valid_from=body.valid_from, why=why)
     tx.receipt.raise_if_refused()
     receipt: Receipt = tx.receipt
     return receipt
 
 
-def _write(look: View, given: _Memory, links: list[Link], taker: Near | None, key: str | None) -> tuple[Receipt, str]:
+def _commit_memory(
+    look: View, given: _NewStatement, links: list[Link], taker: Near | None, key: str | None
+) -> tuple[Receipt, str]:
     """Write a memory; returns the receipt, and its reference."""
-    body, within = given.body, given.desk.home()
+    body, within = given.body, given.store.home()
     bound: dict[str, Any] = {} if body.key is None or within is None else {"key_within": within}
-    with given.desk.db.batch(idempotency_key=key, seen=look, unchanged=given.unchanged) as tx:
-        home = given.desk.begin(tx, given.view, given.name) if given.home is None else given.home
+    with given.store.db.batch(idempotency_key=key, seen=look, unchanged=given.unchanged) as tx:
+        home = given.store.create_target(tx, given.view, given.name) if given.home is None else given.home
         at = given.name if given.home is None else given.home
-        entries = [given.desk.entry(tx, at, home, name, body.source) for name in given.new]
+        entries = [given.store.create_entry(tx, at, home, name, body.source) for name in given.new_names]
         made = tx.create(
             body.type,
             body.name,
@@ -212,36 +220,39 @@ def _write(look: View, given: _Memory, links: list[Link], taker: Near | None, ke
         )
         for each in (*given.about, *entries):
             tx.link(made, "refers_to", each, valid_from=body.valid_from)
-        for kind, ref, why in (*((kind, ref, body.why) for kind, refs in given.ends.items() for ref in refs), *links):
+        for kind, ref, why in (
+            *((kind, ref, body.why) for kind, refs in given.named_edges.items() for ref in refs),
+            *links,
+        ):
             tx.link(made, kind, ref, valid_from=body.valid_from, why=why)
         if taker is not None:
             tx.link(taker.ref, "supersedes", made, valid_from=taker.valid.start, why=f"{TAKEN}{taker.reason}")
     return tx.receipt, tx.receipt.refs[made.position]
 
 
-def mark(desk: Desk, asked: Asked) -> Reply:
+def mark(store: ClientStore, request: Request) -> Reply:
     """Pin a world, label it, hide it from a time on, deprecate it, or let a tag stand for a version of it."""
-    body: types.Marks = asked.body
+    body: types.Marks = request.body
     given = msgspec.structs.replace(body, why="", version=None)
     if given == types.Marks():
         names = ", ".join(name for name in types.Marks.__struct_fields__ if name not in ("version", "why"))
         raise InputError("No mark was given", f"Give some of: {names}")
     if body.version is not None and body.tag is None:
         raise InputError("version is of a tag, and none was given", "Give tag, too")
-    view = desk.seen_by(desk.key(asked.idempotency_key))
-    ref = desk.place(view, asked.path["world"])
-    rests_on = precondition(desk, asked, view, ref)
-    with desk.db.batch(idempotency_key=desk.key(asked.idempotency_key), **_resting(rests_on)) as tx:
-        _marked(tx, ref, body)
+    view = store.view_of_write(store.key(request.idempotency_key))
+    ref = store.target_ref(view, request.path["world"])
+    rests_on = precondition(store, request, view, ref)
+    with store.db.batch(idempotency_key=store.key(request.idempotency_key), **_batch_options(rests_on)) as tx:
+        _write_marks(tx, ref, body)
     tx.receipt.raise_if_refused()
-    return Reply(desk.receipt(tx.receipt) | {"refs": [ref]})
+    return Reply(store.receipt(tx.receipt) | {"refs": [ref]})
 
 
-def _resting(rests_on: tuple[View, str] | None) -> dict[str, Any]:
+def _batch_options(rests_on: tuple[View, str] | None) -> dict[str, Any]:
     return {} if rests_on is None else {"seen": rests_on[0], "rests_on": [rests_on[1]], "unchanged": [rests_on[1]]}
 
 
-def _marked(tx: Any, ref: str, body: types.Marks) -> None:
+def _write_marks(tx: Any, ref: str, body: types.Marks) -> None:
     why: dict[str, Any] = {"why": body.why}
     if body.pinned is not None:
         (tx.pin if body.pinned else tx.unpin)(ref, **why)
@@ -261,59 +272,61 @@ def _marked(tx: Any, ref: str, body: types.Marks) -> None:
         tx.untag(ref, body.untag, **why)
 
 
-def _recalled(desk: Desk, view: View, text: str, world: str | None, asked: dict[str, Any], recalls: int = 1) -> Reply:
+def _answer_recall(
+    store: ClientStore, view: View, text: str, world: str | None, options: dict[str, Any], recalls: int = 1
+) -> Reply:
     """Answer a question; ``recalls`` are so many that it may come to, which count together."""
-    if desk.grant.account is not None:
-        desk.grant.account.require_quota("recall_k", recalls * asked["k"])
-    ref = None if world is None else desk.ref(view, world)
-    lanes = desk.session.lanes(asked.get("lanes", LANES))
-    how = asked | {"world": ref, "lanes": lanes}
+    if store.grant.account is not None:
+        store.grant.account.require_quota("recall_k", recalls * options["k"])
+    ref = None if world is None else store.ref(view, world)
+    lanes = store.session.lanes(options.get("lanes", LANES))
+    how = options | {"world": ref, "lanes": lanes}
     found: Recall = view.recall(text, **how)
     if not how.get("type") and not found.groups and found.receipt is None and not all(map(has_statement, found.hits)):
         # Who is only named, as whom a memory is about is, answers where nothing else does.
-        said, _ = recall_statements(lambda k: view.recall(text, **how | {"k": k}), asked["k"])
-        found = said if said.hits else found
-    notes = answer_notes.recall_notes([found], in_one_world=not desk.commits)
-    if len(lanes) < len(asked.get("lanes", LANES)):
+        statements, _ = recall_statements(lambda k: view.recall(text, **how | {"k": k}), options["k"])
+        found = statements if statements.hits else found
+    notes = answer_notes.recall_notes([found], in_one_world=not store.commits)
+    if len(lanes) < len(options.get("lanes", LANES)):
         notes.append(answer_notes.WITHOUT_VECTORS)
     if ref is not None and not found.hits and view.statements(ref, limit=1):
-        notes.append(_STATED)
-    told = {
-        "hits": desk.shown(found.hits),
+        notes.append(_STATEMENTS_NOTE)
+    document = {
+        "hits": store.to_wire(found.hits),
         "exact": found.exact,
         "lanes": found.lanes,
         "search_mode": found.search_mode,
         "notes": notes,
         "confidence": found.confidence,
-        "paths": desk.shown(found.paths),
-        "groups": desk.shown(found.groups),
+        "paths": store.to_wire(found.paths),
+        "groups": store.to_wire(found.groups),
         "receipt": None if found.receipt is None else recall_receipt_text(found.receipt),
-        "moment": desk.moment(view),
+        "moment": store.moment(view),
     }
-    return Reply(told)
+    return Reply(document)
 
 
-def recall(desk: Desk, asked: Asked) -> Reply:
+def recall(store: ClientStore, request: Request) -> Reply:
     """The worlds that answer a question best."""
-    query: types.Question = asked.query
+    query: types.Question = request.query
     how = {"k": query.k, "exact": query.exact, "include_superseded": query.include_superseded}
-    return _recalled(desk, desk.view(query), query.text, asked.path.get("world"), how)
+    return _answer_recall(store, store.view(query), query.text, request.path.get("world"), how)
 
 
-def recall_long(desk: Desk, asked: Asked) -> Reply:
+def recall_long(store: ClientStore, request: Request) -> Reply:
     """The worlds that answer a question best, with all that it may ask for."""
-    body: types.LongQuestion = asked.body
-    within = asked.path.get("world")
+    body: types.LongQuestion = request.body
+    within = request.path.get("world")
     if within is not None and body.world is not None:
         raise InputError("The world is named twice", "Leave out world: the path has one")
-    how = {name: value for name, value in msgspec.structs.asdict(body).items() if name not in _OF_A_QUESTION}
+    how = {name: value for name, value in msgspec.structs.asdict(body).items() if name not in _QUESTION_FIELDS}
     if body.decay is not None:
         how["decay"] = Decay(**msgspec.structs.asdict(body.decay))
-    view = desk.view(body)
+    view = store.view(body)
     if body.scopes is not None:
         if within is not None:
             raise InputError("The world is named by the path, and scopes are", "Leave out one of them")
-        how["scopes"] = [desk.ref(view, each) for each in body.scopes]
+        how["scopes"] = [store.ref(view, each) for each in body.scopes]
     if body.wordings or body.paths or body.hit_paths or body.describe:
         how["streams"] = Streams(
             expand=(lambda text: body.wordings) if body.wordings else None,
@@ -323,45 +336,45 @@ def recall_long(desk: Desk, asked: Asked) -> Reply:
             describe=body.describe,
         )
     recalls = len(body.scopes or (None,)) * (1 + len(body.wordings))
-    return _recalled(desk, view, body.text, within or body.world, how, recalls)
+    return _answer_recall(store, view, body.text, within or body.world, how, recalls)
 
 
-def check_recall(desk: Desk, asked: Asked) -> Reply:
+def check_recall(store: ClientStore, request: Request) -> Reply:
     """Whether the receipt of a recall holds: the question is asked again."""
-    body: types.CheckedRecall = asked.body
+    body: types.CheckedRecall = request.body
     given = msgspec.structs.asdict(body)
-    receipt, text = receipt_of(desk.session, given.pop("receipt")), given.pop("text")
-    found = desk.db.check_recall(receipt, text, **{name: value for name, value in given.items() if value is not None})
-    told = {name: getattr(found, name) for name in ("verdict", "problems", "proved", "erased", "reference")}
-    return Reply(told)
+    receipt, text = receipt_of(store.session, given.pop("receipt")), given.pop("text")
+    found = store.db.check_recall(receipt, text, **{name: value for name, value in given.items() if value is not None})
+    document = {name: getattr(found, name) for name in ("verdict", "problems", "proved", "erased", "reference")}
+    return Reply(document)
 
 
-def chunks(desk: Desk, asked: Asked) -> Reply:
+def chunks(store: ClientStore, request: Request) -> Reply:
     """The texts in a world that have the words of a query, best first."""
-    query: types.Chunks = asked.query
+    query: types.Chunks = request.query
     how = {"k": query.limit, "lanes": ("text",)}
-    return _recalled(desk, desk.view(query), query.query, asked.path["world"], how)
+    return _answer_recall(store, store.view(query), query.query, request.path["world"], how)
 
 
-def context(desk: Desk, asked: Asked) -> Reply:
+def context(store: ClientStore, request: Request) -> Reply:
     """What is known for a question as a text for a prompt."""
-    query: types.ContextOf = asked.query
-    view = desk.view(query)
-    ref = desk.ref(view, asked.path["world"])
-    lanes = desk.session.lanes()
+    query: types.ContextOf = request.query
+    view = store.view(query)
+    ref = store.ref(view, request.path["world"])
+    lanes = store.session.lanes()
     how: Any = {name: getattr(query, name) or None for name in ("about", "type", "label", "properties")}
     how |= {"world": ref, "lanes": lanes, "min_confidence": query.min_confidence}
     found, _ = recall_statements(lambda k: view.recall(query.text, k=k, **how), _CONTEXT_HITS)
     text = agent_memory.prompt_text(
         found,
         view.pinned(ref),
-        lambda said: -(-len(said.encode()) // _BYTES_A_TOKEN),
+        lambda text_part: -(-len(text_part.encode()) // _BYTES_A_TOKEN),
         query.max_tokens,
         view._in_log_order,
     )
-    if asked.accepts == TEXT:
+    if request.accepts == TEXT:
         return Reply(text.encode(), media_type=TEXT)
-    return Reply({"text": text, "moment": desk.moment(view)})
+    return Reply({"text": text, "moment": store.moment(view)})
 
 
 _QUESTIONS: Final = (

@@ -62,7 +62,7 @@ _CODES: Final = {
     500: "unexpected",
     501: "not_implemented",
 }
-_CALLS: Final = (
+_REMEDIES: Final = (
     ("db.accounts.accounts()", "/v1/accounts"),
     ("db.accounts.keys()", "/v1/keys"),
     ("Send it as one, by sparql_update", "Send it by POST, as the parameter update or as application/sparql-update"),
@@ -152,7 +152,7 @@ def refusal(status: int, detail: str, remedy: str = "", *, code: str = "", **hea
     return RequestError(problem, {name.replace("_", "-"): str(value) for name, value in headers.items()})
 
 
-def of_error(error: WorldDBError, session: Session, *, conditional: bool) -> RequestError:
+def problem_of(error: WorldDBError, session: Session, *, conditional: bool) -> RequestError:
     """Return the problem that an error of the engine is, in the words that the session may hear.
 
     ``conditional``: the request said what it rests on, so that what changed meanwhile is a failed precondition.
@@ -163,29 +163,29 @@ def of_error(error: WorldDBError, session: Session, *, conditional: bool) -> Req
         status, wait = 429, ceil(error.details["retry_after"])
     if isinstance(error, PlanLimit) and error.details.get("limit") == "bytes_per_request":
         status = 413
-    named = "limit" if isinstance(error, QueryLimit | PlanLimit) else "reason"
-    reason = str(error.details.get(named, "")) or None
+    detail_name = "limit" if isinstance(error, QueryLimit | PlanLimit) else "reason"
+    reason = str(error.details.get(detail_name, "")) or None
     if conditional and reason in _MEANWHILE:
         return refusal(
             412, "The world changed meanwhile", "Read it again, and send its new ETag", code="precondition_failed"
         )
     hidden = session.hidden(error)
-    told, _, then = (hidden or "").partition(". ")
-    detail, remedy = (told, then) if hidden is not None else (error.message, error.remedy)
+    message, _, hidden_remedy = (hidden or "").partition(". ")
+    detail, remedy = (message, hidden_remedy) if hidden is not None else (error.message, error.remedy)
     if isinstance(error, IdempotencyConflict):  # As the store has it, the key is of an account.
         by = f", by commit {error.details['seq']}" if hidden is None else ""
         detail = f"Another request was made under this Idempotency-Key{by}"
         remedy = "Use a new key for a new request"
-    remedy = _over_http(remedy)
+    remedy = _translate_remedy(remedy)
     problem = Problem(
         type=_TYPE, title=_TITLES[status], status=status, detail=detail, code=error.code, remedy=remedy, reason=reason
     )
     return RequestError(problem, {"Retry-After": str(wait)} if wait else None)
 
 
-def _over_http(remedy: str) -> str:
+def _translate_remedy(remedy: str) -> str:
     """Return a remedy that names a call with the route in its place."""
-    for call, route in _CALLS:
+    for call, route in _REMEDIES:
         remedy = remedy.replace(call, route)
     return remedy
 

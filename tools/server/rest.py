@@ -23,11 +23,11 @@ from worlddb.tools.mcp import http_guards
 from worlddb.tools.mcp.access_keys import Gate, Grant
 from worlddb.tools.mcp.http_server import Whole
 from worlddb.tools.server import account_routes, interface_page, problems, request_log
-from worlddb.tools.server.answer_cache import MAX_ASKED_BYTES, Answer, AnswerCache, QuickReads, TurnReads
-from worlddb.tools.server.client_desk import Desk
-from worlddb.tools.server.jobs import Workshop
+from worlddb.tools.server.answer_cache import MAX_ASKED_BYTES, Answer, AnswerCache, QuickRequests, TurnState
+from worlddb.tools.server.client_store import ClientStore
+from worlddb.tools.server.jobs import JobPool
 from worlddb.tools.server.problems import RequestError, refusal
-from worlddb.tools.server.route import JSON, LINES, TEXT, Asked, Reply, Route, Table
+from worlddb.tools.server.route import JSON, LINES, TEXT, Reply, Request, Route, RouteTable
 
 MAX_BODY_BYTES: Final = 4_194_304
 MAX_FILE_BYTES: Final = 33_554_432
@@ -36,9 +36,9 @@ THREADS: Final = 40
 """Calls of all clients that run at the same time."""
 MAX_QUERY_BYTES: Final = 65_536
 MAX_CLIENTS: Final = 1_000
-"""Clients whose desks are kept; the one that asked longest ago makes room."""
+"""Clients whose stores are kept; the one that asked longest ago makes room."""
 _LOG: Final = logging.getLogger("worlddb.server")
-_NOBODY: Final = Grant("", None, "read")
+_ANONYMOUS: Final = Grant("", None, "read")
 _NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
 _FIELD: Final = re.compile(r"at `\$\.([\w-]+)")
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,18}\.[0-9]{1,18}")
@@ -47,20 +47,20 @@ _TAG_BYTES: Final = 8
 _ID_BYTES: Final = 8
 _SALT_BYTES: Final = 16
 _LINES_AT_ONCE: Final = 65_536
-_UNUSUAL: Final = frozenset(("content-length", "transfer-encoding", "idempotency-key"))
+_UNCACHED_HEADERS: Final = frozenset(("content-length", "transfer-encoding", "idempotency-key"))
 """What a read has no use for: one that has it is looked at closely."""
-_OF_A_WORLD: Final = "This key opens one world, and the store as a whole is asked here"
+_WHOLE_STORE_ONLY: Final = "This key opens one world, and the store as a whole is asked here"
 
 
 class Client:
-    """One client under way: its desk, and how much it may have under way."""
+    """One client under way: its store, and how much it may have under way."""
 
-    def __init__(self, desk: Desk, serve: Callable[[Scope, Receive, Send], Any]) -> None:
-        self.desk = desk
+    def __init__(self, store: ClientStore, serve: Callable[[Scope, Receive, Send], Any]) -> None:
+        self.store = store
         self.serve = http_guards.Budget(serve, refuse=problems.guard_response)
 
 
-class _Ready(NamedTuple):
+class _WholeAnswer(NamedTuple):
     """A whole answer that is to be sent."""
 
     status: int
@@ -80,7 +80,7 @@ class _Exchange:
         self.client: Client | None = None
         self.receive: Receive | None = None
         """Says when the client leaves, once the whole body was read."""
-        self.asked: Hashable = None
+        self.cache_key: Hashable = None
         """By what an answer to it is kept; ``None`` if none is."""
         self.status = 0
         self.received, self.sent = len(scope["query_string"]), 0
@@ -105,7 +105,7 @@ class _Exchange:
         shown = b"" if self.scope["method"] == "HEAD" else body
         await self.send({"type": "http.response.body", "body": shown})
 
-    def whole(self, answer: _Ready) -> Whole:
+    def whole(self, answer: _WholeAnswer) -> Whole:
         """Return a whole answer for who sends it at once, as :meth:`answer` does."""
         status, body, headers = answer
         own = [] if status == 304 else [(b"content-length", b"%d" % len(body))]
@@ -113,19 +113,19 @@ class _Exchange:
         self.status, self.sent = status, len(shown)
         return Whole(status, [*headers, *own, (b"x-request-id", self.id.encode())], shown)
 
-    def tagged(self, body: bytes, headers: list[tuple[bytes, bytes]], tag: str) -> _Ready:
+    def tagged(self, body: bytes, headers: list[tuple[bytes, bytes]], tag: str) -> _WholeAnswer:
         """Return an answer that has an ETag, or that the client has it."""
         known = self.headers.get("if-none-match", "") if self.scope["method"] in ("GET", "HEAD") else ""
-        return _Ready(304, b"", headers) if known and _matches(known, tag) else _Ready(200, body, headers)
+        return _WholeAnswer(304, b"", headers) if known and _matches(known, tag) else _WholeAnswer(200, body, headers)
 
-    def problem(self, error: RequestError) -> _Ready:
+    def problem(self, error: RequestError) -> _WholeAnswer:
         """Return a problem as an answer."""
-        told: Problem = msgspec.structs.replace(error.problem, request_id=self.id)
-        headers = _headers(problems.MEDIA_TYPE, error.headers.items())
-        return _Ready(told.status, msgspec.json.encode(told), headers)
+        problem: Problem = msgspec.structs.replace(error.problem, request_id=self.id)
+        headers = _reply_headers(problems.MEDIA_TYPE, error.headers.items())
+        return _WholeAnswer(problem.status, msgspec.json.encode(problem), headers)
 
 
-class Served(NamedTuple):
+class ServedStore(NamedTuple):
     """What the interface stands on: the store, who may ask, and what can be asked."""
 
     db: Database
@@ -136,7 +136,7 @@ class Served(NamedTuple):
 class Rest:
     """The ASGI application of everything but MCP."""
 
-    def __init__(self, served: Served, log: request_log.RequestLog | None = None) -> None:
+    def __init__(self, served: ServedStore, log: request_log.RequestLog | None = None) -> None:
         self._log = log
         self.metrics = request_log.RequestMetrics()
         own = (
@@ -156,7 +156,7 @@ class Rest:
         )
         self._db, self._gate, self._meter = served.db, served.gate, served.db.accounts.meter
         self._meter.load()
-        self._table = Table((*served.routes, *own))
+        self._table = RouteTable((*served.routes, *own))
         self._fields = {route: _fields(route.query) for route in self._table.routes}
         self._decoders = {
             route: msgspec.json.Decoder(route.body)
@@ -164,12 +164,12 @@ class Rest:
             if route.body is not None and route.body is not bytes
         }
         self._threads = ThreadPoolExecutor(THREADS, "worlddb-request")
-        self._quick, self._answers = QuickReads(), AnswerCache()
-        self._turn = TurnReads(served.db)
+        self._quick, self._answers = QuickRequests(), AnswerCache()
+        self._turn = TurnState(served.db)
         self._clients: dict[Grant, Client] = {}
-        self._opening: dict[Grant, asyncio.Future[Desk]] = {}
-        self._workshop = Workshop()
-        self._nobody = Desk(served.db, _NOBODY._replace(name=served.db.author), self._workshop)
+        self._opening: dict[Grant, asyncio.Future[ClientStore]] = {}
+        self._workshop = JobPool()
+        self._anonymous = ClientStore(served.db, _ANONYMOUS._replace(name=served.db.author), self._workshop)
         self._salt = SystemEntropy().bytes(_SALT_BYTES)
         self._count = 0
         self._interface = b""
@@ -194,15 +194,15 @@ class Rest:
             for route in self._table.routes:
                 if route.small or (route.quick and route.answer is not None):
                     with suppress(WorldDBError, RequestError, msgspec.ValidationError):
-                        _timed(route, self._nobody, Asked(path, msgspec.convert({}, route.query)))
+                        _answer_timed(route, self._anonymous, Request(path, msgspec.convert({}, route.query)))
 
     # -- what the application answers itself
 
-    def _page(self, desk: Desk, asked: Asked) -> Reply:
+    def _page(self, store: ClientStore, request: Request) -> Reply:
         self._interface = self._interface or msgspec.json.encode(interface_page.page(self._table.routes))
         return Reply(self._interface)
 
-    def _metrics(self, desk: Desk, asked: Asked) -> Reply:
+    def _metrics(self, store: ClientStore, request: Request) -> Reply:
         text = self.metrics.text(self._db.view().seq)
         return Reply(text.encode(), media_type=request_log.METRICS_TYPE)
 
@@ -211,7 +211,7 @@ class Rest:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         exchange = _Exchange(scope, self._next_id(), send)
-        begun = monotonic()
+        started = monotonic()
         self.metrics.under_way += 1
         self._answers.see(self._turn.stamp())
         try:
@@ -220,61 +220,65 @@ class Rest:
             await exchange.answer(*exchange.problem(error))
         finally:
             self.metrics.under_way -= 1
-            self._note(exchange, monotonic() - begun)
+            self._note(exchange, monotonic() - started)
 
     def at_once(self, scope: Scope) -> Whole | None:
         """Answer a small read of a key of the whole store, if its answer is kept or it was quick the last time.
 
         It costs no task. What is left to one, as what is refused before it is admitted is, was not counted here.
         """
-        begun = monotonic()
+        started = monotonic()
         exchange = _Exchange(scope, "")
         try:
-            route = exchange.route = self._routed(exchange)
+            route = exchange.route = self._find_route(exchange)
             grant = self._gate.authenticate(_token(exchange)) if route.right and (route.quick or route.small) else None
             client = None if grant is None or grant.world is not None else self._clients.get(grant)
             if grant is None or client is None:
                 return None
-            exchange.asked = _kept_by(exchange, client)
-            if exchange.asked is None:
+            exchange.cache_key = _cache_key(exchange, client)
+            if exchange.cache_key is None:
                 return None
             self._answers.see(self._turn.look())
-            kept = self._answers.find(exchange.asked, self._db.now())
-            if kept is None and not route.quick and not self._quick.has(_number_of(exchange, client.desk)):
+            cached = self._answers.find(exchange.cache_key, self._db.now())
+            if cached is None and not route.quick and not self._quick.has(_request_hash(exchange, client.store)):
                 return None
-            self._admitted(exchange, route, client)
+            self._check_admission(exchange, route, client)
         except RequestError:
             return None
         exchange.client, exchange.id = client, self._next_id()
         self._clients[grant] = self._clients.pop(grant)
         try:
-            _see_that_it_fits(client.desk, exchange.received)
-            ready = exchange.tagged(kept.body, kept.headers, kept.tag) if kept else self._read_at_once(exchange, client)
+            _require_request_size(client.store, exchange.received)
+            answer = (
+                exchange.tagged(cached.body, cached.headers, cached.tag)
+                if cached
+                else self._answer_small_read(exchange, client)
+            )
         except RequestError as error:
-            ready = exchange.problem(error)
-        whole = exchange.whole(ready)
-        self._note(exchange, monotonic() - begun)
+            answer = exchange.problem(error)
+        whole = exchange.whole(answer)
+        self._note(exchange, monotonic() - started)
         return whole
 
-    def _read_at_once(self, exchange: _Exchange, client: Client) -> _Ready:
-        with self._explained(exchange, client.desk):
-            asked = self._asked(exchange, b"")
-            reply, reading, seconds = self._at_once(exchange, client.desk, asked)
-            self._quick.note(_number_of(exchange, client.desk), seconds)
-        return self._ready(exchange, reply, reading)
+    def _answer_small_read(self, exchange: _Exchange, client: Client) -> _WholeAnswer:
+        with self._errors_as_problems(exchange, client.store):
+            request = self._parse_request(exchange, b"")
+            reply, reading, seconds = self._read_on_loop(exchange, client.store, request)
+            self._quick.note(_request_hash(exchange, client.store), seconds)
+        return self._whole_answer(exchange, reply, reading)
 
     def _next_id(self) -> str:
         """Return the id of a request. A plain number would tell every key how many requests others send."""
         self._count += 1
-        named = blake2b(self._count.to_bytes(8, "big"), digest_size=_ID_BYTES, key=self._salt)
-        return named.hexdigest()
+        digest = blake2b(self._count.to_bytes(8, "big"), digest_size=_ID_BYTES, key=self._salt)
+        return digest.hexdigest()
 
     def _note(self, exchange: _Exchange, seconds: float) -> None:
         """Count and log an answer."""
         client, route = exchange.client, exchange.route
         if client is not None and route is not None:
             self._meter.count(
-                client.desk.grant.id,
+                client.store.grant.id,
                 write=route.right != "read",
                 bytes_in=exchange.received,
                 bytes_out=exchange.sent,
@@ -284,47 +288,47 @@ class Rest:
         method = exchange.scope["method"] if exchange.route is not None else "none"
         self.metrics.count(path, method, exchange.status, seconds)
         if self._log is not None:
-            key = None if client is None else client.desk.grant.name
+            key = None if client is None else client.store.grant.name
             self._log.note(exchange.id, key, method, path, exchange.status, seconds)
 
     async def _admit(self, exchange: _Exchange, receive: Receive) -> None:
         """Find the route of a request, and who asks; nothing of its body is read before."""
         scope = exchange.scope
-        route = exchange.route = self._routed(exchange)
+        route = exchange.route = self._find_route(exchange)
         if not route.right:
-            await self._body(exchange, receive, 0)
-            await self._answered(exchange, self._nobody, self._asked(exchange, b""))
+            await self._read_body(exchange, receive, 0)
+            await self._answer_request(exchange, self._anonymous, self._parse_request(exchange, b""))
             return
-        client = exchange.client = await self._client(exchange)
-        self._admitted(exchange, route, client)
-        if (route.quick or route.small) and client.desk.grant.world is None:
+        client = exchange.client = await self._find_client(exchange)
+        self._check_admission(exchange, route, client)
+        if (route.quick or route.small) and client.store.grant.world is None:
             # A key of one world would notice by the time of an answer that somebody wrote since, wherever.
-            exchange.asked = _kept_by(exchange, client)
-            kept = None if exchange.asked is None else self._answers.find(exchange.asked, self._db.now())
-            if kept is not None:
-                await self._body(exchange, receive, 0)
-                await exchange.answer(*exchange.tagged(kept.body, kept.headers, kept.tag))
+            exchange.cache_key = _cache_key(exchange, client)
+            cached = None if exchange.cache_key is None else self._answers.find(exchange.cache_key, self._db.now())
+            if cached is not None:
+                await self._read_body(exchange, receive, 0)
+                await exchange.answer(*exchange.tagged(cached.body, cached.headers, cached.tag))
                 return
         scope["worlddb.exchange"] = exchange
         await client.serve(scope, receive, exchange.send)
 
-    def _admitted(self, exchange: _Exchange, route: Route, client: Client) -> None:
+    def _check_admission(self, exchange: _Exchange, route: Route, client: Client) -> None:
         """See that a client may ask this, and that it may ask now; from here on the request is counted."""
-        grant = client.desk.grant
+        grant = client.store.grant
         wait = self._gate.wait(grant)
         if wait:
             raise refusal(429, "Too many requests", "Try again later", Retry_After=ceil(wait))
         if not grant.may(route.right):
             raise refusal(403, f"This key may {grant.right}, and {route.right} is needed", "Use another key")
         if route.whole and grant.world is not None:
-            raise refusal(403, _OF_A_WORLD, "Use a key of the whole store", code="beyond_key")
+            raise refusal(403, _WHOLE_STORE_ONLY, "Use a key of the whole store", code="beyond_key")
         if grant.account is not None:
             try:
                 self._gate.admit(grant, write=route.right != "read", feature=route.feature)
             except WorldDBError as error:
-                raise problems.of_error(error, client.desk.session, conditional=False) from None
+                raise problems.problem_of(error, client.store.session, conditional=False) from None
 
-    def _routed(self, exchange: _Exchange) -> Route:
+    def _find_route(self, exchange: _Exchange) -> Route:
         """Return the route of a request."""
         scope = exchange.scope
         try:
@@ -341,30 +345,30 @@ class Rest:
         exchange.path = found.path
         return route
 
-    async def _client(self, exchange: _Exchange) -> Client:
+    async def _find_client(self, exchange: _Exchange) -> Client:
         """Return who asks."""
         grant = self._gate.authenticate(_token(exchange))
         if grant is None:
-            told = "Send a key that opens something: Authorization: Bearer KEY"
-            raise refusal(401, "No key was sent, or one that opens nothing", told, WWW_Authenticate="Bearer")
+            remedy = "Send a key that opens something: Authorization: Bearer KEY"
+            raise refusal(401, "No key was sent, or one that opens nothing", remedy, WWW_Authenticate="Bearer")
         client = self._clients.pop(grant, None)
         if client is None:
             try:
-                desk = await self._desk(grant)
+                store = await self._open_store(grant)
             except UnknownReference:
                 raise refusal(401, "The world of this key is not there", "Use another key") from None
-            client = self._clients.pop(grant, None) or Client(desk, self._serve)
+            client = self._clients.pop(grant, None) or Client(store, self._serve)
             while len(self._clients) >= MAX_CLIENTS:
                 del self._clients[next(iter(self._clients))]
         self._clients[grant] = client
         return client
 
-    async def _desk(self, grant: Grant) -> Desk:
-        """Return the desk of a client: one for all requests that come at first, whose writes then share a sync."""
+    async def _open_store(self, grant: Grant) -> ClientStore:
+        """Return the store of a client: one for all requests that come at first, whose writes then share a sync."""
         opening = self._opening.get(grant)
         if opening is None:
             loop = asyncio.get_running_loop()
-            opening = loop.run_in_executor(self._threads, Desk, self._db, grant, self._workshop)
+            opening = loop.run_in_executor(self._threads, ClientStore, self._db, grant, self._workshop)
             opening.add_done_callback(lambda _: self._opening.pop(grant, None))
             self._opening[grant] = opening
         return await asyncio.shield(opening)
@@ -376,11 +380,11 @@ class Rest:
         assert route is not None and client is not None, "an admitted request has both"
         is_file = route.body is bytes and not route.takes
         most = MAX_FILE_BYTES if is_file else MAX_BODY_BYTES if route.body is not None else 0
-        body = await self._body(exchange, receive, most)
+        body = await self._read_body(exchange, receive, most)
         exchange.receive = receive
-        await self._answered(exchange, client.desk, self._asked(exchange, body))
+        await self._answer_request(exchange, client.store, self._parse_request(exchange, body))
 
-    async def _body(self, exchange: _Exchange, receive: Receive, most: int) -> bytes:
+    async def _read_body(self, exchange: _Exchange, receive: Receive, most: int) -> bytes:
         """Return the whole body; what comes unasked for is read and passed over, as long as it is short."""
         parts, size = [], 0
         while True:
@@ -391,13 +395,13 @@ class Rest:
             size += len(parts[-1])
             exchange.received += len(parts[-1])
             if exchange.client is not None:
-                _see_that_it_fits(exchange.client.desk, exchange.received)
+                _require_request_size(exchange.client.store, exchange.received)
             if size > max(most, MAX_QUERY_BYTES):
                 raise refusal(413, f"The body is larger than {max(most, MAX_QUERY_BYTES)} bytes", "Send less")
             if not message.get("more_body", False):
                 return b"".join(parts) if most else b""
 
-    def _asked(self, exchange: _Exchange, body: bytes) -> Asked:
+    def _parse_request(self, exchange: _Exchange, body: bytes) -> Request:
         """Check parameters, headers and body, and return them as their types have them."""
         route, headers = exchange.route, exchange.headers
         assert route is not None
@@ -407,23 +411,23 @@ class Rest:
         if key is not None and sum(name == b"idempotency-key" for name, _ in exchange.scope["headers"]) > 1:
             raise refusal(400, "There are several Idempotency-Key headers", "Send one")
         media_type = headers.get("content-type", "").partition(";")[0].strip().casefold()
-        return Asked(
+        return Request(
             exchange.path,
-            self._query(route, exchange.scope["query_string"]),
-            self._parsed(route, body, media_type),
-            _accepted(route, headers.get("accept", "")),
+            self._parse_query(route, exchange.scope["query_string"]),
+            self._parse_body(route, body, media_type),
+            _negotiate_type(route, headers.get("accept", "")),
             headers.get("if-match"),
             key,
             media_type,
             headers.get("last-event-id"),
         )
 
-    def _query(self, route: Route, query_string: bytes) -> Any:
+    def _parse_query(self, route: Route, query_string: bytes) -> Any:
         if len(query_string) > MAX_QUERY_BYTES:
             raise refusal(400, "There are too many parameters", "Send less")
         try:
-            told = query_string.decode("ascii")
-            pairs = parse_qsl(told, True, errors="strict", max_num_fields=200) if told else []
+            message = query_string.decode("ascii")
+            pairs = parse_qsl(message, True, errors="strict", max_num_fields=200) if message else []
         except (ValueError, UnicodeDecodeError):
             raise refusal(400, "The parameters cannot be read", "Encode them as URLs have it, in UTF-8") from None
         given: dict[str, Any] = {}
@@ -441,14 +445,14 @@ class Rest:
             elif name in given:
                 raise refusal(422, f"The parameter {name:.80} is given twice", "Give it once")
             else:
-                given[name] = _value(text, kinds)
+                given[name] = _parse_value(text, kinds)
         try:
             return msgspec.convert(given, route.query)
         except msgspec.ValidationError as error:
-            told = _remedy(route.query, error)
-            raise refusal(422, f"A parameter is not what it should be: {error}", told) from None
+            message = _remedy(route.query, error)
+            raise refusal(422, f"A parameter is not what it should be: {error}", message) from None
 
-    def _parsed(self, route: Route, body: bytes, media_type: str) -> Any:
+    def _parse_body(self, route: Route, body: bytes, media_type: str) -> Any:
         if route.body is None or media_type in route.takes or (route.body is bytes and not route.takes):
             return body
         if route.body is bytes or (media_type not in ("", JSON) and not media_type.endswith("+json")):
@@ -457,123 +461,127 @@ class Rest:
         if not body and not route.needs_body:
             body = b"{}"
         if not body:
-            raise refusal(400, "There is no body", f"Send an object of JSON. {_takes(_named(route.body))}")
+            raise refusal(
+                400, "There is no body", f"Send an object of JSON. {_fields_remedy(_field_names(route.body))}"
+            )
         try:
             decoded = self._decoders[route].decode(body)
-            _see_that_no_field_is_twice(body)
+            _refuse_duplicate_fields(body)
             return decoded
         except msgspec.ValidationError as error:
-            told = _remedy(route.body, error)
-            raise refusal(422, f"The body is not what it should be: {error}", told) from None
+            remedy = _remedy(route.body, error)
+            raise refusal(422, f"The body is not what it should be: {error}", remedy) from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise _not_json(body, error) from None
+            raise _json_refusal(body, error) from None
         except RecursionError:
             raise refusal(400, "The body is nested too deeply", "Send a flatter one") from None
 
-    async def _answered(self, exchange: _Exchange, desk: Desk, asked: Asked) -> None:
+    async def _answer_request(self, exchange: _Exchange, store: ClientStore, request: Request) -> None:
         """Have a request answered, and send the answer."""
         route = exchange.route
         assert route is not None
         reading: Reading | None = None
-        with self._explained(exchange, desk):
+        with self._errors_as_problems(exchange, store):
             if route.quick or route.small:
-                reply, reading = await self._read(exchange, desk, asked)
+                reply, reading = await self._answer_read(exchange, store, request)
             else:
                 loop = asyncio.get_running_loop()
-                reply = await loop.run_in_executor(self._threads, route.call, desk, asked)
-        await self._sent(exchange, reply, reading)
+                reply = await loop.run_in_executor(self._threads, route.call, store, request)
+        await self._send_reply(exchange, reply, reading)
 
     @contextmanager
-    def _explained(self, exchange: _Exchange, desk: Desk) -> Iterator[None]:
+    def _errors_as_problems(self, exchange: _Exchange, store: ClientStore) -> Iterator[None]:
         """Turn what goes wrong while a request is answered into a problem."""
         try:
             yield
         except WorldDBError as error:
-            raise problems.of_error(error, desk.session, conditional="if-match" in exchange.headers) from None
+            raise problems.problem_of(error, store.session, conditional="if-match" in exchange.headers) from None
         except RequestError:
             raise
         except Exception:
             _LOG.exception("request %s failed", exchange.id)
             raise refusal(500, "This is a fault of the server", "Tell its operator the id of the request") from None
 
-    async def _read(self, exchange: _Exchange, desk: Desk, asked: Asked) -> tuple[Reply, Reading]:
+    async def _answer_read(self, exchange: _Exchange, store: ClientStore, request: Request) -> tuple[Reply, Reading]:
         """Have a read answered at one state: in a thread, if it may take long and was not quick the last time."""
         route = exchange.route
         assert route is not None
         if route.quick:
-            return self._at_once(exchange, desk, asked)[:2]
-        known = _number_of(exchange, desk)
-        if self._quick.has(known):
-            reply, reading, seconds = self._at_once(exchange, desk, asked)
+            return self._read_on_loop(exchange, store, request)[:2]
+        request_hash = _request_hash(exchange, store)
+        if self._quick.has(request_hash):
+            reply, reading, seconds = self._read_on_loop(exchange, store, request)
         else:
             loop = asyncio.get_running_loop()
-            reply, reading, seconds = await loop.run_in_executor(self._threads, _timed, route, desk, asked)
-        self._quick.note(known, seconds)
+            reply, reading, seconds = await loop.run_in_executor(self._threads, _answer_timed, route, store, request)
+        self._quick.note(request_hash, seconds)
         return reply, reading
 
-    def _at_once(self, exchange: _Exchange, desk: Desk, asked: Asked) -> tuple[Reply, Reading, float]:
+    def _read_on_loop(self, exchange: _Exchange, store: ClientStore, request: Request) -> tuple[Reply, Reading, float]:
         """Answer a read on the loop. A key of one world, which might notice who else reads, shares no state."""
         route = exchange.route
         assert route is not None
-        if desk.grant.world is not None:
-            return _timed(route, desk, asked)
+        if store.grant.world is not None:
+            return _answer_timed(route, store, request)
         with self._turn.state() as state:
-            return _timed(route, desk, asked, state)
+            return _answer_timed(route, store, request, state)
 
-    async def _sent(self, exchange: _Exchange, reply: Reply, reading: Reading | None) -> None:
+    async def _send_reply(self, exchange: _Exchange, reply: Reply, reading: Reading | None) -> None:
         if isinstance(reply.value, AsyncIterator):
-            await self._streamed(exchange, reply, reply.value)
+            await self._send_stream(exchange, reply, reply.value)
             return
         if reply.media_type == LINES:
-            await self._streamed(exchange, reply, self._lines(reply.value))
+            await self._send_stream(exchange, reply, self._encode_lines(reply.value))
             return
-        await exchange.answer(*self._ready(exchange, reply, reading))
+        await exchange.answer(*self._whole_answer(exchange, reply, reading))
 
-    def _ready(self, exchange: _Exchange, reply: Reply, reading: Reading | None) -> _Ready:
+    def _whole_answer(self, exchange: _Exchange, reply: Reply, reading: Reading | None) -> _WholeAnswer:
         """Return a reply as it is sent, and keep it where it may be sent again."""
         body = reply.value if isinstance(reply.value, bytes) else msgspec.json.encode(reply.value)
-        headers = _headers(reply.media_type, reply.headers.items())
+        headers = _reply_headers(reply.media_type, reply.headers.items())
         if not reply.tag or reply.status != 200:
-            return _Ready(reply.status, body, headers)
+            return _WholeAnswer(reply.status, body, headers)
         tag = f'"{reply.tag}.{blake2b(body, digest_size=_TAG_BYTES).hexdigest()}"'
         headers.append((b"etag", tag.encode()))
-        if reading is not None and exchange.asked is not None:
+        if reading is not None and exchange.cache_key is not None:
             assert exchange.route is not None
-            self._answers.keep(exchange.asked, reading.stamp, Answer(headers, body, tag, reading.since, reading.until))
+            self._answers.keep(
+                exchange.cache_key, reading.stamp, Answer(headers, body, tag, reading.since, reading.until)
+            )
         return exchange.tagged(body, headers, tag)
 
-    async def _streamed(self, exchange: _Exchange, reply: Reply, chunks: AsyncIterator[bytes]) -> None:
+    async def _send_stream(self, exchange: _Exchange, reply: Reply, chunks: AsyncIterator[bytes]) -> None:
         headers = [(b"content-type", reply.media_type.encode()), (b"cache-control", b"no-cache")]
         headers += [(name.lower().encode(), value.encode()) for name, value in reply.headers.items()]
         await exchange.send({"type": "http.response.start", "status": reply.status, "headers": headers})
         if exchange.scope["method"] != "HEAD":
-            await self._sent_while_heard(exchange, chunks)
+            await self._send_while_connected(exchange, chunks)
         await exchange.send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _sent_while_heard(self, exchange: _Exchange, chunks: AsyncIterator[bytes]) -> None:
+    async def _send_while_connected(self, exchange: _Exchange, chunks: AsyncIterator[bytes]) -> None:
         """Send chunks until they end, the client leaves, or its key ends."""
         assert exchange.receive is not None, "its body was read"
         # What is sent to a client that has left is dropped without a word, so a stream would go on for ever.
-        left = asyncio.ensure_future(exchange.receive())
+        disconnected = asyncio.ensure_future(exchange.receive())
         try:
             async for chunk in chunks:
-                if left.done() or self._has_ended(exchange):
+                if disconnected.done() or self._has_key_ended(exchange):
                     break
                 if chunk:
                     await exchange.send({"type": "http.response.body", "body": chunk, "more_body": True})
         finally:
-            left.cancel()
+            disconnected.cancel()
 
-    def _has_ended(self, exchange: _Exchange) -> bool:
+    def _has_key_ended(self, exchange: _Exchange) -> bool:
         """Return whether the key of a stream opens something else by now, or nothing."""
         client = exchange.client
-        return client is not None and self._gate.authenticate(_token(exchange)) != client.desk.grant
+        return client is not None and self._gate.authenticate(_token(exchange)) != client.store.grant
 
-    async def _lines(self, lines: Iterator[Any]) -> AsyncIterator[bytes]:
+    async def _encode_lines(self, lines: Iterator[Any]) -> AsyncIterator[bytes]:
         """Yield objects as lines, many at once: they are read in a thread."""
         encode = msgspec.json.Encoder().encode
 
-        def some() -> bytes:
+        def next_part() -> bytes:
             part = bytearray()
             for line in lines:
                 part += encode(line) + b"\n"
@@ -582,7 +590,7 @@ class Rest:
             return bytes(part)
 
         loop = asyncio.get_running_loop()
-        while part := await loop.run_in_executor(self._threads, some):
+        while part := await loop.run_in_executor(self._threads, next_part):
             yield part
 
 
@@ -591,69 +599,71 @@ _LOST_PLUS: Final = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.,]+) (\d\d:?\d\d|\d\d)")
 """A time whose offset began with a + that nobody encoded."""
 
 
-def _timed(route: Route, desk: Desk, asked: Asked, state: Reading | None = None) -> tuple[Reply, Reading, float]:
+def _answer_timed(
+    route: Route, store: ClientStore, request: Request, state: Reading | None = None
+) -> tuple[Reply, Reading, float]:
     """Answer a read at one state of the store, and tell how many seconds of the processor that took."""
-    begun = thread_time()
-    with desk.db.reading(state) as reading:
-        return route.call(desk, asked), reading, thread_time() - begun
+    started = thread_time()
+    with store.db.reading(state) as reading:
+        return route.call(store, request), reading, thread_time() - started
 
 
-def _number_of(exchange: _Exchange, desk: Desk) -> int:
+def _request_hash(exchange: _Exchange, store: ClientStore) -> int:
     """Return a number by which it is known whether a small read was quick: of who asks, and for what."""
     scope, route = exchange.scope, exchange.route
-    return hash((desk.grant.id, route and route.path, scope["raw_path"], scope["query_string"]))
+    return hash((store.grant.id, route and route.path, scope["raw_path"], scope["query_string"]))
 
 
-def _kept_by(exchange: _Exchange, client: Client) -> Hashable:
+def _cache_key(exchange: _Exchange, client: Client) -> Hashable:
     """Return by what the answer to a read is kept: who asks, with what rights, for what and in which form."""
     scope, accept = exchange.scope, exchange.headers.get("accept", "")
     path, query = scope["raw_path"], scope["query_string"]
-    if len(path) + len(query) + len(accept) <= MAX_ASKED_BYTES and _UNUSUAL.isdisjoint(exchange.headers):
+    if len(path) + len(query) + len(accept) <= MAX_ASKED_BYTES and _UNCACHED_HEADERS.isdisjoint(exchange.headers):
         return client, path, query, accept
     return None
 
 
-def _headers(media_type: str, more: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
-    told = [(b"content-type", media_type.encode()), (b"cache-control", b"no-cache"), (b"vary", b"authorization")]
-    return told + [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in more]
+def _reply_headers(media_type: str, more: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+    headers = [(b"content-type", media_type.encode()), (b"cache-control", b"no-cache"), (b"vary", b"authorization")]
+    return headers + [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in more]
 
 
-def _see_that_it_fits(desk: Desk, size: int) -> None:
+def _require_request_size(store: ClientStore, size: int) -> None:
     """See that a request has no more bytes than the plan allows; the rest of it is not read."""
-    account = desk.grant.account
+    account = store.grant.account
     if account is not None and account.limits.bytes_per_request is not None:
         try:
             account.require_quota("bytes_per_request", size)
         except WorldDBError as error:
-            raise problems.of_error(error, desk.session, conditional=False) from None
+            raise problems.problem_of(error, store.session, conditional=False) from None
 
 
-def _see_that_no_field_is_twice(body: bytes) -> None:
+def _refuse_duplicate_fields(body: bytes) -> None:
     """Refuse an object that has a field twice, at any depth, of which only the last would count."""
 
-    def see(pairs: list[tuple[str, None]]) -> None:
+    def check_pairs(pairs: list[tuple[str, None]]) -> None:
         if len(named := dict(pairs)) < len(pairs):
             twice = next(name for name, _ in pairs if named.pop(name, pairs) is pairs)
             raise refusal(422, f"The body has the field {twice[:80]!r} twice", "Give it once")
 
     # Numbers are not read again: one may have more digits than Python reads.
-    json.loads(body, object_pairs_hook=see, parse_int=_unread, parse_float=_unread)
+    json.loads(body, object_pairs_hook=check_pairs, parse_int=_ignore_number, parse_float=_ignore_number)
 
 
-def _unread(number: str) -> None:
+def _ignore_number(number: str) -> None:
     """The value of a number that was read before."""
 
 
 _ESCAPE: Final = re.compile(rb"\\(?:u([0-9A-Fa-f]{4})|.)", re.DOTALL)
 
 
-def _not_json(body: bytes, error: Exception) -> RequestError:
+def _json_refusal(body: bytes, error: Exception) -> RequestError:
     """The refusal of a body that cannot be read, which says where it is no text at all."""
     try:
         body.decode()
     except UnicodeDecodeError as wrong:
-        told = f"The body is not UTF-8: byte {wrong.start} is {body[wrong.start]:#04x}"
-        return refusal(400, told, "Send it in UTF-8")
+        message = f"The body is not UTF-8: byte {wrong.start} is {body[wrong.start]:#04x}"
+        return refusal(400, message, "Send it in UTF-8")
     half: re.Match[bytes] | None = None
     for found in _ESCAPE.finditer(body):
         is_high, is_low = (found[1] is not None and int(found[1][:2], 16) & 0xFC == kind for kind in (0xD8, 0xDC))
@@ -666,9 +676,9 @@ def _not_json(body: bytes, error: Exception) -> RequestError:
         else:
             half = None
     if half is not None:
-        told = f"The body has half of a pair, {half.group().decode()}, at byte {half.start()}, which is no character"
+        message = f"The body has half of a pair, {half.group().decode()}, at byte {half.start()}, which is no character"
         return refusal(
-            400, told, "Write a character beyond U+FFFF as both, such as \\ud83d\\ude00, or leave the half out"
+            400, message, "Write a character beyond U+FFFF as both, such as \\ud83d\\ude00, or leave the half out"
         )
     return refusal(400, f"The body is not JSON: {error}", "Send an object as /openapi.json has it")
 
@@ -680,15 +690,15 @@ def _token(exchange: _Exchange) -> str | None:
 
 def _fields(query: type[msgspec.Struct]) -> dict[str, frozenset[Any]]:
     """Return the parameters of a type, each with the kinds of values that it may have."""
-    return {each.encode_name: frozenset(_kinds(each.type)) for each in msgspec.structs.fields(query)}
+    return {each.encode_name: frozenset(_plain_types(each.type)) for each in msgspec.structs.fields(query)}
 
 
-def _named(body: Any) -> list[str]:
+def _field_names(body: Any) -> list[str]:
     """Return the fields of a body, in order."""
     return [each.encode_name for each in msgspec.structs.fields(body)]
 
 
-def _takes(names: Iterable[str]) -> str:
+def _fields_remedy(names: Iterable[str]) -> str:
     """Return the remedy for what is none of the fields of a request, or is not what its field has."""
     listed = ", ".join(names)
     return f"It has {listed}: see /openapi.json" if listed else "It has none: see /openapi.json"
@@ -701,7 +711,7 @@ def _remedy(declared: type[msgspec.Struct], error: msgspec.ValidationError) -> s
         choices = [*_choices(each.type)] if wrong is not None and each.encode_name == wrong[1] else []
         if choices:
             return f"{each.encode_name} is one of {', '.join(choices)}: see /openapi.json"
-    return _takes(_named(declared))
+    return _fields_remedy(_field_names(declared))
 
 
 def _choices(declared: Any) -> Iterator[str]:
@@ -713,17 +723,17 @@ def _choices(declared: Any) -> Iterator[str]:
         yield from _choices(each)
 
 
-def _kinds(declared: Any) -> Iterator[Any]:
+def _plain_types(declared: Any) -> Iterator[Any]:
     """Yield the plain types of which a declared one is made; a list of any is a ``tuple``."""
     origin = get_origin(declared)
     if origin in (tuple, dict, Literal) or origin is None:
         yield declared if origin is None else origin
         return
     for each in get_args(declared)[:1] if origin is Annotated else get_args(declared):
-        yield from _kinds(each)
+        yield from _plain_types(each)
 
 
-def _value(text: str, kinds: frozenset[Any]) -> Any:
+def _parse_value(text: str, kinds: frozenset[Any]) -> Any:
     """Return the value of a parameter; a text that is none of its kind stays a text, which its type then refuses."""
     if bool in kinds:
         return {"true": True, "false": False}.get(text, text)
@@ -739,7 +749,7 @@ def _value(text: str, kinds: frozenset[Any]) -> Any:
     return text
 
 
-def _accepted(route: Route, accept: str) -> str:
+def _negotiate_type(route: Route, accept: str) -> str:
     """Return the type of which a client would have the answer, of those that a route produces (RFC 9110).
 
     Of several that it wants equally it is the first that it named, of a range the first that the route produces.
@@ -759,8 +769,8 @@ def _accepted(route: Route, accept: str) -> str:
             found.append((weight, produced))
     if found:
         return max(found, key=lambda each: each[0])[1]
-    told = f"It is {' or '.join(route.produces)}"
-    raise refusal(406, "The answer is of no type that Accept names", told)
+    remedy = f"It is {' or '.join(route.produces)}"
+    raise refusal(406, "The answer is of no type that Accept names", remedy)
 
 
 def _weight(parameters: list[str]) -> float:

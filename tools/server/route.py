@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from worlddb.tools.server.client_desk import Desk
+from worlddb.tools.server.client_store import ClientStore
 
 JSON: Final = "application/json"
 LINES: Final = "application/x-ndjson"
@@ -17,11 +17,11 @@ FORM: Final = "application/x-www-form-urlencoded"
 EVENTS: Final = "text/event-stream"
 
 
-class Nothing(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class NoParameters(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """No parameters."""
 
 
-class Asked(NamedTuple):
+class Request(NamedTuple):
     """A request as a handler sees it: checked, and of the types that its route names."""
 
     path: Mapping[str, str]
@@ -61,10 +61,10 @@ class Route(NamedTuple):
     method: str
     path: str
     name: str
-    call: Callable[[Desk, Asked], Reply]
+    call: Callable[[ClientStore, Request], Reply]
     summary: str
     answer: Any = None
-    query: type[msgspec.Struct] = Nothing
+    query: type[msgspec.Struct] = NoParameters
     body: Any = None
     right: str = "read"
     whole: bool = False
@@ -89,14 +89,14 @@ class _Node:
         self.any: tuple[str, _Node] | None = None
 
 
-class Found(NamedTuple):
+class RouteMatch(NamedTuple):
     """The routes of a path by method, and the parameters that stand in it."""
 
     routes: Mapping[str, Route]
     path: dict[str, str]
 
 
-class Table:
+class RouteTable:
     """All routes. A segment ``{name}`` of a path stands for any one segment; one written out comes before it."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
@@ -114,7 +114,7 @@ class Table:
             assert route.method not in node.routes, f"two routes for {route.method} {route.path}"
             node.routes[route.method] = route
 
-    def find(self, raw_path: bytes) -> Found | None:
+    def find(self, raw_path: bytes) -> RouteMatch | None:
         """Return the routes of a path as it came over the wire; ``None`` if there is none.
 
         Raises:
@@ -123,17 +123,17 @@ class Table:
         segments = raw_path.decode("ascii").split("/")[1:]
         if b"%" in raw_path:
             segments = [unquote(segment, errors="strict") for segment in segments]
-        return next(_walked(self._top, segments, {}), None)
+        return next(_matches(self._top, segments, {}), None)
 
 
-def _walked(node: _Node, segments: list[str], path: dict[str, str]) -> Iterator[Found]:
+def _matches(node: _Node, segments: list[str], path: dict[str, str]) -> Iterator[RouteMatch]:
     if not segments:
         if node.routes:
-            yield Found(node.routes, path)
+            yield RouteMatch(node.routes, path)
         return
     first, *rest = segments
     if first in node.named:
-        yield from _walked(node.named[first], rest, path)
+        yield from _matches(node.named[first], rest, path)
     if node.any is not None and first:
         name, below = node.any
-        yield from _walked(below, rest, path | {name: first})
+        yield from _matches(below, rest, path | {name: first})

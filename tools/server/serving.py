@@ -26,7 +26,7 @@ from worlddb.tools.server import (
     store_routes,
     world_routes,
 )
-from worlddb.tools.server.rest import Rest, Served
+from worlddb.tools.server.rest import Rest, ServedStore
 from worlddb.tools.server.route import Route
 
 SWITCH_SECONDS: Final = 0.001
@@ -59,7 +59,7 @@ class Application:
 
     def __init__(self, rest: Rest, mcp: ASGIApp, at: listening.Address, access: http_server.AccessRules) -> None:
         self._hosts = frozenset((*listening.names_of(at), *access.hosts))
-        self._at_once, self._rest = rest.at_once, guarded(rest, at, access)
+        self._at_once, self._rest = rest.at_once, guard(rest, at, access)
         self._mcp, self._metrics = mcp, rest.metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -67,7 +67,7 @@ class Application:
         if scope["type"] == "lifespan":
             await self._mcp(scope, receive, send)
         elif scope["path"] == listening.PATH:
-            await self._counted(scope, receive, send)
+            await self._count_mcp(scope, receive, send)
         else:
             await self._rest(scope, receive, send)
 
@@ -77,7 +77,7 @@ class Application:
             return None
         return self._at_once(scope)
 
-    async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _count_mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Have MCP answer, and count its answer among those of the server."""
         status, begun = 0, monotonic()
 
@@ -95,7 +95,7 @@ class Application:
             self._metrics.count(listening.PATH, method, status, monotonic() - begun)
 
 
-def guarded(rest: ASGIApp, at: listening.Address, access: http_server.AccessRules) -> ASGIApp:
+def guard(rest: ASGIApp, at: listening.Address, access: http_server.AccessRules) -> ASGIApp:
     """Return REST behind its guards: names and origins first, then headers, then the time of bodies."""
     own = listening.names_of(at)
     hosts, origins = [*own, *access.hosts], [*(f"http://{name}" for name in own), *access.origins]
@@ -104,7 +104,7 @@ def guarded(rest: ASGIApp, at: listening.Address, access: http_server.AccessRule
     return http_guards.HostCheck(http_guards.SingleHeaders(timed, refuse), hosts, origins, refuse)
 
 
-def _rehearsed(db: Database, rest: Rest) -> None:
+def _load_for_reads(db: Database, rest: Rest) -> None:
     """Ask the store something, so that no client waits until what reads need is loaded."""
     rest.rehearse()
     for question in _QUESTIONS:
@@ -121,8 +121,8 @@ def serve(db: Database, listener: socket.socket, access: http_server.AccessRules
     give_back_large_blocks()
     log = request_log.log_to(sys.stderr)
     sys.setswitchinterval(SWITCH_SECONDS)
-    rest = Rest(Served(db, access.gate, ROUTES), log)
-    rehearsal = Thread(target=_rehearsed, args=(db, rest), name="worlddb-rehearsal")
+    rest = Rest(ServedStore(db, access.gate, ROUTES), log)
+    rehearsal = Thread(target=_load_for_reads, args=(db, rest), name="worlddb-rehearsal")
     rehearsal.start()
     try:
         mcp = http_server.application(Tenants(db, Offer(), access.gate), listener, access)

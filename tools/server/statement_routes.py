@@ -13,10 +13,10 @@ from worlddb.client import wire_records as wire
 from worlddb.statements import sent_statements, updating
 from worlddb.tools.mcp import answer_notes
 from worlddb.tools.server import request_types as types
-from worlddb.tools.server.client_desk import Desk
+from worlddb.tools.server.client_store import ClientStore
 from worlddb.tools.server.problems import refusal
-from worlddb.tools.server.route import FORM, JSON, Asked, Reply, Route
-from worlddb.tools.server.world_routes import WORLD, how_into, precondition, written
+from worlddb.tools.server.route import FORM, JSON, Reply, Request, Route
+from worlddb.tools.server.world_routes import WORLD, precondition, receipt_reply, write_options
 
 _STATEMENTS: Final = f"{WORLD}/statements"
 _PATTERN: Final = ("subject", "predicate", "object")
@@ -26,142 +26,147 @@ _UPDATE: Final = "application/sparql-update"
 _ROW: Final = Struct(">IIIIx")
 """The place of a statement in a cursor, of another length than a world's."""
 _NOTE: Final = "WorldDB-Note"
-_IN_A_HEADER: Final = f" {punctuation}".replace("%", "")
+_HEADER_SAFE: Final = f" {punctuation}".replace("%", "")
 """What stands in a header as it is, beside letters and digits."""
 _ANSWERS: Final = (*sent_statements.ROW_TYPES, *sent_statements.RDF_TYPES, JSON)
 
 
-def _pattern(query: types.FindStatements | types.TakenBack) -> dict[str, Any]:
+def _pattern_options(query: types.FindStatements | types.TakenBack) -> dict[str, Any]:
     graph = None if query.graph == "default" else query.graph
     return {name: getattr(query, name) for name in _PATTERN} | {"graph": graph}
 
 
-def _shown(desk: Desk, found: Statement | ErasedStatement) -> dict[str, Any]:
+def _statement_record(store: ClientStore, found: Statement | ErasedStatement) -> dict[str, Any]:
     """Return a statement as the client is told it, with its terms as N-Triples has them."""
-    told = {name: getattr(found, name) for name in (*_PATTERN, "graph")}
-    return {name: None if term is None else str(term) for name, term in told.items()} | {
+    document = {name: getattr(found, name) for name in (*_PATTERN, "graph")}
+    return {name: None if term is None else str(term) for name, term in document.items()} | {
         "world": found.world,
-        "valid": desk.shown(worlddb.Valid(found.valid_from, found.valid_to)),
+        "valid": store.to_wire(worlddb.Valid(found.valid_from, found.valid_to)),
         "ingested_at": worlddb.format_time(found.ingested_at),
-        "seq": found.seq if desk.commits else None,
+        "seq": found.seq if store.commits else None,
         "author": found.author,
         "source": found.source,
         "id": found.id,
     }
 
 
-def list_statements(desk: Desk, asked: Asked) -> Reply:
+def list_statements(store: ClientStore, request: Request) -> Reply:
     """The statements of a world that match a pattern."""
-    query: types.FindStatements = asked.query
-    resumed = desk.resumed(f"the list of statements of {asked.path['world']!r}", query, _ROW.size)
-    view = resumed.view
-    ref = desk.ref(view, asked.path["world"])
-    if asked.accepts != JSON:
+    query: types.FindStatements = request.query
+    paged = store.page_view(f"the list of statements of {request.path['world']!r}", query, _ROW.size)
+    view = paged.view
+    ref = store.ref(view, request.path["world"])
+    if request.accepts != JSON:
         if (
             query.cursor is not None
-            or any(_pattern(query)[name] is not None for name in _PATTERN)
+            or any(_pattern_options(query)[name] is not None for name in _PATTERN)
             or query.graph != "any"
         ):
             raise InputError(
-                f"A pattern and a cursor are of {JSON}, and {asked.accepts} has all statements",
+                f"A pattern and a cursor are of {JSON}, and {request.accepts} has all statements",
                 f"Leave them out, or CONSTRUCT what you want with {WORLD}/sparql",
             )
-        text = view.write_rdf(ref, asked.accepts, reifiers=query.reifiers)
-        return Reply(text, tag=view.hash(ref), media_type=asked.accepts)
+        text = view.write_rdf(ref, request.accepts, reifiers=query.reifiers)
+        return Reply(text, tag=view.hash(ref), media_type=request.accepts)
     if query.reifiers:
         raise InputError(f"Reifiers are of a format of RDF, and {JSON} says all of that", "Leave them out")
-    after: Any = _ROW.unpack(resumed.behind) if resumed.behind else None
-    found = view.statements(ref, **_pattern(query), limit=query.limit + 1, after=after)
-    page, cursor = resumed.page_after(found, query.limit, lambda each: _ROW.pack(*each.row))
-    told = {"statements": [_shown(desk, each) for each in page], "moment": desk.moment(view), "next_cursor": cursor}
-    return Reply(told, tag=view.hash(ref))
+    after: Any = _ROW.unpack(paged.behind) if paged.behind else None
+    found = view.statements(ref, **_pattern_options(query), limit=query.limit + 1, after=after)
+    page, cursor = paged.page_after(found, query.limit, lambda each: _ROW.pack(*each.row))
+    document = {
+        "statements": [_statement_record(store, each) for each in page],
+        "moment": store.moment(view),
+        "next_cursor": cursor,
+    }
+    return Reply(document, tag=view.hash(ref))
 
 
-def list_erased(desk: Desk, asked: Asked) -> Reply:
+def list_erased(store: ClientStore, request: Request) -> Reply:
     """What is left of the statements of a world of which a text was erased, and who erased it and when."""
-    view = desk.view(asked.query)
-    found = view.erased_statements(desk.ref(view, asked.path["world"]))
-    told = [
-        _shown(desk, each) | {"erased": list(each.erased), "erasure": each.erasure and desk.shown(each.erasure)}
+    view = store.view(request.query)
+    found = view.erased_statements(store.ref(view, request.path["world"]))
+    statements = [
+        _statement_record(store, each)
+        | {"erased": list(each.erased), "erasure": each.erasure and store.to_wire(each.erasure)}
         for each in found
     ]
-    return Reply({"statements": told, "moment": desk.moment(view)})
+    return Reply({"statements": statements, "moment": store.moment(view)})
 
 
-def state(desk: Desk, asked: Asked) -> Reply:
+def state(store: ClientStore, request: Request) -> Reply:
     """State something in a world, which is made if there is none of that name."""
-    query: types.Stated = asked.query
+    query: types.Stated = request.query
     window = {"valid_from": query.valid_from, "valid_to": query.valid_to}
-    if isinstance(asked.body, types.NewStatements):
-        body: types.NewStatements = asked.body
+    if isinstance(request.body, types.NewStatements):
+        body: types.NewStatements = request.body
         if (body.valid_from or body.valid_to) and any(window.values()):
             raise InputError("The window is given twice", "Give it in the body alone")
         if body.valid_from or body.valid_to:
             window = {"valid_from": body.valid_from, "valid_to": body.valid_to}
         statements: list[Any] = list(body.statements)
         source = body.source
-    elif not asked.body:
+    elif not request.body:
         # An empty file of RDF is one, but who sends none has mostly lost it on the way.
         raise InputError("The body is empty", "Send statements; curl reads what follows @ as a file: use --data-raw")
     else:
-        statements = list(sent_statements.read(asked.body, asked.media_type, query.base))
+        statements = list(sent_statements.read(request.body, request.media_type, query.base))
         source = {}
 
     def write(ref: Any, target: Any, **key: Any) -> Any:
         return target.state(ref, statements, **window, source=source, **key)
 
-    receipt = desk.written_in(asked.path["world"], write, **how_into(desk, asked))
-    return _told(desk, receipt, 201 if receipt.events else 200)
+    receipt = store.write_into(request.path["world"], write, **write_options(store, request))
+    return _statements_reply(store, receipt, 201 if receipt.events else 200)
 
 
-def _told(desk: Desk, receipt: Receipt, status: int = 200) -> Reply:
+def _statements_reply(store: ClientStore, receipt: Receipt, status: int = 200) -> Reply:
     """Return the receipt of statements, which come to many commands of one world, as an answer."""
-    reply = written(desk, receipt, status)
+    reply = receipt_reply(store, receipt, status)
     return reply._replace(value=reply.value | {"refs": list(dict.fromkeys(reply.value["refs"]))})
 
 
-def unstate(desk: Desk, asked: Asked) -> Reply:
+def unstate(store: ClientStore, request: Request) -> Reply:
     """Take statements back: those of the body, or else those that hold and match a pattern."""
-    query: types.TakenBack = asked.query
-    view = desk.session.view()
-    ref = desk.place(view, asked.path["world"])
+    query: types.TakenBack = request.query
+    view = store.session.view()
+    ref = store.target_ref(view, request.path["world"])
 
     def write(target: Any, **key: Any) -> Any:
-        return target.unstate(ref, asked.body.statements, **_pattern(query), at=query.at, **key)
+        return target.unstate(ref, request.body.statements, **_pattern_options(query), at=query.at, **key)
 
-    rests_on = precondition(desk, asked, view, ref)
-    return _told(desk, desk.written(write, key=asked.idempotency_key, rests_on=rests_on))
+    rests_on = precondition(store, request, view, ref)
+    return _statements_reply(store, store.commit_write(write, key=request.idempotency_key, rests_on=rests_on))
 
 
-def sparql(desk: Desk, asked: Asked) -> Reply:
+def sparql(store: ClientStore, request: Request) -> Reply:
     """What a query in SPARQL answers, as of a moment; an update changes the statements of the world."""
-    query: types.SparqlAsked = asked.query
-    if asked.media_type == FORM:
-        query = _form(asked.body, query)
-    elif asked.body:
-        query = _with(query, "update" if asked.media_type == _UPDATE else "query", asked.body)
+    query: types.SparqlAsked = request.query
+    if request.media_type == FORM:
+        query = _query_from_form(request.body, query)
+    elif request.body:
+        query = _query_from_body(query, "update" if request.media_type == _UPDATE else "query", request.body)
     if query.update is not None:
-        return _updated(desk, asked, query)
+        return _run_update(store, request, query)
     if query.query is None:
         raise InputError("There is no query", "Give it as the parameter query, or by POST as the body")
     if query.using_graphs or query.using_named_graphs:
         raise InputError("A query has no using-graph-uri", "Give default-graph-uri and named-graph-uri")
-    view = desk.view(query)
-    world = asked.path.get("world")
-    ref = None if world is None else desk.ref(view, world)
+    view = store.view(query)
+    world = request.path.get("world")
+    ref = None if world is None else store.ref(view, world)
     # Without a format there is JSON for rows, and N-Triples for what has none.
-    format = None if asked.accepts in (JSON, sent_statements.ROW_TYPES[0]) else asked.accepts
+    format = None if request.accepts in (JSON, sent_statements.ROW_TYPES[0]) else request.accepts
     bounds: dict[str, Any] = {"timeout_seconds": query.timeout_seconds, "max_rows": query.max_rows}
     if query.default_graphs or query.named_graphs:
         bounds |= {"default_graphs": query.default_graphs, "named_graphs": query.named_graphs}
-    lanes = desk.session.lanes()
+    lanes = store.session.lanes()
     answer = view.sparql(query.query, world=ref, format=format, lanes=lanes, **bounds)
-    searched = answer_notes.search_note(answer.unavailable, in_one_world=not desk.commits)
-    headers = _noted(lanes, query.query, searched, answer.note)
+    searched = answer_notes.search_note(answer.unavailable, in_one_world=not store.commits)
+    headers = _note_headers(lanes, query.query, searched, answer.note)
     return Reply(answer.body, media_type=answer.media_type, headers=headers)
 
 
-def _noted(lanes: tuple[str, ...], text: str, searched: str = "", misspelt: str = "") -> dict[str, str]:
+def _note_headers(lanes: tuple[str, ...], text: str, searched: str = "", misspelt: str = "") -> dict[str, str]:
     """Return the header of notes on how what was asked was searched and on names that are none.
 
     A body of RDF or rows has no room for them. Other letters than those of English are percent-encoded.
@@ -169,37 +174,37 @@ def _noted(lanes: tuple[str, ...], text: str, searched: str = "", misspelt: str 
     if "vector" not in lanes and updating.searches_by_meaning(text):
         searched = answer_notes.WITHOUT_VECTORS
     note = "; ".join(filter(None, (searched, misspelt)))
-    return {_NOTE: quote(note, safe=_IN_A_HEADER)} if note else {}
+    return {_NOTE: quote(note, safe=_HEADER_SAFE)} if note else {}
 
 
-def _updated(desk: Desk, asked: Asked, query: types.SparqlAsked) -> Reply:
+def _run_update(store: ClientStore, request: Request, query: types.SparqlAsked) -> Reply:
     if query.query is not None:
         raise InputError("Both a query and an update were given", "Give one of them")
-    if not desk.grant.may("write"):
-        raise refusal(403, f"This key may {desk.grant.right}, and write is needed", "Use another key")
+    if not store.grant.may("write"):
+        raise refusal(403, f"This key may {store.grant.right}, and write is needed", "Use another key")
     if query.default_graphs or query.named_graphs:
         raise InputError("An update has no default-graph-uri", "Give using-graph-uri and using-named-graph-uri")
     if (query.ingested, query.valid, query.seq) != (None, None, None):
         raise InputError("An update has no moment", "Leave out ingested, valid and seq")
     if query.max_rows is not None:
         raise InputError("An update has no rows", "Leave out max_rows")
-    world = asked.path.get("world") or desk.home()
+    world = request.path.get("world") or store.home()
     if world is None:
         raise InputError("An update changes one world", f"Send it to {WORLD}/sparql")
-    desk.count_write()
-    lanes, text = desk.session.lanes(), str(query.update)
-    named: dict[str, Any] = how_into(desk, asked) | {"lanes": lanes, "timeout_seconds": query.timeout_seconds}
+    store.count_write()
+    lanes, text = store.session.lanes(), str(query.update)
+    named: dict[str, Any] = write_options(store, request) | {"lanes": lanes, "timeout_seconds": query.timeout_seconds}
     if query.using_graphs or query.using_named_graphs:
         named |= {"using_graphs": query.using_graphs, "using_named_graphs": query.using_named_graphs}
-    receipt = desk.updated_in(world, text, **named)
+    receipt = store.update_into(world, text, **named)
     noted = {note.code: note.refs[0] for note in receipt.notes if note.code in ("searched_by_words", "names_unknown")}
     missed = {lane: why for lane, why in (("vector", noted.get("searched_by_words")),) if why}
-    searched = answer_notes.search_note(missed, in_one_world=not desk.commits)
-    headers = _noted(lanes, text, searched, noted.get("names_unknown", ""))
-    return _told(desk, receipt)._replace(headers=headers)
+    searched = answer_notes.search_note(missed, in_one_world=not store.commits)
+    headers = _note_headers(lanes, text, searched, noted.get("names_unknown", ""))
+    return _statements_reply(store, receipt)._replace(headers=headers)
 
 
-def _with(query: types.SparqlAsked, name: str, body: bytes) -> types.SparqlAsked:
+def _query_from_body(query: types.SparqlAsked, name: str, body: bytes) -> types.SparqlAsked:
     if query.query is not None or query.update is not None:
         raise InputError("Both a parameter and the body have a query", "Give one of them")
     try:
@@ -208,23 +213,23 @@ def _with(query: types.SparqlAsked, name: str, body: bytes) -> types.SparqlAsked
         raise InputError("The query is not UTF-8", "Encode it as UTF-8") from None
 
 
-_SENT: Final = f"A form has query= or update=; for the text alone say Content-Type: {_QUERY} or {_UPDATE}"
-_LISTED: Final = ("default-graph-uri", "named-graph-uri", "using-graph-uri", "using-named-graph-uri")
+_FORM_REMEDY: Final = f"A form has query= or update=; for the text alone say Content-Type: {_QUERY} or {_UPDATE}"
+_LIST_PARAMETERS: Final = ("default-graph-uri", "named-graph-uri", "using-graph-uri", "using-named-graph-uri")
 
 
-def _form(body: bytes, query: types.SparqlAsked) -> types.SparqlAsked:
+def _query_from_form(body: bytes, query: types.SparqlAsked) -> types.SparqlAsked:
     """Return what a form says, which has all that the parameters may have."""
     try:
         pairs = parse_qsl(body.decode("ascii"), True, errors="strict", max_num_fields=20)
         given: dict[str, Any] = {name: [text for other, text in pairs if other == name] for name, _ in pairs}
         for name, texts in given.items():
-            if name not in _LISTED:
+            if name not in _LIST_PARAMETERS:
                 given[name] = texts[0]
                 if len(texts) > 1:
                     raise InputError("The form gives something twice", "Give it once")
         read = msgspec.convert(given, types.SparqlAsked, strict=False)
     except msgspec.ValidationError as error:
-        raise InputError(f"The form is not what it should be: {error}", _SENT) from None
+        raise InputError(f"The form is not what it should be: {error}", _FORM_REMEDY) from None
     except ValueError:
         raise InputError("The form cannot be read", "Encode it as URLs have it, in UTF-8") from None
     if query != types.SparqlAsked():
@@ -232,17 +237,17 @@ def _form(body: bytes, query: types.SparqlAsked) -> types.SparqlAsked:
     return read
 
 
-def _sparql(method: str, path: str, name: str, summary: str) -> Route:
+def _sparql_route(method: str, path: str, name: str, summary: str) -> Route:
     how: Any = {"body": bytes, "takes": (_QUERY, FORM, _UPDATE), "may_write": True} if method == "POST" else {}
     how["feature"] = "sparql"
     return Route(method, path, name, sparql, summary, None, types.SparqlAsked, produces=_ANSWERS, **how)
 
 
-def sparql_get(desk: Desk, asked: Asked) -> Reply:
+def sparql_get(store: ClientStore, request: Request) -> Reply:
     """As :func:`sparql`; what is fetched changes nothing."""
-    if asked.query.update is not None:
+    if request.query.update is not None:
         raise InputError("An update came by GET", "Send it by POST")
-    return sparql(desk, asked)
+    return sparql(store, request)
 
 
 ROUTES = (
@@ -291,10 +296,10 @@ ROUTES = (
         right="write",
         needs_body=False,
     ),
-    _sparql("GET", f"{WORLD}/sparql", "query_world", "Ask the statements of a world in SPARQL.")._replace(
+    _sparql_route("GET", f"{WORLD}/sparql", "query_world", "Ask the statements of a world in SPARQL.")._replace(
         call=sparql_get
     ),
-    _sparql("POST", f"{WORLD}/sparql", "sparql_world", "Ask or change the statements of a world in SPARQL."),
-    _sparql("GET", "/v1/sparql", "query", "Ask all that the key opens in SPARQL.")._replace(call=sparql_get),
-    _sparql("POST", "/v1/sparql", "sparql", "Ask or change the outermost world of the key in SPARQL."),
+    _sparql_route("POST", f"{WORLD}/sparql", "sparql_world", "Ask or change the statements of a world in SPARQL."),
+    _sparql_route("GET", "/v1/sparql", "query", "Ask all that the key opens in SPARQL.")._replace(call=sparql_get),
+    _sparql_route("POST", "/v1/sparql", "sparql", "Ask or change the outermost world of the key in SPARQL."),
 )

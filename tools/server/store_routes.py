@@ -9,94 +9,94 @@ from worlddb import Receipt, View
 from worlddb.client import wire_records as wire
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server import wire_values
-from worlddb.tools.server.client_desk import Desk
-from worlddb.tools.server.route import Asked, Reply, Route
+from worlddb.tools.server.client_store import ClientStore
+from worlddb.tools.server.route import Reply, Request, Route
 
 _PROPOSAL: Final = "/v1/proposals/{proposal}"
 _PROPOSAL_BYTES: Final = 32
 _WORLD_BYTES: Final = 16
 
 
-def health(desk: Desk, asked: Asked) -> Reply:
+def health(store: ClientStore, request: Request) -> Reply:
     """That the server answers."""
     return Reply({"status": "ok", "version": worlddb.__version__})
 
 
-def list_proposals(desk: Desk, asked: Asked) -> Reply:
+def list_proposals(store: ClientStore, request: Request) -> Reply:
     """Staged identities, in the order in which they were staged."""
-    query: types.ListProposals = asked.query
-    resumed = desk.resumed("the list of proposals", query, _PROPOSAL_BYTES)
+    query: types.ListProposals = request.query
+    paged = store.page_view("the list of proposals", query, _PROPOSAL_BYTES)
     status = None if query.status == "all" else query.status
-    found = resumed.view.proposals(status=status, limit=query.limit + 1, after=resumed.behind.hex() or None)
-    page, cursor = resumed.page_after(found, query.limit, lambda each: bytes.fromhex(each.ref))
-    told = [wire_values.proposal(each, commits=desk.commits) for each in page]
-    return Reply({"proposals": told, "next_cursor": cursor})
+    found = paged.view.proposals(status=status, limit=query.limit + 1, after=paged.behind.hex() or None)
+    page, cursor = paged.page_after(found, query.limit, lambda each: bytes.fromhex(each.ref))
+    proposals = [wire_values.proposal(each, commits=store.commits) for each in page]
+    return Reply({"proposals": proposals, "next_cursor": cursor})
 
 
-def get_proposal(desk: Desk, asked: Asked) -> Reply:
+def get_proposal(store: ClientStore, request: Request) -> Reply:
     """A staged identity, whatever was decided about it."""
-    found = desk.view(asked.query).proposal(asked.path["proposal"])
-    return Reply(wire_values.proposal(found, commits=desk.commits))
+    found = store.view(request.query).proposal(request.path["proposal"])
+    return Reply(wire_values.proposal(found, commits=store.commits))
 
 
-def _decided(name: str) -> Callable[[Desk, Asked], Reply]:
-    def decide(desk: Desk, asked: Asked) -> Reply:
-        ref = desk.session.view().proposal(asked.path["proposal"]).ref
+def _decide_handler(name: str) -> Callable[[ClientStore, Request], Reply]:
+    def decide(store: ClientStore, request: Request) -> Reply:
+        ref = store.session.view().proposal(request.path["proposal"]).ref
 
         def write(target: Any, **key: Any) -> Any:
-            return getattr(target, name)(ref, why=asked.body.why, **key)
+            return getattr(target, name)(ref, why=request.body.why, **key)
 
-        receipt: Receipt = desk.written(write, key=asked.idempotency_key)
-        return Reply(desk.receipt(receipt))
+        receipt: Receipt = store.commit_write(write, key=request.idempotency_key)
+        return Reply(store.receipt(receipt))
 
     return decide
 
 
-def list_conflicts(desk: Desk, asked: Asked) -> Reply:
+def list_conflicts(store: ClientStore, request: Request) -> Reply:
     """The pairs of worlds that contradict each other while both hold."""
-    query: types.ListConflicts = asked.query
-    resumed = desk.resumed("the list of conflicts", query, 2 * _WORLD_BYTES)
-    view: View = resumed.view
-    within = None if query.world is None else desk.ref(view, query.world)
-    behind = resumed.behind[:_WORLD_BYTES].hex(), resumed.behind[_WORLD_BYTES:].hex()
-    found = view.contradictions(world=within, after=behind if resumed.behind else None)
+    query: types.ListConflicts = request.query
+    paged = store.page_view("the list of conflicts", query, 2 * _WORLD_BYTES)
+    view: View = paged.view
+    within = None if query.world is None else store.ref(view, query.world)
+    behind = paged.behind[:_WORLD_BYTES].hex(), paged.behind[_WORLD_BYTES:].hex()
+    found = view.contradictions(world=within, after=behind if paged.behind else None)
     taken = list(islice(found, query.limit + 1))
-    page, cursor = resumed.page_after(taken, query.limit, lambda pair: bytes.fromhex(pair[0].ref + pair[1].ref))
-    told = [{"first": desk.shown(first), "second": desk.shown(second)} for first, second in page]
-    return Reply({"conflicts": told, "next_cursor": cursor})
+    page, cursor = paged.page_after(taken, query.limit, lambda pair: bytes.fromhex(pair[0].ref + pair[1].ref))
+    conflicts = [{"first": store.to_wire(first), "second": store.to_wire(second)} for first, second in page]
+    return Reply({"conflicts": conflicts, "next_cursor": cursor})
 
 
-def head(desk: Desk, asked: Asked) -> Reply:
+def head(store: ClientStore, request: Request) -> Reply:
     """The state of the store at a commit."""
-    found = desk.db.head(ingested=asked.query.ingested, seq=asked.query.seq)
-    told = found._asdict() | {"ingested_at": wire_values.time(found.ingested_at)}
-    return Reply(told, tag=found.root)
+    found = store.db.head(ingested=request.query.ingested, seq=request.query.seq)
+    document = found._asdict() | {"ingested_at": wire_values.time(found.ingested_at)}
+    return Reply(document, tag=found.root)
 
 
-def prove(desk: Desk, asked: Asked) -> Reply:
+def prove(store: ClientStore, request: Request) -> Reply:
     """A proof that a world or an edge was inside a world at a moment."""
-    query: types.Prove = asked.query
+    query: types.Prove = request.query
     how: Any = {"ingested": query.ingested, "seq": query.seq, "with_text": query.with_text}
-    return Reply({"proof": desk.db.prove(query.ref, world=query.world, **how)})
+    return Reply({"proof": store.db.prove(query.ref, world=query.world, **how)})
 
 
-def log(desk: Desk, asked: Asked) -> Reply:
+def log(store: ClientStore, request: Request) -> Reply:
     """Events, in log order."""
-    query: types.ReadLog = asked.query
-    if not desk.commits and (query.first, query.last) != (1, None):
+    query: types.ReadLog = request.query
+    if not store.commits and (query.first, query.last) != (1, None):
         raise worlddb.InputError("Commits have no numbers here", "Leave out first and last")
-    resumed = desk.resumed("the log", query)
-    ref = None if query.ref is None else desk.ref(resumed.view, query.ref)
-    found = resumed.view.log(query.first, query.last, ref=ref, skip=resumed.offset)
-    page, cursor = resumed.page_of_rest(found, query.limit)
-    told = [wire_values.entry(each, commits=desk.commits) for each in page]
-    return Reply({"entries": told, "next_cursor": cursor})
+    paged = store.page_view("the log", query)
+    ref = None if query.ref is None else store.ref(paged.view, query.ref)
+    found = paged.view.log(query.first, query.last, ref=ref, skip=paged.offset)
+    page, cursor = paged.page_of_rest(found, query.limit)
+    entries = [wire_values.entry(each, commits=store.commits) for each in page]
+    return Reply({"entries": entries, "next_cursor": cursor})
 
 
-def _decision(name: str, told: str) -> Route:
+def _decision_route(name: str, summary: str) -> Route:
     path = f"{_PROPOSAL}/{name}"
     how: Any = {"body": types.Why, "right": "write", "needs_body": False}
-    return Route("POST", path, f"{name}_proposal", _decided(name), told, wire.Receipt, **how)
+    return Route("POST", path, f"{name}_proposal", _decide_handler(name), summary, wire.Receipt, **how)
 
 
 ROUTES = (
@@ -111,9 +111,9 @@ ROUTES = (
         types.ListProposals,
     ),
     Route("GET", _PROPOSAL, "get_proposal", get_proposal, "Read a staged identity.", wire.Proposal, types.AsOf),
-    _decision("accept", "Accept a staged identity."),
-    _decision("reject", "Reject a staged identity."),
-    _decision("undo", "Undo an accepted identity."),
+    _decision_route("accept", "Accept a staged identity."),
+    _decision_route("reject", "Reject a staged identity."),
+    _decision_route("undo", "Undo an accepted identity."),
     Route(
         "GET",
         "/v1/conflicts",

@@ -22,21 +22,21 @@ def time(micros: int) -> str | None:
     return None if text in ("forever", "always") else text
 
 
-def shown(value: Any, *, commits: bool) -> Any:
+def to_wire(value: Any, *, commits: bool) -> Any:
     """Return a record, or a tuple of them, as JSON has it; with ``commits`` also the numbers of commits."""
     if isinstance(value, worlddb.Valid):
         return {"from": time(value.start), "to": time(value.end)}
     if isinstance(value, msgspec.Struct):
-        told = msgspec.structs.asdict(value)
-        for name, each in told.items():
+        document = msgspec.structs.asdict(value)
+        for name, each in document.items():
             # Most are texts, or nothing.
             if type(each) not in _NATIVE:
-                told[name] = shown(each, commits=commits) if each != () else each
+                document[name] = to_wire(each, commits=commits) if each != () else each
             elif name in _NUMBERS:
-                told[name] = _field(name, each, commits)
-        return told
+                document[name] = _field(name, each, commits)
+        return document
     if isinstance(value, tuple | list):
-        return [shown(each, commits=commits) for each in value]
+        return [to_wire(each, commits=commits) for each in value]
     return value
 
 
@@ -45,17 +45,17 @@ def _field(name: str, value: Any, commits: bool) -> Any:
         if name in _TIMES:
             return time(value)
         return None if name in _COMMITS and not commits else value
-    return value if isinstance(value, Mapping) else shown(value, commits=commits)
+    return value if isinstance(value, Mapping) else to_wire(value, commits=commits)
 
 
 def proposal(found: worlddb.Proposal, *, commits: bool) -> dict[str, Any]:
     """Return a proposal as JSON has it, with its reason in words."""
-    told: dict[str, Any] = shown(found, commits=commits)
-    return told | {"decided": told["decided"] or None, "because": found.because}
+    document: dict[str, Any] = to_wire(found, commits=commits)
+    return document | {"decided": document["decided"] or None, "because": found.because}
 
 
 def entry(found: worlddb.Entry, *, commits: bool) -> dict[str, Any]:
     """Return an event of the log as JSON has it; its own fields only where commits have numbers."""
     data = {name: _field(name, value, commits) for name, value in found.data.items()} if commits else {}
-    told: dict[str, Any] = shown(found, commits=commits)
-    return told | {"data": data}
+    document: dict[str, Any] = to_wire(found, commits=commits)
+    return document | {"data": data}

@@ -7,57 +7,57 @@ from typing import Any
 from worlddb import UnknownReference, View, World
 from worlddb.client import wire_records as wire
 from worlddb.tools.server import request_types as types
-from worlddb.tools.server.client_desk import Desk
+from worlddb.tools.server.client_store import ClientStore
 from worlddb.tools.server.problems import refusal
-from worlddb.tools.server.route import LINES, Asked, Reply, Route
+from worlddb.tools.server.route import LINES, Reply, Request, Route
 
 WORLD = "/v1/worlds/{world}"
 _WORLD_BYTES = 16
 _EDGE_BYTES = 32
 
 
-def precondition(desk: Desk, asked: Asked, view: View, ref: str) -> tuple[View, str] | None:
+def precondition(store: ClientStore, request: Request, view: View, ref: str) -> tuple[View, str] | None:
     """Return what a write rests on, if it says so, and that is still so; ``*`` is whatever the world is like."""
-    if asked.if_match is None or asked.if_match.strip() == "*":
+    if request.if_match is None or request.if_match.strip() == "*":
         return None
     tag = view.hash(ref)
-    given = {each.strip().removeprefix("W/").strip('"').partition(".")[0] for each in asked.if_match.split(",")}
-    key = desk.key(asked.idempotency_key)
+    given = {each.strip().removeprefix("W/").strip('"').partition(".")[0] for each in request.if_match.split(",")}
+    key = store.key(request.idempotency_key)
     # A retry of what was done is answered as it was then, whatever that, or others, made of the world.
-    if tag not in given and not (key and desk.db.was_written(key)):
+    if tag not in given and not (key and store.db.was_written(key)):
         raise refusal(412, "The world has another hash by now", "Read it again, and send its new ETag")
     return view, ref
 
 
-def how_into(desk: Desk, asked: Asked) -> dict[str, Any]:
+def write_options(store: ClientStore, request: Request) -> dict[str, Any]:
     """Return how a world is written into that may have to be made: under which key, and resting on what."""
-    rests_on = None if asked.if_match is None else partial(precondition, desk, asked)
-    return {"key": asked.idempotency_key, "rests_on": rests_on}
+    rests_on = None if request.if_match is None else partial(precondition, store, request)
+    return {"key": request.idempotency_key, "rests_on": rests_on}
 
 
-def written(desk: Desk, receipt: Any, status: int = 200, *, location: bool = False) -> Reply:
+def receipt_reply(store: ClientStore, receipt: Any, status: int = 200, *, location: bool = False) -> Reply:
     """Return a receipt as an answer; with ``location``, where to find what was made."""
-    told = desk.receipt(receipt)
-    headers = {"Location": f"/v1/worlds/{told['refs'][0]}"} if location and told["refs"] else {}
-    return Reply(told, status, headers=headers)
+    document = store.receipt(receipt)
+    headers = {"Location": f"/v1/worlds/{document['refs'][0]}"} if location and document["refs"] else {}
+    return Reply(document, status, headers=headers)
 
 
-def list_worlds(desk: Desk, asked: Asked) -> Reply:
+def list_worlds(store: ClientStore, request: Request) -> Reply:
     """The worlds that are seen, in log order."""
-    return _listed(desk, asked, None)
+    return _list_page(store, request, None)
 
 
-def _span(query: types.InSpan | types.AtSpan) -> dict[str, Any]:
+def _span_options(query: types.InSpan | types.AtSpan) -> dict[str, Any]:
     """The span of valid time that is asked for, as reads take it."""
     return {"during": query.during, "overlaps": query.overlaps}
 
 
-def _listed(desk: Desk, asked: Asked, within: str | None) -> Reply:
-    query: types.FindWorlds = asked.query
+def _list_page(store: ClientStore, request: Request, within: str | None) -> Reply:
+    query: types.FindWorlds = request.query
     listed = "the list of worlds" if within is None else f"the list of what {within!r} contains"
-    resumed = desk.resumed(listed, query, _WORLD_BYTES)
-    view = resumed.view
-    ref = None if within is None else desk.ref(view, within)
+    paged = store.page_view(listed, query, _WORLD_BYTES)
+    view = paged.view
+    ref = None if within is None else store.ref(view, within)
     find = partial(
         view.find,
         name=query.name,
@@ -65,41 +65,43 @@ def _listed(desk: Desk, asked: Asked, within: str | None) -> Reply:
         label=query.label or None,
         properties=query.properties,
         world=ref,
-        after=resumed.behind.hex() or None,
+        after=paged.behind.hex() or None,
         include_superseded=query.include_superseded,
         include_expired=query.include_expired,
         include_deprecated=query.include_deprecated,
-        **_span(query),
+        **_span_options(query),
     )
     found, limit = find(limit=query.limit + 1), query.limit
     while len(found) > limit and found[-1].ref == found[limit - 1].ref:
         # Of a span there are several versions of a world, and the next page begins behind a world.
         limit += 1
         found = found if len(found) > limit else find(limit=2 * limit + 1)
-    page, cursor = resumed.page_after(found[: limit + 1], limit, lambda each: bytes.fromhex(each.ref))
-    told = {"worlds": desk.shown(page), "moment": desk.moment(view), "next_cursor": cursor}
-    return Reply(told, tag=view.hash(ref))
+    page, cursor = paged.page_after(found[: limit + 1], limit, lambda each: bytes.fromhex(each.ref))
+    document = {"worlds": store.to_wire(page), "moment": store.moment(view), "next_cursor": cursor}
+    return Reply(document, tag=view.hash(ref))
 
 
-def create_world(desk: Desk, asked: Asked) -> Reply:
+def create_world(store: ClientStore, request: Request) -> Reply:
     """Make a world."""
-    within: str | None = asked.body.world
-    home, view = desk.home(), None
+    within: str | None = request.body.world
+    home, view = store.home(), None
     if within is not None or home is not None:  # Else nothing is looked up, and a view costs as much as a small read.
-        view = desk.session.view()
-        home = home if within is None else desk.ref(view, within)
-    rests_on = precondition(desk, asked, view, home) if view is not None and home is not None else None
-    receipt = desk.written(partial(_making(desk, asked.body), home), key=asked.idempotency_key, rests_on=rests_on)
-    return written(desk, receipt, 201 if receipt.events else 200, location=True)
+        view = store.session.view()
+        home = home if within is None else store.ref(view, within)
+    rests_on = precondition(store, request, view, home) if view is not None and home is not None else None
+    receipt = store.commit_write(
+        partial(_creation(store, request.body), home), key=request.idempotency_key, rests_on=rests_on
+    )
+    return receipt_reply(store, receipt, 201 if receipt.events else 200, location=True)
 
 
-def _making(desk: Desk, body: types.NewWorld) -> Callable[..., Any]:
+def _creation(store: ClientStore, body: types.NewWorld) -> Callable[..., Any]:
     """Return the write of a new world, which takes in which one; ``None`` for the root."""
 
     def write(home: Any, target: Any, **key: Any) -> Any:
         named: dict[str, Any] = {} if home is None else {"world": home}
-        if body.key is not None and desk.home() is not None:
-            named["key_within"] = desk.home()
+        if body.key is not None and store.home() is not None:
+            named["key_within"] = store.home()
         return target.create(
             body.type,
             body.name,
@@ -125,36 +127,36 @@ def _making(desk: Desk, body: types.NewWorld) -> Callable[..., Any]:
     return write
 
 
-def get_world(desk: Desk, asked: Asked) -> Reply:
+def get_world(store: ClientStore, request: Request) -> Reply:
     """A world, as a view sees it, or its version of a span."""
-    view, span = desk.view(asked.query), _span(asked.query)
-    found: World | None = desk.world(view, asked.path["world"])
+    view, span = store.view(request.query), _span_options(request.query)
+    found: World | None = store.world(view, request.path["world"])
     if any(span.values()) and found is not None:
-        found = desk.session.around(view, found.ref).get(found.ref, **span)
+        found = store.session.around(view, found.ref).get(found.ref, **span)
     if found is None:
         raise UnknownReference(
             "No version of this world is valid in that span as it was asked for",
             "overlaps= asks for one that is valid at some instant of it, and …/history lists all of them",
         )
-    return Reply(desk.shown(found), tag=view.hash(found.ref))
+    return Reply(store.to_wire(found), tag=view.hash(found.ref))
 
 
-def claim_world(desk: Desk, asked: Asked) -> Reply:
+def claim_world(store: ClientStore, request: Request) -> Reply:
     """Make sure that there is a world of a name; it is made if there is none."""
-    view = desk.session.view()
-    if asked.if_match is not None:
+    view = store.session.view()
+    if request.if_match is not None:
         # Before anything is made: what is not there has no hash.
-        precondition(desk, asked, view, desk.ref(view, asked.path["world"]))
-    ref = desk.claimed(asked.path["world"])
-    view = desk.session.view()
-    return Reply(desk.shown(desk.world(view, ref)), tag=view.hash(ref))
+        precondition(store, request, view, store.ref(view, request.path["world"]))
+    ref = store.claim(request.path["world"])
+    view = store.session.view()
+    return Reply(store.to_wire(store.world(view, ref)), tag=view.hash(ref))
 
 
-def revise_world(desk: Desk, asked: Asked) -> Reply:
+def revise_world(store: ClientStore, request: Request) -> Reply:
     """Give a world a new version."""
-    body: types.Revision = asked.body
-    view = desk.seen_by(desk.key(asked.idempotency_key))
-    ref = desk.place(view, asked.path["world"])
+    body: types.Revision = request.body
+    view = store.view_of_write(store.key(request.idempotency_key))
+    ref = store.target_ref(view, request.path["world"])
 
     def write(target: Any, **key: Any) -> Any:
         return target.revise(
@@ -171,164 +173,164 @@ def revise_world(desk: Desk, asked: Asked) -> Reply:
             **key,
         )
 
-    rests_on = precondition(desk, asked, view, ref)
-    return written(desk, desk.written(write, key=asked.idempotency_key, rests_on=rests_on))
+    rests_on = precondition(store, request, view, ref)
+    return receipt_reply(store, store.commit_write(write, key=request.idempotency_key, rests_on=rests_on))
 
 
-def retire_world(desk: Desk, asked: Asked) -> Reply:
+def retire_world(store: ClientStore, request: Request) -> Reply:
     """Say that a world holds no more. Nothing is deleted."""
-    query: types.Ending = asked.query
-    view = desk.seen_by(desk.key(asked.idempotency_key))
-    ref = desk.place(view, asked.path["world"])
+    query: types.Ending = request.query
+    view = store.view_of_write(store.key(request.idempotency_key))
+    ref = store.target_ref(view, request.path["world"])
 
     def write(target: Any, **key: Any) -> Any:
         ends = {"valid_from": query.valid_from, "valid_to": query.valid_to, "members": query.members}
         return target.retire(ref, why=query.why, **ends, **key)
 
-    rests_on = precondition(desk, asked, view, ref)
-    return written(desk, desk.written(write, key=asked.idempotency_key, rests_on=rests_on))
+    rests_on = precondition(store, request, view, ref)
+    return receipt_reply(store, store.commit_write(write, key=request.idempotency_key, rests_on=rests_on))
 
 
-def reassert_world(desk: Desk, asked: Asked) -> Reply:
+def reassert_world(store: ClientStore, request: Request) -> Reply:
     """Resume a world that had ended."""
-    body: types.Resumption = asked.body
-    view = desk.seen_by(desk.key(asked.idempotency_key))
-    ref = desk.place(view, asked.path["world"])
+    body: types.Resumption = request.body
+    view = store.view_of_write(store.key(request.idempotency_key))
+    ref = store.target_ref(view, request.path["world"])
 
     def write(target: Any, **key: Any) -> Any:
         window = {"valid_from": body.valid_from, "valid_to": body.valid_to}
         return target.reassert(ref, content=body.content, why=body.why, **window, **key)
 
-    rests_on = precondition(desk, asked, view, ref)
-    return written(desk, desk.written(write, key=asked.idempotency_key, rests_on=rests_on))
+    rests_on = precondition(store, request, view, ref)
+    return receipt_reply(store, store.commit_write(write, key=request.idempotency_key, rests_on=rests_on))
 
 
-def move_world(desk: Desk, asked: Asked) -> Reply:
+def move_world(store: ClientStore, request: Request) -> Reply:
     """Move a world into another one."""
-    body: types.Removal = asked.body
-    view = desk.seen_by(desk.key(asked.idempotency_key))
-    ref, to = desk.place(view, asked.path["world"]), desk.ref(view, body.to)
-    out_of = None if body.out_of is None else desk.ref(view, body.out_of)
-    rests_on = precondition(desk, asked, view, ref)
+    body: types.Removal = request.body
+    view = store.view_of_write(store.key(request.idempotency_key))
+    ref, to = store.target_ref(view, request.path["world"]), store.ref(view, body.to)
+    out_of = None if body.out_of is None else store.ref(view, body.out_of)
+    rests_on = precondition(store, request, view, ref)
 
     def write(target: Any, **key: Any) -> Any:
         window = {"valid_from": body.valid_from, "valid_to": body.valid_to}
         return target.move(ref, to, out_of=out_of, why=body.why, **window, **key)
 
-    return written(desk, desk.written(write, key=asked.idempotency_key, rests_on=rests_on))
+    return receipt_reply(store, store.commit_write(write, key=request.idempotency_key, rests_on=rests_on))
 
 
-def add_aliases(desk: Desk, asked: Asked) -> Reply:
+def add_aliases(store: ClientStore, request: Request) -> Reply:
     """Give a world further names."""
-    view = desk.seen_by(desk.key(asked.idempotency_key))
-    ref = desk.place(view, asked.path["world"])
+    view = store.view_of_write(store.key(request.idempotency_key))
+    ref = store.target_ref(view, request.path["world"])
 
     def write(target: Any, **key: Any) -> Any:
-        return target.alias(ref, *asked.body.aliases, why=asked.body.why, **key)
+        return target.alias(ref, *request.body.aliases, why=request.body.why, **key)
 
-    rests_on = precondition(desk, asked, view, ref)
-    return written(desk, desk.written(write, key=asked.idempotency_key, rests_on=rests_on))
+    rests_on = precondition(store, request, view, ref)
+    return receipt_reply(store, store.commit_write(write, key=request.idempotency_key, rests_on=rests_on))
 
 
-def list_members(desk: Desk, asked: Asked) -> Reply:
+def list_members(store: ClientStore, request: Request) -> Reply:
     """What a world contains, at any depth, in log order."""
-    return _listed(desk, asked, asked.path["world"])
+    return _list_page(store, request, request.path["world"])
 
 
-def add_member(desk: Desk, asked: Asked) -> Reply:
+def add_member(store: ClientStore, request: Request) -> Reply:
     """Make a world inside another one, which is made too if there is none of that name; or move one there."""
-    body: types.NewMember = asked.body
-    how = how_into(desk, asked)
+    body: types.NewMember = request.body
+    how = write_options(store, request)
     if body.ref is None:
-        receipt = desk.written_in(asked.path["world"], _making(desk, body), **how)
-        return written(desk, receipt, 201 if receipt.events else 200, location=True)
-    ref = desk.ref(desk.seen_by(desk.key(asked.idempotency_key)), body.ref)
+        receipt = store.write_into(request.path["world"], _creation(store, body), **how)
+        return receipt_reply(store, receipt, 201 if receipt.events else 200, location=True)
+    ref = store.ref(store.view_of_write(store.key(request.idempotency_key)), body.ref)
     window = {"valid_from": body.valid_from, "valid_to": body.valid_to}
 
     def write(home: Any, target: Any, **key: Any) -> Any:
         return target.move(ref, home, why=body.why, **window, **key)
 
-    return written(desk, desk.written_in(asked.path["world"], write, **how))
+    return receipt_reply(store, store.write_into(request.path["world"], write, **how))
 
 
-def list_edges(desk: Desk, asked: Asked) -> Reply:
+def list_edges(store: ClientStore, request: Request) -> Reply:
     """The edges of a world, in log order."""
-    query: types.ListEdges = asked.query
-    resumed = desk.resumed(f"the list of edges of {asked.path['world']!r}", query, _EDGE_BYTES)
-    view = resumed.view
-    ref = desk.ref(view, asked.path["world"])
+    query: types.ListEdges = request.query
+    paged = store.page_view(f"the list of edges of {request.path['world']!r}", query, _EDGE_BYTES)
+    view = paged.view
+    ref = store.ref(view, request.path["world"])
     how: Any = {"type": query.type, "direction": query.direction, "include_superseded": query.include_superseded}
-    how |= {"limit": query.limit + 1, "after": resumed.behind.hex() or None, **_span(query)}
-    page, cursor = resumed.page_after(view.edges(ref, **how), query.limit, lambda each: bytes.fromhex(each.ref))
-    told = {"edges": desk.shown(page), "moment": desk.moment(view), "next_cursor": cursor}
-    return Reply(told, tag=view.hash(ref))
+    how |= {"limit": query.limit + 1, "after": paged.behind.hex() or None, **_span_options(query)}
+    page, cursor = paged.page_after(view.edges(ref, **how), query.limit, lambda each: bytes.fromhex(each.ref))
+    document = {"edges": store.to_wire(page), "moment": store.moment(view), "next_cursor": cursor}
+    return Reply(document, tag=view.hash(ref))
 
 
-def link(desk: Desk, asked: Asked) -> Reply:
+def link(store: ClientStore, request: Request) -> Reply:
     """Write an edge. An identity is staged, not written."""
-    body: types.NewEdge = asked.body
-    view = desk.seen_by(desk.key(asked.idempotency_key))
-    source, target = desk.refs(view, (body.source, body.target))
-    key_within: dict[str, Any] = {} if body.key is None or desk.home() is None else {"key_within": desk.home()}
+    body: types.NewEdge = request.body
+    view = store.view_of_write(store.key(request.idempotency_key))
+    source, target = store.refs(view, (body.source, body.target))
+    key_within: dict[str, Any] = {} if body.key is None or store.home() is None else {"key_within": store.home()}
 
     def write(to: Any, **key: Any) -> Any:
         window = {"valid_from": body.valid_from, "valid_to": body.valid_to}
         how = {"properties": body.properties, "why": body.why, "key": body.key, "versions": body.versions}
         return to.link(source, body.type, target, context=body.context, **how, **window, **key_within, **key)
 
-    receipt = desk.written(write, key=asked.idempotency_key)
-    return written(desk, receipt, 201 if receipt.events else 200)
+    receipt = store.commit_write(write, key=request.idempotency_key)
+    return receipt_reply(store, receipt, 201 if receipt.events else 200)
 
 
-def get_edge(desk: Desk, asked: Asked) -> Reply:
+def get_edge(store: ClientStore, request: Request) -> Reply:
     """An edge."""
-    return Reply(desk.shown(desk.view(asked.query).edge(asked.path["edge"])))
+    return Reply(store.to_wire(store.view(request.query).edge(request.path["edge"])))
 
 
-def unlink(desk: Desk, asked: Asked) -> Reply:
+def unlink(store: ClientStore, request: Request) -> Reply:
     """Retract an edge, or with a window let it be in force no more in that: views of earlier commits still see it."""
-    query: types.EdgeEnding = asked.query
-    ref = desk.seen_by(desk.key(asked.idempotency_key)).edge(asked.path["edge"]).ref
+    query: types.EdgeEnding = request.query
+    ref = store.view_of_write(store.key(request.idempotency_key)).edge(request.path["edge"]).ref
 
     def write(target: Any, **key: Any) -> Any:
         if query.valid_from is None and query.valid_to is None:
             return target.unlink(ref, why=query.why, **key)
         return target.retire(ref, valid_from=query.valid_from, valid_to=query.valid_to, why=query.why, **key)
 
-    return written(desk, desk.written(write, key=asked.idempotency_key))
+    return receipt_reply(store, store.commit_write(write, key=request.idempotency_key))
 
 
-def history(desk: Desk, asked: Asked) -> Reply:
+def history(store: ClientStore, request: Request) -> Reply:
     """Every version of a world, oldest first."""
-    query: types.FindVersions = asked.query
-    view = desk.view(query)
-    ref = desk.ref(view, asked.path["world"])
-    found = view.history(ref, between=query.between, **_span(query))
-    told = {"versions": desk.shown(found), "moment": desk.moment(view)}
-    return Reply(told, tag=view.hash(ref))
+    query: types.FindVersions = request.query
+    view = store.view(query)
+    ref = store.ref(view, request.path["world"])
+    found = view.history(ref, between=query.between, **_span_options(query))
+    document = {"versions": store.to_wire(found), "moment": store.moment(view)}
+    return Reply(document, tag=view.hash(ref))
 
 
-def timeline(desk: Desk, asked: Asked) -> Reply:
+def timeline(store: ClientStore, request: Request) -> Reply:
     """What was learned about when a world is valid, step by step."""
-    view = desk.view(asked.query)
-    ref = desk.ref(view, asked.path["world"])
-    told = {"steps": desk.shown(view.timeline(ref)), "moment": desk.moment(view)}
-    return Reply(told, tag=view.hash(ref))
+    view = store.view(request.query)
+    ref = store.ref(view, request.path["world"])
+    document = {"steps": store.to_wire(view.timeline(ref)), "moment": store.moment(view)}
+    return Reply(document, tag=view.hash(ref))
 
 
-def download(desk: Desk, asked: Asked) -> Reply:
+def download(store: ClientStore, request: Request) -> Reply:
     """A world and all inside it as lines of JSON."""
-    query: types.AtCommit = asked.query
-    view = desk.db.view(ingested=query.ingested, seq=query.seq)
-    ref = desk.ref(view, asked.path["world"])
-    lines: Iterator[dict[str, Any]] = desk.db.export_lines(ref, seq=view.seq)
+    query: types.AtCommit = request.query
+    view = store.db.view(ingested=query.ingested, seq=query.seq)
+    ref = store.ref(view, request.path["world"])
+    lines: Iterator[dict[str, Any]] = store.db.export_lines(ref, seq=view.seq)
     return Reply(lines, tag=view.hash(ref), media_type=LINES)
 
 
-def memory_graph(desk: Desk, asked: Asked) -> Reply:
+def memory_graph(store: ClientStore, request: Request) -> Reply:
     """What a world and its interior say at a moment, as lines for the reference server ``memory`` of MCP."""
-    view = desk.view(asked.query)
-    ref = desk.ref(view, asked.path["world"])
+    view = store.view(request.query)
+    ref = store.ref(view, request.path["world"])
     return Reply(view.memory_graph(ref), tag=view.hash(ref), media_type=LINES)
 
 

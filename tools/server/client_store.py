@@ -27,7 +27,7 @@ from worlddb.memory_scopes import (
 from worlddb.tools.mcp.access_keys import Grant
 from worlddb.tools.mcp.session import MAX_EVENTS, ListRequest, PagedView, Session
 from worlddb.tools.server import wire_values
-from worlddb.tools.server.jobs import Jobs, Workshop
+from worlddb.tools.server.jobs import JobPool, Jobs
 from worlddb.tools.server.problems import note_text
 
 CLAIMED_TYPE: Final = "World"
@@ -39,7 +39,7 @@ _REFERENCE: Final = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
 _NAMESAKES: Final = (
     "What else is called so lies inside of other worlds, and stays theirs: this is a new world, of its own right"
 )
-_SOME: Final = 64
+_MAX_NAMESAKES: Final = 64
 """So many of a name are looked at in order to tell that it is not the only one."""
 
 
@@ -59,20 +59,20 @@ class Moment(Protocol):
         """The commit in which it was known, in the place of ``ingested``."""
 
 
-class Desk:
+class ClientStore:
     """A store as one grant opens it: reads through its views, writes in its name.
 
     Every reference that a client gives is looked up in what it sees before anything is done with it, so a key of one
     world can neither read nor name anything outside.
     """
 
-    def __init__(self, db: worlddb.Database, grant: Grant, workshop: Workshop) -> None:
+    def __init__(self, db: worlddb.Database, grant: Grant, workshop: JobPool) -> None:
         self.grant = grant
         self.jobs = Jobs(workshop)
         account = grant.account
-        planned = None if account is None else lambda: account
-        self.db = db.signed(grant.name, account=planned)
-        self.session = Session(self.db, grant.world, secret=grant.secret, user=grant.user, account=planned)
+        plan = None if account is None else lambda: account
+        self.db = db.signed(grant.name, account=plan)
+        self.session = Session(self.db, grant.world, secret=grant.secret, user=grant.user, account=plan)
 
     @property
     def commits(self) -> bool:
@@ -81,30 +81,30 @@ class Desk:
 
     # -- reading
 
-    def view(self, asked: Moment) -> View:
+    def view(self, moment: Moment) -> View:
         """Return the view of the moment that was asked for; now by default.
 
         Raises:
             InputError: the ingest axis was given twice.
         """
-        if asked.seq is not None and asked.ingested is not None:
+        if moment.seq is not None and moment.ingested is not None:
             raise InputError("Both seq and ingested were given", "Give one of them")
-        return self.session.view(valid=asked.valid, known=asked.ingested if asked.seq is None else asked.seq)
+        return self.session.view(valid=moment.valid, known=moment.ingested if moment.seq is None else moment.seq)
 
-    def resumed(self, name: str, query: Any, behind: int = 0) -> PagedView:
+    def page_view(self, name: str, query: Any, behind: int = 0) -> PagedView:
         """Return the view of a page: that of its cursor, else of the moment that was asked for.
 
         ``name`` says what is listed, and ``query`` has the parameters. ``behind`` are the bytes of an item behind which
         a page of this list begins; none where items are counted.
         """
-        asked = ListRequest(name, query)
+        request = ListRequest(name, query)
         moment = [getattr(query, axis, None) for axis in ("ingested", "valid", "seq")]
         if query.cursor is None:
-            first = self.session.resume(None, asked)
+            first = self.session.resume(None, request)
             return first if moment == [None] * 3 else first._replace(view=self.view(query))
         if moment != [None] * 3:
             raise InputError("A cursor has its own moment", "Give the cursor without ingested, valid and seq")
-        return self.session.resume(query.cursor, asked, most=MAX_EVENTS, behind=behind)
+        return self.session.resume(query.cursor, request, most=MAX_EVENTS, behind=behind)
 
     def world(self, view: View, name: str) -> World:
         """Return a world by its reference, kref or name, whether it holds now, has ended or is still to come.
@@ -120,8 +120,8 @@ class Desk:
         if _is_reference(name):
             return self.session.get(view, name)
         is_confined = self.grant.world is not None
-        outermost = self._outermost(view, name) if is_confined else None
-        found = [outermost] if outermost is not None else self._own(view, name)
+        outermost = self._outermost_named(view, name) if is_confined else None
+        found = [outermost] if outermost is not None else self._find_top_level(view, name)
         if len(found) > 1:
             listed = ", ".join(f"{each.ref[:12]} ({each.type})" for each in found)
             raise AmbiguousReference(
@@ -129,7 +129,7 @@ class Desk:
                 "Give the reference of one of them",
                 candidates=[each.ref for each in found],
             )
-        root = None if found or is_confined else self._outermost(view, name)
+        root = None if found or is_confined else self._outermost_named(view, name)
         if not found and root is None:
             raise UnknownReference(
                 f"No world of its own has the reference or, letter by letter, the name {name[:80]!r}",
@@ -139,20 +139,20 @@ class Desk:
             )
         return self.session.get(view, found[0].ref) if root is None else root
 
-    def _own(self, view: View, name: str) -> list[World]:
+    def _find_top_level(self, view: View, name: str) -> list[World]:
         """Return the worlds of their own right of a name, letter by letter, else those still to come."""
         if not name.strip():
             return []
-        found = view._top_level_namesakes(name, lambda each: _is_called(each, name))
+        found = view._top_level_namesakes(name, lambda each: _has_name(each, name))
         if found or self.session.world is None:
             return found
         # In a world of its own, what is still to come is not yet inside.
-        return self.session.later(view, FAR)._top_level_namesakes(name, lambda each: _is_called(each, name))
+        return self.session.later(view, FAR)._top_level_namesakes(name, lambda each: _has_name(each, name))
 
-    def _outermost(self, view: View, name: str) -> World | None:
+    def _outermost_named(self, view: View, name: str) -> World | None:
         """Return the outermost world that is seen, if it is called so."""
         top = view.get(self.session.top, include_superseded=True)
-        return top if top is not None and _is_called(top, name) else None
+        return top if top is not None and _has_name(top, name) else None
 
     def ref(self, view: View, name: str) -> str:
         """Return the full reference of a world that is seen here; raises as :meth:`world`."""
@@ -160,9 +160,9 @@ class Desk:
 
     def refs(self, view: View, names: Any, home: str | None = None) -> list[str]:
         """Return the full references of several; of a name what lies in the world ``home`` comes before all else."""
-        return [self._inside(view, name, home) or self.ref(view, name) for name in names]
+        return [self._find_inside(view, name, home) or self.ref(view, name) for name in names]
 
-    def place(self, view: View, name: str) -> str:
+    def target_ref(self, view: View, name: str) -> str:
         """Return the full reference of a world that is to be changed; raises as :meth:`world`.
 
         Raises:
@@ -176,13 +176,13 @@ class Desk:
             )
         return found
 
-    def is_whole(self, ref: str) -> bool:
+    def is_whole_store(self, ref: str) -> bool:
         """Return whether a world is the whole store."""
         return ref == self.session.top and self.grant.world is None
 
     def _is_root(self, ref: str, name: str) -> bool:
         """Return whether a name is that of the whole store, which somebody may have too."""
-        return self.is_whole(ref) and not _is_reference(name)
+        return self.is_whole_store(ref) and not _is_reference(name)
 
     def subjects(self, view: View, names: Any, home: str | None = None) -> tuple[list[str], list[str]]:
         """Return the full references of whom or what a statement is about, and the names that nothing has yet.
@@ -196,38 +196,38 @@ class Desk:
             if not name.strip():
                 raise InputError("A name in about is blank", "Give the name of a person or thing, or leave it out")
             try:
-                ref = self._inside(view, name, home, ENTRY)
-                refs.append(self._elsewhere(view, name) if ref is None else ref)
+                ref = self._find_inside(view, name, home, ENTRY)
+                refs.append(self._find_subject(view, name) if ref is None else ref)
             except UnknownReference:
                 if _is_reference(name):
                     raise
                 new.setdefault(folded(" ".join(name.split())), " ".join(name.split()))
         return list(dict.fromkeys(refs)), list(new.values())
 
-    def _inside(self, view: View, name: str, home: str | None, type: str | None = None) -> str | None:
+    def _find_inside(self, view: View, name: str, home: str | None, type: str | None = None) -> str | None:
         """Return the one world in another one that has a name, in whichever letters or those of the name.
 
         Of the whole store it is one that lies in it directly: what is in a world of it is that one's.
         """
         found = [] if home is None or _is_reference(name) else view.find(name=name, type=type, world=home)
-        if home is not None and self.is_whole(home):
+        if home is not None and self.is_whole_store(home):
             found = [each for each in found if home in view.containers(each.ref)]
-        exactly = [each for each in found if _is_called(each, name)]
+        exactly = [each for each in found if _has_name(each, name)]
         return (exactly or found)[0].ref if len(exactly or found) == 1 else None
 
-    def _elsewhere(self, view: View, name: str) -> str:
+    def _find_subject(self, view: View, name: str) -> str:
         try:
             found = self.ref(view, name)
             if self._is_root(found, name):
                 raise UnknownReference(f"Nothing has the name {name[:80]!r} here", "Name it where it is", ref=name[:80])
             return found
         except AmbiguousReference:
-            entities = [each for each in self._own(view, name) if each.type == ENTRY]
+            entities = [each for each in self._find_top_level(view, name) if each.type == ENTRY]
             if len(entities) != 1:
                 raise
             return entities[0].ref
 
-    def entry(self, tx: Any, at: str, home: Any, name: str, source: dict[str, Any]) -> Any:
+    def create_entry(self, tx: Any, at: str, home: Any, name: str, source: dict[str, Any]) -> Any:
         """Make the entry of a person or thing in a world at its first mention there, and resolve it.
 
         ``at`` is the reference of that world, or the name by which the same commit begins it.
@@ -237,9 +237,9 @@ class Desk:
         how: dict[str, Any] = {"key": key, "key_within": within, "world": home, "source": source}
         return tx.create(ENTRY, name, **how, valid_from=BEGINNING, resolve="all", anew=True, revive=True)
 
-    def shown(self, value: Any) -> Any:
+    def to_wire(self, value: Any) -> Any:
         """Return a record as the client is told it."""
-        return wire_values.shown(value, commits=self.commits)
+        return wire_values.to_wire(value, commits=self.commits)
 
     def moment(self, view: View) -> dict[str, Any]:
         """Return the moment of an answer."""
@@ -247,7 +247,7 @@ class Desk:
 
     # -- writing
 
-    def written(
+    def commit_write(
         self,
         call: Callable[..., Any],
         *,
@@ -263,12 +263,12 @@ class Desk:
             PlanLimit: the plan of the account has no room for it.
             RefusedError: the reconciler said no.
         """
-        told = self.key(key)
+        stored_key = self.key(key)
         if rests_on is None:
-            receipt: Receipt = call(self.db, idempotency_key=told)
+            receipt: Receipt = call(self.db, idempotency_key=stored_key)
         else:
             view, ref = rests_on
-            with self.db.batch(idempotency_key=told, seen=view, rests_on=[ref], unchanged=[ref]) as tx:
+            with self.db.batch(idempotency_key=stored_key, seen=view, rests_on=[ref], unchanged=[ref]) as tx:
                 call(tx)
             receipt = tx.receipt
         receipt.raise_if_refused()
@@ -282,11 +282,11 @@ class Desk:
         who = self.principal
         if given is None or who is None:
             return self.session.idempotency_key(given)
-        own = self.session.idempotency_key(msgspec.json.encode([*who, given]).decode())
-        before = self.session.idempotency_key(given)
-        assert own is not None and before is not None, "a key was given"
-        is_earlier = self.db.was_written(before, author=self.grant.name) and not self.db.was_written(own)
-        return before if is_earlier else own
+        own_key = self.session.idempotency_key(msgspec.json.encode([*who, given]).decode())
+        earlier_key = self.session.idempotency_key(given)
+        assert own_key is not None and earlier_key is not None, "a key was given"
+        is_earlier = self.db.was_written(earlier_key, author=self.grant.name) and not self.db.was_written(own_key)
+        return earlier_key if is_earlier else own_key
 
     @property
     def principal(self) -> tuple[str, str] | None:
@@ -299,12 +299,12 @@ class Desk:
         """Return the world in which something is made that was put nowhere else; ``None`` for the root."""
         return self.grant.world
 
-    def seen_by(self, key: str | None) -> View:
+    def view_of_write(self, key: str | None) -> View:
         """Return what a write looks at: what is there, or what was when the commit under its key was decided."""
         look = view_for_write(self.db, key)
         return look if self.home() is None else self.db.view(seq=look.seq, valid=look.valid, world=self.home())
 
-    def there(self, view: View, name: str) -> str | None:
+    def find_target(self, view: View, name: str) -> str | None:
         """Return the reference of a world that is written to; ``None`` if that makes it.
 
         A user or agent of MCP whose world has ended has another one from the next write on, as by every other door.
@@ -314,7 +314,7 @@ class Desk:
             InputError: it is the name of the root, which a user may have too.
         """
         try:
-            ref = self.place(view, name)
+            ref = self.target_ref(view, name)
         except UnknownReference:
             if _is_reference(name):
                 raise
@@ -331,53 +331,53 @@ class Desk:
         label = _label_of(name)
         return label is not None and Scopes(self.db, self.home()).ended(view, label) is not None
 
-    def begin(self, tx: Any, view: View, name: str) -> Any:
+    def create_target(self, tx: Any, view: View, name: str) -> Any:
         """Make a world at the first write to it, in the commit of that; of a user or agent of MCP as that does."""
         label = _label_of(name)
         if label is not None:
             check_scope_name(label.id, f"The {label.kind}")
             scopes = Scopes(self.db, self.home())
             return scopes.write_scope(tx, scopes.key(view, label))
-        key, home = _key_of(name), self.home()
+        key, home = _claim_key(name), self.home()
         within: dict[str, Any] = {} if home is None else {"key_within": home, "world": home}
         return tx.create(CLAIMED_TYPE, name, key=key, anew=True, **within)
 
-    def told_of(self, view: View, name: str, home: str | None) -> list[str]:
+    def notes_on_target(self, view: View, name: str, home: str | None) -> list[str]:
         """Return notes on the world ``home`` that is written to by its name; ``None`` is one that the write makes."""
         if home is None and (label := _label_of(name)) is not None:
             before = Scopes(self.db, self.home()).ended(view, label)
-            return [] if before is None else [f"{_told_ended(before)}: this is in another one"]
+            return [] if before is None else [f"{_describe_ended(before)}: this is in another one"]
         if home is not None:
             found = self.session.get(view, home)
-            return [f"{_told_ended(found)}: this lies in it, and is told to (in_ended)"] if found.closed else []
-        return [_NAMESAKES] if any(_is_called(each, name) for each in view.find(name=name, limit=_SOME)) else []
+            return [f"{_describe_ended(found)}: this lies in it, and is told to (in_ended)"] if found.closed else []
+        return [_NAMESAKES] if any(_has_name(each, name) for each in view.find(name=name, limit=_MAX_NAMESAKES)) else []
 
-    def claimed(self, name: str) -> str:
-        """Return the reference of a world, which is made if it is not there; raises as :meth:`there`."""
-        view = self.seen_by(None)
-        if (ref := self.there(view, name)) is not None:
+    def claim(self, name: str) -> str:
+        """Return the reference of a world, which is made if it is not there; raises as :meth:`find_target`."""
+        view = self.view_of_write(None)
+        if (ref := self.find_target(view, name)) is not None:
             return ref
         with self.db.batch() as tx:
-            self.begin(tx, view, name)
+            self.create_target(tx, view, name)
         return str(tx.receipt.refs[0])
 
-    def written_in(
+    def write_into(
         self, name: str, call: Callable[..., Any], *, key: str | None, rests_on: Callable[[View, str], Any] | None
     ) -> Receipt:
-        """As :meth:`written`, into a world that is made in the same commit if it is not there.
+        """As :meth:`commit_write`, into a world that is made in the same commit if it is not there.
 
         ``call`` gets the reference of the world too, and ``rests_on`` says what the write rests on; what is not there
         yet has no hash to rest on.
         """
-        told = self.key(key)
-        view = self.seen_by(told)
-        ref = self.there(view, name) if rests_on is None else self.place(view, name)
+        stored_key = self.key(key)
+        view = self.view_of_write(stored_key)
+        ref = self.find_target(view, name) if rests_on is None else self.target_ref(view, name)
         if ref is not None:
             rested = None if rests_on is None else rests_on(self.session.view(), ref)
-            return self.written(partial(call, ref), key=key, rests_on=rested)
-        return self._first(self.db.batch(idempotency_key=told), view, name, call)
+            return self.commit_write(partial(call, ref), key=key, rests_on=rested)
+        return self._create_and_write(self.db.batch(idempotency_key=stored_key), view, name, call)
 
-    def updated_in(
+    def update_into(
         self,
         name: str,
         update: str,
@@ -386,30 +386,30 @@ class Desk:
         rests_on: Callable[[View, str], Any] | None,
         **how: Any,
     ) -> Receipt:
-        """As :meth:`written_in`, change what a world states by an update in SPARQL."""
-        told, home = self.key(key), self.home()
+        """As :meth:`write_into`, change what a world states by an update in SPARQL."""
+        stored_key, home = self.key(key), self.home()
 
         def write() -> Receipt:
-            view = self.seen_by(told)
-            ref = self.there(view, name) if rests_on is None else self.place(view, name)
+            view = self.view_of_write(stored_key)
+            ref = self.find_target(view, name) if rests_on is None else self.target_ref(view, name)
             if ref is None:
-                batch = self.db.batch(idempotency_key=told, seen=view)
-                return self._first(
+                batch = self.db.batch(idempotency_key=stored_key, seen=view)
+                return self._create_and_write(
                     batch, view, name, lambda new, tx: tx.sparql_update(update, world=new, within=home, **how)
                 )
             rested = None if rests_on is None else rests_on(self.session.view(), ref)
             receipt = self.db._update_by_sparql(
-                update, ref, home, told, seen=None if rested is None else rested[0], **how
+                update, ref, home, stored_key, seen=None if rested is None else rested[0], **how
             )
             receipt.raise_if_refused()
             return receipt
 
         return retry_while_changed(write)
 
-    def _first(self, batch: Any, view: View, name: str, call: Callable[..., Any]) -> Receipt:
+    def _create_and_write(self, batch: Any, view: View, name: str, call: Callable[..., Any]) -> Receipt:
         """Make a world, and the first write to it."""
         with batch as tx:
-            made = call(self.begin(tx, view, name), tx)
+            made = call(self.create_target(tx, view, name), tx)
         receipt: Receipt = tx.receipt
         return msgspec.structs.replace(receipt, requested=receipt.refs[made.position : made.position + 1])
 
@@ -429,14 +429,14 @@ class Desk:
         proposals, notes, lost = list(given.proposals), list(given.notes), list(given.lost)
         if not self.commits:
             view = self.session.view()
-            looks: tuple[Callable[[str], object], ...] = (view.reference_of, partial(self.session.get, view))
-            proposals = [ref for ref in proposals if _sees(view.proposal, ref)]
+            lookups: tuple[Callable[[str], object], ...] = (view.reference_of, partial(self.session.get, view))
+            proposals = [ref for ref in proposals if _is_visible(view.proposal, ref)]
             own = {*given.refs, *proposals}
-            notes = notes_inside(notes, view, lambda ref: ref in own or any(_sees(look, ref) for look in looks))
+            notes = notes_inside(notes, view, lambda ref: ref in own or any(_is_visible(look, ref) for look in lookups))
             lost = [
                 loss
                 for loss in lost
-                if any(_sees(look, loss.ref) for look in (looks if loss.version is not None else (view.edge,)))
+                if any(_is_visible(look, loss.ref) for look in (lookups if loss.version is not None else (view.edge,)))
             ]
         # What changed nothing has the time of the last commit, which may be somebody else's outside.
         at = given.ingest_time if given.events or self.commits else self.db.now()
@@ -454,7 +454,7 @@ class Desk:
                 {
                     "ref": loss.ref,
                     "version": loss.version,
-                    "valid": self.shown(worlddb.Valid(loss.valid_from, loss.valid_to)),
+                    "valid": self.to_wire(worlddb.Valid(loss.valid_from, loss.valid_to)),
                 }
                 for loss in lost
             ],
@@ -467,12 +467,12 @@ def _label_of(name: str) -> Label | None:
     return Label(kind, who) if colon and kind in KINDS else None
 
 
-def _told_ended(world: World) -> str:
+def _describe_ended(world: World) -> str:
     at, path = worlddb.format_time(world.valid.end), f"/v1/worlds/{world.ref}"
     return f"{world.name!r:.80} ended at {at} (POST {path}/reassert resumes it, valid= before that reads it)"
 
 
-def _key_of(name: str) -> str:
+def _claim_key(name: str) -> str:
     """Return the key of the world that the first write to a name makes."""
     return f"world {normalize('NFC', name)}"
 
@@ -482,16 +482,16 @@ def _is_reference(text: str) -> bool:
     return _REFERENCE.fullmatch(text) is not None or text.startswith("kref:")
 
 
-def _is_called(world: World, name: str) -> bool:
+def _has_name(world: World, name: str) -> bool:
     """Whether a world has a name or an alias of these letters."""
-    return _letters(name) in map(_letters, (world.name, *world.aliases))
+    return _normalized(name) in map(_normalized, (world.name, *world.aliases))
 
 
-def _letters(text: str) -> str:
+def _normalized(text: str) -> str:
     return normalize("NFC", text.strip())
 
 
-def _sees(look: Callable[[str], object], ref: str) -> bool:
+def _is_visible(look: Callable[[str], object], ref: str) -> bool:
     try:
         return look(ref) is not None
     except InputError:
