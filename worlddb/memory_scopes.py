@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 import msgspec
 
 from worlddb.database import MOST_LOOKS, Database
-from worlddb.log.model import limits
+from worlddb.log.model import errors, limits
 from worlddb.log.model.errors import InputError, RefusedError, UnavailableError, UnknownReference
 from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
 from worlddb.plain_text import JOINERS, one_line
@@ -268,7 +268,11 @@ class Scopes:
 
         It has the id as the scope spells it that holds, which may be from before accents were compared. Where none was
         begun here that holds, it is the key of the first that came in a bundle.
+
+        Raises:
+            InputError: the world served is another user's, so that nobody would find there what is written.
         """
+        self._refuse_another_user(view, label, known)
         if known and known[0].ref == self.world:
             return self._key_of_served(known[0].name, label)
         names = [world.name for world in sorted(known, key=lambda world: world.closed)]
@@ -289,6 +293,18 @@ class Scopes:
         came = (each.ref for each in known if not each.closed and "imported" in each.source)
         ref = next((ref for ref in came if view.forked_from(ref) is None), None)
         return numbered(first if ref is None else f"{_BY_REFERENCE}{ref}")
+
+    def _refuse_another_user(self, view: View, label: Label, known: Iterable[World]) -> None:
+        if self.world is None or label.kind != "user" or any(not world.closed for world in known):
+            return
+        served = view.get(self.world, include_superseded=True, include_expired=True, include_deprecated=True)
+        if served is not None and served.type == SCOPE and served.name.startswith("user:"):
+            own = served.name.removeprefix("user:")[:80]
+            raise InputError(
+                f"{errors.shown(str(label))} is not the user of this world, {own!r}, and no user's memory begins in"
+                " another one's",
+                f"Write as {own!r}, or with a key or a server that is not confined to that user's world",
+            )
 
     def _key_of_served(self, name: str, label: Label) -> ScopeKey:
         """Return the key under which the served scope was begun in the store; else the one of its reference."""

@@ -16,6 +16,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb.log.model import errors, hashing, ids
+from worlddb.log.model.blobs import Body
 from worlddb.projections.tables.names.canonical import NO_NAME, composed, name_digest, normalised, type_digest
 from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage import schema
@@ -472,7 +473,24 @@ _USER_WORLD_TYPES: Final = frozenset(("scope", "user", "world"))
 """The types, whatever their case, of worlds that hold what is one user's, agent's, app's, or client's."""
 
 
-def user_world_around(snapshot: VisibleSnapshot, node: int) -> int | None:
+_USER: Final = "user"
+"""The type, whatever its case, of a world that holds what is a user's."""
+_SCOPE: Final = "user:"
+"""How the names of users' scopes begin; a scope that was retired and one that took its place have the same name."""
+
+
+def _is_somebodys(body: Body) -> bool:
+    return body.type.casefold() in _USER_WORLD_TYPES
+
+
+def _is_users(body: Body) -> bool:
+    """Whether a world holds what is a user's, and not what is a tenant's, an agent's or an app's."""
+    return body.type.casefold() == _USER or (body.type == "Scope" and body.name.startswith(_SCOPE))
+
+
+def user_world_around(
+    snapshot: VisibleSnapshot, node: int, is_meant: Callable[[Body], bool] = _is_somebodys
+) -> int | None:
     """The world around a node, the nearest first, that holds what is somebody's; ``None`` if there is none."""
     seen, pending = {snapshot.place.top}, [node]
     while pending:
@@ -481,7 +499,7 @@ def user_world_around(snapshot: VisibleSnapshot, node: int) -> int | None:
         for each in sorted(around - seen):
             newest = asof.newest_version(snapshot.tables, each, snapshot.place.moment.seq)
             body = None if newest is None else snapshot.body(newest.row)
-            if body is not None and body.type.casefold() in _USER_WORLD_TYPES:
+            if body is not None and is_meant(body):
                 return each
             seen.add(each)
             pending.append(each)
@@ -710,10 +728,6 @@ def version_of(snapshot: VisibleSnapshot, spec: edge_rules.Spec, node: int, numb
 
 
 _ROOT: Final = "Root"
-_USER: Final = "user"
-"""The type, whatever its case, of a world that holds what is a user's."""
-_SCOPE: Final = "user:"
-"""How the names of users' scopes begin; a scope that was retired and one that took its place have the same name."""
 
 
 def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, inside: int) -> list[records.World]:
@@ -739,6 +753,7 @@ def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, 
         each for each in scopes if composed(each.name) in (f"{_SCOPE}{meant}", meant) and each.name.startswith(_SCOPE)
     ]
     own = list(_without_forks(snapshot, iter(own)))
+    own = _outside_other_users(snapshot, own)
     found = own + list(_without_forks(snapshot, (world for world in typed if composed(world.name) == meant)))
     if not found:
         near = sorted({world.name.removeprefix(_SCOPE) for world in (*scopes, *typed)})
@@ -755,6 +770,17 @@ def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, 
     if len(places) > 1 or len({composed(world.name) for world in own}) > 1 or len(found) > len(own) + 1:
         raise _ambiguous_name(name, found)
     return found
+
+
+def _outside_other_users(snapshot: VisibleSnapshot, scopes: list[records.World]) -> list[records.World]:
+    """Scopes of one name without those that lie in the world of another user, unless all do.
+
+    A user's key, or an agent of theirs, may have begun such a one: what is there is that user's.
+    """
+    outside = [
+        world for world in scopes if user_world_around(snapshot, _node_of_record(snapshot, world), _is_users) is None
+    ]
+    return outside or scopes
 
 
 def _known_containers(snapshot: VisibleSnapshot, node: int) -> frozenset[int]:

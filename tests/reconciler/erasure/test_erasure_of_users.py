@@ -17,6 +17,7 @@ from tests.support.running import Here
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import AmbiguousReference, Database, InputError, MembersNotSaid, UnknownReference
 from worlddb.log.store.environment import Environment
+from worlddb.memory_scopes import Label, Scopes
 from worlddb.tools.agents import recall, remember
 from worlddb.tools.mcp import catalogue
 from worlddb.tools.mcp.session import Call, Session
@@ -381,6 +382,24 @@ def test_a_user_of_the_name_who_lies_elsewhere_is_another_one(tmp_path: Path) ->
             db.forget_user("bob", reason="r")
         bob.forget_user(reason="r")
         assert not bob.recall("code").hits and db.view().get(theirs) is not None
+
+
+def test_a_users_key_begins_no_other_user_and_none_within_makes_a_name_ambiguous(tmp_path: Path) -> None:
+    """A key of Ana's world wrote for Ben: it lay in Ana's memory, and Ben could be neither asked for nor forgotten."""
+    with worlddb.open(tmp_path / "store") as db:
+        worlddb.memory(db, user="ana").add("Ana likes tea.")
+        worlddb.memory(db, user="ben").add("Ben likes rum.")
+        view = db.view()
+        (ana,), (ben,) = view.worlds_of_user("ana"), view.worlds_of_user("ben")
+        served = Scopes(db, ana.ref)
+        with pytest.raises(InputError, match="'user:ben' is not the user of this world, 'ana'") as told:
+            served.key(view.confined(ana.ref), Label("user", "ben"))
+        assert "Write as 'ana'" in told.value.remedy
+        assert served.key(view.confined(ana.ref), Label("user", "ana")) and served.key(view, Label("run", "tuesday"))
+        db.create("Scope", "user:ben", world=ana.ref)
+        assert [world.ref for world in db.view().worlds_of_user("ben")] == [ben.ref]
+        db.forget_user("ben", reason="r")
+        assert not worlddb.memory(db, user="ben").recall("rum").hits
 
 
 @pytest.mark.parametrize("how", ["memory", "store", "server"])
