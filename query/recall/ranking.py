@@ -151,10 +151,11 @@ Places = tuple[tuple[int, int], ...]
 class Ranking:
     """Candidates by score, best first; the parts of a score are computed on demand.
 
-    ``kept``: the lowest places of some of them.
+    ``k``: for how many hits there are enough of them. ``kept``: the lowest places of some of them.
     """
 
-    def __init__(self, nodes: list[int], look_up: Callable[[int], Ranked], kept: Places = ()) -> None:
+    def __init__(self, nodes: list[int], look_up: Callable[[int], Ranked], k: int, kept: Places = ()) -> None:
+        self.k = k
         self._nodes = nodes
         self._look_up = look_up
         self.kept = kept
@@ -188,37 +189,21 @@ def fused(
     request: Request,
     about: candidates.Named,
     guiding: Guiding = NO_GUIDE,
+    statements: int = 0,
 ) -> Ranking:
     """The candidates of all lanes together, best first, ties in log order.
 
     Of those after the first ``k`` some that are better may be missing. Up to :data:`STEADY` the answer does not depend
-    on ``k``.
+    on ``k``. With ``statements`` there are enough for so many hits where any candidate is a statement.
     """
-    k, fusion, compared = request.k, request.fusion, request.compared_text
-    depth = depth_for(k)
-    moment = snapshot.place.moment
-    text, vector = lanes.text, lanes.vector
-    proposed: dict[str, list[candidates.Passed]] = {
-        lane: [] for lane, asked in ((TEXT, text), (VECTOR, vector)) if asked is not None
-    }
-    # By meaning first, and beside it what is searched by words.
-    if vector is not None:
-        if text is not None:
-            text.begin(compared, limit=depth, through=moment.seq, nodes=gate.members)
-
-        def propose(lane: vector_lane.VectorLane) -> list[candidates.Passed]:
-            near = partial(by_meaning, lane, wide=1 if gate.is_open else WIDE)
-            return list(islice(gate.passing(near, depth, 2 * depth), depth))
-
-        if fusion == CONVEX:
-            vector, proposed[VECTOR] = proposed_by_meaning(vector, request.question, propose, snapshot.vector)
-        else:
-            proposed[VECTOR] = propose(vector)
-    if text is not None:
-        worded = partial(by_words, text, compared, moment.seq)
-        proposed[TEXT] = list(islice(gate.passing(worded, depth, depth), depth))
+    k, fusion = request.k, request.fusion
     named = about if lanes.entity else candidates.NOBODY
-    pool = {passed.node: passed for found in proposed.values() for passed in found}
+    vector, proposed, pool = _proposed(gate, lanes, request, depth_for(k))
+    few, latest = _referring_to(snapshot, gate, named, len(pool), max(STEADY, k))
+    if statements > k and _has_statement(gate, (*pool, *few, *latest)):
+        k = statements
+        vector, proposed, pool = _proposed(gate, lanes, request, depth_for(k))
+        few, latest = _referring_to(snapshot, gate, named, len(pool), max(STEADY, k))
     following: dict[int, dict[int, float]] = {}
     leaders: dict[int, candidates.Passed] = {}
     answers: Iterable[int] = ()
@@ -230,9 +215,9 @@ def fused(
         following = candidates.followers(snapshot, gate, leaders.values())
     best = {passed.node: passed for found in proposed.values() for passed in found[: request.neighbours]}
     joined = candidates.neighbours(snapshot, gate, best.values()) if best else {}
-    few, latest = _referring_to(snapshot, gate, named, len(pool), max(STEADY, k))
     latest -= pool.keys()
-    dated = _begun_then(gate, request, text, vector, pool.values(), depth // 2)
+    weighing = lanes._replace(vector=vector)
+    dated = _begun_then(gate, request, weighing, pool.values(), depth_for(k) // 2)
     paired = () if request.fields is None else tuple(request.fields.partners(snapshot, gate, pool))
     for node in (*few, *latest, *following, *answers, *joined, *guiding.rules, *guiding.tastes, *paired, *dated):
         seen = None if node in pool else gate.seen(node)
@@ -241,7 +226,6 @@ def fused(
     lends = leaders and request.group is None
     talks = candidates.in_talks(gate, pool, leaders) if lends else {}
     links = _Links(candidates.lent_to_answers(snapshot, pool, following, talks), joined, talks)
-    weighing = lanes._replace(vector=vector)
     evidence = _evidence(snapshot, weighing, request, proposed, pool, named, links, gate)
     evidence, kept = _guided(snapshot, request.question, pool, evidence, guiding)
     ranks = {lane: [passed.node for passed in found] for lane, found in proposed.items()}
@@ -249,14 +233,47 @@ def fused(
     if lanes.entity:
         fitting = [node for node in pool if evidence[node].entity > 0]
         ranks[ENTITY] = sorted(fitting, key=lambda node: (-evidence[node].vector, -evidence[node].text, node))
-    return _in_order(pool, evidence, ranks, fusion, latest, kept)
+    return _in_order(pool, evidence, ranks, fusion, latest, k, kept)
+
+
+def _has_statement(gate: candidates.Gate, nodes: Iterable[int]) -> bool:
+    """True if any of some worlds that the gate admits says something and is no turn of a talk."""
+    said = (seen for seen in map(gate.seen, nodes) if seen is not None and seen.row.type != _TURN)
+    return any(body is not None and bool(body.content) for body in (gate.snapshot.body(seen.row) for seen in said))
+
+
+def _proposed(
+    gate: candidates.Gate, lanes: Lanes, request: Request, depth: int
+) -> tuple[vector_lane.VectorLane | None, dict[str, list[candidates.Passed]], dict[int, candidates.Passed]]:
+    """The vector lane as weighted for the question, the best candidates of each lane, up to a depth, and all of them
+    by node."""
+    text, vector, through, compared = lanes.text, lanes.vector, gate.snapshot.place.moment.seq, request.compared_text
+    proposed: dict[str, list[candidates.Passed]] = {
+        lane: [] for lane, asked in ((TEXT, text), (VECTOR, vector)) if asked is not None
+    }
+    # By meaning first, and beside it what is searched by words.
+    if vector is not None:
+        if text is not None:
+            text.begin(compared, limit=depth, through=through, nodes=gate.members)
+
+        def propose(lane: vector_lane.VectorLane) -> list[candidates.Passed]:
+            near = partial(by_meaning, lane, wide=1 if gate.is_open else WIDE)
+            return list(islice(gate.passing(near, depth, 2 * depth), depth))
+
+        if request.fusion == CONVEX:
+            vector, proposed[VECTOR] = proposed_by_meaning(vector, request.question, propose, gate.snapshot.vector)
+        else:
+            proposed[VECTOR] = propose(vector)
+    if text is not None:
+        worded = partial(by_words, text, compared, through)
+        proposed[TEXT] = list(islice(gate.passing(worded, depth, depth), depth))
+    return vector, proposed, {passed.node: passed for found in proposed.values() for passed in found}
 
 
 def _begun_then(
     gate: candidates.Gate,
     request: Request,
-    text: text_lane.TextLane | None,
-    vector: vector_lane.VectorLane | None,
+    lanes: Lanes,
     known: Iterable[candidates.Passed],
     wanted: int,
 ) -> list[int]:
@@ -287,10 +304,10 @@ def _begun_then(
         return islice(filter(began_then, gate.passing(among, wanted, first)), wanted)
 
     found: dict[str, candidates.Fetch] = {}
-    if text is not None:
-        found[TEXT] = partial(by_words, text, request.compared_text, gate.snapshot.place.moment.seq)
-    if vector is not None:
-        found[VECTOR] = partial(by_meaning, vector)
+    if lanes.text is not None:
+        found[TEXT] = partial(by_words, lanes.text, request.compared_text, gate.snapshot.place.moment.seq)
+    if lanes.vector is not None:
+        found[VECTOR] = partial(by_meaning, lanes.vector)
     return list(dict.fromkeys(passed.node for lane, fetch in found.items() for passed in best(fetch, lane)))
 
 
@@ -409,6 +426,7 @@ def _in_order(
     ranks: dict[str, list[int]],
     fusion: str,
     latest: set[int],
+    k: int,
     kept: Places,
 ) -> Ranking:
     parts = scoring.strongest if fusion == COMBMAX else scoring.weighted
@@ -426,7 +444,7 @@ def _in_order(
 
     placed = [(-round(score, 6), -node if node in latest else node, node) for node, score in scores.items()]
     placed.sort()
-    return Ranking([node for _, _, node in placed], look_up, kept)
+    return Ranking([node for _, _, node in placed], look_up, k, kept)
 
 
 def by_words(

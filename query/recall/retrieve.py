@@ -735,20 +735,23 @@ def _find(
     past = past_times(request, snapshot.place.moment.valid) if shows_now else []
     state = _asked_state(request) if past else None
     asks_all = bool(past) and claim_frame.has_only_light_words(request.question.without_times)
-    looked_at = max(looked_at, _LOOKED_AT_THEN) if state or asks_all else looked_at
+    looked_at = max(looked_at, _LOOKED_AT_THEN) if asks_all else looked_at
     asked = request._replace(k=max(request.k, looked_at)) if compares or until or numbers else request
+    # Only a statement tells a state.
+    statements = max(asked.k, _LOOKED_AT_THEN) if state else asked.k
     guiding = _guiding(window, gate, lanes, request)
 
     def rank(
         asked: Request, gate: candidates.Gate = gate, lanes: ranking.Lanes = lanes, first: int | None = None
     ) -> Found:
-        return _ranked(snapshot, gate, asked, about, lanes, guiding, first)
+        return _ranked(snapshot, gate, asked, about, lanes, guiding, first, statements)
 
     weighings = _weighings(snapshot, request)
     is_wider = weighings or request.siblings is not None
     # One more than is wanted tells that there are more.
     first = max(request.k + 1, LOOKED_AT) if numbers and not is_wider else None
-    found = rank(request._replace(k=min(MAX_K, _MORE * asked.k), decay=None) if is_wider else asked, first=first)
+    wider = request._replace(k=min(MAX_K, _MORE * max(asked.k, statements)), decay=None)
+    found = rank(wider if is_wider else asked, first=first)
     for weighing in weighings:
         found = _weighed(found, weighing)
     if request.siblings is not None and VECTOR in found.lanes:
@@ -1014,15 +1017,18 @@ def _ranked(
     lanes: ranking.Lanes,
     guiding: ranking.Guiding,
     first: int | None = None,
+    statements: int = 0,
 ) -> Found:
     """The best candidates; what was inferred of one is no other, and stands for it.
 
-    With ``first`` so many of them may be enough, where nothing was inferred.
+    With ``first`` so many of them may be enough, where nothing was inferred. ``statements``: as many as for so many
+    hits, where any candidate is a statement.
     """
+    is_less = first is not None or statements > request.k
+    if is_less and next(iter(snapshot.tables.typed(visible.ENRICHMENT_TYPE)), None) is not None:
+        first, request = None, request._replace(k=max(request.k, statements))
     if request.fields is None:
-        if first is not None and next(iter(snapshot.tables.typed(visible.ENRICHMENT_TYPE)), None) is not None:
-            first = None
-        found = _by_lanes(snapshot, gate, request, about, lanes, guiding, first)
+        found = _by_lanes(snapshot, gate, request, about, lanes, guiding, first, statements)
         if all(hit.passed.seen.row.type != visible.ENRICHMENT_TYPE for hit in found.ranked):
             return found
     # Loaded where something was inferred; a recall from the shell waits for what it loads.
@@ -1046,9 +1052,10 @@ def _by_lanes(
     lanes: ranking.Lanes,
     guiding: ranking.Guiding,
     first: int | None = None,
+    statements: int = 0,
 ) -> Found:
     """The best candidates as lanes rank them, or the ``first`` of them. A lane alone is ranked by its own scores."""
-    seq, k = snapshot.place.moment.seq, request.k
+    seq, k = snapshot.place.moment.seq, max(request.k, statements)
     of_one = k if request.group is None else ranking.depth_for(k)
     text, vector, entity = lanes[:3]
     if text is not None and vector is None and not entity and not request.neighbours:
@@ -1059,7 +1066,8 @@ def _by_lanes(
         near = partial(ranking.by_meaning, vector, wide=ranking.WIDE_ALONE)
         return Found(_as_ranked(VECTOR, islice(gate.passing(near, of_one), of_one)), (VECTOR,))
     names = tuple(lane for lane, asked in zip(LANES, (text, vector, entity), strict=True) if asked)
-    best = ranking.fused(snapshot, gate, lanes, request, about, guiding)
+    best = ranking.fused(snapshot, gate, lanes, request, about, guiding, statements)
+    k = best.k
     if request.fusion != CONVEX or request.covers is not None:
         whole = request.group is not None or request.covers is not None
         return Found(list(best if whole else islice(best, k)), names, find=best.find)

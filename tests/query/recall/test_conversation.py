@@ -16,6 +16,7 @@ from worlddb.projections.indexes.analysis import MAX_STATEMENTS, said, sentences
 from worlddb.projections.indexes.fields import Marker
 from worlddb.projections.indexes.vector_index import VectorFollower, VectorSet
 from worlddb.projections.indexes.vector_rows import STATEMENT_BONUS, VectorRow, cosines, expanded
+from worlddb.query.recall import ranking
 from worlddb.query.recall.candidates import lent
 
 DIMENSION = 6
@@ -50,6 +51,27 @@ def test_a_reply_is_found_by_what_it_replies_to(db: Database) -> None:
     lender = sum(score for part, score in question.scores.items() if part in ("text", "vector"))
     assert reply.scores["before"] == pytest.approx(0.9 * lender - sum(own.values()), abs=1e-5)
     assert "after a turn that fits" in reply.reason
+
+
+def test_twice_as_many_candidates_are_compared_for_a_state_only_if_one_is_a_statement(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A state is told by a statement: among turns alone a deeper look finds none, and takes as long again."""
+    depths: list[int] = []
+    propose = ranking._proposed
+
+    def proposed(gate: Any, lanes: Any, request: Any, depth: int) -> Any:
+        depths.append(depth)
+        return propose(gate, lanes, request, depth)
+
+    monkeypatch.setattr(ranking, "_proposed", proposed)
+    db.ingest([Turn(speaker="Ana", text="I lived in Lyon then"), Turn(speaker="Ben", text="Nice")], session="shop")
+    assert db.view().recall("Where did Ana live in May?").hits
+    assert depths == [ranking.depth_for(10)]
+    db.create("Fact", "home", content="Ana lives in Lyon.", valid_from="2020-03-01")
+    depths.clear()
+    assert db.view().recall("Where did Ana live in May?").hits[0].content == "Ana lives in Lyon."
+    assert depths[0] == ranking.depth_for(10) < depths[1]
 
 
 @pytest.mark.parametrize(
