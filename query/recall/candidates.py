@@ -561,7 +561,7 @@ MAX_TASTES: Final = 128
 """Of so many texts that have words of the question and of a taste it is looked at whether somebody says one."""
 
 
-class _Preferring:
+class Preferring:
     """Whether versions state a preference, by world and number; a version's text never changes."""
 
     def __init__(self, _place: object) -> None:
@@ -570,13 +570,28 @@ class _Preferring:
     def write(self) -> None:
         """Write nothing to the disk."""
 
+    def prefers(self, passed: Passed, content: str) -> bool:
+        """True if a hit, whose version has this content, states somebody's preference or choice."""
+        key = passed.node, passed.seen.number
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = prefers(content[:MAX_CHARACTERS])
+        return found
+
+
+def preferring(snapshot: visible.VisibleSnapshot) -> Preferring:
+    """What is known of the versions that state a preference, of any read before where the whole store is seen."""
+    kept = snapshot.shared_cache(Preferring)
+    if kept is None:
+        return Preferring(None)
+    if len(kept.known) > MAX_MEMBERS:
+        kept.known.clear()
+    return kept
+
 
 def tastes(gate: Gate, search: Fetch) -> tuple[int, ...]:
     """The worlds that state somebody's preference or choice; ``search`` finds texts with such words."""
-    kept = gate.snapshot.shared_cache(_Preferring)
-    known = dict[tuple[int, int], bool]() if kept is None else kept.known
-    if len(known) > MAX_MEMBERS:
-        known.clear()
+    known = preferring(gate.snapshot).known
     some = [
         (passed, (passed.node, passed.seen.number))
         for passed in islice(gate.passing(search, MAX_TASTES, MAX_TASTES), MAX_TASTES)

@@ -722,12 +722,17 @@ def _rescored(
 
     A place takes something away, and takes longer to find than a text to read.
     """
+    wanted = question.answer_form
+    tastes = candidates.preferring(snapshot) if wanted.taste else None
     told: list[tuple[Ranked, dict[str, float]]] = []
     said: list[candidates.Passed] = []
     for hit in first:
         body = snapshot.body(hit.passed.seen.row)
-        in_talk = scoring.TALK in hit.parts
-        more = {} if body is None else scoring.by_form(body.content, question.answer_form, in_talk=in_talk)
+        more: dict[str, float] = {}
+        if body is not None:
+            states_taste = None if tastes is None else tastes.prefers(hit.passed, body.content)
+            in_talk = scoring.TALK in hit.parts
+            more = scoring.by_form(body.content, wanted, in_talk=in_talk, states_taste=states_taste)
         if least is None or round(hit.score + sum(more.values()), 6) >= least:
             told.append((hit, more))
             said += [] if body is None else [hit.passed]

@@ -172,17 +172,22 @@ _WORDS_APART: Final = bytes(code if code > 127 or chr(code).isalpha() else ord("
 """Of the bytes of a text: to go through its characters takes many times as long where one of them is not ASCII."""
 
 
-def by_form(text: str, wanted: AnswerForm, *, in_talk: bool = False) -> dict[str, float]:
+def by_form(
+    text: str, wanted: AnswerForm, *, in_talk: bool = False, states_taste: bool | None = None
+) -> dict[str, float]:
     """The score that a text's form adds or takes away, by reason.
 
+    ``states_taste`` is what :func:`prefers` says of the text, if that is known.
     ``in_talk``: in a talk between people, a text scores less the more of it is questions.
 
     "How much did the lamp cost?" is answered by a text with a number in it, and not by "What does a lamp cost?",
     which is nearer. All of this is small beside words and meaning: it decides between close hits.
     """
+    if states_taste is None:
+        states_taste = wanted.taste and prefers(text[:MAX_CHARACTERS])
     parts = {
         "told": _form_score(text[:MAX_CHARACTERS], wanted) if any(wanted[:-1]) else 0.0,
-        "taste": TASTE_WEIGHT if wanted.taste and prefers(text[:MAX_CHARACTERS]) else 0.0,
+        "taste": TASTE_WEIGHT if wanted.taste and states_taste else 0.0,
         "asks": -ASKS_WEIGHT * text.rstrip().endswith("?") - (ASKS_IN_TALK * asking_share(text) if in_talk else 0.0),
     }
     return {reason: part for reason, part in parts.items() if part}
