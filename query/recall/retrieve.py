@@ -700,116 +700,221 @@ def _find_groups(
         asked, before = min(most, _MORE * max(asked, ranking.DEPTH // 2)), len(found.ranked)
 
 
-def _by_statements(
-    snapshot: visible.VisibleSnapshot, ranked: list[ranking.Ranked], request: Request
-) -> tuple[list[ranking.Ranked], tuple[Rivals, ...]]:
-    """The hits, reordered by what the first ones state, and the competing pairs."""
-    said = {hit.passed.node: one for hit in ranked[:LOOKED_AT] if (one := _stated(snapshot, hit)) is not None}
-    own = _own_first(snapshot, ranked, said, request.question.text)
-    until = asked_until(request, snapshot.place.moment.valid)
-    kept, rivals = later_first(snapshot, own, said, until=until, by_trust=request.trust_weight > 0)
-    return _made_first(snapshot, kept, request.question.text), rivals
+class _Search(NamedTuple):
+    """A search: what it goes through, what its question asks of the order of the hits, and how deep it looks.
+
+    ``gate_of`` makes the gate of another time than that of ``gate``. ``looked_at`` hits are ranked for any number of
+    wanted ones, so that the answer to fewer is the beginning of that to more; ``statements``, which may be more, where
+    a candidate is a statement. ``compares``: competing statements are put in order. ``numbers``, ``past`` and
+    ``before`` are the numbers, the past times and the event that the question names, ``state`` is what
+    :func:`_asked_state` gives. ``asks_all``: it says no more than whom and when.
+    """
+
+    window: Window
+    request: Request
+    about: candidates.Named
+    lanes: ranking.Lanes
+    guiding: ranking.Guiding
+    gate_of: Callable[[valid_period.Choice], candidates.Gate]
+    gate: candidates.Gate
+    looked_at: int
+    statements: int
+    compares: bool
+    numbers: dict[str, set[str]]
+    past: Sequence[valid_period.Period]
+    before: str
+    state: tuple[frozenset[str], frozenset[str]] | None
+    asks_all: bool
+
+    @property
+    def snapshot(self) -> visible.VisibleSnapshot:
+        return self.gate.snapshot
+
+    @property
+    def shows_all(self) -> bool:
+        """True if all that were ranked are shown, for groups of them."""
+        return self.request.group is not None or self.request.covers is not None
+
+    def rank(self, gate: candidates.Gate, lanes: ranking.Lanes) -> Found:
+        """The best candidates that a gate admits, as many as are looked at."""
+        return self._ranked(self.request._replace(k=self.looked_at), gate, lanes)
+
+    def first_rank(self, weighings: Sequence["_Weighing"]) -> Found:
+        """The best candidates before any rule puts them in another order: more of them where some may be left out or
+        fall behind, and only the first where a number is asked for, which is seldom among the rest alone."""
+        if weighings or self.request.siblings is not None:
+            k = min(MAX_K, _MORE * max(self.looked_at, self.statements))
+            return self._ranked(self.request._replace(k=k, decay=None), self.gate, self.lanes)
+        # One more than is wanted tells that there are more.
+        first = max(self.request.k + 1, LOOKED_AT) if self.numbers else None
+        return self._ranked(self.request._replace(k=self.looked_at), self.gate, self.lanes, first)
+
+    def _ranked(self, request: Request, gate: candidates.Gate, lanes: ranking.Lanes, first: int | None = None) -> Found:
+        return _ranked(self.snapshot, gate, request, self.about, lanes, self.guiding, first, self.statements)
 
 
-def _find(
+def _plan(
     window: Window, snapshot: visible.VisibleSnapshot, request: Request, about: candidates.Named, lanes: ranking.Lanes
-) -> Found:
-    """The best candidates of the lanes, the newest of competing ones first; for groups, all that were ranked."""
+) -> _Search:
+    """What is searched for a request, and what its question asks of the order of the hits."""
     fitting = None if request.filters is None else filters.Filter(snapshot, window.spec, request.filters)
     inside = searched_world(window, snapshot, request)
 
     def gate_of(choice: valid_period.Choice) -> candidates.Gate:
         return candidates.Gate(snapshot, inside, choice, request.least_trust, fitting, memories=True)
 
-    gate = gate_of(request.choice)
-    shows_now = request.group is None and request.choice == valid_period.Choice()
+    gate, choice, is_grouped = gate_of(request.choice), request.choice, request.group is not None
+    shows_now = not is_grouped and choice == valid_period.Choice()
+    text, without_times = request.question.text, request.question.without_times
     # "Does she still drive it?" asks of now, and what was before is shown beside that.
-    asks_still = request.choice == valid_period.Choice(earlier=True) and " still " in request.question.text.casefold()
-    compares = shows_now or (request.group is None and asks_still)
-    # The same first hits are looked at whatever is wanted: the answer to fewer is the beginning of that to more.
-    is_before = request.group is None and request.choice.earlier and not request.choice.include_superseded
-    until = request.question.asks_before if is_before else ""
-    is_plain = request.group is None and request.covers is None and request.fusion == CONVEX
-    numbers = scoring.numbered(request.question.without_times) if is_plain else {}
-    looked_at = ranking.DEPTH if numbers else LOOKED_AT
+    asks_still = not is_grouped and choice == valid_period.Choice(earlier=True) and " still " in text.casefold()
+    shows_earlier = not is_grouped and choice.earlier and not choice.include_superseded
+    before = request.question.asks_before if shows_earlier else ""
+    adds_up = not is_grouped and request.covers is None and request.fusion == CONVEX
+    numbers = scoring.numbered(without_times) if adds_up else {}
     past = past_times(request, snapshot.place.moment.valid) if shows_now else []
     state = _asked_state(request) if past else None
-    asks_all = bool(past) and claim_frame.has_only_light_words(request.question.without_times)
-    looked_at = max(looked_at, _LOOKED_AT_THEN) if asks_all else looked_at
-    asked = request._replace(k=max(request.k, looked_at)) if compares or until or numbers else request
-    # Only a statement tells a state.
-    statements = max(asked.k, _LOOKED_AT_THEN) if state else asked.k
-    guiding = _guiding(window, gate, lanes, request)
+    asks_all = bool(past) and claim_frame.has_only_light_words(without_times)
+    compares = shows_now or asks_still
+    looked_at = max(
+        request.k,
+        LOOKED_AT if compares or before else 0,
+        ranking.DEPTH if numbers else 0,
+        _LOOKED_AT_THEN if asks_all else 0,
+    )
+    return _Search(
+        window=window,
+        request=request,
+        about=about,
+        lanes=lanes,
+        guiding=_guiding(window, gate, lanes, request),
+        gate_of=gate_of,
+        gate=gate,
+        looked_at=looked_at,
+        # Only a statement tells a state.
+        statements=max(looked_at, _LOOKED_AT_THEN) if state else looked_at,
+        compares=compares,
+        numbers=numbers,
+        past=past,
+        before=before,
+        state=state,
+        asks_all=asks_all,
+    )
 
-    def rank(
-        asked: Request, gate: candidates.Gate = gate, lanes: ranking.Lanes = lanes, first: int | None = None
-    ) -> Found:
-        return _ranked(snapshot, gate, asked, about, lanes, guiding, first, statements)
 
+def _find(
+    window: Window, snapshot: visible.VisibleSnapshot, request: Request, about: candidates.Named, lanes: ranking.Lanes
+) -> Found:
+    """The best candidates of the lanes, put in order by each of :data:`_RULES`; for groups, all that were ranked."""
+    search = _plan(window, snapshot, request, about, lanes)
     weighings = _weighings(snapshot, request)
-    is_wider = weighings or request.siblings is not None
-    # One more than is wanted tells that there are more.
-    first = max(request.k + 1, LOOKED_AT) if numbers and not is_wider else None
-    wider = request._replace(k=min(MAX_K, _MORE * max(asked.k, statements)), decay=None)
-    found = rank(wider if is_wider else asked, first=first)
+    found = search.first_rank(weighings)
     for weighing in weighings:
         found = _weighed(found, weighing)
-    if request.siblings is not None and VECTOR in found.lanes:
-        found = found._replace(ranked=_without_siblings(snapshot, inside, found.ranked, request.siblings))
-    ranked, rivals = _in_order(window.spec, gate, request, found, compares=compares)
-    if found.whole is not None and any(_fits(snapshot, hit, numbers) < 0 for hit in ranked):
-        # Before one that has another number comes what has that one, anywhere among the rest.
-        found = found._replace(ranked=found.whole())
-        ranked, rivals = _in_order(window.spec, gate, request, found, compares=compares)
-    ranked = _exact_first(snapshot, ranked, numbers, rivals) if numbers else ranked
-    if request.choice.earlier and request.question.asks_for_change:
-        ranked = with_superseded(snapshot, gate_of(valid_period.Choice(include_superseded=True)), ranked, asked.k)
-        if until:
-            ranked = _until_named(until, gate, gate_of, ranked, partial(rank, asked), lanes)
-    if past:
-        then = [gate_of(valid_period.Choice(period=period)) for period in past]
-        ended = _ended_since(gate, then, partial(rank, asked), lanes)
-        ranked = then_first(snapshot, then, sorted([*ranked, *ended], key=lambda each: -round(each.score, 6)))
-        ranked = _state_first(snapshot, then, ranked, *state) if state else ranked
-        if asks_all:
-            # Of what somebody did in a week, what began and ended in it comes first.
-            ranked.sort(key=lambda hit: not any(period.span.covers(hit.passed.seen.validity) for period in past))
-    elif shows_now and asks_what_was(request):
-        ranked = _with_what_is_over(window, gate, gate_of, ranked, partial(rank, asked), lanes)
-    ranked = ranked if request.group is not None or request.covers is not None else ranked[: request.k]
-    nodes = {hit.passed.node for hit in ranked} if rivals else ()
-    rivals = tuple(each for each in rivals if each.later in nodes)
+    for rule in _RULES:
+        found = rule(search, found)
+    ranked = found.ranked if search.shows_all else found.ranked[: request.k]
+    shown = {hit.passed.node for hit in ranked} if found.rivals else ()
+    rivals = tuple(pair for pair in found.rivals if pair.later in shown)
+    gate = search.gate
     # Those that are listed or looked into are who lies in a world now, or refers to somebody now.
     is_of_now = not gate.is_open or gate.members is not None
     left_out = is_of_now or lanes.over is not None or gate.left_out_any
     return found._replace(ranked=ranked, rivals=rivals, passed_forks=gate.passed_forks, left_out=left_out)
 
 
-def _in_order(
-    spec: edge_rules.Spec, gate: candidates.Gate, request: Request, found: Found, *, compares: bool
-) -> tuple[list[ranking.Ranked], tuple[Rivals, ...]]:
-    """The hits in the order that follows from what contradicts and what, if asked for, competes; and what competes."""
-    ranked = newest_first(gate.snapshot, spec, gate, found.ranked, request.k, found.find)
+def _leave_out_siblings(search: _Search, found: Found) -> Found:
+    """Show the best hit of each world, and others of it only if they come near enough in meaning, as is asked for."""
+    least = search.request.siblings
+    if least is None or VECTOR not in found.lanes:
+        return found
+    return found._replace(ranked=_without_siblings(search.snapshot, search.gate.inside, found.ranked, least))
+
+
+def _put_newer_first(search: _Search, found: Found) -> Found:
+    """Put the newer of two facts that contradict each other first, and the later of two statements that compete.
+
+    Only the newer one holds, though an older one may have more of the question's words.
+    """
+    snapshot, request = search.snapshot, search.request
+    ranked = newest_first(snapshot, search.window.spec, search.gate, found.ranked, request.k, found.find)
     # To put some before others changes which there are where some are left out.
-    compares = compares and (request.in_order or len(ranked) > request.k)
-    return _by_statements(gate.snapshot, ranked, request) if compares else (ranked, ())
+    if not search.compares or not (request.in_order or len(ranked) > request.k):
+        return found._replace(ranked=ranked, rivals=())
+    said = {hit.passed.node: one for hit in ranked[:LOOKED_AT] if (one := _stated(snapshot, hit)) is not None}
+    own = _own_first(snapshot, ranked, said, request.question.text)
+    until = asked_until(request, snapshot.place.moment.valid)
+    kept, rivals = later_first(snapshot, own, said, until=until, by_trust=request.trust_weight > 0)
+    return found._replace(ranked=_made_first(snapshot, kept, request.question.text), rivals=rivals)
 
 
-def _ended_since(
-    gate: candidates.Gate,
-    then: Sequence[candidates.Gate],
-    rank: Callable[[candidates.Gate, ranking.Lanes], Found],
-    lanes: ranking.Lanes,
-) -> list[ranking.Ranked]:
+def _put_asked_number_first(search: _Search, found: Found) -> Found:
+    """Put what has the number that is asked for before what has another: meeting 5 is not meeting 6, which is as near.
+
+    It is looked for among all hits only where another number is among the first.
+    """
+    numbers = search.numbers
+    if not numbers:
+        return found
+    if found.whole is not None and any(_fits(search.snapshot, hit, numbers) < 0 for hit in found.ranked):
+        found = _put_newer_first(search, found._replace(ranked=found.whole()))
+    return found._replace(ranked=_exact_first(search.snapshot, found.ranked, numbers, found.rivals))
+
+
+def _show_superseded(search: _Search, found: Found) -> Found:
+    """Show after each hit what it superseded, and before an event that is named what held until then, where a question
+    asks for change."""
+    if not search.request.choice.earlier or not search.request.question.asks_for_change:
+        return found
+    superseded = search.gate_of(valid_period.Choice(include_superseded=True))
+    ranked = with_superseded(search.snapshot, superseded, found.ranked, search.looked_at)
+    return found._replace(ranked=_until_named(search, ranked) if search.before else ranked)
+
+
+def _put_what_held_then_first(search: _Search, found: Found) -> Found:
+    """Put what held at a past time that is named in the place of what holds now."""
+    if not search.past:
+        return found
+    snapshot = search.snapshot
+    then = [search.gate_of(valid_period.Choice(period=period)) for period in search.past]
+    ended = _ended_since(search, then)
+    ranked = then_first(snapshot, then, sorted([*found.ranked, *ended], key=lambda hit: -round(hit.score, 6)))
+    ranked = _state_first(snapshot, then, ranked, *search.state) if search.state else ranked
+    if search.asks_all:
+        # Of what somebody did in a week, what began and ended in it comes first.
+        ranked.sort(key=lambda hit: not any(each.span.covers(hit.passed.seen.validity) for each in search.past))
+    return found._replace(ranked=ranked)
+
+
+def _add_what_is_over(search: _Search, found: Found) -> Found:
+    """Add what came to its own end, where a question of the past names no time: it may be what is asked for."""
+    if search.request.group is not None or not asks_what_was(search.request):
+        return found
+    return found._replace(ranked=_with_what_is_over(search, found.ranked))
+
+
+_RULES: Final[tuple[Callable[[_Search, Found], Found], ...]] = (
+    _leave_out_siblings,
+    _put_newer_first,
+    _put_asked_number_first,
+    _show_superseded,
+    _put_what_held_then_first,
+    _add_what_is_over,
+)
+"""What changes the order of the ranked hits, or which there are, each where the question asks for it; first to last."""
+
+
+def _ended_since(search: _Search, then: Sequence[candidates.Gate]) -> list[ranking.Ranked]:
     """What held at a time in the question and has ended since without a replacement, best first.
 
     Turns of a conversation are left out, and hidden worlds stay hidden.
     """
+    gate, lanes = search.gate, search.lanes
     if lanes.over is None and not gate.left_out_any:
         return []
     snapshot, found = gate.snapshot, dict[int, ranking.Ranked]()
     for one in then:
-        for hit in rank(one, lanes if lanes.over is None else lanes.over(one.choice)).ranked:
+        for hit in search.rank(one, lanes if lanes.over is None else lanes.over(one.choice)).ranked:
             node, seen, *_ = hit.passed
             if gate.seen(node) is None and seen.row.type != _TURN and not snapshot.hides(node, None):
                 found.setdefault(node, hit._replace(parts={**hit.parts, THEN: 0.0}))
@@ -857,53 +962,41 @@ def _state_first(
     return [*lifted, *(hit for hit in ranked if hit.passed.node not in said)]
 
 
-def _with_what_is_over(
-    window: Window,
-    gate: candidates.Gate,
-    gate_of: Callable[[valid_period.Choice], candidates.Gate],
-    ranked: list[ranking.Ranked],
-    rank: Callable[[candidates.Gate, ranking.Lanes], Found],
-    lanes: ranking.Lanes,
-) -> list[ranking.Ranked]:
+def _with_what_is_over(search: _Search, ranked: list[ranking.Ranked]) -> list[ranking.Ranked]:
     """The hits with what came to its own end, by score; of what scores as much the present first, then the last to end.
 
     Retired and replaced worlds may never have been true, and are shown only if change is asked for.
     """
-    snapshot, tables, moment = gate.snapshot, gate.snapshot.tables, gate.snapshot.place.moment
+    snapshot, text = search.snapshot, search.lanes.text
+    tables, moment = snapshot.tables, snapshot.place.moment
     up_to_now = valid_period.Choice(period=valid_period.Period(Interval(ALWAYS, moment.valid + 1), throughout=False))
-    if isinstance(lanes.text, WorldTextLane):
+    if isinstance(text, WorldTextLane):
         # Where all that ever held holds now, nothing is ranked again.
-        ever = window.exact_lane(snapshot, up_to_now)
-        if ever.counts(()).documents == lanes.text.counts(()).documents:
+        ever = search.window.exact_lane(snapshot, up_to_now)
+        if ever.counts(()).documents == text.counts(()).documents:
             return ranked
     over = [
         hit._replace(parts={name: part for name, part in hit.parts.items() if name != THEN} | {OVER: 0.0})
-        for hit in _ended_since(gate, [gate_of(up_to_now)], rank, lanes)
+        for hit in _ended_since(search, [search.gate_of(up_to_now)])
         if not has_ended(tables, hit.passed.node, moment.seq)
     ]
     over.sort(key=lambda hit: -hit.passed.seen.validity.end)
     return sorted([*ranked, *over], key=lambda hit: -round(hit.score, 6))
 
 
-def _until_named(
-    name: str,
-    gate: candidates.Gate,
-    gate_of: Callable[[valid_period.Choice], candidates.Gate],
-    ranked: Sequence[ranking.Ranked],
-    rank: Callable[[candidates.Gate, ranking.Lanes], Found],
-    lanes: ranking.Lanes,
-) -> list[ranking.Ranked]:
+def _until_named(search: _Search, ranked: Sequence[ranking.Ranked]) -> list[ranking.Ranked]:
     """The hits, and before the first statement that names what the question does what held until that began.
 
     That is what it superseded, said before, or competes with by its words, whether that has ended or not.
     """
-    snapshot, words = gate.snapshot, claim_frame.words_of(name)
+    snapshot, words = search.snapshot, claim_frame.words_of(search.before)
     named = next((hit for hit in ranked[:LOOKED_AT] if _names_all(snapshot, hit, words)), None)
     if named is None or named.passed.seen.validity.start <= ALWAYS:
         return list(ranked)
     node, began = named.passed.node, named.passed.seen.validity.start
-    then = gate_of(valid_period.Choice(period=valid_period.Period(Interval(began - 1, began), throughout=False)))
-    found = {hit.passed.node: hit for hit in [*ranked[:LOOKED_AT], *_ended_since(gate, [then], rank, lanes)]}
+    just_before = valid_period.Period(Interval(began - 1, began), throughout=False)
+    then = search.gate_of(valid_period.Choice(period=just_before))
+    found = {hit.passed.node: hit for hit in [*ranked[:LOOKED_AT], *_ended_since(search, [then])]}
     said = {each: one for each, hit in found.items() if (one := _stated(snapshot, hit)) is not None}
     earlier = {pair.earlier for pair in _competing(snapshot, said) if pair.later == node}
     earlier |= {other for other, _ in _superseded(snapshot, then, node)} & found.keys()
