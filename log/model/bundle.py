@@ -20,7 +20,13 @@ from worlddb.log.model.events import BeliefSetting, Decision, DigestOf, RewriteN
 BUNDLE_FORMAT: Final = 1
 STRUCK_FORMAT: Final = 2
 """Of a bundle with details of which single texts were erased; it is as one of format 1 otherwise."""
-MAGICS: Final = {BUNDLE_FORMAT: b"worlddb-bundle 1\n", STRUCK_FORMAT: b"worlddb-bundle 2\n"}
+TWIN_FORMAT: Final = 3
+"""Of a bundle with a text that one world has and its fork has not; each group gives what its own world has of it."""
+MAGICS: Final = {
+    BUNDLE_FORMAT: b"worlddb-bundle 1\n",
+    STRUCK_FORMAT: b"worlddb-bundle 2\n",
+    TWIN_FORMAT: b"worlddb-bundle 3\n",
+}
 MAGIC: Final = MAGICS[BUNDLE_FORMAT]
 """The first bytes of every bundle of a format, before compression."""
 MAGIC_STEM: Final = b"worlddb-bundle "

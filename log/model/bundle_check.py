@@ -156,11 +156,11 @@ class BundleCheck:
     def blob(self, frame: fr.BlobFrame) -> None:
         kind = bundle_values.blob_kind(frame.stored)
         struck = codec.struck_in(frame.stored) is not None
-        self._references.add_blob(codec.named_id(frame.stored), kind, struck=struck)
+        self._references.add_blob(codec.named_id(frame.stored), kind, self._own_group(), struck=struck)
 
     def erased(self, frame: fr.ErasedFrame) -> None:
         bundle_values.check_size(frame.blob, ids.HASH_BYTES, "a blob's id")
-        self._references.add_blob(frame.blob, bundle_values.ERASED)
+        self._references.add_blob(frame.blob, bundle_values.ERASED, self._own_group())
 
     def outside(self, frame: fr.OutsideFrame) -> None:
         self._references.add_world(frame.lineage)
@@ -181,6 +181,7 @@ class BundleCheck:
     def world(self, frame: fr.WorldFrame) -> None:
         self._close_group()
         self._references.add_world(frame.lineage)
+        self._given.begin(frame.lineage)
         bundle_values.check_size(frame.world_hash, ids.HASH_BYTES, "a world hash")
         bundle_values.check_time(frame.t_create)
         bundle_values.check_number(frame.order, "an order")
@@ -358,7 +359,10 @@ class BundleCheck:
         heading = self.heading
         assert heading is not None, "take looks first"
         bundle_values.check_end(frame, self._frame_count, self.worlds)
-        if self._references.has_struck is not (heading.format == fr.STRUCK_FORMAT):
+        if heading.format == fr.TWIN_FORMAT:
+            if not self._given.has_again:
+                bundle_values.refuse(f"it is of format {heading.format}, and has no blob that is given more than once")
+        elif self._references.has_struck is not (heading.format == fr.STRUCK_FORMAT):
             has = "has" if self._references.has_struck else "has no"
             bundle_values.refuse(f"it is of format {heading.format}, and {has} details of which texts were erased")
         if self._hashes.get(heading.world) != heading.world_hash:
@@ -384,6 +388,10 @@ class BundleCheck:
         group.check_hash(self._references.complete_world(group.lineage))
         self._hashes[group.lineage] = group.frame.world_hash
         self._uncontained.add(group.lineage)
+
+    def _own_group(self) -> bool:
+        """Whether a blob that is given counts for the group that is open, and for no other."""
+        return self._group is not None and self.heading is not None and self.heading.format == fr.TWIN_FORMAT
 
     def _require_group(self) -> bundle_values.WorldGroup:
         if self._group is None:

@@ -268,6 +268,9 @@ class BundleReferences:
         self._blobs: dict[bytes, int] = {}
         self._struck: set[bytes] = set()
         self._unused: set[bytes] = set()
+        self._group = b""
+        self._placed: dict[bytes, bytes] = {}
+        self._again: set[bytes] = set()
         self._versions: dict[bytes, list[bytes]] = {}
         self._unnamed: set[bytes] = set()
         self._awaited: dict[bytes, dict[int, bytes]] = {}
@@ -285,14 +288,31 @@ class BundleReferences:
         if seq not in self._commits:
             refuse(f"the commit {seq} is missing")
 
-    def add_blob(self, blob: bytes, kind: int, *, struck: bool = False) -> None:
-        """A blob, whose kind is as :func:`blob_kind` has it; ``struck`` if single texts of it were erased."""
+    def begin(self, lineage: bytes) -> None:
+        """What follows is of the group of a world."""
+        self._group = lineage
+
+    def add_blob(self, blob: bytes, kind: int, is_own: bool, *, struck: bool = False) -> None:
+        """A blob, whose kind is as :func:`blob_kind` has it; ``struck`` if single texts of it were erased.
+
+        One that ``is_own`` to its group may have been given before, for another.
+        """
         if blob in self._blobs:
-            refuse(f"the blob {ids.short(blob)} is given twice")
+            if not is_own or self._placed.get(blob) in (None, self._group):
+                refuse(f"the blob {ids.short(blob)} is given twice")
+            self._again.add(blob)
+        if is_own:
+            self._placed[blob] = self._group
         self._blobs[blob] = kind
         self._unused.add(blob)
+        self._struck.discard(blob)
         if struck:
             self._struck.add(blob)
+
+    @property
+    def has_again(self) -> bool:
+        """Whether there are blobs that were given for more than one group."""
+        return bool(self._again)
 
     @property
     def has_struck(self) -> bool:
@@ -324,6 +344,8 @@ class BundleReferences:
         kind = self._blobs.get(blob)
         if kind is None:
             refuse(f"the blob {ids.short(blob)} is missing")
+        if blob in self._again and self._placed[blob] != self._group:
+            refuse(f"the blob {ids.short(blob)} is given for other worlds, and not for {ids.short(self._group)}")
         return kind
 
     # -- worlds and their versions

@@ -22,7 +22,7 @@ def bundled_terms(world: BundledWorld, contents: Contents) -> Iterator[BundledTe
     """The terms of a world in a bundle, by the numbers that its statements name; the first stands for none."""
     yield BundledTerm(b"", "")
     for frame in world.terms:
-        texts = texts_of(contents.blobs.get(frame.details), frame.seq)
+        texts = texts_of(contents.blob(frame.details, world), frame.seq)
         for place in frame.places:
             yield BundledTerm(term_identity(frame.details, place), None if texts is None else texts[place] or None)
 

@@ -176,7 +176,8 @@ def _bundle_of(check: BundleCheck, file: BundleReader | BundleWriter) -> Bundle:
 class BundledWorld(NamedTuple):
     """The group of one world, its frames by their kind.
 
-    Edges and proposals are those whose home it is.
+    Edges and proposals are those whose home it is. ``own`` are the blobs that the group gives for itself alone, as a
+    fork may lack a text of its origin.
     """
 
     frame: fr.WorldFrame
@@ -199,16 +200,29 @@ class BundledWorld(NamedTuple):
     deprecated: list[fr.DeprecatedFrame]
     terms: list[fr.TermsFrame]
     stated: list[fr.StatedFrame]
+    own: dict[bytes, bytes | None]
+
+    @classmethod
+    def empty(cls, frame: fr.WorldFrame) -> "BundledWorld":
+        """A group of which nothing but its opening was read."""
+        return cls._make([frame, *([] for _ in cls._fields[1:-1]), {}])
 
 
 class Contents(NamedTuple):
-    """A bundle in memory. ``blobs`` are stored bytes by id, ``None`` where the text was erased."""
+    """A bundle in memory. ``blobs`` are stored bytes by id, ``None`` where the text was erased.
+
+    What a group has of a blob, :meth:`blob` tells.
+    """
 
     heading: fr.Heading
     commits: dict[int, fr.CommitFrame]
     blobs: dict[bytes, bytes | None]
     outside: list[fr.OutsideFrame]
     worlds: list[BundledWorld]
+
+    def blob(self, blob: bytes, world: BundledWorld) -> bytes | None:
+        """The stored bytes that a group has of a blob; ``None`` if they were erased there, or there are none."""
+        return world.own[blob] if blob in world.own else self.blobs.get(blob)
 
 
 def read_contents(path: Path, head: checkpoint.Anchor | None = None) -> tuple[Bundle, Contents]:
@@ -235,6 +249,12 @@ def collect_contents(frames: Iterable[fr.AnyFrame]) -> Contents:
     outside: list[fr.OutsideFrame] = []
     worlds: list[BundledWorld] = []
     heading: fr.Heading | None = None
+
+    def given(blob: bytes, stored: bytes | None) -> None:
+        texts.setdefault(blob, stored)
+        if worlds and heading is not None and heading.format == fr.TWIN_FORMAT:
+            worlds[-1].own[blob] = stored
+
     for frame in frames:
         match frame:
             case fr.Heading():
@@ -242,13 +262,13 @@ def collect_contents(frames: Iterable[fr.AnyFrame]) -> Contents:
             case fr.CommitFrame():
                 commits[frame.seq] = frame
             case fr.BlobFrame():
-                texts[codec.named_id(frame.stored)] = frame.stored
+                given(codec.named_id(frame.stored), frame.stored)
             case fr.ErasedFrame():
-                texts[frame.blob] = None
+                given(frame.blob, None)
             case fr.OutsideFrame():
                 outside.append(frame)
             case fr.WorldFrame():
-                worlds.append(BundledWorld(frame, *([] for _ in BundledWorld._fields[1:])))
+                worlds.append(BundledWorld.empty(frame))
             case fr.VersionFrame():
                 worlds[-1].versions.append(frame)
             case fr.AliasFrame():
@@ -430,9 +450,9 @@ class _DivergenceSplit:
                 for each in back.stated
             ]
         )
-        sides: Any = zip(kept[1:], moved[1:], strict=True)
+        sides: Any = zip(kept[1:-1], moved[1:-1], strict=True)
         joined = [[*one, *other] for one, other in sides]
-        return BundledWorld(kept.frame, *joined)
+        return BundledWorld._make([kept.frame, *joined, moved.own | kept.own])
 
     def _divergent_part(self, world: BundledWorld, told: Divergence) -> BundledWorld:
         """The bundle's own rest as a world: its versions, when they end, and every mark that its world has."""
@@ -440,32 +460,33 @@ class _DivergenceSplit:
         rest = _shift_versions(_keep_versions(world, lambda after: after > at), -at)
         marked = self._marked.get(world.frame.lineage, world)
         frame = msgspec.structs.replace(world.frame, lineage=told.theirs)
-        return BundledWorld(frame, *([] for _ in BundledWorld._fields[1:]))._replace(
+        return BundledWorld.empty(frame)._replace(
+            own=world.own,
             versions=world.versions[at:],
             ended=rest.ended,
             voided=rest.voided,
             restated=rest.restated,
             tags=rest.tags,
-            deadlines=self._copy_marks(marked.deadlines, told.theirs),
-            labels=self._copy_marks(marked.labels, told.theirs),
-            pins=self._copy_marks(marked.pins, told.theirs),
-            deprecated=self._copy_marks(marked.deprecated, told.theirs),
+            deadlines=self._copy_marks(marked.deadlines, marked, told.theirs),
+            labels=self._copy_marks(marked.labels, marked, told.theirs),
+            pins=self._copy_marks(marked.pins, marked, told.theirs),
+            deprecated=self._copy_marks(marked.deprecated, marked, told.theirs),
         )
 
-    def _copy_marks(self, frames: Sequence[_Mark], rest: bytes) -> list[_Mark]:
-        """Marks said of a rest as well, unless their texts are gone."""
+    def _copy_marks(self, frames: Sequence[_Mark], marked: BundledWorld, rest: bytes) -> list[_Mark]:
+        """Marks of a world said of a rest as well, unless their texts are gone."""
         return [
-            msgspec.structs.replace(each, details=self._copy_details(each.details, rest))
+            msgspec.structs.replace(each, details=self._copy_details(each.details, marked, rest))
             for each in frames
-            if not each.details or self._blobs.get(each.details) is not None
+            if not each.details or self._contents.blob(each.details, marked) is not None
         ]
 
-    def _copy_details(self, details: bytes, rest: bytes) -> bytes:
+    def _copy_details(self, details: bytes, world: BundledWorld, rest: bytes) -> bytes:
         """Details as a blob of a rest's own, so that an erasure of the one world leaves the other's: always the same.
 
         Empty if there are none, or if they were erased.
         """
-        stored = self._blobs.get(details) if details else None
+        stored = self._contents.blob(details, world) if details else None
         found = None if stored is None else codec.decode_blob(stored, 0)
         if not isinstance(found, blobs.Details):
             return b""
@@ -476,12 +497,12 @@ class _DivergenceSplit:
 
     def _rename_edges(self, world: BundledWorld) -> BundledWorld:
         home = self._renamed_end(world.frame.lineage, 1)[0]
-        edges = [made for edge in world.edges for made in self._split_edge(edge, home)]
+        edges = [made for edge in world.edges for made in self._split_edge(edge, world, home)]
         return world._replace(
             edges=edges, proposals=[self._rename_ends(_SAME_AS, each, home) for each in world.proposals]
         )
 
-    def _split_edge(self, edge: fr.EdgeFrame, home: bytes) -> list[fr.EdgeFrame]:
+    def _split_edge(self, edge: fr.EdgeFrame, world: BundledWorld, home: bytes) -> list[fr.EdgeFrame]:
         renamed = self._rename_ends(edge.type, edge, home)
         # What joined a world with its own rest says nothing once they are one again, nor does what both have.
         is_double = edge.source in self._returned and edge.type in _CARRIED and self._has_original(renamed)
@@ -493,7 +514,7 @@ class _DivergenceSplit:
             made.append(_with_identity(edge.type, beside, home))
         told = self._apart.get(edge.source)
         if edge.type in _CARRIED and told is not None and told.theirs and edge.source_version <= told.common:
-            made += self._carry_edge(edge, renamed, told, home)
+            made += self._carry_edge(edge, world, renamed, told, home)
         return made
 
     def _has_original(self, edge: fr.EdgeFrame) -> bool:
@@ -501,7 +522,7 @@ class _DivergenceSplit:
         return (edge.type, edge.source, edge.target, edge.nonce) in self._edge_keys
 
     def _carry_edge(
-        self, edge: fr.EdgeFrame, renamed: fr.EdgeFrame, told: Divergence, home: bytes
+        self, edge: fr.EdgeFrame, world: BundledWorld, renamed: fr.EdgeFrame, told: Divergence, home: bytes
     ) -> list[fr.EdgeFrame]:
         """The edge of a world that its rest has as well, if it holds while the rest does."""
         rest = self._worlds[edge.source].versions[told.common :]
@@ -509,7 +530,7 @@ class _DivergenceSplit:
         holds = any(times.Interval(each.valid_from, each.valid_to).overlaps(held) for each in rest)
         if not holds or home in (edge.source, edge.target) or renamed.target == told.theirs:
             return []
-        details = self._copy_details(edge.details, told.theirs)
+        details = self._copy_details(edge.details, world, told.theirs)
         beside = msgspec.structs.replace(
             renamed, source=told.theirs, source_version=1, source_body=rest[0].body, details=details, keyed=False
         )

@@ -105,8 +105,8 @@ class BundleWriter:
             LimitExceeded: the bundle would be larger than a bundle may be.
         """
         if not self.frames:
-            is_struck = type(frame) is bundle.Heading and frame.format == bundle.STRUCK_FORMAT
-            self._out.write(bundle.MAGICS[bundle.STRUCK_FORMAT if is_struck else bundle.BUNDLE_FORMAT])
+            version = frame.format if type(frame) is bundle.Heading else bundle.BUNDLE_FORMAT
+            self._out.write(bundle.MAGICS.get(version, bundle.MAGIC))
         payload = codec.encode(frame)
         self.hash = hashing.digest(hashing.BUNDLE, self.hash, payload)
         self.frames += 1
@@ -164,9 +164,9 @@ class BundleReader:
         if found in bundle.MAGICS.values():
             return
         version = found[len(bundle.MAGIC_STEM) : -1]
-        if found.startswith(bundle.MAGIC_STEM) and version.isdigit() and int(version) > bundle.STRUCK_FORMAT:
+        if found.startswith(bundle.MAGIC_STEM) and version.isdigit() and int(version) > bundle.TWIN_FORMAT:
             raise errors.NewerFormat(
-                f"The bundle {self.name} has format {int(version)}; this release knows up to {bundle.STRUCK_FORMAT}",
+                f"The bundle {self.name} has format {int(version)}; this release knows up to {bundle.TWIN_FORMAT}",
                 "Upgrade WorldDB to import it",
             )
         if self._damage and bundle.MAGIC.startswith(found):

@@ -91,7 +91,7 @@ def facts_of(side: bundle_side.BundleSide) -> Iterator[tuple[Key, Fact]]:
     """Every fact, by what tells it from the others of the bundle."""
     for lineage, group in side.groups.items():
         for number, version in enumerate(group.versions, 1):
-            details = side.details(version.details, version.seq)
+            details = side.details(version.details, version.seq, group)
             origin = blobs.first_origin_in(details.source) or blobs.first_origin_in(details.properties)
             by = _author_of(side, version.seq) if origin is None else _earlier_author(origin)
             data = {"version": number, "body": version.body.hex()}
@@ -99,20 +99,20 @@ def facts_of(side: bundle_side.BundleSide) -> Iterator[tuple[Key, Fact]]:
             yield ("version", lineage, number), Fact(event, (lineage,), version.seq, by, details.why, data, {})
         given: Counter[str] = Counter()
         for alias in group.aliases:
-            details = side.details(alias.details, alias.seq)
+            details = side.details(alias.details, alias.seq, group)
             name = details.aliases[alias.position]
             given[name] += 1
             data = {"alias": name, "nth": given[name]}
             fact = Fact("named", (lineage,), alias.seq, _author_of(side, alias.seq), details.why, data, {})
             yield ("alias", lineage, name, given[name]), fact
         for ended in group.ended:
-            why = side.details(ended.details, ended.seq).why
+            why = side.details(ended.details, ended.seq, group).why
             words = {"ended at": times.format_time(ended.at), "ended by": side.called(ended.by) if ended.by else ""}
             fact = Fact("ended", (lineage,), ended.seq, _author_of(side, ended.seq), why, {"at": ended.at}, words)
             yield ("ended", lineage), fact
         met: Counter[Key] = Counter()
         for hole in group.voided:
-            why = side.details(hole.details, hole.seq).why
+            why = side.details(hole.details, hole.seq, group).why
             data = {"valid_from": hole.valid_from, "valid_to": hole.valid_to}
             key = "voided", lineage, hole.valid_from, hole.valid_to
             met[key] += 1
@@ -126,13 +126,13 @@ def _identity(side: bundle_side.BundleSide, group: BundledWorld) -> Iterator[tup
     for frame in group.proposals:
         refs = group.frame.lineage, frame.proposal, frame.source, frame.target
         data = {"proposal": frame.proposal.hex()}
-        why = side.details(frame.details, frame.seq).why
+        why = side.details(frame.details, frame.seq, group).why
         yield (
             ("proposal", frame.proposal),
             Fact("proposed", refs, frame.seq, _author_of(side, frame.seq), why, data, {}),
         )
         for decision, blob, seq in frame.decisions:
-            why = side.details(blob, seq).why
+            why = side.details(blob, seq, group).why
             fact = Fact("decided", refs, seq, _author_of(side, seq), why, data | {"decision": decision}, {})
             yield ("decision", frame.proposal, decision), fact
 
@@ -140,7 +140,7 @@ def _identity(side: bundle_side.BundleSide, group: BundledWorld) -> Iterator[tup
 def _edges(side: bundle_side.BundleSide, group: BundledWorld) -> Iterator[tuple[Key, Fact]]:
     home = group.frame.lineage
     for edge in group.edges:
-        details = side.details(edge.details, edge.seq)
+        details = side.details(edge.details, edge.seq, group)
         data = {"type": edge.type, "source": edge.source.hex(), "target": edge.target.hex(), "home": home.hex()}
         words = {f"properties of {edge.type}": field_diff.as_text(details.properties)}
         refs = home, edge.edge, edge.source, edge.target
@@ -202,11 +202,14 @@ def _version_differences(sides: bundle_side.BundleSides, lineage: bytes) -> Iter
         one, other = versions
         newest = number == counts[0] == counts[1]
         if not newest:
-            texts = [_text(side, version) for side, version in zip(sides, versions, strict=True)]
+            texts = [_text(side, version, lineage) for side, version in zip(sides, versions, strict=True)]
             if texts[0] != texts[1]:
                 kind = "erased" if one.body == other.body else "revised"
                 yield diff_records.Detail(kind=kind, field=f"text of version {number}", a=texts[0], b=texts[1])
-            sources = [field_diff.as_text(side.source(version)) for side, version in zip(sides, versions, strict=True)]
+            sources = [
+                field_diff.as_text(side.source(version, side.groups[lineage]))
+                for side, version in zip(sides, versions, strict=True)
+            ]
             if sources[0] != sources[1]:
                 yield diff_records.Detail(
                     kind="provenance", field=f"source of version {number}", a=sources[0], b=sources[1]
@@ -279,8 +282,8 @@ def _type_text(frame: fr.RegistrationFrame) -> str:
     return ", ".join((code, *frame.rewrites, *(("functional",) if frame.functional else ())))
 
 
-def _text(side: bundle_side.BundleSide, version: fr.VersionFrame) -> str:
-    body = side.text(version)
+def _text(side: bundle_side.BundleSide, version: fr.VersionFrame, lineage: bytes) -> str:
+    body = side.text(version, side.groups[lineage])
     return diff_side.NOT_BUNDLED if body is None else "\n".join(filter(None, (body.type, body.name, body.content)))
 
 

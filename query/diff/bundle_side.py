@@ -118,32 +118,32 @@ class BundleSide(diff_side.Side):
         """The name of a world, else the beginning of its reference."""
         return self.name(lineage) or ids.short(lineage)
 
-    def text(self, version: fr.VersionFrame) -> blobs.Body | None:
+    def text(self, version: fr.VersionFrame, group: BundledWorld) -> blobs.Body | None:
         """The body of a version; ``None`` if its text was erased."""
-        found = self._blob(version.body, version.seq)
+        found = self._blob(version.body, version.seq, group)
         return found if isinstance(found, blobs.Body) else None
 
-    def details(self, blob: bytes, seq: int) -> blobs.Details:
+    def details(self, blob: bytes, seq: int, group: BundledWorld) -> blobs.Details:
         """The details beside a text, an end, an edge or a decision; empty if none, or erased."""
-        found = self._blob(blob, seq) if blob else None
+        found = self._blob(blob, seq, group) if blob else None
         return found if isinstance(found, blobs.Details) else NO_DETAILS
 
-    def source(self, version: fr.VersionFrame) -> dict[str, Any]:
+    def source(self, version: fr.VersionFrame, group: BundledWorld) -> dict[str, Any]:
         """The source of a version, without the origin that an import added."""
-        source = self.details(version.details, version.seq).source
+        source = self.details(version.details, version.seq, group).source
         if blobs.origin_in(source) is None:
             return source
         return {name: value for name, value in source.items() if name != blobs.IMPORTED}
 
-    def _blob(self, blob: bytes, seq: int) -> Any:
-        stored = self.contents.blobs[blob]
+    def _blob(self, blob: bytes, seq: int, group: BundledWorld) -> Any:
+        stored = self.contents.blob(blob, group)
         return None if stored is None else codec.decode_blob(stored, seq)
 
     def _state(self, group: BundledWorld) -> diff_side.State:
         newest = group.versions[-1]
-        body = self.text(newest)
+        body = self.text(newest, group)
         aliases = (
-            self.details(alias.details, alias.seq).aliases[alias.position]
+            self.details(alias.details, alias.seq, group).aliases[alias.position]
             for alias in group.aliases
             if not alias.removed
         )
@@ -155,8 +155,8 @@ class BundleSide(diff_side.Side):
             type=body.type if body else "",
             name=body.name if body else "",
             content=body.content if body else "",
-            why=self.details(newest.details, newest.seq).why,
-            source=self.source(newest),
+            why=self.details(newest.details, newest.seq, group).why,
+            source=self.source(newest, group),
             validities=tuple(
                 fr.validity_of(each.valid_from, each.valid_to, each.spans) for each in reversed(group.versions)
             ),

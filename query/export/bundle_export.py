@@ -3,11 +3,11 @@
 The bundle also takes the edge types and thresholds that hold for its worlds.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final, NamedTuple, TypeVar
 
 from worlddb.log.model import bundle as fr
-from worlddb.log.model import codec, errors, ids, times
+from worlddb.log.model import codec, errors, hashing, ids, times
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.apply import mark_rows, settings
 from worlddb.projections.tables.beliefs import belief_rows
@@ -177,9 +177,11 @@ def bundle_frames(
         node = table_reads.find_node(snapshot.tables, ref, seq)
         inside = interior_of(snapshot, node, seq)
         header = snapshot.log.header(seq)
-        struck = erasure_notes.struck_details(snapshot, inside.nodes, seq)
+        struck = erasure_notes.any_struck(snapshot, inside.nodes, seq)
+        rules = rules_of(snapshot, node, inside, seq)
+        divided = _divided(snapshot, inside, rules, seq)
         heading = fr.Heading(
-            fr.STRUCK_FORMAT if struck else fr.BUNDLE_FORMAT,
+            fr.TWIN_FORMAT if divided else fr.STRUCK_FORMAT if struck else fr.BUNDLE_FORMAT,
             store_id,
             seq,
             header.ingest_time,
@@ -187,11 +189,10 @@ def bundle_frames(
             snapshot.tables.node(node).lineage,
             _hash_of(snapshot, node, seq),
         )
-        rules = rules_of(snapshot, node, inside, seq)
         outside = [_outside(snapshot, *found, seq) for found in sorted(inside.outside.items())]
     yield heading
     yield from outside
-    written = _Written(struck)
+    written = _Written(divided)
     at = 0
     while at < len(inside.nodes):
         page: list[fr.AnyFrame] = []
@@ -205,6 +206,25 @@ def bundle_frames(
         yield from page
         if progress is not None:
             progress(at, len(inside.nodes))
+
+
+def _divided(snapshot: Snapshot, inside: Interior, rules: Rules, seq: int) -> set[bytes]:
+    """The blobs of which one world inside has a text that another lacks: a fork shares ids with its origin."""
+    tables = snapshot.tables
+    sharing: dict[bytes, list[int]] = {}
+    for node in inside.nodes:
+        for body in {row.body for _, row in tables.version_rows(node) if row.seq <= seq}:
+            sharing.setdefault(body, []).append(node)
+    twins = sorted({node for nodes in sharing.values() if len(nodes) > 1 for node in nodes})
+    met: dict[bytes, set[bytes]] = {}
+    written = _Written(None)
+    for node in twins:
+        for frame in _Group(snapshot, written, seq, node).frames(inside, rules):
+            if isinstance(frame, fr.ErasedFrame):
+                met.setdefault(frame.blob, set()).add(b"")
+            elif isinstance(frame, fr.BlobFrame):
+                met.setdefault(codec.named_id(frame.stored), set()).add(hashing.blob_id(frame.stored))
+    return {blob for blob, forms in met.items() if len(forms) > 1}
 
 
 def _hash_of(snapshot: Snapshot, node: int, seq: int) -> bytes:
@@ -251,8 +271,9 @@ class _Commit(NamedTuple):
 class _Written:
     """Blobs, commits and types that earlier frames hold, and the events of recent commits by id."""
 
-    def __init__(self, struck: dict[bytes, bytes]) -> None:
-        self.struck = struck
+    def __init__(self, divided: Collection[bytes] | None) -> None:
+        self.divided = divided
+        """The blobs that each group gives for itself; ``None`` for all."""
         self.blobs: set[bytes] = set()
         self.commits: set[int] = set()
         self.edge_types: set[fr.EdgeTypeFrame] = set()
@@ -320,6 +341,7 @@ class _Group:
         self._node = node
         self._given: list[fr.AnyFrame] = []
         self._said: list[fr.AnyFrame] = []
+        self._own: set[bytes] = set()
 
     def frames(self, inside: Interior, rules: Rules) -> list[fr.AnyFrame]:
         """All of them, beginning with the one that opens the group."""
@@ -583,10 +605,10 @@ class _Group:
         found = self._written.events(self._snapshot, seq).blob(position)
         if stored is not None:
             codec.decode_checked_blob(stored, found, seq)
-            # A fork shares ids with its origin, and may be the only one of them of which a text was erased.
-            stored = self._written.struck.get(found, stored)
-        if found not in self._written.blobs:
-            self._written.blobs.add(found)
+        divided = self._written.divided
+        given = self._own if divided is None or found in divided else self._written.blobs
+        if found not in given:
+            given.add(found)
             self._written.page_bytes += 0 if stored is None else len(stored)
             self._given.append(fr.ErasedFrame(found) if stored is None else fr.BlobFrame(stored))
         return found

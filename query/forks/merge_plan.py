@@ -139,7 +139,7 @@ class Side:
         for group in contents.worlds:
             home = self.of(group.frame.lineage)
             for frame in sorted(group.edges, key=lambda each: each.order):
-                details = self._details(frame.details, frame.seq)
+                details = self._details(frame.details, frame.seq, group)
                 edge = _Edge(frame.edge, frame, details.why, details.properties)
                 source, target = self.of(frame.source), self.of(frame.target)
                 if frame.type == CONTAINS:
@@ -172,8 +172,9 @@ class Side:
     def version(self, world: bytes, number: int) -> Said | None:
         """What a version of a world says; ``None`` if there is none, or its text was erased."""
         known = self.worlds.get(world)
-        versions = () if known is None else known.group.versions
-        return self.said(versions[number - 1], number) if 0 < number <= len(versions) else None
+        if known is None or not 0 < number <= len(known.group.versions):
+            return None
+        return self._said(known.group, number)
 
     def numbered(self, world: bytes, said: Said) -> int:
         """The version of a world that says something, that of the same number if it does; 0 if none does."""
@@ -195,27 +196,27 @@ class Side:
             pending += fresh
         return found
 
-    def _details(self, blob: bytes, seq: int) -> blobs.Details:
-        stored = self.contents.blobs.get(blob) if blob else None
+    def _details(self, blob: bytes, seq: int, group: BundledWorld) -> blobs.Details:
+        stored = self.contents.blob(blob, group) if blob else None
         found = None if stored is None else codec.decode_blob(stored, seq)
         return found if isinstance(found, blobs.Details) else blobs.Details(b"", [], "", {}, {})
 
     def _world(self, group: BundledWorld) -> _World:
-        said = [self.said(version, number) for number, version in enumerate(group.versions, 1)]
+        said = [self._said(group, number) for number in range(1, len(group.versions) + 1)]
         pieces = [
             (piece, each)
             for version, each in zip(group.versions, said, strict=True)
             for piece in fr.validity_of(version.valid_from, version.valid_to, version.spans).pieces
             if each is not None and not piece.is_empty
         ]
-        named = [(self._details(each.details, each.seq).aliases, each) for each in group.aliases]
-        tags = {self._details(each.details, each.seq).aliases[0]: said[each.number - 1] for each in group.tags}
+        named = [(self._details(each.details, each.seq, group).aliases, each) for each in group.aliases]
+        tags = {self._details(each.details, each.seq, group).aliases[0]: said[each.number - 1] for each in group.tags}
         deadline = group.deadlines[-1] if group.deadlines else None
         return _World(
             group,
             _joined(sorted(pieces, key=lambda each: each[0].start)),
             frozenset(texts[each.position] for texts, each in named if not each.removed and texts),
-            frozenset(self._details(each.details, each.seq).aliases[each.position] for each in group.labels),
+            frozenset(self._details(each.details, each.seq, group).aliases[each.position] for each in group.labels),
             {name: each for name, each in tags.items() if each is not None},
             None if deadline is None else (deadline.at, deadline.lasts),
             bool(group.pins),
@@ -225,13 +226,14 @@ class Side:
             any(each is None for each in said),
         )
 
-    def said(self, version: fr.VersionFrame, number: int = 0) -> Said | None:
+    def _said(self, group: BundledWorld, number: int) -> Said | None:
         """What a version says; ``None`` if that was erased."""
-        stored = self.contents.blobs.get(version.body)
+        version = group.versions[number - 1]
+        stored = self.contents.blob(version.body, group)
         body = None if stored is None else codec.decode_blob(stored, version.seq)
         if not isinstance(body, blobs.Body):
             return None
-        details = self._details(version.details, version.seq)
+        details = self._details(version.details, version.seq, group)
         properties, source = (
             {name: value for name, value in record.items() if name != blobs.IMPORTED}
             for record in (details.properties, details.source)

@@ -53,16 +53,16 @@ def erasure_of(snapshot: Snapshot, node: int) -> records.Erasure | None:
     )
 
 
-def struck_details(snapshot: Snapshot, nodes: Iterable[int], seq: int) -> dict[bytes, bytes]:
-    """What is left of details of which single texts are gone, by their ids: of all that worlds state at a commit."""
+def any_struck(snapshot: Snapshot, nodes: Iterable[int], seq: int) -> bool:
+    """Whether single texts are gone of details with what worlds state at a commit."""
     log, tables = snapshot.log, snapshot.tables
     if not log.is_struck():
-        return {}
+        return False
     events = (each for at in range(1, log.head().seq + 1) for each in log.some_events(at, _STRIKE_EVENTS))
     struck = {each.lineage for each in events if isinstance(each, Struck | StruckElsewhere)}
     named = (_named_details(snapshot, node, seq) for node in nodes if tables.node(node).lineage in struck)
     stored = (log.blob(*place) for places in named for place in places if place[1] != NONE)
-    return {codec.named_id(each): each for each in stored if each is not None and codec.is_struck(each)}
+    return any(each is not None and codec.is_struck(each) for each in stored)
 
 
 def _named_details(snapshot: Snapshot, node: int, seq: int) -> set[tuple[int, int]]:

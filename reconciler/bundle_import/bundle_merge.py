@@ -328,7 +328,7 @@ class BundleMerge:
 
     def _world(self, world: BundledWorld, made: list[ev.AnyEvent], later: list[ev.AnyEvent]) -> None:
         frame = world.frame
-        if any(self.blobs.text(version.body) is None for version in world.versions):
+        if any(self.blobs.text(version.body, frame.lineage) is None for version in world.versions):
             self.without_text.append(frame.lineage)
         node = self._tables.node_of(frame.lineage)
         known: Sequence[schema.VersionRow] = ()
@@ -495,7 +495,7 @@ class BundleMerge:
         lineage = world.frame.lineage
         filled = False
         for ordinal, (here, version) in enumerate(zip(known, world.versions, strict=False), 1):
-            text = self.blobs.text(version.body)
+            text = self.blobs.text(version.body, lineage)
             before = asof.version_validity(self._tables, node, ordinal, here, self._draft.seq)
             if text is not None and here.body == version.body and self.held.is_absent(here):
                 self._draft.blobs.fill(here.seq, here.position, text)
@@ -518,7 +518,7 @@ class BundleMerge:
             here[row.name].append((number, row.removed == schema.LIVE))
         met: Counter[bytes] = Counter()
         for alias in world.aliases:
-            digest = self._name_digest(alias, alias.position)
+            digest = self._name_digest(alias, alias.position, world.frame.lineage)
             given = here[digest]
             met[digest] += 1
             if met[digest] > len(given):
@@ -541,14 +541,14 @@ class BundleMerge:
                 yield ev.Expires(lineage, deadline.at, deadline.lasts, self.blobs.position(deadline.details, lineage))
         given, number = self._digests_ever_given(node, mark_rows.LABELS)
         for label in world.labels:
-            digest = self._name_digest(label, label.position)
+            digest = self._name_digest(label, label.position, lineage)
             if digest not in given and number < limits.MAX_LABELS:
                 given.add(digest)
                 number += 1
                 yield ev.Labelled(lineage, self.blobs.position(label.details, lineage), label.position)
         given, number = self._digests_ever_given(node, mark_rows.TAGS)
         for tag in world.tags:
-            digest = self._name_digest(tag, 0)
+            digest = self._name_digest(tag, 0, lineage)
             if digest not in given and number < limits.MAX_TAGS:
                 given.add(digest)
                 number += 1
@@ -569,8 +569,8 @@ class BundleMerge:
         names = {row.name for _, row in mark_rows.names_of(self._tables, kind, node)}
         return names, mark_rows.names_given(self._tables, kind, node)
 
-    def _name_digest(self, frame: fr.AliasFrame | fr.LabelFrame | fr.TagFrame, position: int) -> bytes:
-        stored = self.blobs.text(frame.details)
+    def _name_digest(self, frame: fr.AliasFrame | fr.LabelFrame | fr.TagFrame, position: int, lineage: bytes) -> bytes:
+        stored = self.blobs.text(frame.details, lineage)
         details = None if stored is None else codec.decode_blob(stored, frame.seq)
         assert isinstance(details, blobs.Details), "the bundle was checked"
         return name_digest(details.aliases[position])
@@ -584,7 +584,7 @@ class BundleMerge:
             here[(row.version, *_first_origin(stored, row.seq, own))] += 1
         met: Counter[tuple[int, object, object]] = Counter()
         for frame in world.restated:
-            stored = self.blobs.text(frame.details) if frame.details else None
+            stored = self.blobs.text(frame.details, world.frame.lineage) if frame.details else None
             key = frame.version, *_first_origin(stored, frame.seq, self._contents.heading.store_id.hex())
             met[key] += 1
             if met[key] > here[key]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from worlddb.log.model import blobs, codec, errors, events, limits, times
-from worlddb.log.store.bundle_contents import Contents
+from worlddb.log.store.bundle_contents import BundledWorld, Contents
 from worlddb.reconciler.transaction.draft import Draft
 
 
@@ -24,7 +24,16 @@ class IncomingBlobs:
         self._as_they_are: dict[tuple[bytes, bytes], int] = {}
         self._told: dict[tuple[bytes, bytes], int] = {}
         self._of_statements: dict[tuple[bytes, bytes, int], int] = {}
-        self._struck: dict[bytes, set[int]] = {}
+        self._struck: dict[tuple[bytes, bytes], set[int]] = {}
+        self._worlds: dict[bytes, BundledWorld] = {}
+        for world in contents.worlds:
+            if world.own:
+                said = (
+                    world.frame.lineage,
+                    *(each.edge for each in world.edges),
+                    *(p.proposal for p in world.proposals),
+                )
+                self._worlds.update(dict.fromkeys(said, world))
         self.absent: list[int] = []
 
     def position(self, blob: bytes, of: bytes) -> int:
@@ -33,16 +42,16 @@ class IncomingBlobs:
             return events.NONE
         found = self._as_they_are.get((of, blob))
         if found is None:
-            stored = self._contents.blobs.get(blob)
-            if stored is not None and self._struck.get(blob):
-                stored = codec.strike_texts(stored, self._struck[blob], 0)
+            stored = self.text(blob, of)
+            if stored is not None and self._struck.get((of, blob)):
+                stored = codec.strike_texts(stored, self._struck[of, blob], 0)
             found = self._add(blob, stored)
             self._as_they_are[of, blob] = found
         return found
 
-    def strike(self, blob: bytes, places: Iterable[int]) -> None:
-        """Leave the texts at some places of a blob out, before it is given a position."""
-        self._struck.setdefault(blob, set()).update(places)
+    def strike(self, blob: bytes, places: Iterable[int], of: bytes) -> None:
+        """Leave the texts at some places of a world's blob out, before it is given a position."""
+        self._struck.setdefault((of, blob), set()).update(places)
 
     def left_of(self, position: int) -> tuple[list[int], bytes] | None:
         """The places at which texts of a blob are gone, and the hash of what is left; ``None`` if it is whole."""
@@ -61,9 +70,15 @@ class IncomingBlobs:
             found = self._as_they_are[of, blob] = self._add(blob, None)
         return found
 
-    def text(self, blob: bytes) -> bytes | None:
-        """The bytes that came for an id."""
-        return self._contents.blobs.get(blob)
+    def text(self, blob: bytes, of: bytes) -> bytes | None:
+        """The bytes that came for an id of a world or edge."""
+        world = self._worlds.get(of)
+        return self._contents.blobs.get(blob) if world is None else self._contents.blob(blob, world)
+
+    def is_any_told(self, blob: bytes) -> bool:
+        """Whether bytes came for an id, of whatever world."""
+        told = (self._contents.blobs, *(world.own for world in self._worlds.values()))
+        return any(each.get(blob) is not None for each in told)
 
     def naming(self, blob: bytes, of: bytes) -> int:
         """The position of the details that hold an alias; a version's own details, if it has them."""
@@ -77,7 +92,7 @@ class IncomingBlobs:
 
         They get an id of their own, which nothing is made of. A version that was imported before says that, too.
         """
-        stored = self._contents.blobs.get(details) if details else None
+        stored = self.text(details, of) if details else None
         found = codec.decode_blob(stored, seq) if stored is not None else None
         given = found if isinstance(found, blobs.Details) else blobs.Details(b"", [], "", {}, {})
         made = self._draft.add_details(
@@ -91,7 +106,7 @@ class IncomingBlobs:
         """As :meth:`of_version`, of statements: without the texts of their terms."""
         made = self._of_statements.get((of, details, seq))
         if made is None:
-            stored = self._contents.blobs.get(details)
+            stored = self.text(details, of)
             found = codec.decode_blob(stored, seq) if stored is not None else None
             given = found if isinstance(found, blobs.Details) else blobs.Details(b"", [], "", {}, {})
             told = self._with_origin(given, self.origin(seq))

@@ -306,7 +306,7 @@ def _worlds_with_erased_texts(ctx: Context, contents: bundle_contents.Contents) 
         node = ctx.tables.node_of(world.frame.lineage)
         if node is None or erasure_of(ctx.tables, node) is not None:  # What holds here may be there.
             for each in world.versions:
-                if contents.blobs.get(each.body) is not None:
+                if contents.blob(each.body, world) is not None:
                     told.setdefault(each.body, []).append(world.frame.lineage)
     for key, stored in ctx.tables.erasures.scan(b"") if told else ():
         node, erasure = int.from_bytes(key, "big"), ErasureRow._make(ERASURE.unpack(stored))
@@ -332,7 +332,9 @@ def _worlds_with_erased_literals(ctx: Context, contents: bundle_contents.Content
             for _, row in statement_rows.terms_of(ctx.tables, node)
             if row.digest == statement_rows.NO_DIGEST
         }
-        told = ((each, bundled_statements.texts_of(contents.blobs.get(each.details), each.seq)) for each in world.terms)
+        told = (
+            (each, bundled_statements.texts_of(contents.blob(each.details, world), each.seq)) for each in world.terms
+        )
         if erased and any(
             text
             and hashing.term_identity(frame.details, place) in erased

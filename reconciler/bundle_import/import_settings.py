@@ -64,7 +64,7 @@ class _ArrivingSettings(ABC, Generic[C, F, K]):
         ctx, missing = self._ctx, list(self._missing_commands())
         for command, frame in missing:
             source = {IMPORTED: self._blobs.origin(getattr(frame, "seq", 0))}
-            self._decide_setting(command, ctx.draft.add_details(why=self._reason(frame), source=source))
+            self._decide_setting(command, ctx.draft.add_details(why=self._reason(command, frame), source=source))
         if missing:
             ctx.note(self.set_note, *self._note_refs(command for command, _ in missing))
         self.note_differing()
@@ -108,10 +108,11 @@ class _ArrivingSettings(ABC, Generic[C, F, K]):
             if self._setting_in_force(command) is None and not self._was_taken_back(command):
                 yield command, frame
 
-    def _reason(self, frame: F) -> str:
-        if isinstance(frame, fr.BeliefFrame):
+    def _reason(self, command: C, frame: F) -> str:
+        if isinstance(command, SetBeliefs) or isinstance(frame, fr.BeliefFrame):
             return ""
-        stored = self._contents.blobs.get(frame.details) if frame.details else None
+        assert isinstance(command.world, bytes), "that of a group of the bundle"
+        stored = self._blobs.text(frame.details, command.world) if frame.details else None
         details = None if stored is None else codec.decode_blob(stored, frame.seq)
         return details.why if isinstance(details, Details) else ""
 

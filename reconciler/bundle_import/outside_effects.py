@@ -118,7 +118,7 @@ class OutsideWorlds:
 
     def _has_text_in(self, node: int, bodies: Sequence[bytes]) -> bool:
         here = {row.body for _, row in self._ctx.tables.version_rows(node)}
-        return any(body in here and self._merge.blobs.text(body) is not None for body in bodies)
+        return any(body in here and self._merge.blobs.is_any_told(body) for body in bodies)
 
 
 def outside_effects(

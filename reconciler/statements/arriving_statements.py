@@ -26,14 +26,14 @@ from worlddb.reconciler.statements.statement_changes import missing
 class Blobs(Protocol):
     """The texts that come with a bundle, and their positions in the commit of its import."""
 
-    def text(self, blob: bytes) -> bytes | None:
-        """The bytes that came for an id."""
+    def text(self, blob: bytes, of: bytes) -> bytes | None:
+        """The bytes that came for an id of a world."""
 
     def position(self, blob: bytes, of: bytes) -> int:
         """The position of a blob of a world under the id that it came with."""
 
-    def strike(self, blob: bytes, places: Iterable[int]) -> None:
-        """Leave the texts at some places of a blob out, before it is given a position."""
+    def strike(self, blob: bytes, places: Iterable[int], of: bytes) -> None:
+        """Leave the texts at some places of a world's blob out, before it is given a position."""
 
     def left_of(self, position: int) -> tuple[list[int], bytes] | None:
         """The places at which texts of a blob are gone, and the hash of what is left; ``None`` if it is whole."""
@@ -107,7 +107,7 @@ class _Arriving:
             return set()
         gone: set[str] = set()
         for frame in self._world.terms:
-            texts = bundled_statements.texts_of(self._blobs.text(frame.details), frame.seq) or []
+            texts = bundled_statements.texts_of(self._blobs.text(frame.details, self._lineage), frame.seq) or []
             gone.update(
                 texts[place]
                 for place in frame.places
@@ -119,9 +119,10 @@ class _Arriving:
         """The terms that are new here, by the texts in which they stand. What was erased here does not come again."""
         gone = self._gone()
         for frame in self._world.terms:
-            texts = bundled_statements.texts_of(self._blobs.text(frame.details), frame.seq)
+            texts = bundled_statements.texts_of(self._blobs.text(frame.details, self._lineage), frame.seq)
             if texts is not None and not gone.isdisjoint(texts):
-                self._blobs.strike(frame.details, [place for place, text in enumerate(texts) if text in gone])
+                places = [place for place, text in enumerate(texts) if text in gone]
+                self._blobs.strike(frame.details, places, self._lineage)
                 texts = ["" if text in gone else text for text in texts]
             new = [0] * (frame.places[-1] + 1)
             for place in frame.places:
@@ -205,7 +206,7 @@ class _Arriving:
         """The statements, each in the windows in which it never was stated here, or was said again since."""
         store = self._heading.store_id.hex()
         for frame in self._world.stated:
-            said = _said_first(self._blobs.text(frame.details), frame.seq) or _Said(store, frame.seq)
+            said = _said_first(self._blobs.text(frame.details, self._lineage), frame.seq) or _Said(store, frame.seq)
             window = times.Interval(frame.valid_from, frame.valid_to)
             lacking: dict[times.Interval, list[Quad]] = defaultdict(list)
             for told in ev.quads_of(frame.quads):

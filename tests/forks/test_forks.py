@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import worlddb
+from tests.support.bundling import contained
 from tests.support.model.stores import refusal
 from worlddb import Database, World
 from worlddb.tools.mcp import catalogue
@@ -344,3 +345,35 @@ def test_an_erasure_takes_no_text_of_the_other_where_a_world_and_its_fork_were_f
                 ("", True, False),
             ]
             assert store.verify(deep=True).ok
+
+
+@pytest.mark.parametrize("erased", ["the first", "the second"])
+def test_of_a_world_and_its_fork_that_come_together_each_keeps_what_was_erased_in_the_other_alone(
+    tmp_path: Path, erased: str
+) -> None:
+    """Their texts had one place in a bundle. The one that stood first in it had the say: the world lost its text in
+    every copy, or what was erased in its fork was there again."""
+    with (
+        worlddb.open(tmp_path / "here", embedder=None) as db,
+        worlddb.open(tmp_path / "there", embedder=None) as there,
+    ):
+        world = str(db.create("Topic", "world").ref)
+        rooms = [str(db.create("Topic", name, world=world).ref) for name in ("red", "blue")]
+        if erased == "the first":
+            rooms.reverse()
+        note = str(db.create("Note", "note", content="kept", aliases=["n"], world=rooms[0], resolve=False).ref)
+        tried = str(db.fork(note, "tried", into=rooms[1]).ref)
+        db.erase(tried, reason="R-1")
+        whole = str(db.fork(world, "whole").ref)
+        db.export(world, tmp_path / "world.bundle")
+        assert there.import_bundle(tmp_path / "world.bundle")
+        again = str(there.fork(world, "again").ref)
+        for store, within in ((db, world), (db, whole), (there, world), (there, again)):
+            found = [_seen(store, ref) for ref in contained(store.view(), within)]
+            told = sorted((each.content, each.erased, "n" in each.aliases) for each in found if each.type != "Topic")
+            assert told == [("", True, False), ("kept", False, True)]
+            assert store.verify(deep=True).ok
+        assert there.import_bundle(tmp_path / "world.bundle").events == 0
+        assert worlddb.diff(tmp_path / "world.bundle", tmp_path / "there").worlds == ()
+        done = there.merge(again)
+        assert (done.changes, done.conflicts) == ((), ())

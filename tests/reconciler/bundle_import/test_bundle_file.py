@@ -267,6 +267,37 @@ def test_what_nothing_names_may_not_come_along(frames, tmp_path):
     assert blob_id(codec.encode(stray)).hex()[:12] in error.message
 
 
+def test_each_world_gives_what_it_has_of_a_text_that_its_fork_has_not(tmp_path):
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        world = db.create("Topic", "world").ref
+        note = db.create("Note", "note", content="kept", world=world, resolve=False).ref
+        db.erase(db.fork(note).ref, reason="R-1")
+        db.export(world, tmp_path / "world.bundle")
+    frames = frames_of(tmp_path / "world.bundle")
+    heading = frames[0]
+    assert isinstance(heading, fr.Heading) and heading.format == fr.TWIN_FORMAT
+    body = next(frame.body for frame in frames if isinstance(frame, fr.VersionFrame))
+    places = [
+        at
+        for at, frame in enumerate(frames)
+        if (isinstance(frame, fr.ErasedFrame) and frame.blob == body)
+        or (isinstance(frame, fr.BlobFrame) and blob_id(frame.stored) == body)
+    ]
+    assert len(places) == 2 and len({type(frames[at]) for at in places}) == 2
+    first, second = places
+    stray = fr.BlobFrame(codec.encode(Body(bytes(16), "Note", "stray", "nobody asked for it")))
+    as_before = [msgspec.structs.replace(heading, format=fr.BUNDLE_FORMAT), *frames[1:]]
+    for changed, told in (
+        ([*frames[: first + 1], *frames[first:]], "is given twice"),
+        ([frames[0], frames[first], *frames[1:]], "is given twice"),
+        ([frames[0], stray, *frames[1:]], "a blob that nothing names"),
+        ([*frames[:second], *frames[second + 1 :]], "no blob that is given more than once"),
+        ([*frames[: second + 1], *frames[first:second], *frames[second + 1 :]], "is given twice"),
+        (as_before, "is given twice"),
+    ):
+        assert told in refused(written(tmp_path / "bad.bundle", changed)).message
+
+
 def test_lengths_nesting_and_amounts_have_bounds(made, frames, tmp_path, monkeypatch):
     bad = tmp_path / "bad.bundle"
     bad.write_bytes(fr.MAGIC + b"\xff\xff\xff\xff" + b"x" * 100)
@@ -300,8 +331,8 @@ def test_a_file_that_is_no_bundle_is_told_from_one(made, tmp_path):
         error = refused(tmp_path / name)
         assert "is not a bundle" in error.message
         assert "worlddb ingest" in error.remedy
-    (tmp_path / "newer").write_bytes((made[0] / "team.bundle").read_bytes().replace(b"bundle 1\n", b"bundle 3\n", 1))
-    with pytest.raises(NewerFormat, match="format 3"):
+    (tmp_path / "newer").write_bytes((made[0] / "team.bundle").read_bytes().replace(b"bundle 1\n", b"bundle 4\n", 1))
+    with pytest.raises(NewerFormat, match="format 4"):
         worlddb.check_bundle(tmp_path / "newer")
     for path in (tmp_path, tmp_path / "nothing"):
         with pytest.raises(InputError):
