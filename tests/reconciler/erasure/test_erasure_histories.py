@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import random
+import re
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import worlddb
+from tests.support.bundling import contained
 from tests.support.examples import examples
 from tests.support.faults.answers import answers
 from tests.support.faults.traces import traces
-from worlddb import Database, SeededEntropy
+from worlddb import Database, Refused, SeededEntropy
+from worlddb.query.export import bundle_export
+from worlddb.reconciler.bundle_import.import_blobs import IncomingBlobs
 
 ACTS = ("create", "create", "revise", "alias", "unalias", "link", "link", "unlink", "same", "decide", "move", "retire")
 Act = tuple[str, int, int]
@@ -123,3 +130,273 @@ def test_what_was_said_of_erased_worlds_is_gone_and_every_other_word_is_where_it
                 assert answers(then.view(seq=seq, valid=view.valid), queries=()) == answers(view, queries=())
             assert db.rebuild("tables").root == db.view().hash()
             assert db.verify(deep=True).findings == ()
+
+
+class Side:
+    """A store, and the words that can be read of each of its worlds."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.db = worlddb.open(folder, entropy=SeededEntropy(seed), embedder=None)
+        self.said: dict[str, set[str]] = {}
+        self.gone: dict[str, set[str]] = defaultdict(set)
+        """The words of a world that were erased here, which no import brings back."""
+        self.closed: set[str] = set()
+        """The worlds that were erased whole."""
+        self.silent: set[str] = set()
+        """The worlds of which no text ever came, as it was erased where they came from."""
+        self.forks: dict[str, set[str]] = defaultdict(set)
+        self.own: set[str] = set()
+        """The worlds that are written to here, so that no two stores write the same one."""
+
+    def copies(self, ref: str) -> set[str]:
+        """A world and its forks at any distance."""
+        found = [ref]
+        for each in found:
+            found += sorted(self.forks[each] - set(found))
+        return set(found)
+
+    def readable(self, ref: str, *, within: str | None = None) -> set[str]:
+        view = self.db.view(world=within)
+        shown = view.get(ref, include_superseded=True, include_expired=True)
+        assert shown is not None
+        texts = [text for each in view.history(ref) for text in (each.name, each.content, each.why)]
+        texts += [*shown.aliases, *shown.labels, *shown.tags]
+        texts += [str(each) for each in view.statements(ref)]
+        return set(re.findall(r"Word\d+x", " ".join(texts).replace("word", "Word")))
+
+    def holds(self, words: set[str]) -> None:
+        """Each world says what the model says, and a word that none says is in no file."""
+        assert {ref: self.readable(ref) for ref in self.said} == self.said
+        within = sorted(self.said)[len(words) % len(self.said)]
+        for ref in contained(self.db.view(world=within), within):
+            assert self.readable(ref, within=within) == self.said[ref]
+        assert traces(self.db.path, words - set[str]().union(*self.said.values())) == []
+
+
+class CopiedHistory:
+    """Two stores in which worlds are forked, forks too, travel together, lose texts on either side, and are merged."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.folder, self.draw, self.met = folder, random.Random(seed), Counter[str]()
+        self.sides = [Side(folder / name, seed + at) for at, name in enumerate(("one", "two"))]
+        self.words: set[str] = set()
+        for side in self.sides:
+            text = self.word()
+            self.written(side, side.db.create("Topic", "", content=text, resolve=False).ref, {text})
+            for _ in range(2):
+                self.create(side)
+
+    def word(self) -> str:
+        self.words.add(f"Word{len(self.words):03}x")
+        return max(self.words)
+
+    def written(self, side: Side, ref: str, words: set[str]) -> None:
+        side.own.add(ref)
+        side.said[ref] = words
+
+    def any_of(self, side: Side, *, own: bool = False) -> str:
+        return self.draw.choice(
+            [ref for ref in side.said if not own or ref in side.own - side.closed - side.silent] or ["none"]
+        )
+
+    def create(self, side: Side) -> None:
+        inside, text, alias = self.any_of(side, own=True), self.word(), self.word()
+        if inside != "none":
+            made = side.db.create("Note", "", content=text, aliases=[alias], world=inside, resolve=False)
+            self.written(side, made.ref, {text, alias})
+
+    def say(self, side: Side) -> None:
+        ref, word = self.any_of(side, own=True), self.word()
+        if ref == "none":
+            return
+        match self.draw.randrange(5):
+            case 0:
+                done = side.db.revise(ref, content=word)
+            case 1:
+                done = side.db.label(ref, word)
+            case 2:
+                done = side.db.tag(ref, word)
+            case 3:
+                done = side.db.alias(ref, word)
+            case _:
+                done = side.db.state(ref, [("<urn:a>", "<urn:p>", f'"{word}"')])
+        assert done, done
+        side.said[ref].add(word)
+
+    def fork(self, side: Side) -> None:
+        ref = self.any_of(side)
+        inside = contained(side.db.view(), ref)
+        into = self.draw.choice([each for each in side.said if each not in inside and each not in side.closed] or [""])
+        seq = self.draw.choice([None, None, side.db.head().seq])
+        done = side.db.fork(ref, seq=seq, into=into or None)
+        assert done, done
+        for copy in contained(side.db.view(), done.ref):
+            origin = side.db.view().forked_from(copy)
+            assert origin is not None and origin.of in inside
+            self.written(side, copy, set(side.said[origin.of]))
+            side.gone[copy] |= side.gone[origin.of]
+            for silent in (side.closed, side.silent):
+                silent |= {copy} if origin.of in silent else set()
+            side.forks[origin.of].add(copy)
+        self.met["fork of a fork"] += side.db.view().forked_from(ref) is not None
+
+    def erase(self, side: Side) -> None:
+        copies = sorted(set[str]().union(*side.forks.values()) - side.closed)
+        ref = self.draw.choice(copies) if copies and self.draw.random() < 0.5 else self.any_of(side)
+        members = self.draw.random() < 0.3
+        done = side.db.erase(ref, reason="request 7", members=members)
+        if not done.events:
+            return
+        erased = {each.ref for each in side.db.erasure_receipt(done).worlds}
+        assert (ref in erased or ref in side.closed) and erased <= {
+            copy for each in (contained(side.db.view(), ref) if members else [ref]) for copy in side.copies(each)
+        }
+        assert members or side.copies(ref) - side.closed <= erased
+        for each in erased:
+            side.gone[each] |= side.said[each]
+            side.said[each] = set()
+        side.closed |= erased
+        self.met["erased in a fork"] += side.db.view().forked_from(ref) is not None
+        assert not side.db.erase(ref, reason="request 7", members=members).events, "a second time nothing changes"
+
+    def erase_literal(self, side: Side) -> None:
+        told = [(ref, each) for ref in side.said for each in side.db.view().statements(ref)]
+        if told:
+            ref, statement = self.draw.choice(told)
+            word = next(iter(re.findall(r"Word\d+x", str(statement))))
+            assert side.db.erase_literal(ref, f'"{word}"', reason="request 8")
+            for each in side.copies(ref):
+                side.gone[each] |= {word}
+                side.said[each].discard(word)
+            self.met["literal in a fork"] += side.db.view().forked_from(ref) is not None
+
+    def carry(self, side: Side) -> None:
+        """A bundle goes to the other store, and comes to this one again, which changes nothing."""
+        other = next(each for each in self.sides if each is not side)
+        ref, file = self.any_of(side), self.folder / "next.bundle"
+        side.db.export(ref, file, overwrite=True)
+        inside = contained(side.db.view(), ref)
+        assert side.db.import_bundle(file, allow_outside=True).events == 0
+        join = self.draw.random() < 0.3
+        done = other.db.import_bundle(file, allow_outside=True, join=join)
+        if not done:
+            self.met[done.outcome.code if isinstance(done.outcome, Refused) else ""] += 1
+            return
+        for each in inside:
+            if each not in other.said and each in side.closed | side.silent:
+                other.silent.add(each)
+            elif each not in side.closed | side.silent:
+                other.silent.discard(each)
+            came = set() if each in other.closed else side.said[each] - other.gone[each]
+            other.said[each] = other.said.get(each, set()) | came
+        assert other.db.import_bundle(file, allow_outside=True, join=join).events == 0
+        self.met["joined"] += join
+        self.met["format 3"] += file.read_bytes().startswith(b"worlddb-bundle 3")
+        self.met["carried"] += 1
+
+    def merge(self, side: Side) -> None:
+        forks = [ref for ref in side.said if (known := side.db.view().forked_from(ref)) and not known.inside]
+        if forks and self.draw.random() < 0.5:
+            ref = self.draw.choice(forks)
+            origin = side.db.view().forked_from(ref)
+            assert origin is not None
+            try:
+                side.db.merge(ref, on_conflict=self.draw.choice(("ours", "theirs")))
+            except worlddb.WorldDBError as error:
+                self.met[error.code] += 1
+                return
+            self.met["merged"] += 1
+            for each in contained(side.db.view(), origin.of):
+                told = side.readable(each)
+                assert told.isdisjoint(side.gone[each])
+                assert told >= side.said.get(each, set()), "a merge takes nothing out of the history"
+                side.said[each] = told
+
+    def look_back(self, side: Side) -> None:
+        """Backed up and restored, replayed, left without a commit, and rebuilt, the store holds."""
+        into = self.folder / f"{len(self.met)} {self.draw.random()}"
+        match self.draw.randrange(4):
+            case 0:
+                side.db.backup(into)
+                worlddb.restore(into, into.with_name(f"{into.name} restored"))
+                into = into.with_name(f"{into.name} restored")
+            case 1:
+                side.db.replay(into, seq=self.draw.randint(1, side.db.head().seq))
+            case 2:
+                try:
+                    side.db.replay(into, without=[self.draw.randint(1, side.db.head().seq)])
+                except worlddb.WorldDBError as error:
+                    self.met[error.code] += 1
+                    return
+            case _:
+                root = side.db.view().hash()
+                assert side.db.rebuild("tables").root == root
+                return
+        with worlddb.open(into, embedder=None) as made:
+            assert made.verify(deep=True).findings == ()
+        living = set[str]().union(*side.said.values())
+        assert traces(into, self.words - living) == []
+
+    def step(self) -> None:
+        side = self.draw.choice(self.sides)
+        acts = (
+            self.create,
+            *[self.say] * 4,
+            *[self.fork] * 4,
+            *[self.erase] * 3,
+            self.erase_literal,
+            self.erase_literal,
+        )
+        self.draw.choice((*acts, *[self.carry] * 4, self.merge, self.look_back))(side)
+
+
+def copied(folder: Path, seed: int) -> Counter[str]:
+    history = CopiedHistory(folder, seed)
+    try:
+        for _ in range(25):
+            history.step()
+            for side in history.sides:
+                side.holds(history.words)
+                found = side.db.verify(deep=True)
+                assert found.ok, found.findings
+        for side in history.sides:
+            root = side.db.view().hash()
+            assert side.db.rebuild("tables").root == root
+            side.holds(history.words)
+    except Exception as error:
+        error.add_note(f"repeat it with copied(folder, {seed})")
+        raise
+    finally:
+        for side in history.sides:
+            side.db.close()
+    return history.met
+
+
+def test_of_worlds_and_forks_that_travel_together_each_copy_keeps_what_was_not_erased_in_it(
+    tmp_path: Path, seed: int
+) -> None:
+    met = copied(tmp_path / "4", 4) + copied(tmp_path / "fresh", seed % 2**32)
+    assert met["carried"] and met["erased in a fork"] and met["format 3"], met
+
+
+@pytest.mark.soak
+def test_of_very_many_worlds_and_forks_each_copy_keeps_what_was_not_erased_in_it(tmp_path: Path, seed: int) -> None:
+    met: Counter[str] = Counter()
+    for number in range(500):
+        met += copied(tmp_path / str(number), seed % 2**32 + number)
+    rare = ("literal in a fork", "erasure_not_obeyed", "merged", "fork of a fork", "joined", "format 3")
+    assert all(met[each] for each in rare), met
+
+
+_position = IncomingBlobs.position
+CANARIES: dict[str, tuple[Any, str, Any]] = {
+    "a world and its fork in one blob": (IncomingBlobs, "position", lambda self, blob, of: _position(self, blob, b"")),
+    "one text of both in a bundle": (bundle_export, "_divided", lambda *asked: set()),
+}
+
+
+@pytest.mark.parametrize("broken", CANARIES)
+def test_canary_the_copies_see(broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(*CANARIES[broken])
+    with pytest.raises(AssertionError):
+        copied(tmp_path, 4)
