@@ -459,10 +459,24 @@ def _states_present_fact(earlier: Frame, later: Frame) -> bool:
     is_told_of_now = not earlier.past or bool(earlier.change)
     if later.former and not earlier.former and is_told_of_now and not _lasting_attribute(earlier, later):
         return bool(earlier.content) and earlier.content <= later.content and earlier.numbers == later.numbers
+    is_dated = "schedule" in earlier.attributes & later.attributes
     if later.mood in ("ought", "may") and not earlier.mood and _values(earlier) and _values(later) - _values(earlier):
         # What the rent should or could be is not what it is.
-        return "schedule" in earlier.attributes & later.attributes
+        return is_dated
+    if _ALMOST.search(later.key) is not None:
+        return False
+    if not (is_dated or earlier.mood or earlier.negated or later.negated or later.change):
+        if later.mood == "may" or _WAS_MARRIED.search(later.key) is not None:
+            return False
+        if later.recurs and not earlier.recurs and earlier.place_preposition:
+            # Who lives in Porto on weekends lives elsewhere.
+            return False
     return later.mood not in ("unsure", "used", "wish") or earlier.mood != ""
+
+
+_WAS_MARRIED: Final = re.compile(r"\b(?:was|were) (?:once |first )?(?:married|engaged) to\b")
+"""What was, where "was married in May" may tell what happened."""
+_ALMOST: Final = re.compile(r"\b(?:almost|nearly) (?:moved|left|quit|became|bought|sold|joined|switched|changed)\b")
 
 
 def _have_same_mood(earlier: Frame, later: Frame) -> bool:
@@ -608,7 +622,7 @@ def _is_bare_value(earlier: Frame, later: Frame) -> bool:
         return False
     if earlier.owned != later.owned or not _have_same_sort(earlier, later):
         return False
-    if _may_be_two(earlier, later):
+    if _may_be_two(earlier, later) or _may_hold_beside(earlier, later):
         return False
     if earlier.singled_out and earlier.singled_out == later.singled_out:
         return True
@@ -634,6 +648,95 @@ def _may_be_two(earlier: Frame, later: Frame) -> bool:
 
 
 _CALLED: Final = frozenset({"called", "named"})
+
+
+def _may_hold_beside(earlier: Frame, later: Frame) -> bool:
+    """True if nothing tells that the later value takes the place of the earlier one, and not for a time, or beside it.
+
+    Who works on Fridays may work on Mondays, who is on a diet may be on antibiotics, and who leads a choir may lead a
+    team; where somebody lives for the summer, or who moved from a town, ends no home.
+    """
+    common = earlier.attributes & later.attributes
+    is_dated = "schedule" in common and not (earlier.recurs and later.recurs)
+    if not is_dated and _BOUNDED.search(later.key) is not None:
+        return True
+    if _LEFT_FROM.search(later.key) is not None or (_EITHER.search(later.key) is not None and not earlier.negated):
+        return True
+    if later.change or later.past:
+        return False
+    if not is_dated and _WITHIN.search(later.key) is not None:
+        return True
+    if earlier.recurs and later.recurs and _are_of_other_times(earlier, later):
+        return True
+    if "residence" in common and (_names_country(earlier) != _names_country(later)):
+        return True
+    if earlier.negated or later.negated:
+        return False
+    return _are_other_roles(earlier, later) or (
+        common == _OF_PLACES and not _are_in_one_place_at_a_time(earlier, later)
+    )
+
+
+def _are_other_roles(earlier: Frame, later: Frame) -> bool:
+    """True if each tells of a part that somebody may have beside another: owner of a bakery, and of a cinema."""
+    if earlier.verb_preposition == later.verb_preposition == "on" or _UNPAID.search(later.key) is not None:
+        return True
+    is_leading = earlier.verb == later.verb and earlier.verb in frames.stems(("leads", "heads")) and not later.passive
+    return is_leading or all(_ROLE_OF.search(one.key) is not None for one in (earlier, later))
+
+
+def _are_in_one_place_at_a_time(earlier: Frame, later: Frame) -> bool:
+    """True if what is told of is in one place: a thing, or who is in a town; not who is in debt, or on a diet."""
+    if earlier.hours != later.hours:
+        return False
+    ways = [_WHERE.search(one.key) for one in (earlier, later)]
+    if any(way is None for way in ways) or len({way[1] for way in ways if way is not None}) > 1:
+        return False
+    if earlier.numbers or later.numbers or earlier.head or earlier.thing.noun:
+        return True
+    own, other = earlier.content - later.content, later.content - earlier.content
+    is_on = any(way is not None and way[1] == "on" for way in ways)
+    return not is_on and bool(own & earlier.names) and bool(other & later.names)
+
+
+def _names_country(one: Frame) -> bool:
+    return not one.content.isdisjoint(_country_stems())
+
+
+@cache
+def _country_stems() -> frozenset[str]:
+    """The stems of the names of countries and continents, of which a town may be one's: Lisbon, and Portugal."""
+    return frames.stems(_COUNTRIES.split())
+
+
+_PERIOD: Final = "spring|summer|autumn|fall|winter|weekend|night|week|fortnight|month|quarter|term|semester|year|season"
+_WHEN: Final = rf"(?:early |mid-?|late )?(?:{'|'.join(sorted(_CALENDAR))}|{_PERIOD}|\d+)"
+_BOUNDED: Final = re.compile(
+    rf"\bfrom (?:the )?{_WHEN}\b[^,;.]* (?:to|until|till|through) (?:the )?{_WHEN}\b"
+    rf"|\bfor (?:the|an?|two|three|four|\d+|some|a few) (?:whole |rest of the |next |coming )?(?:{_PERIOD})s?\b"
+    r"|\bfor (?:a while|now|a bit)\b"
+)
+"""How what holds for a time alone is told: from April to June, for the summer."""
+_WITHIN: Final = re.compile(rf"\b(?:this|next|over the|during the) (?:{_PERIOD})\b")
+"""The same of what goes on: who is in Hamburg next week; who moved there this week stays."""
+_LEFT_FROM: Final = re.compile(r"\bmoved (?:away |out )?from\b(?!.* to\b)")
+_EITHER: Final = re.compile(r"\w or \w")
+_UNPAID: Final = re.compile(r"\bas an? volunteer\b|\bvolunteers?\b")
+_ROLE_OF: Final = re.compile(
+    r"\b(?:is|are|am|['’]m) (?:(?:an?|the|one|also) )?(?:\w+ )?"
+    r"(?:owner|co-owner|director|member|chair|chairman|chairwoman|captain|head|leader|trustee|patron|fan) of\b"
+)
+_WHERE: Final = re.compile(
+    r"\b(?:is|are|am|['’]m) (?:\w+ )?(in|on|at|near|by|above|below|behind|under|inside|outside) "
+)
+_COUNTRIES: Final = (
+    "portugal spain france germany italy england scotland wales ireland britain uk netherlands holland belgium"
+    " luxembourg austria switzerland sweden norway denmark finland iceland poland czechia slovakia hungary romania"
+    " bulgaria greece turkey croatia serbia slovenia ukraine russia estonia latvia lithuania america usa canada mexico"
+    " brazil argentina chile colombia peru china japan korea taiwan vietnam thailand indonesia malaysia india pakistan"
+    " israel egypt morocco tunisia kenya nigeria ghana australia europe asia africa scandinavia california texas"
+    " bavaria catalonia tuscany"
+)
 
 
 def _mentions_in_passing(later: Frame, common: frozenset[str]) -> bool:

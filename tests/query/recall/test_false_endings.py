@@ -231,3 +231,43 @@ def test_what_is_ended_competes_with_what_ends_it(earlier: str, later: str) -> N
 def test_a_word_for_an_end_does_not_end_what_it_is_not_said_of(earlier: str, later: str) -> None:
     found = related(earlier, later)
     assert found is None or found.relation not in claim_relation.COMPETING
+
+
+ENDS_NOTHING = (
+    ("Ana works on Mondays.", "Ana works on Fridays."),
+    ("Ana is in the office on Tuesdays.", "Ana is in the office on Thursdays."),
+    ("Ana lives in Lisbon.", "Ana lives in Porto from April to June."),
+    ("Ana lives in Lisbon.", "Ana lives in Porto next year."),
+    ("Ana lives in Lisbon.", "Ana moved to Porto for the summer."),
+    ("Ana lives in Lisbon.", "Ana moved from Porto."),
+    ("Ana lives in Lisbon.", "Ana nearly moved to Porto."),
+    ("Ana lives in Lisbon.", "Ana lives in Porto or Faro."),
+    ("Ana lives in Lisbon.", "Ana lives in Portugal."),
+    ("Ana lives in Lisbon.", "Ana may live in Porto."),
+    ("Ana is in Berlin this week.", "Ana is in Hamburg next week."),
+    ("Ana is on antibiotics.", "Ana is on a diet."),
+    ("Ana is in debt.", "Ana is in therapy."),
+    ("Ana is on Instagram.", "Ana is on LinkedIn."),
+    ("Ana leads the search team.", "Ana leads the choir."),
+    ("Ana is the owner of the bakery.", "Ana is the owner of the cinema."),
+    ("Ana's office is on the 3rd floor.", "Ana's office is in Porto."),
+    ("Ana is in room 4 at 10:00.", "Ana is in room 7 at 15:00."),
+    ("Ana works as a nurse.", "Ana works as a volunteer."),
+    ("Ana is working on the ranker.", "Ana is working on the index."),
+)
+"""Told as near, and in doubt nothing is ended."""
+ENDS_THE_OTHER = (
+    ("Ana lives in Lisbon.", "Ana moved to Porto this week."),
+    ("Ana lives in Lisbon.", "Ana moved from Lisbon to Porto."),
+    ("Ana lives in Lisbon.", "Ana lives in Porto."),
+    ("Ana works as a nurse.", "Ana works as a teacher."),
+    ("Ana is in Berlin.", "Ana is in Hamburg."),
+    ("Ana's office is in Lagos.", "Ana's office is in Abuja."),
+    ("Ana's yoga class is on 3 May.", "Ana's yoga class is on 5 May."),
+)
+
+
+@pytest.mark.parametrize(("earlier", "later"), [*ENDS_NOTHING, *ENDS_THE_OTHER])
+def test_what_may_hold_beside_the_other_ends_nothing(earlier: str, later: str) -> None:
+    found = related(earlier, later)
+    assert found is not None and found.is_single_valued == ((earlier, later) in ENDS_THE_OTHER)
