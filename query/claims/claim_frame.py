@@ -152,7 +152,7 @@ OF_ONE_VALUE: Final = _words(
 """Words for what has one value at a time."""
 OF_SEVERAL: Final = _words(
     "hobby pet friend brother sister sibling cousin uncle aunt nephew niece son daughter child colleague neighbour"
-    " neighbor skill language interest passion client customer project instrument allergy fear"
+    " neighbor skill language interest passion client customer project instrument allergy fear medicine medication"
 )
 """Words for what somebody may have several of: one that is told of does not take the place of another."""
 SORTING: Final = _words("favourite favorite best worst main first last")

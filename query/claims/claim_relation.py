@@ -242,7 +242,7 @@ def _are_other_things(earlier: Frame, later: Frame) -> bool:
         return True
     if later.change not in _PRESENT or _lasting_attribute(earlier, later):
         return False
-    if earlier.past and later.past and _are_of_other_times(earlier, later):
+    if earlier.past and later.past and (_are_of_other_times(earlier, later) or _are_of_other_rounds(earlier, later)):
         return True
     if _is_other_numbered_thing(earlier, later):
         return True
@@ -259,6 +259,15 @@ def _are_other_things(earlier: Frame, later: Frame) -> bool:
         or _at_other_hours(earlier, later)
         or (_are_other_parts_of_day(earlier, later) and not earlier.hours and bool(_changed_units(earlier, later)))
     )
+
+
+def _are_of_other_rounds(earlier: Frame, later: Frame) -> bool:
+    """True if each tells of another day or round of a series, by its number: day 1, and day 2."""
+    said = [frozenset(_ROUND.findall(one.key)) for one in (earlier, later)]
+    return all(said) and said[0].isdisjoint(said[1])
+
+
+_ROUND: Final = re.compile(r"\b(?:day|night|week|month|year|round|session|lesson|stage|lap|match|game|visit) \d+\b")
 
 
 def _lives_with(one: Frame) -> bool:
@@ -552,6 +561,31 @@ def _may_both_hold(earlier: Frame, later: Frame) -> bool:
     return bool(says_which and is_other and (bool(earlier.names) == bool(later.names)))
 
 
+def _are_two_of_several(earlier: Frame, later: Frame) -> bool:
+    """True if each tells of one of a kind of which somebody has several: clubs, lessons, dogs by name, other days."""
+    if later.change or earlier.only or later.only or earlier.head or later.head:
+        return False
+    is_somebodys = bool(later.verb) and earlier.verb == later.verb and not (earlier.thing.noun or later.thing.noun)
+    if is_somebodys and earlier.recurs and later.recurs and _are_of_other_times(earlier, later):
+        return True
+    told = [_ONE_OF_SEVERAL.search(one.key) for one in (earlier, later)]
+    return told[0] is not None and told[1] is not None and told[0].lastgroup == told[1].lastgroup
+
+
+_ONE_OF_SEVERAL: Final = re.compile(
+    r"(?P<member>\b(?:is|are|am|['’]m) (?:an? |also an? )?(?:\w+ )?(?:member|fan|patron|supporter) of\b)"
+    r"|(?P<called>\b(?:has|have|['’]ve|got) an? (?:\w+ ){1,2}(?:named|called)\b)"
+    r"|(?P<lessons>\b(?:tak(?:es?|ing)|hav(?:e|ing)|has|attend(?:s|ing)?) (?:\w+ ){1,2}(?:lessons|classes|courses)\b)"
+)
+
+
+def _may_have_both(earlier: Frame, later: Frame) -> bool:
+    """True if each tells what somebody studies or prefers, and no word that it is that instead: tea, and trains."""
+    is_one_verb = earlier.verb == later.verb and earlier.verb in frames.stems(("studies", "prefers"))
+    is_denied = earlier.negated != later.negated
+    return is_one_verb and not (later.change or is_denied) and _objects(earlier).isdisjoint(_objects(later))
+
+
 def _allows_several_values(attribute: str, later: Frame) -> bool:
     return frames.KIND_OF.get(attribute) == frames.MANY and not later.change
 
@@ -793,7 +827,7 @@ def _find_relation(earlier: Frame, later: Frame) -> ClaimComparison | None:
     )
     both = earlier.content & later.content
     is_denied = earlier.negated != later.negated
-    if _may_both_hold(earlier, later) and not is_denied:
+    if (_may_both_hold(earlier, later) or _are_two_of_several(earlier, later)) and not is_denied:
         return _comparison(0.3 + 0.4 * overlap, later, "one of several, and another one; both may hold", "compatible")
     if _name_other_things(earlier, later) and earlier.names != later.names and not is_denied:
         return _comparison(0.3 + 0.4 * overlap, later, "each may be of another one", "compatible")
@@ -868,9 +902,11 @@ def find_later_rivals(said: Sequence[NamedStatement]) -> dict[int, int]:
                 continue
             if not shared and earlier.about and later.about:
                 continue
+            if frames.share_family_name(earlier.text, later.text):
+                continue
             one, other = frames.frame(earlier.text, subject), frames.frame(later.text, subject)
             alike = None if one is None or other is None else relate(one, other)
-            if alike is not None and alike.relation in COMPETING:
+            if alike is not None and alike.relation in COMPETING and not _may_have_both(one, other):
                 found[place] = at
                 break
     return found

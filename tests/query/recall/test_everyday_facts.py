@@ -173,6 +173,15 @@ COMPETE = (
 )
 """Not both are so: the later one comes first, and both are told to compete."""
 BESIDE = (
+    ("Ana Silva lives in Lisbon.", "Ana Souza lives in Porto."),
+    ("The site was rainy on day 1.", "The site was rainy on day 2."),
+    ("Ana has a dog named Rex.", "Ana has a dog named Bobi."),
+    ("Ana works from home every Monday.", "Ana works from home every Friday."),
+    ("Ana studies biology.", "Ana studies music."),
+    ("Ana is a member of the chess club.", "Ana is a member of the rowing club."),
+    ("Ana is taking Spanish lessons.", "Ana is taking piano lessons."),
+    ("Ana's medicine is ibuprofen.", "Ana's medicine is aspirin."),
+    ("Ana prefers tea.", "Ana prefers trains."),
     ("My car is red.", "My car is fast."),
     ("My car is red.", "My car is a Fiat."),
     ("My car is red.", "My car is parked outside."),
@@ -429,7 +438,7 @@ def test_what_cannot_be_so_beside_the_earlier_competes_with_it(earlier: str, lat
 @pytest.mark.parametrize(("earlier", "later"), BESIDE)
 def test_what_may_be_so_beside_the_earlier_competes_with_nothing(earlier: str, later: str) -> None:
     assert not competes(earlier, later)
-    assert not earlier.startswith(OWN) or not competes(earlier, later, ANA)
+    assert not earlier.startswith((*OWN, "Ana ")) or not competes(earlier, later, ANA)
 
 
 @pytest.fixture
