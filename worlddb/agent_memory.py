@@ -1310,7 +1310,7 @@ def _key(kind: str, scope: Iterable[str], *parts: Any) -> str:
     return msgspec.json.encode(("memory", kind, [*scope], *parts)).decode()
 
 
-joined: Final = scope_widening.of_one_user
+joined: Final = scope_widening.merge_user_answers
 """Joins the answers of a user's several worlds."""
 
 

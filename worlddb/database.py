@@ -1255,9 +1255,9 @@ class Database(WriteCalls):
             embedded += 0 if wanted.dry_run else self._embed_pending(wanted.stopped)
             done = self._recluster_too(done)
         if done.summaries and not wanted.dry_run:
-            from worlddb.query.consolidation.fresh_summaries import look_through
+            from worlddb.query.consolidation.fresh_summaries import judge_summaries
 
-            look_through(self.view(valid=now)._window)
+            judge_summaries(self.view(valid=now)._window)
         return done._replace(embedded=embedded)
 
     def _recluster_too(self, done: Consolidated) -> Consolidated:
@@ -2325,7 +2325,7 @@ class Database(WriteCalls):
             except bundle_export.ErasedMeanwhile:
                 continue
             except errors.DamagedStore:  # What one page had, the next one had no more.
-                if not watch.sees_any():
+                if not watch.has_new_erasure():
                     raise
                 continue
             copies.note_copy(self._env, copies.Copy(kind, str(folder_of(path).resolve()), view.seq, watch.head))

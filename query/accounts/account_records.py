@@ -58,7 +58,7 @@ class AccessKey(msgspec.Struct, frozen=True, kw_only=True):
     usable: bool
 
 
-class Known(msgspec.Struct, frozen=True, kw_only=True):
+class AccountState(msgspec.Struct, frozen=True, kw_only=True):
     """All of it at one head; ``digests`` has the keyed hash of each key by its id."""
 
     accounts: tuple[Account, ...]
@@ -81,14 +81,14 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
         return next((each.limits for each in self.plans if each.name == plan), plan_limits.UNLIMITED)
 
 
-def known(log: LmdbLog, tables: Tables, in_force: frozenset[str]) -> Known:
+def read_accounts(log: LmdbLog, tables: Tables, in_force: frozenset[str]) -> AccountState:
     """Read all accounts, plans and keys; ``in_force`` are the ids of the keys that this copy of the store takes."""
     plans = [
         AccountPlan(name=row.plan, limits=plan_limits.limits_of(row.limits, row.features), seq=row.seq)
         for row in account_rows.plans(tables)
     ]
     rows = sorted(account_rows.access_keys(tables), key=lambda row: (row.made, row.key))
-    return Known(
+    return AccountState(
         accounts=tuple(_accounts(log, tables)),
         plans=tuple(plans),
         keys=tuple(_key(log, row, in_force) for row in rows),

@@ -98,7 +98,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return f"{went}; {len(self.rests_on)} worlds rest on them{more}{named}"
 
 
-class _Seen:
+class _BeliefReader:
     """What a view reads beliefs from."""
 
     def __init__(self, snapshot: VisibleSnapshot) -> None:
@@ -126,7 +126,7 @@ class Base:
     def __init__(self, window: Window, snapshot: VisibleSnapshot) -> None:
         self._window = window
         self._snapshot = snapshot
-        self._beliefs = belief_rows.Beliefs(_Seen(snapshot), snapshot.place.moment, snapshot.belief_settings())
+        self._beliefs = belief_rows.Beliefs(_BeliefReader(snapshot), snapshot.place.moment, snapshot.belief_settings())
 
     @property
     def settings(self) -> BeliefSettings:
@@ -176,9 +176,9 @@ class Base:
         for node in dict.fromkeys(node for node, _ in asked):
             found = list(self._beliefs.contraction(node, {claim for at, claim in goes if at == node}))
             outlook[self._snapshot.tables.node(node).lineage.hex()] = belief_rows.outlook(found)
-            changes += [self._planned(node, change, whole=given.whole) for change in found]
+            changes += [self._planned_change(node, change, whole=given.whole) for change in found]
         items = dict.fromkeys(change.item for change in changes)
-        resting, cut_off = self._rests_on(list(items), named)
+        resting, cut_off = self._find_resting(list(items), named)
         moment = self._snapshot.place.moment
         return Plan(
             seq=moment.seq,
@@ -201,9 +201,9 @@ class Base:
         found = [(named(item), claim) for item, said in given.by_item for claim, _ in atoms.parse_claims(said, single)]
         return list(dict.fromkeys(found))
 
-    def _planned(self, node: int, change: belief_rows.Change, *, whole: bool) -> PlannedChange:
+    def _planned_change(self, node: int, change: belief_rows.Change, *, whole: bool) -> PlannedChange:
         names = {number: name for name, number in self._tag_numbers(node).items()}
-        content = _Seen(self._snapshot).content(node, change.version)
+        content = _BeliefReader(self._snapshot).content(node, change.version)
         return PlannedChange(
             item=self._snapshot.tables.node(node).lineage.hex(),
             name="" if content is None else content.name,
@@ -224,7 +224,7 @@ class Base:
                 found[texts[row.position]] = number
         return found
 
-    def _rests_on(self, items: Sequence[str], named: Named) -> tuple[tuple[records.Reached, ...], tuple[str, ...]]:
+    def _find_resting(self, items: Sequence[str], named: Named) -> tuple[tuple[records.Reached, ...], tuple[str, ...]]:
         found: dict[str, records.Reached] = {}
         cut: dict[str, None] = {}
         for item in items:

@@ -39,7 +39,7 @@ def checked_relation(relation: object) -> str:
     return str(relation)
 
 
-class _Said(NamedTuple):
+class _Evidence(NamedTuple):
     """What one edge adds: so much for, so much against; a statement says also whether it was inferred."""
 
     edge: records.Edge
@@ -59,21 +59,21 @@ def preferences(
     tables, seq = snapshot.tables, snapshot.place.moment.seq
     newest = ((node, asof.newest_version(tables, node, seq)) for node in nodes)
     nodes = [node for node, seen in newest if seen is not None and snapshot.body(seen.row) is not None]
-    said: dict[tuple[str, str], list[_Said]] = {}
+    said: dict[tuple[str, str], list[_Evidence]] = {}
     named: dict[str, str | None] = {}
     for kind in RELATIONS:
         for edge in adjacency.edges_of(snapshot, spec, nodes, adjacency.EdgeFilter(kind, "out", False, None)):
             if edge.target not in named:
                 named[edge.target] = _name(snapshot, edge.target)
             if named[edge.target] is not None:
-                said.setdefault((kind, edge.target), []).append(_weighed(edge))
+                said.setdefault((kind, edge.target), []).append(_weigh_edge(edge))
     support = {pair: sum(each.support for each in given) for pair, given in said.items()}
     found = []
     for (kind, target), given in said.items():
         others = AGAINST if kind in FOR else FOR
         opposed = sum(support.get((other, target), 0.0) for other in others)
         if relation in (None, kind):
-            found.append(_told(kind, given, named[target] or "", opposed))
+            found.append(_preference_record(kind, given, named[target] or "", opposed))
     return sorted(found, key=lambda each: -each.confidence)
 
 
@@ -89,20 +89,20 @@ def _name(snapshot: visible.VisibleSnapshot, ref: str) -> str | None:
     return None if body is None else body.name or body.content
 
 
-def _weighed(edge: records.Edge) -> _Said:
+def _weigh_edge(edge: records.Edge) -> _Evidence:
     given: Mapping[str, Any] = edge.properties
     outcome = given.get(OUTCOME)
     if isinstance(outcome, str) and outcome in OUTCOMES:
         outcome_weight = OUTCOMES[outcome]
-        return _Said(edge, max(outcome_weight, 0.0), max(-outcome_weight, 0.0), outcome, False)
+        return _Evidence(edge, max(outcome_weight, 0.0), max(-outcome_weight, 0.0), outcome, False)
     inferred = given.get(INFERRED) is True
     weight: Any = given.get(CONFIDENCE)
     if type(weight) not in (int, float) or not 0 <= weight <= 1:
         weight = INFERRED_WEIGHT if inferred else 1.0
-    return _Said(edge, float(weight), 0.0, "", inferred)
+    return _Evidence(edge, float(weight), 0.0, "", inferred)
 
 
-def _told(kind: str, given: list[_Said], name: str, opposed: float) -> records.Preference:
+def _preference_record(kind: str, given: list[_Evidence], name: str, opposed: float) -> records.Preference:
     stated = [each for each in given if not each.outcome]
     support = sum(each.support for each in given)
     against = sum(each.against for each in given) + opposed

@@ -34,7 +34,7 @@ class KeptReceipt(msgspec.Struct, frozen=True, kw_only=True):
     receipt: rr.RecallReceipt | None
 
 
-def kept(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[KeptReceipt]:
+def kept_receipts(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[KeptReceipt]:
     """The kept receipts that name a world, in the order of the log."""
     for seq, said in snapshot.receipts(node):
         header = snapshot.header(seq)
@@ -45,7 +45,7 @@ def kept(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[KeptReceipt]:
 def kept_hashes(snapshot: visible.VisibleSnapshot, ref: str) -> tuple[str, ...]:
     """The hashes of the kept receipts that name a world by its reference, as far as they were not erased."""
     node = snapshot.tables.node_of(bytes.fromhex(ref))
-    found = () if node is None else (each.receipt for each in kept(snapshot, node))
+    found = () if node is None else (each.receipt for each in kept_receipts(snapshot, node))
     return tuple(each.hash for each in found if each is not None)
 
 
@@ -68,12 +68,12 @@ def with_receipt(
             "A receipt was asked for, and the ranking is not exact: it is by the present indexes", "Add exact=True"
         )
     with window.snapshot() as snapshot:
-        made = _made(window, snapshot, request, include_superseded, texts, answered)
+        made = _make_receipt(window, snapshot, request, include_superseded, texts, answered)
         receipt = rr.seal_receipt(made, snapshot.secret())
     return msgspec.structs.replace(answered, receipt=receipt)
 
 
-def _made(
+def _make_receipt(
     window: Window,
     snapshot: visible.VisibleSnapshot,
     request: Request,
@@ -203,7 +203,7 @@ def check(
         return told
     told = told._replace(verdict="holds")
     with window.snapshot() as snapshot:
-        erased = tuple(dict.fromkeys(hit.ref for hit in receipt.hits if not _says(snapshot, hit)))
+        erased = tuple(dict.fromkeys(hit.ref for hit in receipt.hits if not _has_text(snapshot, hit)))
     if erased:
         which = f"the text of {len(erased)} of the memories that it names was erased since"
         return told._replace(verdict="cannot_recompute", problems=(which,), erased=erased)
@@ -215,7 +215,7 @@ def check(
     assert again is not None, "it was asked for"
     problems, off = rr.differences(receipt, again, within)
     if problems:
-        why = _why_otherwise(window, receipt, answered)
+        why = _find_cause(window, receipt, answered)
         verdict: rr.Verdict = "cannot_recompute" if why else "differs"
         return told._replace(verdict=verdict, problems=(*why, *problems[:MAX_LISTED]), off_by=off / rr.SCALE)
     return told._replace(off_by=off / rr.SCALE)
@@ -223,10 +223,10 @@ def check(
 
 def has_its_texts(snapshot: Snapshot | visible.VisibleSnapshot, receipt: rr.RecallReceipt) -> bool:
     """True if the versions that a receipt names still have their texts."""
-    return all(_says(snapshot, hit) for hit in receipt.hits)
+    return all(_has_text(snapshot, hit) for hit in receipt.hits)
 
 
-def _says(snapshot: Snapshot | visible.VisibleSnapshot, hit: rr.Ranked) -> bool:
+def _has_text(snapshot: Snapshot | visible.VisibleSnapshot, hit: rr.Ranked) -> bool:
     """True if the version of a hit still has its text."""
     row = _row(snapshot.tables, hit)
     return row is None or snapshot.body(row) is not None
@@ -238,16 +238,16 @@ def _row(tables: table_reads.TableReads, hit: rr.Ranked) -> schema.VersionRow | 
     return next((row for row in rows if row.body == version), None)
 
 
-def _why_otherwise(window: Window, receipt: rr.RecallReceipt, answered: records.Recall) -> tuple[str, ...]:
+def _find_cause(window: Window, receipt: rr.RecallReceipt, answered: records.Recall) -> tuple[str, ...]:
     """Why an answer cannot be the same any more; empty if nothing is known that could have changed it."""
     if VECTOR in receipt.lanes and VECTOR not in answered.lanes:
         return (f"meaning cannot be compared: {answered.unavailable.get(VECTOR, 'there are no vectors')}",)
-    if _erased_since(window):
+    if _has_later_erasures(window):
         return ("texts that the view saw were erased since, and what is rare among texts counts",)
     return ()
 
 
-def _erased_since(window: Window) -> bool:
+def _has_later_erasures(window: Window) -> bool:
     """True if texts that were known at the view's commit, of worlds that it may see, were erased later."""
     seq = window.place.moment.seq
     with window.snapshot() as snapshot, window.reader.snapshot() as whole:
@@ -278,7 +278,7 @@ def prove(window: Window, receipt: rr.RecallReceipt) -> rr.RecallProof:
             node = snapshot.tables.node_of(bytes.fromhex(hit.ref))
             known = (hit.ref, hit.version)
             if known not in done and node is not None:
-                when = _newest_at(snapshot, node, hit, seq)
+                when = _seq_when_newest(snapshot, node, hit, seq)
                 done[known] = False
                 if isinstance(receipt.head, rr.StoreHead) and when is not None:
                     goal = proofs.Goal(node, None, schema.ROOT_NODE, when, seq)
@@ -295,7 +295,7 @@ def prove(window: Window, receipt: rr.RecallReceipt) -> rr.RecallProof:
     return rr.RecallProof(version=rr.VERSION, receipt=receipt.hash, inclusions=inclusions, ways=ways, missing=missing)
 
 
-def _newest_at(snapshot: Snapshot, node: int, hit: rr.Ranked, seq: int) -> int | None:
+def _seq_when_newest(snapshot: Snapshot, node: int, hit: rr.Ranked, seq: int) -> int | None:
     """A commit up to ``seq`` at which a version was the newest of its world, the last if it is known."""
     for when in (seq, getattr(_row(snapshot.tables, hit), "seq", 0)):
         newest = asof.newest_version(snapshot.tables, node, when) if when else None

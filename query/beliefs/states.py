@@ -34,17 +34,19 @@ def states(
         far = row.target if place.source == one else place.source
         if row.seq <= seq and other in (None, far) and (type_name or tables.type_name(place.type) != CONTAINS):
             found[place.edge] = place, row
-    carried = _carried(snapshot, found)
+    carried = _merge_moved_edges(snapshot, found)
     said = []
     for number in sorted(found.keys() - set(carried.values())):
         last = number
         while last in carried:
             last = carried[last]
         said.append(_state(snapshot, *found[last], found[number][1].seq))
-    return tuple(_following(said))
+    return tuple(_link_successors(said))
 
 
-def _carried(snapshot: visible.VisibleSnapshot, found: dict[int, tuple[EdgePlace, EdgeRow]]) -> dict[int, int]:
+def _merge_moved_edges(
+    snapshot: visible.VisibleSnapshot, found: dict[int, tuple[EdgePlace, EdgeRow]]
+) -> dict[int, int]:
     """The edges that a move gave another home, each with the one that says the same there: it was said once."""
     begun: dict[tuple[int, ...], list[int]] = {}
     for number, (place, row) in sorted(found.items()):
@@ -94,7 +96,7 @@ def _state(snapshot: visible.VisibleSnapshot, place: EdgePlace, row: EdgeRow, sa
     )
 
 
-def _following(said: list[records.State]) -> list[records.State]:
+def _link_successors(said: list[records.State]) -> list[records.State]:
     """The states, each with the one that begins where it ends, of the same relation and from the same world."""
     begun: dict[tuple[str, str, int], str] = {}
     for state in said:

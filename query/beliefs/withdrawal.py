@@ -36,7 +36,7 @@ WITHDRAWN: Final = "withdrawn"
 """The tag that a flagged version is given."""
 MAX_PATHS: Final = 16
 """How many ways to one world are listed, the shortest first; of more it is said that there are more."""
-MAX_LOOKED: Final = 4_096
+MAX_EXPANDED_PATHS: Final = 4_096
 """How many beginnings of ways are looked at for one world."""
 MAX_DEPTH: Final = 20
 _DEPENDS_ON: Final = "depends_on"
@@ -195,7 +195,7 @@ class Source(NamedTuple):
         return {name: value for name, value in named.items() if value is not None}
 
 
-class Wish(NamedTuple):
+class WithdrawalOptions(NamedTuple):
     """What is to be done with what a source said, how far is looked, and what is asked again."""
 
     how: How = "contract"
@@ -220,18 +220,18 @@ class Wish(NamedTuple):
 def plan(
     window: Window,
     source: Source,
-    wish: Wish,
+    options: WithdrawalOptions,
     questions: Sequence[Any],
     receipts: Sequence[Any],
     ask: Ask,
 ) -> Withdrawal:
     """What withdrawing a source would do, and what it would leave without ground."""
-    wish.check()
+    options.check()
     if not isinstance(receipts, Iterable):
         raise errors.InputError(f"receipts is {errors.shown(receipts)}", "Give a list of receipts")
     kept_receipts = [recall_receipt.read_recall_receipt(each) for each in receipts]
     with window.snapshot() as snapshot:
-        look = _Look(window, snapshot, source, wish)
+        look = _WithdrawalSearch(window, snapshot, source, options)
         withdrawn, kept = look.said()
         resting, cut_off = look.resting()
         changed = look.changed()
@@ -243,8 +243,8 @@ def plan(
         told = [each.hash for each in kept_receipts if not named.isdisjoint(each.refs)]
     return Withdrawal(
         source=source.told,
-        how=wish.how,
-        dependents=wish.dependents,
+        how=options.how,
+        dependents=options.dependents,
         seq=window.place.moment.seq,
         valid=window.place.moment.valid,
         withdrawn=withdrawn,
@@ -252,10 +252,10 @@ def plan(
         rests_on_it=resting,
         cut_off=cut_off,
         changes=tuple(changed.values()),
-        answers=tuple(_answers(window, left, wish.how, questions, ask)),
+        answers=tuple(_answers(window, left, options.how, questions, ask)),
         receipts=tuple(dict.fromkeys((*told, *logged))),
-        types=wish.types,
-        depth=wish.depth,
+        types=options.types,
+        depth=options.depth,
         inside=inside,
     )
 
@@ -270,8 +270,8 @@ def _answers(
             raise errors.InputError(
                 f"A question is {errors.shown(each)}", 'Give texts, or {"text": ..., "k": ...} as recall takes them'
             )
-        options = {name: value for name, value in given.items() if name != "text"}
-        before, after = (ask(one, given["text"], options) for one in (window, without))
+        arguments = {name: value for name, value in given.items() if name != "text"}
+        before, after = (ask(one, given["text"], arguments) for one in (window, without))
         yield AnswerWithout(
             question=given["text"],
             before=tuple(hit.ref for hit in before.hits),
@@ -279,28 +279,30 @@ def _answers(
         )
 
 
-class _Above(NamedTuple):
+class _Support(NamedTuple):
     """What a world rests on, and the edge that says so; empty where it is that a summary contains it."""
 
     node: int
     edge: str
 
 
-class _Look:
+class _WithdrawalSearch:
     """One look at a store: what the source said, and what rests on that."""
 
-    def __init__(self, window: Window, snapshot: visible.VisibleSnapshot, source: Source, wish: Wish) -> None:
-        self._snapshot, self._source, self._wish = snapshot, source, wish
+    def __init__(
+        self, window: Window, snapshot: visible.VisibleSnapshot, source: Source, options: WithdrawalOptions
+    ) -> None:
+        self._snapshot, self._source, self._options = snapshot, source, options
         self._tables, self._moment, self._spec = snapshot.tables, snapshot.place.moment, window.spec
         self._trust = provenance.trust_in(snapshot)
         self._authors: dict[int, bool] = {}
-        self._taken: dict[int, list[asof.SeenVersion]] = {}
+        self._withdrawn: dict[int, list[asof.SeenVersion]] = {}
         """The versions that the source said, by world."""
         self._depths: dict[int, int] = {}
         """How far from what the source said the worlds are that rest on it."""
-        self._bases: dict[int, list[_Above]] = {}
+        self._bases: dict[int, list[_Support]] = {}
         self._standing: dict[int, asof.SeenVersion | None] = {}
-        self._codes = [code for name in wish.types if (code := self._tables.type_code(name)) is not None]
+        self._codes = [code for name in options.types if (code := self._tables.type_code(name)) is not None]
         self._depending = self._tables.type_code(_DEPENDS_ON)
 
     # -- what the source said
@@ -308,18 +310,18 @@ class _Look:
     def said(self) -> tuple[tuple[Withdrawn, ...], tuple[Withdrawn, ...]]:
         """The versions that the source said, and those of them that others said again."""
         withdrawn, kept = [], []
-        for node in self._inside():
+        for node in self._searched_worlds():
             for seen in reversed(list(asof.versions_as_of(self._tables, node, self._moment.seq))):
                 repeated = list(provenance.repeated(self._snapshot, node, seen.row))
                 said = [seen.row, *(base for _, base in repeated)]
-                if not any(self._is_its(each.seq, each.details) for each in said):
+                if not any(self._is_of_source(each.seq, each.details) for each in said):
                     continue
                 body = self._snapshot.body(seen.row)
                 if body is None:
                     continue
                 numbers = [seen.number, *(number for number, _ in repeated)]
                 again = [each for number in numbers for each in self._snapshot.restatements_of(node, number)]
-                others = [each.seq for each in again if not self._is_its(each.seq, each.details)]
+                others = [each.seq for each in again if not self._is_of_source(each.seq, each.details)]
                 told = Withdrawn(
                     ref=self._ref(node),
                     version=seen.row.body.hex(),
@@ -335,10 +337,10 @@ class _Look:
                     kept.append(told)
                 else:
                     withdrawn.append(told)
-                    self._taken.setdefault(node, []).append(seen)
+                    self._withdrawn.setdefault(node, []).append(seen)
         return tuple(withdrawn), tuple(kept)
 
-    def _inside(self) -> Iterator[int]:
+    def _searched_worlds(self) -> Iterator[int]:
         """The worlds that the source may have spoken of, in log order."""
         if not self._source.world:
             yield from self._snapshot.inhabitants()
@@ -347,7 +349,7 @@ class _Look:
         inside = set(self._snapshot.inhabitants(top))
         yield from sorted(inside if top == schema.ROOT_NODE else inside | {top})
 
-    def _is_its(self, seq: int, details: int) -> bool:
+    def _is_of_source(self, seq: int, details: int) -> bool:
         """True if the source said something, by the commit and the details of that."""
         given = self._source
         if seq not in self._authors:
@@ -373,24 +375,24 @@ class _Look:
 
     def resting(self) -> tuple[tuple[Resting, ...], tuple[str, ...]]:
         """What rests on it, the nearest first and then in log order, and behind which of it more does."""
-        level = sorted(self._taken)
-        for depth in range(1, self._wish.depth + 1):
-            level = sorted(set(self._next(level, depth)))
-        beyond = [node for node in level if any(each not in self._depths for each in self._above(node))]
+        level = sorted(self._withdrawn)
+        for depth in range(1, self._options.depth + 1):
+            level = sorted(set(self._expand_level(level, depth)))
+        beyond = [node for node in level if any(each not in self._depths for each in self._direct_dependents(node))]
         found = sorted(self._depths, key=lambda node: (self._depths[node], node))
-        return tuple(map(self._told, found)), tuple(map(self._ref, beyond))
+        return tuple(map(self._resting_record, found)), tuple(map(self._ref, beyond))
 
-    def _next(self, level: Sequence[int], depth: int) -> Iterator[int]:
+    def _expand_level(self, level: Sequence[int], depth: int) -> Iterator[int]:
         for node in level:
-            for above, edge in self._above(node).items():
-                self._bases.setdefault(above, []).extend(_Above(node, each) for each in edge)
+            for above, edge in self._direct_dependents(node).items():
+                self._bases.setdefault(above, []).extend(_Support(node, each) for each in edge)
                 if above not in self._depths:
                     self._depths[above] = depth
                     yield above
 
-    def _above(self, node: int) -> dict[int, list[str]]:
+    def _direct_dependents(self, node: int) -> dict[int, list[str]]:
         """The worlds that rest on one itself and that the source did not speak of, and the edges that say so."""
-        taken = self._taken.get(node)
+        taken = self._withdrawn.get(node)
         numbers = None if taken is None else {seen.number for seen in taken}
         found: dict[int, list[str]] = {}
         for code in self._codes:
@@ -400,20 +402,20 @@ class _Look:
                 if code == self._depending and numbers is not None:
                     is_of_it = is_of_it or self._number(node) in numbers
                 if is_of_it and asof.edge_known(row, self._moment.seq):
-                    self._add(found, place.source, row.edge.hex())
+                    self._add_dependent(found, place.source, row.edge.hex())
         newest = asof.newest_version(self._tables, node, self._moment.seq)
         if numbers is None or (newest is not None and newest.number in numbers):
             for place in self._snapshot.placings(node):
-                stands = self._stands(place.source)
+                stands = self._shown_version(place.source)
                 if stands is not None and stands.row.type == visible.SUMMARY_TYPE:
-                    self._add(found, place.source, "")
+                    self._add_dependent(found, place.source, "")
         return found
 
-    def _add(self, found: dict[int, list[str]], above: int, edge: str) -> None:
-        if above not in self._taken and above != schema.ROOT_NODE and self._stands(above) is not None:
+    def _add_dependent(self, found: dict[int, list[str]], above: int, edge: str) -> None:
+        if above not in self._withdrawn and above != schema.ROOT_NODE and self._shown_version(above) is not None:
             found.setdefault(above, []).append(edge)
 
-    def _stands(self, node: int) -> asof.SeenVersion | None:
+    def _shown_version(self, node: int) -> asof.SeenVersion | None:
         """The version of a world that holds, else the newest that does at another time; with all its spans."""
         if node not in self._standing:
             held, seq = self._number(node), self._moment.seq
@@ -427,7 +429,7 @@ class _Look:
         seen = asof.version_at(self._tables, node, self._moment)
         return 0 if seen is None else seen.number
 
-    def _told(self, node: int) -> Resting:
+    def _resting_record(self, node: int) -> Resting:
         row = self._row(node)
         body = self._snapshot.body(row)
         found = list(islice(self._paths(node), MAX_PATHS + 1))
@@ -448,29 +450,29 @@ class _Look:
         looked = 0
         while pending:
             looked += 1
-            if looked > MAX_LOOKED:
+            if looked > MAX_EXPANDED_PATHS:
                 yield None
                 return
             worlds, edges = pending.popleft()
-            if worlds[0] in self._taken:
-                yield RestingPath(worlds=tuple(map(self._ref, worlds)), edges=edges, trust=self._least(worlds))
+            if worlds[0] in self._withdrawn:
+                yield RestingPath(worlds=tuple(map(self._ref, worlds)), edges=edges, trust=self._lowest_trust(worlds))
                 continue
             for base, edge in sorted(set(self._bases.get(worlds[0], ()))):
-                if base not in worlds and len(worlds) <= self._wish.depth:
+                if base not in worlds and len(worlds) <= self._options.depth:
                     pending.append(((base, *worlds), (edge, *edges)))
 
-    def _least(self, worlds: Sequence[int]) -> str | None:
+    def _lowest_trust(self, worlds: Sequence[int]) -> str | None:
         """The least that is said of any version on a way, itself and apart from what it rests on beside."""
         levels = [self._trust.own(node, row) for node in worlds for row in self._rows(node)]
         said = [level for level in levels if level is not None]
         return trust_levels.LEVELS[min(said)] if said else None
 
     def _rows(self, node: int) -> list[schema.VersionRow]:
-        taken = self._taken.get(node)
+        taken = self._withdrawn.get(node)
         return [self._row(node)] if taken is None else [seen.row for seen in taken]
 
     def _row(self, node: int) -> schema.VersionRow:
-        seen = self._stands(node)
+        seen = self._shown_version(node)
         assert seen is not None, "what rests on anything holds at some time"
         return seen.row
 
@@ -481,19 +483,19 @@ class _Look:
 
     def changed(self) -> dict[int, PlannedEnd]:
         """What is to be done with which worlds, in log order."""
-        nodes = sorted({*self._taken, *(self._depths if self._wish.dependents else ())})
-        planned = ((node, self._planned(node)) for node in nodes)
+        nodes = sorted({*self._withdrawn, *(self._depths if self._options.dependents else ())})
+        planned = ((node, self._plan_end(node)) for node in nodes)
         return {node: end for node, end in planned if end is not None}
 
-    def _planned(self, node: int) -> PlannedEnd | None:
-        stands = self._stands(node)
-        taken = self._taken.get(node) or ([] if stands is None else [stands])
+    def _plan_end(self, node: int) -> PlannedEnd | None:
+        stands = self._shown_version(node)
+        taken = self._withdrawn.get(node) or ([] if stands is None else [stands])
         number = taken[-1].number
-        if self._wish.how == "contract":
+        if self._options.how == "contract":
             held = sorted(span for seen in taken for span in seen.validity.pieces)
             spans = tuple(records.Valid(span.start, span.end) for span in held)
             return PlannedEnd(ref=self._ref(node), number=number, spans=spans) if spans else None
-        if self._wish.how == "deprecate":
+        if self._options.how == "deprecate":
             is_so = self._snapshot.is_deprecated(node)
         else:
             is_so = self._snapshot.tagged_number(name_digest(WITHDRAWN), node) == number
@@ -501,12 +503,12 @@ class _Look:
 
     def left_out(self, changed: Collection[int]) -> frozenset[int]:
         """The worlds that reads at the view's time do not show any more."""
-        if self._wish.how == "flag":
+        if self._options.how == "flag":
             return frozenset()
-        if self._wish.how == "deprecate":
+        if self._options.how == "deprecate":
             return frozenset(changed)
-        return frozenset(node for node in changed if self._is_taken_away(node))
+        return frozenset(node for node in changed if self._is_withdrawn(node))
 
-    def _is_taken_away(self, node: int) -> bool:
-        held, taken = self._number(node), self._taken.get(node)
+    def _is_withdrawn(self, node: int) -> bool:
+        held, taken = self._number(node), self._withdrawn.get(node)
         return bool(held) and (taken is None or held in {seen.number for seen in taken})

@@ -50,7 +50,7 @@ class Fresh(NamedTuple):
     row: schema.EdgeRow
 
 
-class Known(NamedTuple):
+class KnownVerdict(NamedTuple):
     """What was found of a world before.
 
     ``is_as_found``: its hash is known to be the same, and ``fresh`` has the rows of its summary if they are at hand.
@@ -61,7 +61,7 @@ class Known(NamedTuple):
     fresh: Fresh | None
 
 
-class FreshKept:
+class FreshSummaryCache:
     """What was found fresh in the whole store, by world, kept from one read to the next. Threads may share it."""
 
     def __init__(self, place: "KeptPlace") -> None:
@@ -77,7 +77,7 @@ class FreshKept:
         self._is_loaded = False
         self._new = 0
 
-    def at(self, snapshot: Snapshot, worlds: Iterable[int], moment: asof.Moment) -> dict[int, Known]:
+    def at(self, snapshot: Snapshot, worlds: Iterable[int], moment: asof.Moment) -> dict[int, KnownVerdict]:
         """What was found of each of some worlds of which nothing has changed since but perhaps the hash."""
         with self._guard:
             if not self._is_loaded:
@@ -87,7 +87,7 @@ class FreshKept:
                 return {}
             found = ((world, self._fresh.get(world)) for world in worlds)
             return {
-                world: Known(verdict, world in self._as_found, self._as_found.get(world))
+                world: KnownVerdict(verdict, world in self._as_found, self._as_found.get(world))
                 for world, verdict in found
                 if verdict is not None and verdict.start <= moment.valid < verdict.end
             }
@@ -182,7 +182,7 @@ class Summaries:
         self._own_secret = b""
         self._known: dict[int, Fresh | None] = {}
         # What is found where some worlds are left out, to see what would be said then, is true of that read alone.
-        self._kept = None if snapshot.excluded.nodes else snapshot.shared_cache(FreshKept)
+        self._kept = None if snapshot.excluded.nodes else snapshot.shared_cache(FreshSummaryCache)
         self._shows_all = snapshot.shows != visible.BY_DEFAULT
         self.stale: set[int] = set()
         """The summaries that were found to be stale."""
@@ -196,14 +196,14 @@ class Summaries:
     def of(self, world: int) -> Fresh | None:
         """The fresh summary of a world; ``None`` if it has none, or a stale one."""
         if world not in self._known:
-            self._known[world] = None if self._shows_all else self._found(world)
+            self._known[world] = None if self._shows_all else self._find_fresh(world)
         return self._known[world]
 
     def of_each(self, worlds: Sequence[int]) -> list[Fresh | None]:
         """As :meth:`of`, of many worlds, for which rows are looked up together."""
         new = () if self._shows_all else [world for world in worlds if world not in self._known]
         for begin in range(0, len(new), _TOGETHER):
-            self._known.update(self._found_before(new[begin : begin + _TOGETHER]))
+            self._known.update(self._cached_summaries(new[begin : begin + _TOGETHER]))
         return list(map(self.of, worlds))
 
     def is_fresh(self, node: int, seen: asof.SeenVersion) -> bool:
@@ -217,7 +217,7 @@ class Summaries:
         found = None if world is None else self.of(world)
         return found is not None and (found.node, found.seen.number) == (node, seen.number)
 
-    def fresh_among(self, found: Mapping[int, asof.SeenVersion]) -> set[int]:
+    def filter_fresh(self, found: Mapping[int, asof.SeenVersion]) -> set[int]:
         """Those of some worlds of which :meth:`is_fresh` is true; what was found before is asked together."""
         short = {node: seen for node, seen in found.items() if seen.row.type == witness.SUMMARY_TYPE}
         kept, whole = self._kept, self._snapshot.whole
@@ -243,12 +243,12 @@ class Summaries:
             return False
         return self._is_as_found(world, kept)
 
-    def _is_as_found(self, world: int, kept: Known) -> bool:
+    def _is_as_found(self, world: int, kept: KnownVerdict) -> bool:
         """True if the hash of a world is that of what was found of it."""
         seq = self._snapshot.place.moment.seq
         if kept.is_as_found:
             return True
-        is_same = kept.verdict.hashed == _hashed(self._snapshot.tables, world, seq)
+        is_same = kept.verdict.hashed == _last_hash_seq(self._snapshot.tables, world, seq)
         if is_same and self._kept is not None:
             self._kept.keep_as_found(world, kept.verdict, seq)
         return is_same
@@ -275,7 +275,7 @@ class Summaries:
         inside = {witness.inside_of(tables, world, moment, self._marks()).witness for world in worlds}
         return told.properties.get(witness.WITNESS) in inside
 
-    def _found_before(self, worlds: Sequence[int]) -> dict[int, Fresh]:
+    def _cached_summaries(self, worlds: Sequence[int]) -> dict[int, Fresh]:
         """The fresh summaries of those of some worlds of which it was found before, and is so still."""
         snapshot = self._snapshot
         if self._kept is None or snapshot.whole is None:
@@ -306,7 +306,7 @@ class Summaries:
             return None
         return witness.Marks(snapshot.hides, snapshot.deadline, snapshot.store_tables)
 
-    def _found(self, world: int) -> Fresh | None:
+    def _find_fresh(self, world: int) -> Fresh | None:
         snapshot = self._snapshot
         tables, moment = snapshot.tables, snapshot.place.moment
         kept = None
@@ -331,18 +331,18 @@ class Summaries:
             self.stale.add(node)
             return None
         if self._kept is not None:
-            hashed = _hashed(tables, world, moment.seq)
+            hashed = _last_hash_seq(tables, world, moment.seq)
             self._kept.keep(world, Verdict(node, seen.number, hashed, now.start, now.end), moment.seq)
         return fresh
 
 
-def _hashed(tables: TableReads, world: int, seq: int) -> int:
+def _last_hash_seq(tables: TableReads, world: int, seq: int) -> int:
     """The commit that gave a world its last hash as of a commit; 0 if none did."""
     stored = tables.hash_row(world, seq)
     return 0 if stored is None else stored[0]
 
 
-def look_through(window: Window) -> None:
+def judge_summaries(window: Window) -> None:
     """Find out of every summary whether it is fresh, so that the reads after a consolidation need not."""
     with window.snapshot() as snapshot:
         summaries = summaries_in(snapshot)
@@ -362,7 +362,7 @@ def summaries_in(snapshot: visible.VisibleSnapshot) -> Summaries:
     return found
 
 
-def containers_summed_up(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[Fresh]:
+def summaries_of_containers(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[Fresh]:
     """The fresh summaries of the worlds that contain a node directly, in log order."""
     summaries = summaries_in(snapshot)
     for place in snapshot.placings(node):

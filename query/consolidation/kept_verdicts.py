@@ -23,7 +23,7 @@ FORMAT: Final = 2
 """Raised with any change of the file, or of how summaries are judged: one of another format is not used."""
 
 
-class Judged(msgspec.Struct, frozen=True, array_like=True):
+class VerdictFile(msgspec.Struct, frozen=True, array_like=True):
     """What a file says, behind its seal."""
 
     format: int
@@ -31,10 +31,10 @@ class Judged(msgspec.Struct, frozen=True, array_like=True):
     fresh: dict[int, Verdict]
 
 
-_DECODE: Final = msgspec.msgpack.Decoder(Judged).decode
+_DECODE: Final = msgspec.msgpack.Decoder(VerdictFile).decode
 
 
-def load(place: KeptPlace, log: LmdbLog) -> Judged | None:
+def load(place: KeptPlace, log: LmdbLog) -> VerdictFile | None:
     """What was kept of this history; ``None`` if nothing is that can be read, or it was not sealed by the store."""
     try:
         told = witness.unsealed(place.secret, witness.SUMMARIES, (place.folder / FRESH_FILE).read_bytes())
@@ -58,7 +58,7 @@ def write(place: KeptPlace, seq: int, fresh: dict[int, Verdict]) -> None:
             chain = place.chain_at(seq)
             if chain is None or place.head() != seq:
                 return
-            told = msgspec.msgpack.encode(Judged(FORMAT, fields.Marker(place.store_id, seq, chain), fresh))
+            told = msgspec.msgpack.encode(VerdictFile(FORMAT, fields.Marker(place.store_id, seq, chain), fresh))
             place.folder.mkdir(parents=True, exist_ok=True)
             new = place.folder / f"{FRESH_FILE}.new"
             new.write_bytes(witness.sealed(place.secret, witness.SUMMARIES, told))

@@ -76,9 +76,11 @@ class Coverage(NamedTuple):
         wide = request._replace(k=min(MAX_K, max(WIDE, TIMES * request.k)))
         worded = lanes._replace(words_worth=WORDS * lanes.words_worth)
         found = retrieve(window, snapshot, wide, about, worded)
-        hits = {each.passed.node: each for each in _by_place(snapshot, found.ranked)}
+        hits = {each.passed.node: each for each in _weigh_by_place(snapshot, found.ranked)}
         said = {node for node, _ in candidates.references(snapshot, hits, _askers(snapshot))}
-        judged = [hit for hit in _judged(snapshot, hits, said) if hit.passed.node in said or not self.covering.own]
+        judged = [
+            hit for hit in _score_exchanges(snapshot, hits, said) if hit.passed.node in said or not self.covering.own
+        ]
         judged.sort(key=lambda each: each.order)
         ranked = judged[: request.k]
         nodes = {each.passed.node for each in ranked}
@@ -91,7 +93,7 @@ class Coverage(NamedTuple):
         return found._replace(ranked=ranked, rivals=tuple(each for each in found.rivals if each.later in nodes)), note
 
 
-def _by_place(snapshot: visible.VisibleSnapshot, ranked: Sequence[ranking.Ranked]) -> Iterator[ranking.Ranked]:
+def _weigh_by_place(snapshot: visible.VisibleSnapshot, ranked: Sequence[ranking.Ranked]) -> Iterator[ranking.Ranked]:
     """The hits, each with what its place in its session takes away."""
     at = candidates.places(snapshot, [hit.passed for hit in ranked], PLACES)
     for hit in ranked:
@@ -99,7 +101,7 @@ def _by_place(snapshot: visible.VisibleSnapshot, ranked: Sequence[ranking.Ranked
         yield hit._replace(score=hit.score + less, parts=hit.parts | {scoring.PLACE: less}) if less else hit
 
 
-def _judged(
+def _score_exchanges(
     snapshot: visible.VisibleSnapshot, hits: Mapping[int, ranking.Ranked], said: Set[int]
 ) -> Iterator[ranking.Ranked]:
     """The hits with the scores of their exchanges; a turn that was not found counts as the last that was.

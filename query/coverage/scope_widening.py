@@ -42,7 +42,7 @@ def widened(request: Request, scopes: Sequence[str], ask: Callable[[Request], Re
     for scope in scopes:
         found = ask(request._replace(world=scope))
         answers.append(replace(found, hits=tuple(replace(hit, scope=scope) for hit in found.hits)))
-        if _suffices(found):
+        if _is_sufficient(found):
             break
     if len(answers) == 1:
         return answers[0]
@@ -51,7 +51,7 @@ def widened(request: Request, scopes: Sequence[str], ask: Callable[[Request], Re
     return replace(together, note="; ".join(filter(None, (told, answers[-1].note))))
 
 
-def _suffices(found: Recall) -> bool:
+def _is_sufficient(found: Recall) -> bool:
     """True if there is a hit, and nothing says that the answer is weak.
 
     Of a few texts little confidence makes no answer weak, but to look further costs only time.
@@ -84,14 +84,14 @@ def joined(answers: Sequence[Recall], wanted: int) -> Recall:
     )
 
 
-def of_one_user(answers: Sequence[Recall], wanted: int) -> Recall:
+def merge_user_answers(answers: Sequence[Recall], wanted: int) -> Recall:
     """The answers of a user's several worlds as one, where a statement of one may compete with that of another.
 
     Of two the later comes first, and the note says so, as in the answer of a single world.
     """
     found = joined(answers, wanted)
     told = {(pair.ref, pair.earlier) for pair in found.competing}
-    pairs = [pair for pair in _rivals(found.hits[: retrieve.LOOKED_AT]) if (pair.ref, pair.earlier) not in told]
+    pairs = [pair for pair in _find_rivals(found.hits[: retrieve.LOOKED_AT]) if (pair.ref, pair.earlier) not in told]
     if not pairs:
         return found
     hits = list(found.hits)
@@ -104,7 +104,7 @@ def of_one_user(answers: Sequence[Recall], wanted: int) -> Recall:
     return replace(found, hits=tuple(hits), competing=(*found.competing, *pairs), note=note)
 
 
-def _rivals(hits: Sequence[Hit]) -> Iterator[Competing]:
+def _find_rivals(hits: Sequence[Hit]) -> Iterator[Competing]:
     """The pairs of statements that compete, about what they begin with."""
     said = [hit for hit in hits if hit.type != _TURN and hit.content]
     for one, other in combinations(sorted(said, key=lambda hit: (hit.valid.start, hit.seq)), 2):

@@ -245,7 +245,7 @@ class StoreSide(diff_side.LogSide):
     def statements(self, lineage: bytes) -> Mapping[str, Windows]:
         node = self._number(lineage)
         try:
-            return {} if node is None else statement_reads.told(self._snapshot, node, self.seq)
+            return {} if node is None else statement_reads.spans_by_line(self._snapshot, node, self.seq)
         except errors.WorldDBError:  # Others report what is damaged.
             return {}
 

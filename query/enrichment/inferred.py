@@ -52,7 +52,7 @@ class Weights(NamedTuple):
                     yield own
 
 
-def weights_of(fields: Any) -> Weights | None:
+def parse_weights(fields: Any) -> Weights | None:
     """The weights of fields as a caller gives them; those left out are worth 1.
 
     Raises:
@@ -77,7 +77,7 @@ def segment_of(snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVers
     return segment if witness.is_as_made(snapshot.tables, snapshot.place.moment, pairs) else None
 
 
-def told_of(snapshot: visible.VisibleSnapshot, segment: int) -> dict[str, Any]:
+def inferred_fields(snapshot: visible.VisibleSnapshot, segment: int) -> dict[str, Any]:
     """What was inferred of a segment, by field, for who reads hits; empty if nothing was, or it is stale."""
     tables, moment = snapshot.tables, snapshot.place.moment
     own = witness.enrichment_node(tables, snapshot.secret(), segment)
@@ -116,7 +116,7 @@ def folded(snapshot: visible.VisibleSnapshot, gate: Gate, request: Request, rank
         asked = min(MAX_K, 2 * asked)
         found = rank(asked)
         shown: dict[int, Ranked] = {}
-        for each in map(lambda hit: _shown(snapshot, gate, hit), found.ranked):
+        for each in map(lambda hit: _as_segment(snapshot, gate, hit), found.ranked):
             if each is not None:
                 shown.setdefault(each.passed.node, each)
         if len(shown) >= request.k or len(found.ranked) < asked or asked == MAX_K:
@@ -124,7 +124,7 @@ def folded(snapshot: visible.VisibleSnapshot, gate: Gate, request: Request, rank
             return found._replace(ranked=ranked if request.group is not None else ranked[: request.k])
 
 
-def _shown(snapshot: visible.VisibleSnapshot, gate: Gate, hit: Ranked) -> Ranked | None:
+def _as_segment(snapshot: visible.VisibleSnapshot, gate: Gate, hit: Ranked) -> Ranked | None:
     """A hit as it is shown; ``None`` for an enrichment that stands for nothing."""
     node, seen = hit.passed.node, hit.passed.seen
     if seen.row.type != visible.ENRICHMENT_TYPE or not is_ours(snapshot, seen):
@@ -164,16 +164,16 @@ def weighed(snapshot: visible.VisibleSnapshot, gate: Gate, request: Request, wei
         if hit is not None and segment_of(snapshot, hit.passed.node, hit.passed.seen) == node:
             inferred[node] = hit
     ranked = sorted(
-        (_sum(hit, inferred.get(node), weights) for node, hit in whole.items()), key=lambda each: each.order
+        (_weighted_hit(hit, inferred.get(node), weights) for node, hit in whole.items()), key=lambda each: each.order
     )
-    return found._replace(ranked=ranked if request.group is not None else ranked[: request.k], find=_nobody)
+    return found._replace(ranked=ranked if request.group is not None else ranked[: request.k], find=_no_candidate)
 
 
-def _nobody(node: int) -> None:
+def _no_candidate(node: int) -> None:
     """Find no candidate: all that were ranked are among the hits."""
 
 
-def _sum(hit: Ranked, inferred: Ranked | None, weights: Weights) -> Ranked:
+def _weighted_hit(hit: Ranked, inferred: Ranked | None, weights: Weights) -> Ranked:
     """A segment with the score of its fields."""
     words, meant, implied = hit.parts.get(TEXT, 0.0), hit.parts.get(VECTOR, 0.0), 0.0
     worth = weights.content
@@ -187,7 +187,7 @@ def _sum(hit: Ranked, inferred: Ranked | None, weights: Weights) -> Ranked:
     return hit._replace(score=sum(parts.values()), parts=parts)
 
 
-def but_ours(snapshot: visible.VisibleSnapshot, passed: Iterable[Passed]) -> list[Passed]:
+def without_enrichments(snapshot: visible.VisibleSnapshot, passed: Iterable[Passed]) -> list[Passed]:
     """Candidates without enrichments."""
     return [
         each for each in passed if each.seen.row.type != visible.ENRICHMENT_TYPE or not is_ours(snapshot, each.seen)

@@ -147,10 +147,10 @@ class ErasureWatch:
             ErasedMeanwhile: at their end, something was erased since the watch began.
         """
         yield from parts
-        if self.sees_any():
+        if self.has_new_erasure():
             raise ErasedMeanwhile
 
-    def sees_any(self) -> bool:
+    def has_new_erasure(self) -> bool:
         """Whether something was erased since it was looked last."""
         with self._reader.snapshot() as snapshot:
             since, self.head = self.head, snapshot.log.head().seq
@@ -189,10 +189,10 @@ def bundle_frames(
             snapshot.tables.node(node).lineage,
             _hash_of(snapshot, node, seq),
         )
-        outside = [_outside(snapshot, *found, seq) for found in sorted(inside.outside.items())]
+        outside = [_outside_record(snapshot, *found, seq) for found in sorted(inside.outside.items())]
     yield heading
     yield from outside
-    written = _Written(divided)
+    written = _WrittenFrames(divided)
     at = 0
     while at < len(inside.nodes):
         page: list[fr.AnyFrame] = []
@@ -234,7 +234,7 @@ def _hash_of(snapshot: Snapshot, node: int, seq: int) -> bytes:
     return found[1][: ids.HASH_BYTES]
 
 
-def _outside(snapshot: Snapshot, node: int, last: int, seq: int) -> fr.OutsideFrame:
+def _outside_record(snapshot: Snapshot, node: int, last: int, seq: int) -> fr.OutsideFrame:
     """What an edge needs of a world that is not in the bundle."""
     tables = snapshot.tables
     row = tables.node(node)
@@ -242,13 +242,13 @@ def _outside(snapshot: Snapshot, node: int, last: int, seq: int) -> fr.OutsideFr
     held = [(found, asof.version_validity(tables, node, ordinal, found, seq)) for ordinal, found in rows]
     versions = [(found.body, found.valid_from, validity.end) for found, validity in held]
     spans = [fr.spans_of(validity, found.valid_from) for found, validity in held]
-    stated = [_stated(snapshot, found) for found, _ in held]
+    stated = [_stated_ends(snapshot, found) for found, _ in held]
     return fr.OutsideFrame(
         row.lineage, row.t_create, versions, spans if any(spans) else [], stated if any(stated) else []
     )
 
 
-def _stated(snapshot: Snapshot, row: schema.VersionRow) -> int:
+def _stated_ends(snapshot: Snapshot, row: schema.VersionRow) -> int:
     """Which ends of a version were stated.
 
     Of the first release, which did not record it, a version that begins when it was committed was not; in the store
@@ -268,7 +268,7 @@ class _Commit(NamedTuple):
     by_lineage: dict[bytes, list[ev.AnyEvent]]
 
 
-class _Written:
+class _WrittenFrames:
     """Blobs, commits and types that earlier frames hold, and the events of recent commits by id."""
 
     def __init__(self, divided: Collection[bytes] | None) -> None:
@@ -291,23 +291,23 @@ class _Written:
 
     def linked(self, snapshot: Snapshot, seq: int, edge: bytes) -> ev.Linked:
         """The event of a commit that wrote an edge."""
-        return _found(self._commit(snapshot, seq).linked, seq, edge)
+        return _find_event(self._commit(snapshot, seq).linked, seq, edge)
 
     def decided(self, snapshot: Snapshot, seq: int, proposal: bytes) -> ev.Decided:
         """The last event of a commit that decided a proposal."""
-        return _found(self._commit(snapshot, seq).decided, seq, proposal)
+        return _find_event(self._commit(snapshot, seq).decided, seq, proposal)
 
     def _commit(self, snapshot: Snapshot, seq: int) -> _Commit:
         found = self._kept.pop(seq, None)
         if found is None:
-            found = _indexed(snapshot.log.events(seq))
+            found = _index_events(snapshot.log.events(seq))
         self._kept[seq] = found
         while len(self._kept) > 1 and sum(len(each.record.events) for each in self._kept.values()) > _KEPT_EVENTS:
             del self._kept[next(iter(self._kept))]
         return found
 
 
-def _found(events: dict[bytes, T], seq: int, identifier: bytes) -> T:
+def _find_event(events: dict[bytes, T], seq: int, identifier: bytes) -> T:
     found = events.get(identifier)
     if found is None:
         raise errors.DamagedStore(
@@ -318,7 +318,7 @@ def _found(events: dict[bytes, T], seq: int, identifier: bytes) -> T:
     return found
 
 
-def _indexed(record: codec.Events) -> _Commit:
+def _index_events(record: codec.Events) -> _Commit:
     made = _Commit(record, {}, {}, {})
     for event in record.events:
         if isinstance(event, ev.Created | ev.Revised | ev.Closed | ev.Lost | ev.Ended | ev.Voided):
@@ -333,7 +333,7 @@ def _indexed(record: codec.Events) -> _Commit:
 class _Group:
     """The frames of one world: its commits and blobs come before what names them."""
 
-    def __init__(self, snapshot: Snapshot, written: _Written, seq: int, node: int) -> None:
+    def __init__(self, snapshot: Snapshot, written: _WrittenFrames, seq: int, node: int) -> None:
         self._snapshot = snapshot
         self._tables = snapshot.tables
         self._written = written
@@ -359,11 +359,11 @@ class _Group:
                 removed = not asof.alias_known(alias, self._seq)
                 self._said.append(fr.AliasFrame(details, alias.position, self._commit(alias.seq), removed))
         for again in tables.restatements(node):
-            if again.seq <= self._seq and again.version <= len(known) and self._is_told(again):
+            if again.seq <= self._seq and again.version <= len(known) and self._has_source(again):
                 details = b"" if again.details == ev.NONE else self._blob(again.seq, again.details)
                 self._said.append(fr.RestatedFrame(again.version, details, self._commit(again.seq)))
         self._marks(node)
-        self._said += statement_reads.frames(self._tables, node, self._seq, self._blob, self._commit)
+        self._said += statement_reads.statement_frames(self._tables, node, self._seq, self._blob, self._commit)
         self._holes(told, asof.ended_by(tables, node, row, self._seq) != 0)
         for order, identifier, proposal in inside.proposals.get(node, ()):
             self._proposal(order, identifier, proposal)
@@ -408,7 +408,7 @@ class _Group:
                     details = self._blob(each.seq, each.details)
                     self._said.append(fr.TagFrame(each.version, details, self._commit(each.seq)))
 
-    def _is_told(self, again: schema.RestatedRow) -> bool:
+    def _has_source(self, again: schema.RestatedRow) -> bool:
         """True if the source of a restatement was not erased."""
         return again.details == ev.NONE or self._snapshot.log.blob(again.seq, again.details) is not None
 
@@ -447,7 +447,7 @@ class _Group:
                 validity.end,
                 told.by.get(ordinal, b""),
                 fr.spans_of(validity, row.valid_from),
-                _stated(self._snapshot, row),
+                _stated_ends(self._snapshot, row),
             )
         )
 
@@ -465,7 +465,7 @@ class _Group:
 
     def _proposal(self, order: int, identifier: bytes, row: schema.ProposalRow) -> None:
         decisions = [
-            (_DECISIONS[value[0]], self._decided(identifier, seq), self._commit(seq))
+            (_DECISIONS[value[0]], self._decision_reason(identifier, seq), self._commit(seq))
             for key, value in self._tables.decisions.scan(identifier)
             if (seq := int(schema.U64.unpack_from(key, ids.HASH_BYTES)[0])) <= self._seq
         ]
@@ -487,13 +487,13 @@ class _Group:
             )
         )
 
-    def _decided(self, proposal: bytes, seq: int) -> bytes:
+    def _decision_reason(self, proposal: bytes, seq: int) -> bytes:
         """The id of the reasons that were given for a decision."""
         return self._blob(seq, self._written.decided(self._snapshot, seq, proposal).details)
 
     def _edge(self, place: schema.EdgePlace, order: int) -> None:
         row = self._tables.edge(place)
-        details, nonce, keyed = self._said_by(place, row)
+        details, nonce, keyed = self._edge_event(place, row)
         born_to, validity = self._edge_validity(place, row)
         type_name = self._tables.type_name(place.type)
         self._edge_type(type_name, row)
@@ -565,7 +565,7 @@ class _Group:
         names = list(known.node_types), list(known.relations)
         self._said.append(fr.ProfileFrame(known.name, *names, details, self._commit(known.seq)))
 
-    def _said_by(self, place: schema.EdgePlace, row: schema.EdgeRow) -> tuple[bytes, bytes, bool]:
+    def _edge_event(self, place: schema.EdgePlace, row: schema.EdgeRow) -> tuple[bytes, bytes, bool]:
         """Details, nonce and key flag of an edge, which stand in the log and not in the tables.
 
         The edge of an accepted proposal has the proposal's, under whose id it was written.

@@ -50,7 +50,7 @@ class Interior(NamedTuple):
 def interior_of(snapshot: Snapshot, world: int, seq: int) -> Interior:
     """The interior of a world at commit ``seq``, with what was retracted before."""
     tables = snapshot.tables
-    nodes = _inside_out(tables, world, seq)
+    nodes = _members_first(tables, world, seq)
     inside = set(nodes)
     edges: defaultdict[int, list[schema.EdgePlace]] = defaultdict(list)
     retracted: defaultdict[int, list[bytes]] = defaultdict(list)
@@ -87,7 +87,7 @@ def interior_of(snapshot: Snapshot, world: int, seq: int) -> Interior:
     return Interior(nodes, dict(edges), dict(retracted), dict(proposals), outside, ranks)
 
 
-def _inside_out(tables: rows.Tables, world: int, seq: int) -> list[int]:
+def _members_first(tables: rows.Tables, world: int, seq: int) -> list[int]:
     """The world and all that it contains at a commit, members first. Depth costs no stack."""
     order: list[int] = []
     state: dict[int, int] = {}

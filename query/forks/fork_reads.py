@@ -29,7 +29,7 @@ class Fork(msgspec.Struct, frozen=True, kw_only=True):
     inside: bool = False
 
 
-class Apart:
+class ForkMembership:
     """Tells what lies in a world that is searched by way of forks alone: tried, and not known.
 
     A fork counts as one beside what it goes on from: where that is not searched too, or holds no more, the fork has its
@@ -71,14 +71,14 @@ def forked_from(snapshot: VisibleSnapshot, node: int) -> Fork | None:
     """What a world goes on from; ``None`` if it was not forked, or if the view does not see that world."""
     for row in fork_rows.origins_of(snapshot.store_tables, node, snapshot.place.moment.seq):
         if row.how != fork_rows.BROUGHT:
-            return _shown(snapshot, row)
+            return _visible_fork(snapshot, row)
     return None
 
 
 def forks_of(snapshot: VisibleSnapshot, node: int) -> list[Fork]:
     """The forks of a world that the view sees, in the order in which they were begun."""
     rows = fork_rows.copies_of(snapshot.store_tables, node, snapshot.place.moment.seq)
-    found = (_shown(snapshot, row) for row in rows if row.how == fork_rows.TOP)
+    found = (_visible_fork(snapshot, row) for row in rows if row.how == fork_rows.TOP)
     return sorted((each for each in found if each is not None), key=lambda each: (each.seq, each.ref))
 
 
@@ -91,7 +91,7 @@ def with_forks(snapshot: VisibleSnapshot, nodes: Iterable[int]) -> list[int]:
     return found
 
 
-def _shown(snapshot: VisibleSnapshot, row: fork_rows.ForkRow) -> Fork | None:
+def _visible_fork(snapshot: VisibleSnapshot, row: fork_rows.ForkRow) -> Fork | None:
     tables, seq = snapshot.store_tables, snapshot.place.moment.seq
     fork, origin = tables.node(row.node).lineage, tables.node(row.origin).lineage
     if snapshot.tables.node_of(fork) is None or snapshot.tables.node_of(origin) is None:

@@ -49,7 +49,7 @@ class MergeChange(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
-class Said(NamedTuple):
+class SpanContent(NamedTuple):
     """What a world says in a span."""
 
     type: str
@@ -92,17 +92,17 @@ class _Edge(NamedTuple):
     properties: dict[str, Any]
 
 
-_Sides: TypeAlias = "tuple[Said | None, Said | None, Said | None]"
+_Sides: TypeAlias = "tuple[SpanContent | None, SpanContent | None, SpanContent | None]"
 
 
 class _World(NamedTuple):
     """What a side says of one world."""
 
     group: BundledWorld
-    text: list[tuple[times.Interval, Said]]
+    text: list[tuple[times.Interval, SpanContent]]
     aliases: frozenset[str]
     labels: frozenset[str]
-    tags: dict[str, Said]
+    tags: dict[str, SpanContent]
     deadline: tuple[int, int] | None
     is_pinned: bool
     is_deprecated: bool
@@ -110,7 +110,7 @@ class _World(NamedTuple):
     terms: dict[bytes, str | None]
     is_erased: bool
 
-    def at(self, moment: int) -> Said | None:
+    def at(self, moment: int) -> SpanContent | None:
         """What it says at a moment."""
         return next((said for span, said in self.text if span.start <= moment < span.end), None)
 
@@ -162,21 +162,21 @@ class Side:
         """When a world is a member of another, by all edges that say so; spans that touch are one."""
         found: list[times.Interval] = []
         edges = self.members.get((container, member), [])
-        for span in sorted(piece for edge in edges for piece in _held(edge).pieces):
+        for span in sorted(piece for edge in edges for piece in _edge_spans(edge).pieces):
             if found and found[-1].end == span.start:
                 found[-1] = times.Interval(found[-1].start, span.end)
             else:
                 found.append(span)
         return tuple(found)
 
-    def version(self, world: bytes, number: int) -> Said | None:
+    def version(self, world: bytes, number: int) -> SpanContent | None:
         """What a version of a world says; ``None`` if there is none, or its text was erased."""
         known = self.worlds.get(world)
         if known is None or not 0 < number <= len(known.group.versions):
             return None
         return self._said(known.group, number)
 
-    def numbered(self, world: bytes, said: Said) -> int:
+    def numbered(self, world: bytes, said: SpanContent) -> int:
         """The version of a world that says something, that of the same number if it does; 0 if none does."""
         known = self.worlds.get(world)
         found = [
@@ -214,7 +214,7 @@ class Side:
         deadline = group.deadlines[-1] if group.deadlines else None
         return _World(
             group,
-            _joined(sorted(pieces, key=lambda each: each[0].start)),
+            _merge_touching(sorted(pieces, key=lambda each: each[0].start)),
             frozenset(texts[each.position] for texts, each in named if not each.removed and texts),
             frozenset(self._details(each.details, each.seq, group).aliases[each.position] for each in group.labels),
             {name: each for name, each in tags.items() if each is not None},
@@ -226,7 +226,7 @@ class Side:
             any(each is None for each in said),
         )
 
-    def _said(self, group: BundledWorld, number: int) -> Said | None:
+    def _said(self, group: BundledWorld, number: int) -> SpanContent | None:
         """What a version says; ``None`` if that was erased."""
         version = group.versions[number - 1]
         stored = self.contents.blob(version.body, group)
@@ -238,12 +238,12 @@ class Side:
             {name: value for name, value in record.items() if name != blobs.IMPORTED}
             for record in (details.properties, details.source)
         )
-        return Said(body.type, body.name, body.content, properties, source, number)
+        return SpanContent(body.type, body.name, body.content, properties, source, number)
 
 
-def _joined(pieces: list[tuple[times.Interval, Said]]) -> list[tuple[times.Interval, Said]]:
+def _merge_touching(pieces: list[tuple[times.Interval, SpanContent]]) -> list[tuple[times.Interval, SpanContent]]:
     """Spans that touch and say the same are one."""
-    found: list[tuple[times.Interval, Said]] = []
+    found: list[tuple[times.Interval, SpanContent]] = []
     for span, said in pieces:
         if found and found[-1][0].end == span.start and found[-1][1].compared == said.compared:
             found[-1] = times.Interval(found[-1][0].start, span.end), found[-1][1]
@@ -286,15 +286,15 @@ class Planner:
 
     def plan(self) -> Plan:
         """All that it comes to."""
-        self._removed()
-        self._new()
-        self._linked()
+        self._plan_removals()
+        self._plan_new_worlds()
+        self._plan_links()
         for world in sorted(self._theirs.worlds.keys() & self._base.worlds.keys()):
             if world not in self._gone and (world in self._ours.worlds or world in self._brought_back):
-                self._changed(world)
+                self._plan_changes(world)
         for world, edges in self._between.items():
             self._join_versions(world, edges)
-        self._unlinked()
+        self._plan_unlinks()
         differs = bool(self._steps or self._conflicts) or self._has_moved()
         return Plan(
             self._steps,
@@ -311,8 +311,8 @@ class Planner:
             return True
         if any(base.member_in(*pair) != theirs.member_in(*pair) for pair in base.members):
             return True
-        if {key: _held(each) for key, each in base.edges.items()} != {
-            key: _held(each) for key, each in theirs.edges.items()
+        if {key: _edge_spans(each) for key, each in base.edges.items()} != {
+            key: _edge_spans(each) for key, each in theirs.edges.items()
         }:
             return True
         return any(base.worlds[each].differs(theirs.worlds[each]) for each in base.worlds if each not in self._gone)
@@ -329,13 +329,13 @@ class Planner:
             self._undecided.append(found)
         return chosen
 
-    def _do(self, do: str, world: bytes, detail: str = "", **values: Any) -> None:
+    def _add_step(self, do: str, world: bytes, detail: str = "", **values: Any) -> None:
         self._steps.append(Step(do, world, values))
         self._changes.append(MergeChange(world=world.hex(), what=do, detail=detail))
 
     # -- worlds that came and went
 
-    def _removed(self) -> None:
+    def _plan_removals(self) -> None:
         """What one side took out of the world, and the other went on with."""
         base, ours, theirs = self._base, self._ours, self._theirs
         for container, member in base.members:
@@ -344,17 +344,20 @@ class Planner:
             here, there = member in ours.worlds, member in theirs.worlds
             if here and not there and container in theirs.worlds and (container, member) in ours.members:
                 sides = "inside", "inside, and changed", "taken out"
-                if not self._went_on(ours, member) or self._conflict(member, "removed", "", *sides) == "theirs":
-                    self._leave(container, member)
+                if (
+                    not self._has_changed_inside(ours, member)
+                    or self._conflict(member, "removed", "", *sides) == "theirs"
+                ):
+                    self._remove_member(container, member)
             elif there and not here and container in ours.worlds and (container, member) in theirs.members:
-                changed = self._went_on(theirs, member)
+                changed = self._has_changed_inside(theirs, member)
                 if changed and (
                     self._conflict(member, "removed", "", "inside", "taken out", "inside, and changed") == "theirs"
                 ):
                     self._brought_back |= theirs.below(member) & base.worlds.keys()
-                    self._put(container, member, base.member_in(container, member))
+                    self._add_member(container, member, base.member_in(container, member))
 
-    def _went_on(self, side: Side, world: bytes) -> bool:
+    def _has_changed_inside(self, side: Side, world: bytes) -> bool:
         """Whether anything inside a world changed since the base."""
         inside = side.below(world)
         return any(
@@ -366,7 +369,7 @@ class Planner:
     def _is_there(self, world: bytes) -> bool:
         return world in self._ours.worlds or world in self._made or world in self._brought_back
 
-    def _new(self) -> None:
+    def _plan_new_worlds(self) -> None:
         """Worlds that only the fork has, containers first."""
         for group in reversed(self._theirs.contents.worlds):
             world = self._theirs.of(group.frame.lineage)
@@ -378,10 +381,10 @@ class Planner:
                 continue
             if self._is_elsewhere(world):
                 for container in containers:
-                    self._put(container, world, self._theirs.member_in(container, world))
+                    self._add_member(container, world, self._theirs.member_in(container, world))
                 continue
             text = self._theirs.worlds[world].text
-            if not text or any(self._is_barred(said) for _, said in text):
+            if not text or any(self._is_forbidden_content(said) for _, said in text):
                 self._left.add(world.hex())
                 continue
             self._made.add(world)
@@ -391,40 +394,42 @@ class Planner:
         its = self._theirs.worlds[world]
         (span, said), *later = its.text
         values = {"said": said, "span": span, "container": containers[0], "aliases": tuple(sorted(its.aliases))}
-        self._do("create", world, said.name, **values)
+        self._add_step("create", world, said.name, **values)
         # Most are members of the first from their beginning on: what begins otherwise is put there anew.
         whole = times.Interval(span.start, times.FOREVER)
         anew = self._theirs.member_in(containers[0], world) != (whole,)
         if anew:
             self._steps.append(Step("lift", world, {}))
         for container in containers if anew else containers[1:]:
-            self._put(container, world, self._theirs.member_in(container, world) or (whole._replace(end=whole.start),))
+            self._add_member(
+                container, world, self._theirs.member_in(container, world) or (whole._replace(end=whole.start),)
+            )
         if anew:
             self._steps.append(Step("set_down", world, {}))
         for after, each in later:
-            self._do("say", world, each.name, said=each, span=after, is_empty=False)
+            self._add_step("say", world, each.name, said=each, span=after, is_empty=False)
         nothing = frozenset[str]()
-        self._marks(world, its._replace(labels=nothing, is_pinned=False, is_deprecated=False, deadline=None), its)
+        self._plan_marks(world, its._replace(labels=nothing, is_pinned=False, is_deprecated=False, deadline=None), its)
         for tag in its.tags:
-            self._do("tag", world, tag, tag=tag, said=its.tags[tag], now=its.text[-1][1])
-        self._statements(world, {}, {}, its.statements)
+            self._add_step("tag", world, tag, tag=tag, said=its.tags[tag], now=its.text[-1][1])
+        self._plan_statements(world, {}, {}, its.statements)
 
-    def _is_barred(self, said: Said) -> bool:
+    def _is_forbidden_content(self, said: SpanContent) -> bool:
         return any(self._is_forbidden(each) for each in (said.type, said.name, said.content) if each)
 
     # -- what worlds say
 
-    def _changed(self, world: bytes) -> None:
+    def _plan_changes(self, world: bytes) -> None:
         base, theirs = self._base.worlds[world], self._theirs.worlds[world]
         ours = self._ours.worlds.get(world, base)
-        self._text(world, base, ours, theirs)
+        self._plan_text(world, base, ours, theirs)
         for do, undo, kind in (("alias", "unalias", "aliases"), ("label", "unlabel", "labels")):
             was, now, here = (getattr(each, kind) for each in (base, theirs, ours))
             for name in sorted((now - was) - here):
                 if not self._is_forbidden(name):
-                    self._do(do, world, name, name=name)
+                    self._add_step(do, world, name, name=name)
             for name in sorted((was - now) & here):
-                self._do(undo, world, name, name=name)
+                self._add_step(undo, world, name, name=name)
         merged = ours
         for flag in ("is_pinned", "is_deprecated"):
             if getattr(theirs, flag) != getattr(base, flag):
@@ -435,12 +440,12 @@ class Planner:
                 merged = merged._replace(deadline=theirs.deadline)
         elif theirs.deadline != base.deadline:
             merged = merged._replace(deadline=theirs.deadline)
-        self._marks(world, ours, merged._replace(labels=ours.labels))
-        self._tags(world, base, ours, theirs)
+        self._plan_marks(world, ours, merged._replace(labels=ours.labels))
+        self._plan_tags(world, base, ours, theirs)
         was, here, now = (_without_erased(each, (base, ours, theirs)) for each in (base, ours, theirs))
-        self._statements(world, was, here, now)
+        self._plan_statements(world, was, here, now)
 
-    def _statements(
+    def _plan_statements(
         self,
         world: bytes,
         base: Mapping[Texts, Windows],
@@ -455,11 +460,11 @@ class Planner:
             line = bundled_statements.statement_line(texts)
             sides = map(bundled_statements.windows_in_words, (was, here, now))
             if here == was or self._conflict(world, "statement", line, *sides) == "theirs":
-                self._do("state" if now else "unstate", world, line, texts=texts, windows=now, here=here)
+                self._add_step("state" if now else "unstate", world, line, texts=texts, windows=now, here=here)
 
-    def _text(self, world: bytes, base: _World, ours: _World, theirs: _World) -> None:
+    def _plan_text(self, world: bytes, base: _World, ours: _World, theirs: _World) -> None:
         bounds = sorted({bound for each in (base, ours, theirs) for span, _ in each.text for bound in span})
-        changed: list[tuple[times.Interval, Said | None, Said | None]] = []
+        changed: list[tuple[times.Interval, SpanContent | None, SpanContent | None]] = []
         apart: list[tuple[times.Interval, _Sides]] = []
         for span in map(times.Interval, bounds, bounds[1:]):
             was, here, now = (each.at(span.start) for each in (base, ours, theirs))
@@ -470,53 +475,53 @@ class Planner:
                     apart.append((span, (was, here, now)))
         if not changed:
             return
-        if apart and self._conflict(world, "text", "", *_told(apart)) != "theirs":
+        if apart and self._conflict(world, "text", "", *_describe_sides(apart)) != "theirs":
             return
-        for span, now, is_empty in _runs(changed):
+        for span, now, is_empty in _merge_equal_spans(changed):
             if now is None:
-                self._do("end", world, times.format_time(span.start), span=span)
-            elif self._is_barred(now):
+                self._add_step("end", world, times.format_time(span.start), span=span)
+            elif self._is_forbidden_content(now):
                 self._left.add(world.hex())
             else:
-                self._do("say", world, now.name, said=now, span=span, is_empty=is_empty)
+                self._add_step("say", world, now.name, said=now, span=span, is_empty=is_empty)
 
-    def _marks(self, world: bytes, here: _World, wanted: _World) -> None:
+    def _plan_marks(self, world: bytes, here: _World, wanted: _World) -> None:
         for label in sorted(wanted.labels - here.labels):
-            self._do("label", world, label, name=label)
+            self._add_step("label", world, label, name=label)
         if wanted.is_pinned != here.is_pinned:
-            self._do("pin", world, is_set=wanted.is_pinned)
+            self._add_step("pin", world, is_set=wanted.is_pinned)
         if wanted.is_deprecated != here.is_deprecated:
-            self._do("deprecate", world, is_set=wanted.is_deprecated)
+            self._add_step("deprecate", world, is_set=wanted.is_deprecated)
         if wanted.deadline != here.deadline:
-            self._do("expire", world, at=None if wanted.deadline is None else wanted.deadline[0])
+            self._add_step("expire", world, at=None if wanted.deadline is None else wanted.deadline[0])
 
-    def _tags(self, world: bytes, base: _World, ours: _World, theirs: _World) -> None:
+    def _plan_tags(self, world: bytes, base: _World, ours: _World, theirs: _World) -> None:
         for tag in sorted(base.tags.keys() | ours.tags.keys() | theirs.tags.keys()):
             was, here, now = (
                 None if tag not in each.tags else each.tags[tag].compared for each in (base, ours, theirs)
             )
             if now in (was, here):
                 continue
-            if here != was and self._conflict(world, "tag", tag, *map(_tagged, (was, here, now))) != "theirs":
+            if here != was and self._conflict(world, "tag", tag, *map(_tag_text, (was, here, now))) != "theirs":
                 continue
             if now is None:
-                self._do("untag", world, tag, tag=tag)
+                self._add_step("untag", world, tag, tag=tag)
             else:
                 newest = theirs.text[-1][1] if theirs.text else None
-                self._do("tag", world, tag, tag=tag, said=theirs.tags[tag], now=newest)
+                self._add_step("tag", world, tag, tag=tag, said=theirs.tags[tag], now=newest)
 
     # -- edges
 
-    def _linked(self) -> None:
+    def _plan_links(self) -> None:
         """Memberships and edges that the fork has begun, or closed."""
         base, ours, theirs = self._base, self._ours, self._theirs
         for container, member in theirs.members:
             known = [(container, member) in side.members for side in (base, ours)]
             fresh = member in base.worlds and member not in self._gone and container not in self._gone
             if fresh and not any(known) and self._is_there(container) and self._is_there(member):
-                self._put(container, member, theirs.member_in(container, member))
+                self._add_member(container, member, theirs.member_in(container, member))
             elif fresh and all(known):
-                self._placed_anew(container, member)
+                self._has_new_spans(container, member)
         for key, edge in theirs.edges.items():
             kind, source, target, home, *_ = key
             if {source, target, home} & self._gone or not self._is_there(home):
@@ -530,9 +535,9 @@ class Planner:
                     if source == target:
                         self._between.setdefault(source, []).append((key, edge))
                         continue
-                    self._do("link", source, kind, edge=edge, source=source, target=target, home=home, type=kind)
-            elif key in ours.edges and _held(edge) != _held(base.edges[key]):
-                was, here, now = (_held(side.edges[key]) for side in (base, ours, theirs))
+                    self._add_step("link", source, kind, edge=edge, source=source, target=target, home=home, type=kind)
+            elif key in ours.edges and _edge_spans(edge) != _edge_spans(base.edges[key]):
+                was, here, now = (_edge_spans(side.edges[key]) for side in (base, ours, theirs))
                 if here == now:
                     continue
                 where = f"{kind} {ours.edges[key].edge.hex()[:12]}"
@@ -542,7 +547,7 @@ class Planner:
                 ):
                     continue
                 for span in _without(here.pieces, now.pieces):
-                    self._do("close", source, kind, edge=ours.edges[key].edge, span=span)
+                    self._add_step("close", source, kind, edge=ours.edges[key].edge, span=span)
 
     def _join_versions(self, world: bytes, edges: list[tuple[tuple[Any, ...], _Edge]]) -> None:
         """Edges between two versions of a world, by the numbers that these have here once they are written.
@@ -554,7 +559,11 @@ class Planner:
         said = (self._theirs.version(world, number) for number in named)
         self._order_versions(
             world,
-            [each for each in said if each and not self._ours.numbered(world, each) and not self._is_barred(each)],
+            [
+                each
+                for each in said
+                if each and not self._ours.numbered(world, each) and not self._is_forbidden_content(each)
+            ],
         )
         written = self._numbers_of(world)
         for key, edge in edges:
@@ -563,7 +572,7 @@ class Planner:
             here = [written.get(number) or self._number_here(world, number) for number in numbers]
             if here[0] > here[1] > 0:
                 ends = {"source": world, "target": world, "versions": tuple(here)}
-                self._do("link", world, kind, edge=edge, home=home, type=kind, **ends)
+                self._add_step("link", world, kind, edge=edge, home=home, type=kind, **ends)
             else:
                 told = f"{kind} of version {numbers[0]} to version {numbers[1]}"
                 self._changes.append(MergeChange(world=world.hex(), what="left", detail=told))
@@ -572,13 +581,13 @@ class Planner:
         said = self._theirs.version(world, number)
         return 0 if said is None else self._ours.numbered(world, said)
 
-    def _writing(self, world: bytes) -> list[int]:
+    def _write_steps(self, world: bytes) -> list[int]:
         """The steps that write versions of a world."""
         return [at for at, step in enumerate(self._steps) if step.world == world and step.do in ("create", "say")]
 
-    def _order_versions(self, world: bytes, missing: list[Said]) -> None:
+    def _order_versions(self, world: bytes, missing: list[SpanContent]) -> None:
         """Have versions of a world written in their order there, what holds no more before what took its times."""
-        at = self._writing(world)
+        at = self._write_steps(world)
         steps = sorted((self._steps[each].values for each in at), key=lambda values: values["said"].number)
         for said in missing:
             if all(values["said"].number != said.number for values in steps):
@@ -614,13 +623,13 @@ class Planner:
         known = self._ours.worlds.get(world)
         number = 0 if known is None else len(known.group.versions)
         found: dict[int, int] = {}
-        for at in self._writing(world):
+        for at in self._write_steps(world):
             values = self._steps[at].values
             number += 2 if values.get("is_empty") else 1
             found[values["said"].number] = number
         return found
 
-    def _unlinked(self) -> None:
+    def _plan_unlinks(self) -> None:
         """Edges and memberships that the fork has retracted."""
         base, ours, theirs = self._base, self._ours, self._theirs
         for key, edge in base.edges.items():
@@ -629,7 +638,7 @@ class Planner:
                 continue
             if home in theirs.worlds:
                 here = ours.edges[key]
-                was, now = _held(edge), _held(here)
+                was, now = _edge_spans(edge), _edge_spans(here)
                 where = f"{kind} {here.edge.hex()[:12]}"
                 if was == now or (
                     self._conflict(
@@ -637,23 +646,23 @@ class Planner:
                     )
                     == "theirs"
                 ):
-                    self._do("unlink", source, kind, edge=here.edge)
+                    self._add_step("unlink", source, kind, edge=here.edge)
         for container, member in base.members:
             both = (container, member) in ours.members and (container, member) not in theirs.members
             if both and member in theirs.worlds and container in theirs.worlds and member not in self._gone:
-                self._leave(container, member)
+                self._remove_member(container, member)
 
     # -- memberships
 
-    def _leave(self, container: bytes, member: bytes) -> None:
+    def _remove_member(self, container: bytes, member: bytes) -> None:
         for edge in self._ours.members[container, member]:
-            self._do("leave", container, member.hex(), edge=edge.edge)
+            self._add_step("leave", container, member.hex(), edge=edge.edge)
 
-    def _put(self, container: bytes, member: bytes, spans: Iterable[times.Interval]) -> None:
+    def _add_member(self, container: bytes, member: bytes, spans: Iterable[times.Interval]) -> None:
         for span in spans:
-            self._do("member", container, member.hex(), member=member, span=span)
+            self._add_step("member", container, member.hex(), member=member, span=span)
 
-    def _placed_anew(self, container: bytes, member: bytes) -> None:
+    def _has_new_spans(self, container: bytes, member: bytes) -> None:
         """A membership that is of other times in the fork."""
         was, here, now = (side.member_in(container, member) for side in (self._base, self._ours, self._theirs))
         if now in (was, here):
@@ -662,9 +671,9 @@ class Planner:
         if here != was and self._conflict(member, "edge", f"contains {container.hex()[:12]}", *told) != "theirs":
             return
         for edge in self._ours.members[container, member]:
-            for span in _without(_held(edge).pieces, now):
-                self._do("close", container, member.hex(), edge=edge.edge, span=span)
-        self._put(container, member, _without(now, here))
+            for span in _without(_edge_spans(edge).pieces, now):
+                self._add_step("close", container, member.hex(), edge=edge.edge, span=span)
+        self._add_member(container, member, _without(now, here))
 
 
 def _without(spans: Iterable[times.Interval], others: Iterable[times.Interval]) -> list[times.Interval]:
@@ -675,14 +684,14 @@ def _without(spans: Iterable[times.Interval], others: Iterable[times.Interval]) 
     return left
 
 
-def _runs(
-    changed: list[tuple[times.Interval, Said | None, Said | None]],
-) -> Iterator[tuple[times.Interval, Said | None, bool]]:
+def _merge_equal_spans(
+    changed: list[tuple[times.Interval, SpanContent | None, SpanContent | None]],
+) -> Iterator[tuple[times.Interval, SpanContent | None, bool]]:
     """Spans that touch and come to the same, as one; each with whether nothing holds there yet."""
-    run: tuple[times.Interval, Said | None, bool] | None = None
+    run: tuple[times.Interval, SpanContent | None, bool] | None = None
     for span, now, here in changed:
         is_same = run is not None and run[0].end == span.start and run[2] == (here is None)
-        if run is not None and is_same and _compared(run[1]) == _compared(now):
+        if run is not None and is_same and _comparable(run[1]) == _comparable(now):
             run = times.Interval(run[0].start, span.end), now, run[2]
             continue
         if run is not None:
@@ -692,7 +701,7 @@ def _runs(
         yield run
 
 
-def _compared(said: Said | None) -> Any:
+def _comparable(said: SpanContent | None) -> Any:
     return None if said is None else said.compared
 
 
@@ -707,7 +716,7 @@ def _without_erased(of: _World, sides: tuple[_World, ...]) -> dict[Texts, Window
     )
 
 
-def _held(edge: _Edge) -> times.Validity:
+def _edge_spans(edge: _Edge) -> times.Validity:
     return fr.validity_of(edge.frame.valid_from, edge.frame.valid_to, edge.frame.spans)
 
 
@@ -716,7 +725,7 @@ def _texts_of(edge: _Edge) -> Iterator[str]:
     yield from (value for value in edge.properties.values() if isinstance(value, str))
 
 
-def _fields(said: Said | None) -> dict[str, str]:
+def _fields(said: SpanContent | None) -> dict[str, str]:
     """What is said, field by field, the text last."""
     if said is None:
         return {}
@@ -727,7 +736,7 @@ def _fields(said: Said | None) -> dict[str, str]:
     return {**found, "content": said.content}
 
 
-def _told(apart: list[tuple[times.Interval, _Sides]]) -> tuple[str, str, str]:
+def _describe_sides(apart: list[tuple[times.Interval, _Sides]]) -> tuple[str, str, str]:
     """What each of the three sides says in some spans, in the fields in which they are not alike."""
     spans = [(span, tuple(map(_fields, sides))) for span, sides in apart]
     found = dict.fromkeys(name for _, sides in spans for fields in sides for name in fields)
@@ -751,5 +760,5 @@ def _deadline(deadline: tuple[int, int] | None) -> str:
     return "none" if deadline is None else "none" if deadline[0] == times.FOREVER else times.format_time(deadline[0])
 
 
-def _tagged(said: tuple[str, str, str, bytes] | None) -> str:
+def _tag_text(said: tuple[str, str, str, bytes] | None) -> str:
     return "" if said is None else f"{said[0]} {said[1]}: {said[2]}"

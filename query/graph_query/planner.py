@@ -222,7 +222,7 @@ def _answer(
     if len(walked) >= _BATCH:
         snapshot.look_ahead((each.place, each.row) for each in walked)
     uncut = {node: seen for node, seen in selection.found.items() if node not in ground.cut_at}
-    fresh = ground.cut_at | summaries.summaries_in(snapshot).fresh_among(uncut)
+    fresh = ground.cut_at | summaries.summaries_in(snapshot).filter_fresh(uncut)
     nodes = tuple(
         build.world_of(snapshot, node, seen, moment, ground.spec, without_bases=node in fresh)
         for node, seen in selection.found.items()

@@ -75,16 +75,16 @@ def prove_inclusion(
         goal.seq,
         snapshot.log.stored_header(goal.seq)[1].hex(),
         [each.hex() for each in merkle.inclusion_path(tree, goal.seq, goal.size)],
-        _named(snapshot.tables, goal.world),
+        _find_node(snapshot.tables, goal.world),
         steps,
         edge,
-        _shown(snapshot, goal) if with_text else None,
+        _stored_bytes(snapshot, goal) if with_text else None,
     )
 
 
 def steps_to(tables: rows.Tables, node: int, top: int, seq: int, made: Tries) -> list[proof.WorldStep] | None:
     """The way from a world down to one inside of it at a commit, which its hash covers; ``None`` if there is none."""
-    route = _upwards(tables, node, top, seq)
+    route = _path_up(tables, node, top, seq)
     return None if route is None else _steps(tables, route, seq, made)
 
 
@@ -145,7 +145,7 @@ def goal_of(snapshot: Snapshot, ref: bytes | str, world: bytes | str | None, seq
     return Goal(row.home, found, within, seq, size)
 
 
-def _named(tables: rows.Tables, node: int) -> str:
+def _find_node(tables: rows.Tables, node: int) -> str:
     return proof.ROOT if node == schema.ROOT_NODE else tables.node(node).lineage.hex()
 
 
@@ -169,20 +169,20 @@ def size_of_head(head: str | bytes | int | None, store_id: bytes, last: int) -> 
 
 def _route(tables: rows.Tables, goal: Goal) -> list[int]:
     """The way from the root world through ``goal.world`` to the goal, shortest on either side."""
-    below = _upwards(tables, goal.node, goal.world, goal.seq)
+    below = _path_up(tables, goal.node, goal.world, goal.seq)
     if below is None or (goal.edge is None and len(below) == 1 and goal.world != schema.ROOT_NODE):
         raise errors.UnknownReference(
             f"{ids.short(tables.node(goal.node).lineage)} was not inside {ids.short(tables.node(goal.world).lineage)} "
             f"at commit {goal.seq}",
             "Look where it was: `worlddb show`; or prove it in the root world",
         )
-    above = _upwards(tables, goal.world, schema.ROOT_NODE, goal.seq)
+    above = _path_up(tables, goal.world, schema.ROOT_NODE, goal.seq)
     if above is None:
         raise transaction.missing_row(f"way from node {goal.world} to the root at commit {goal.seq}")
     return [*above, *below[1:]]
 
 
-def _upwards(tables: rows.Tables, start: int, goal: int, seq: int) -> list[int] | None:
+def _path_up(tables: rows.Tables, start: int, goal: int, seq: int) -> list[int] | None:
     """The worlds from ``goal`` down to ``start``, both included; ``None`` if there is no way."""
     towards: dict[int, int | None] = {start: None}
     pending = [start]
@@ -211,10 +211,10 @@ def _step(tables: rows.Tables, node: int, below: int | None, seq: int, made: Tri
     nodes: list[bytes] = []
     if below is not None:
         if (node, seq) not in made:
-            made[node, seq] = _members_then(tables, node, seq)
+            made[node, seq] = _members_trie_at(tables, node, seq)
         nodes = trie.proof_nodes(made[node, seq], tables.node(below).lineage)
     return proof.WorldStep(
-        _named(tables, node),
+        _find_node(tables, node),
         newest.row.body.hex(),
         members.hex(),
         edges.hex(),
@@ -233,7 +233,7 @@ def _roots(tables: rows.Tables, node: int, seq: int) -> tuple[bytes, bytes]:
 # -- tries of the past
 
 
-def _members_then(tables: rows.Tables, node: int, seq: int) -> trie.NodeStore:
+def _members_trie_at(tables: rows.Tables, node: int, seq: int) -> trie.NodeStore:
     """A world's members trie at a commit: the kept one if it is the same, else made anew."""
     members = _roots(tables, node, seq)[0]
     if members == _roots(tables, node, schema.LIVE)[0]:
@@ -252,7 +252,7 @@ def _members_then(tables: rows.Tables, node: int, seq: int) -> trie.NodeStore:
     )
 
 
-def _edges_then(tables: rows.Tables, home: int, seq: int) -> trie.NodeStore:
+def _edges_trie_at(tables: rows.Tables, home: int, seq: int) -> trie.NodeStore:
     """A world's trie of interior edges at a commit: the kept one if the same, else made anew."""
     edges = _roots(tables, home, seq)[1]
     if edges == _roots(tables, home, schema.LIVE)[1]:
@@ -300,7 +300,7 @@ def _edge_step(snapshot: Snapshot, goal: Goal) -> proof.EdgeStep:
         said.valid_from,
         "" if blob is None else snapshot.log.events(blob[0]).blob(blob[1]).hex(),
         said.nonce.hex(),
-        [each.hex() for each in trie.proof_nodes(_edges_then(tables, row.home, goal.seq), edge)],
+        [each.hex() for each in trie.proof_nodes(_edges_trie_at(tables, row.home, goal.seq), edge)],
     )
     if made.id != edge:
         raise errors.DamagedStore(
@@ -316,7 +316,7 @@ def _details_of(snapshot: Snapshot, edge: bytes, row: schema.EdgeRow) -> tuple[i
     return None if position == ev.NONE else (seq, position)
 
 
-def _shown(snapshot: Snapshot, goal: Goal) -> str | None:
+def _stored_bytes(snapshot: Snapshot, goal: Goal) -> str | None:
     """The stored bytes of a body or of an edge's details; ``None`` if there are none any more.
 
     Raises:

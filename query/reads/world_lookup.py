@@ -280,9 +280,9 @@ def fork_filter(snapshot: VisibleSnapshot, inside: int) -> Callable[[int], bool]
     """Tell of worlds inside one whether they lie there by way of forks alone."""
     if not snapshot.has_forks:
         return _is_never_apart
-    from worlddb.query.forks.fork_reads import Apart
+    from worlddb.query.forks.fork_reads import ForkMembership
 
-    return Apart(snapshot, inside)
+    return ForkMembership(snapshot, inside)
 
 
 def _is_never_apart(node: int) -> bool:

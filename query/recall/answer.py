@@ -148,9 +148,9 @@ def hit_of(
         said += f"\n{literal_rows.text_of(snapshot.stored.log, snapshot.stored.tables, node, literal)}"
     implied: dict[str, Any] = {}
     if INFERRED in found.parts:
-        from worlddb.query.enrichment.inferred import told_of
+        from worlddb.query.enrichment.inferred import inferred_fields
 
-        implied = told_of(snapshot, node)
+        implied = inferred_fields(snapshot, node)
     words = text_lane.matched(text, world.name, said) if TEXT in found.parts else []
     return records.Hit(
         ref=world.ref,

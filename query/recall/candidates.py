@@ -124,9 +124,9 @@ class Gate:
         """True once something was left out that lies in a fork."""
         if memories and snapshot.has_forks:
             # Loaded where there are forks.
-            from worlddb.query.forks.fork_reads import Apart
+            from worlddb.query.forks.fork_reads import ForkMembership
 
-            self.is_apart = Apart(snapshot, inside)
+            self.is_apart = ForkMembership(snapshot, inside)
         self._leaves_reports = (
             memories
             and inside == self._top

@@ -341,9 +341,9 @@ def nearest(snapshot: VisibleSnapshot, gate: candidates.Gate, lanes: Lanes, requ
         worded = list(islice(gate.passing(partial(by_words, text, compared, through), k, depth_for(k)), k))
     pool = {passed.node: passed for passed in (*meant, *worded)}
     if any(passed.seen.row.type == ENRICHMENT_TYPE for passed in pool.values()):
-        from worlddb.query.enrichment.inferred import but_ours
+        from worlddb.query.enrichment.inferred import without_enrichments
 
-        pool = {passed.node: passed for passed in but_ours(snapshot, pool.values())}
+        pool = {passed.node: passed for passed in without_enrichments(snapshot, pool.values())}
     cosines = _cosines(vector, meant, pool)
     words = _texts(snapshot, lanes, compared, worded, [], pool, gate)
     scores = {node: round(own(words.get(node, 0.0), cosines.get(node, 0.0)), 6) for node in pool}

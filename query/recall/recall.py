@@ -274,7 +274,7 @@ def _retrieved(
     if request.group is not None or request.choice != valid_period.Choice():
         return retrieve(window, snapshot, request, subject.about, indexes.lanes), _NO_SUMMARIES
     # Loaded by who asks for it; a recall from the shell waits for what it loads.
-    from worlddb.query.consolidation.fresh_summaries import containers_summed_up, summaries_in
+    from worlddb.query.consolidation.fresh_summaries import summaries_in, summaries_of_containers
 
     wider = request._replace(k=min(MAX_K, _WIDER * request.k))
     found = retrieve(window, snapshot, wider, subject.about, indexes.lanes)
@@ -288,7 +288,7 @@ def _retrieved(
         node, seen, score = each.passed[:3]
         if short.made_of(node) is not None and not short.is_fresh(node, seen):
             continue
-        fresh = next((one for one in containers_summed_up(snapshot, node) if gate.seen(one.node) is not None), None)
+        fresh = next((one for one in summaries_of_containers(snapshot, node) if gate.seen(one.node) is not None), None)
         if fresh is not None:
             summed_up.add(node)
             each = each._replace(passed=candidates.Passed(fresh.node, fresh.seen, score))

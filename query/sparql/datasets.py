@@ -130,7 +130,7 @@ def _datasets(asked: Asked, world: Any) -> Iterator[Named]:
             node = named_node(snapshot, asked.window.spec, world, unify=asked.window.unify)
             yield _statements(asked, snapshot, node, None)
             return
-        for node in statement_reads.worlds(snapshot):
+        for node in statement_reads.stating_worlds(snapshot):
             yield _statements(asked, snapshot, node, "")
             yield _statements(asked, snapshot, node, WORLD_URN + snapshot.stored.tables.node(node).lineage.hex())
 
@@ -186,7 +186,7 @@ def _statements(asked: Asked, snapshot: VisibleSnapshot, node: int, graph: str |
     def lines() -> Iterator[bytes]:
         with window.snapshot() as inside:
             bounds = Bounds()
-            for line in statement_reads.quads(inside, node, bounds=bounds, flat=graph is not None):
+            for line in statement_reads.quad_lines(inside, node, bounds=bounds, flat=graph is not None):
                 yield with_blank_nodes(line)
             if stand is None:
                 _note(place, Stand(name, moment.seq, moment.seq, inside.stored.log.chain(moment.seq), bounds))
@@ -224,7 +224,10 @@ def _without_alike(snapshot: VisibleSnapshot, node: int, removed: list[bytes]) -
         return removed
     rows = dict(zip(typed, rdf_formats.read_rows(b"".join(typed), None, "nquads"), strict=True))
     held = {
-        line: [each[2] for each in statement_reads.texts(snapshot, node, Pattern(row[0], row[1], None, row[3] or ""))]
+        line: [
+            each[2]
+            for each in statement_reads.statement_texts(snapshot, node, Pattern(row[0], row[1], None, row[3] or ""))
+        ]
         for line, row in rows.items()
     }
     made = rdf_formats.engine_forms([*(row[2] for row in rows.values()), *chain.from_iterable(held.values())])

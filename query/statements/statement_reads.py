@@ -28,7 +28,7 @@ from worlddb.query.snapshot.visible import VisibleSnapshot
 
 ANY: Final = "any"
 """Statements of every graph; ``None`` is the default graph alone."""
-_KEPT_LISTS: Final = 512
+_MAX_CACHED_LISTS: Final = 512
 """How many lists of terms one look keeps decoded."""
 
 
@@ -148,7 +148,7 @@ class Texts:
         known = self._said.get((seq, position))
         if known is None:
             known = self._said[seq, position] = self._snapshot.details(seq, position)
-            if len(self._said) > _KEPT_LISTS:
+            if len(self._said) > _MAX_CACHED_LISTS:
                 self._said.popitem(last=False)
         return known
 
@@ -162,7 +162,7 @@ class Texts:
         return subject, predicate, object_, graph
 
 
-def told(snapshot: Snapshot, world: int, seq: int) -> dict[str, Windows]:
+def spans_by_line(snapshot: Snapshot, world: int, seq: int) -> dict[str, Windows]:
     """When each statement of a world holds as known at a commit, by its line, or what stands for it once erased."""
     texts, held = Texts(snapshot, world), dict[Quad, list[times.Interval]]()
     for each in statement_rows.known_at(snapshot.tables, world, seq):
@@ -205,7 +205,9 @@ def _numbers(snapshot: Snapshot, world: int, pattern: Pattern) -> Numbers | None
     return tuple(numbers)  # type: ignore[return-value]
 
 
-def _holding(snapshot: VisibleSnapshot, world: int, numbers: Numbers, after: Quad | None = None) -> Iterator[Stating]:
+def _matching_quads(
+    snapshot: VisibleSnapshot, world: int, numbers: Numbers, after: Quad | None = None
+) -> Iterator[Stating]:
     """What holds in a world at the moment of a snapshot, in the order of the rows, behind those of a quad."""
     moment = snapshot.place.moment
     for stating in statement_rows.matching(snapshot.stored.tables, world, numbers, after):
@@ -213,12 +215,14 @@ def _holding(snapshot: VisibleSnapshot, world: int, numbers: Numbers, after: Qua
             yield stating
 
 
-def worlds(snapshot: VisibleSnapshot) -> Iterator[int]:
+def stating_worlds(snapshot: VisibleSnapshot) -> Iterator[int]:
     """The worlds of a view in which anything was ever stated, in log order."""
     return (each for each in statement_rows.worlds(snapshot.stored.tables) if snapshot.sees(each))
 
 
-def found(snapshot: VisibleSnapshot, world: int, pattern: Pattern, after: Quad | None = None) -> Iterator[Statement]:
+def find_statements(
+    snapshot: VisibleSnapshot, world: int, pattern: Pattern, after: Quad | None = None
+) -> Iterator[Statement]:
     """The statements of a world that hold at the moment of a snapshot, behind those of a quad."""
     whole = snapshot.stored
     texts, ref = Texts(whole, world), whole.tables.node(world).lineage.hex()
@@ -227,7 +231,7 @@ def found(snapshot: VisibleSnapshot, world: int, pattern: Pattern, after: Quad |
         return
     texts.know(numbers, pattern)
     said: dict[tuple[int, int], tuple[int, str, dict[str, Any]]] = {}
-    for stating in _holding(snapshot, world, numbers, after):
+    for stating in _matching_quads(snapshot, world, numbers, after):
         spoken = texts.terms(stating.quad)
         if spoken is None:
             continue
@@ -254,13 +258,17 @@ def found(snapshot: VisibleSnapshot, world: int, pattern: Pattern, after: Quad |
         )
 
 
-def erased(snapshot: VisibleSnapshot, world: int) -> Iterator[ErasedStatement]:
+def erased_statements(snapshot: VisibleSnapshot, world: int) -> Iterator[ErasedStatement]:
     """The statements of a world that hold at the moment of a snapshot and of which a text was erased."""
     whole = snapshot.stored
     texts, ref = Texts(whole, world), whole.tables.node(world).lineage.hex()
     rows = statement_rows.terms_of(whole.tables, world)
     without = {number for number, row in rows if row.digest == statement_rows.NO_DIGEST}
-    found = (each for each in _holding(snapshot, world, _ANY) if not without.isdisjoint(each.quad)) if without else ()
+    found = (
+        (each for each in _matching_quads(snapshot, world, _ANY) if not without.isdisjoint(each.quad))
+        if without
+        else ()
+    )
     held = [(each, texts.known(each.quad)) for each in found]
     by = erasure_notes.literal_erasures(whole, world) if held else {}
     last = erasure_notes.erasure_of(whole, world) if held else None
@@ -283,20 +291,20 @@ def erased(snapshot: VisibleSnapshot, world: int) -> Iterator[ErasedStatement]:
         )
 
 
-def texts(snapshot: VisibleSnapshot, world: int, pattern: Pattern) -> Iterator[tuple[str, str, str, str]]:
+def statement_texts(snapshot: VisibleSnapshot, world: int, pattern: Pattern) -> Iterator[tuple[str, str, str, str]]:
     """The stored texts of the statements of a world that hold at the moment, an empty one for the default graph."""
     numbers = _numbers(snapshot.stored, world, pattern)
     known = Texts(snapshot.stored, world)
-    for stating in () if numbers is None else _holding(snapshot, world, numbers):
+    for stating in () if numbers is None else _matching_quads(snapshot, world, numbers):
         spoken = known.quad(stating.quad)
         if spoken is not None:
             yield spoken
 
 
-def count(snapshot: VisibleSnapshot, world: int) -> int:
+def count_statements(snapshot: VisibleSnapshot, world: int) -> int:
     """How many statements hold in a world at the moment of a snapshot."""
     texts = Texts(snapshot.stored, world)
-    return sum(texts.quad(each.quad) is not None for each in _holding(snapshot, world, _ANY))
+    return sum(texts.quad(each.quad) is not None for each in _matching_quads(snapshot, world, _ANY))
 
 
 class Bounds:
@@ -318,7 +326,7 @@ class Bounds:
                 self.end = min(self.end, time)
 
 
-def quads(
+def quad_lines(
     snapshot: VisibleSnapshot, world: int, *, bounds: Bounds | None = None, flat: bool = False
 ) -> Iterator[bytes]:
     """The statements of a world at the moment as lines of N-Quads, blank nodes as Skolem IRIs.
@@ -340,10 +348,10 @@ def quads(
     return _lines(texts, holding(), flat)
 
 
-def reified(snapshot: VisibleSnapshot, world: int) -> Iterator[bytes]:
+def reified_lines(snapshot: VisibleSnapshot, world: int) -> Iterator[bytes]:
     """The statements of a world at the moment as lines of N-Quads, each with a reifier (RDF 1.2) that says of it what
     the store knows: when it holds, when and by whom it was stated, its source, and the ``confidence`` that this has."""
-    for number, each in enumerate(found(snapshot, world, Pattern())):
+    for number, each in enumerate(find_statements(snapshot, world, Pattern())):
         node, graph = f"_:r{number}", "" if each.graph is None else f" {each.graph}"
         said: list[tuple[str, str]] = [
             ("ingestedAt", _time(each.ingested_at)),
@@ -385,7 +393,7 @@ def changes(
     *,
     bounds: Bounds | None = None,
 ) -> tuple[list[bytes], list[bytes]]:
-    """What a world lost and got from one moment to another (commit and valid time), as lines of :func:`quads`.
+    """What a world lost and got from one moment to another (commit and valid time), as lines of :func:`quad_lines`.
 
     Only the rows of quads that commits in between named are read, and of those whose window begins or ends in between
     if the valid times differ. ``bounds`` are narrowed to a stretch around ``after`` by what these quads come to.
@@ -426,7 +434,7 @@ def named_quads(snapshot: VisibleSnapshot, world: int, one: int, other: int) -> 
     return list(named)
 
 
-def pattern_of(subject: Any, predicate: Any, object_: Any, graph: Any) -> Pattern:
+def parse_pattern(subject: Any, predicate: Any, object_: Any, graph: Any) -> Pattern:
     """A pattern of terms, or of their texts.
 
     Raises:
@@ -451,7 +459,7 @@ def text_of(given: Any) -> str:
     )
 
 
-def frames(
+def statement_frames(
     tables: Tables, world: int, seq: int, blob: Callable[[int, int], bytes], commit: Callable[[int], int]
 ) -> Iterator[fr.AnyFrame]:
     """The statements of a world that are known at a commit, at any valid time; first the terms that they name.

@@ -35,7 +35,7 @@ CONTEXT: Final = "context"
 """The property of an edge that says how its two ends are related."""
 
 
-class _Way(NamedTuple):
+class _Path(NamedTuple):
     """The edges walked so far, and the world that they lead to."""
 
     node: int
@@ -72,23 +72,27 @@ class PathFinder:
 
     def best(self, starts: Iterable[int], most: int, of: str = "") -> tuple[records.EntityPath, ...]:
         """The ways from some worlds that have most of the question's words, shorter ones first among equals."""
-        ways = {tuple(step.row.edge for step in way.steps): way for start in starts for way in self._from(start)}
-        told = [(self._told(way, of), place) for place, way in enumerate(ways.values())]
+        ways = {
+            tuple(step.row.edge for step in way.steps): way
+            for start in starts
+            for way in self._shortest_paths_from(start)
+        }
+        told = [(self._path_text(way, of), place) for place, way in enumerate(ways.values())]
         told.sort(key=lambda each: (-each[0].score, len(each[0].edges), each[1]))
         return tuple(each for each, _ in told[:most])
 
-    def _from(self, start: int) -> Iterator[_Way]:
+    def _shortest_paths_from(self, start: int) -> Iterator[_Path]:
         """A shortest way to each world around one, the nearest first."""
-        came, level, left = {start}, [_Way(start, ())], MAX_REACHED
+        came, level, left = {start}, [_Path(start, ())], MAX_REACHED
         for _ in range(self._depth):
-            onward: list[_Way] = []
+            onward: list[_Path] = []
             for way in level:
                 for arrival in islice(self._ground.arrivals(way.node, (), "both"), MAX_ONWARD):
                     if arrival.node in came or arrival.seen.row.type in _TELLING or not left:
                         continue
                     came.add(arrival.node)
                     left -= 1
-                    onward.append(_Way(arrival.node, (*way.steps, arrival)))
+                    onward.append(_Path(arrival.node, (*way.steps, arrival)))
             yield from onward
             level = onward
 
@@ -96,10 +100,10 @@ class PathFinder:
         seen = self._ground.seen(node) if self._ground.scope.sees(node) else None
         return seen is not None and seen.row.type not in _TELLING and self._snapshot.body(seen.row) is not None
 
-    def _told(self, way: _Way, of: str) -> records.EntityPath:
+    def _path_text(self, way: _Path, of: str) -> records.EntityPath:
         tables = self._snapshot.tables
         nodes = (way.steps[0].origin, *(step.node for step in way.steps))
-        context = "; ".join(map(self._step, way.steps))
+        context = "; ".join(map(self._edge_sentence, way.steps))
         words = text_lane.matched(self._question.text, "", context)
         return records.EntityPath(
             nodes=tuple(tables.node(node).lineage.hex() for node in nodes),
@@ -109,7 +113,7 @@ class PathFinder:
             of=of,
         )
 
-    def _step(self, step: Arrival) -> str:
+    def _edge_sentence(self, step: Arrival) -> str:
         """An edge as a sentence: who, how related, to whom, in which context and since when."""
         tables, moment = self._snapshot.tables, self._snapshot.place.moment
         relation = tables.type_name(step.place.type).replace("_", " ")

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from worlddb.log.model import errors, limits
 from worlddb.projections.indexes import analysis
 from worlddb.query.coverage.scope_widening import joined
-from worlddb.query.enrichment.inferred import told_of
+from worlddb.query.enrichment.inferred import inferred_fields
 from worlddb.query.graph_query.traversal import Ground
 from worlddb.query.lanes.text_lane import TextLane
 from worlddb.query.question.question import CONVEX, MAX_K, VECTOR, Question, Request
@@ -90,7 +90,7 @@ def streamed(window: Window, request: Request, streams: Streams, ask: Ask) -> re
             if node is not None:
                 paths += finder.best(finder.referred(node), streams.hit_paths, hit.ref)
         if streams.describe:
-            told = [{} if node is None else told_of(snapshot, node) for node in nodes]
+            told = [{} if node is None else inferred_fields(snapshot, node) for node in nodes]
             hits = tuple(replace(hit, inferred=each) for hit, each in zip(found.hits, told, strict=True))
             found = replace(found, hits=hits)
     return replace(found, paths=paths)
@@ -109,10 +109,10 @@ def _wordings(given: Any, question: str) -> list[str]:
     return [each for each in dict.fromkeys(texts) if each != question and each.strip()]
 
 
-MOST_WORTH: Final = 10.0
+MAX_TYPE_WEIGHT: Final = 10.0
 
 
-def types_weighed(given: Any) -> Mapping[str, float] | None:
+def parse_type_weights(given: Any) -> Mapping[str, float] | None:
     """What hits of each type are worth, as a caller gives it.
 
     Raises:
@@ -124,9 +124,9 @@ def types_weighed(given: Any) -> Mapping[str, float] | None:
         raise errors.InputError(f"type_weights is {type(given).__name__}", "Give a mapping of types to weights")
     for name, weight in given.items():
         limits.checked_text(name, "a type", limits.MAX_TYPE_BYTES)
-        if type(weight) not in (int, float) or not 0 <= weight <= MOST_WORTH:
+        if type(weight) not in (int, float) or not 0 <= weight <= MAX_TYPE_WEIGHT:
             raise errors.InputError(
-                f"The weight of {errors.shown(name)} is {errors.shown(weight)}", f"Give 0 to {MOST_WORTH:g}"
+                f"The weight of {errors.shown(name)} is {errors.shown(weight)}", f"Give 0 to {MAX_TYPE_WEIGHT:g}"
             )
     return dict(given)
 
@@ -150,14 +150,14 @@ def least_likeness(given: Any, request: Request) -> float | None:
 
 LEAST_LETTERS: Final = 5
 """Shorter words have too many neighbours."""
-MOST_RESPELLED: Final = 8
+MAX_RESPELLED: Final = 8
 """So many words of a question are looked for in other spellings, the first ones that no text has."""
 _WRITTEN: Final = re.compile(r"[\w\u0300-\u036f]+")
 """A word as it is written, with accents that are characters of their own."""
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
 
-def with_known(window: Window, ask: Ask, request: Request) -> records.Recall:
+def respell_unknown(window: Window, ask: Ask, request: Request) -> records.Recall:
     """The answer to a question in which each long word that no text has is read as the commonest a letter off.
 
     A letter is left out, put in, exchanged, or has changed places with the next (Levenshtein 1, as Kumiho's index has
@@ -167,7 +167,7 @@ def with_known(window: Window, ask: Ask, request: Request) -> records.Recall:
     request.check()
     text = request.question.text
     words = _long_words(text)
-    read = _read_as(window, request, list(dict.fromkeys(words.values()))) if words else {}
+    read = _find_respellings(window, request, list(dict.fromkeys(words.values()))) if words else {}
     if not read:
         return ask(request)
     known = _WRITTEN.sub(lambda found: read.get(words.get(found[0], ""), found[0]), text)
@@ -190,7 +190,7 @@ def _long_words(text: str) -> dict[str, str]:
     return {written: word for written, word in found.items() if word not in holding}
 
 
-def _read_as(window: Window, request: Request, words: Sequence[str]) -> dict[str, str]:
+def _find_respellings(window: Window, request: Request, words: Sequence[str]) -> dict[str, str]:
     """The words that no text has, each with the commonest that is a letter off, if there is one."""
     with window.snapshot() as snapshot:
         if request.exact or window.place.is_confined or snapshot.whole is None:
@@ -207,15 +207,17 @@ def _spelled(lane: TextLane, words: Sequence[str]) -> dict[str, str]:
     known = lane.counts([term for terms in forms.values() for term in terms]).having
     unknown = [word for word, terms in forms.items() if not any(known[term] for term in terms)]
     read: dict[str, str] = {}
-    for word in unknown[:MOST_RESPELLED]:
-        near = lane.counts([analysis.Term(analysis.PLAIN, each, 1.0) for each in sorted(_a_letter_off(word))]).having
+    for word in unknown[:MAX_RESPELLED]:
+        near = lane.counts(
+            [analysis.Term(analysis.PLAIN, each, 1.0) for each in sorted(_one_letter_variants(word))]
+        ).having
         best = max(near, key=lambda term: (near[term], term.text))
         if near[best]:
             read[word] = best.text
     return read
 
 
-def _a_letter_off(word: str) -> set[str]:
+def _one_letter_variants(word: str) -> set[str]:
     """The words that are one step away from a word."""
     parts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
     shorter = {left + right[1:] for left, right in parts if right}

@@ -702,11 +702,11 @@ class View:
             raise errors.InputError("after is given and no world is", "Name the world that the statement is of")
         row = after.row if isinstance(after, statement_reads.Statement) else after
 
-        pattern = statement_reads.pattern_of(subject, predicate, object, graph)
+        pattern = statement_reads.parse_pattern(subject, predicate, object, graph)
         most = None if limit is None else limits.checked_number(limit, "limit", 0, MAX_NUMBER)
         with self._snapshot() as snapshot:
-            worlds = statement_reads.worlds(snapshot) if world is None else [self._named_node(snapshot, world)]
-            found = (each for node in worlds for each in statement_reads.found(snapshot, node, pattern, row))
+            worlds = statement_reads.stating_worlds(snapshot) if world is None else [self._named_node(snapshot, world)]
+            found = (each for node in worlds for each in statement_reads.find_statements(snapshot, node, pattern, row))
             return list(islice(found, most))
 
     def erased_statements(self, world: Any) -> list[ErasedStatement]:
@@ -718,7 +718,7 @@ class View:
         from worlddb.query.statements import statement_reads
 
         with self._snapshot() as snapshot:
-            return list(statement_reads.erased(snapshot, self._named_node(snapshot, world)))
+            return list(statement_reads.erased_statements(snapshot, self._named_node(snapshot, world)))
 
     def count_statements(self, world: Any = None) -> int:
         """How many statements hold in a world, or in all that the view sees.
@@ -729,8 +729,8 @@ class View:
         from worlddb.query.statements import statement_reads
 
         with self._snapshot() as snapshot:
-            worlds = statement_reads.worlds(snapshot) if world is None else [self._named_node(snapshot, world)]
-            return sum(statement_reads.count(snapshot, node) for node in worlds)
+            worlds = statement_reads.stating_worlds(snapshot) if world is None else [self._named_node(snapshot, world)]
+            return sum(statement_reads.count_statements(snapshot, node) for node in worlds)
 
     def write_rdf(
         self, world: Any, format: str = "turtle", file: IO[bytes] | None = None, *, reifiers: bool = False
@@ -752,8 +752,8 @@ class View:
         out = BytesIO() if file is None else file
         with self._snapshot() as snapshot:
             node = self._named_node(snapshot, world)
-            plain = () if reifiers else map(datasets.with_blank_nodes, statement_reads.quads(snapshot, node))
-            rdf_formats.write_lines(statement_reads.reified(snapshot, node) if reifiers else plain, out, format)
+            plain = () if reifiers else map(datasets.with_blank_nodes, statement_reads.quad_lines(snapshot, node))
+            rdf_formats.write_lines(statement_reads.reified_lines(snapshot, node) if reifiers else plain, out, format)
         return out.getvalue() if isinstance(out, BytesIO) and file is None else b""
 
     def memory_graph(self, world: Any = None) -> Iterator[dict[str, Any]]:
@@ -1187,8 +1187,14 @@ class View:
         """The answer of the first of several scopes that suffices, by weights and words of other kinds, or in several
         streams."""
         from worlddb.query.coverage.scope_widening import widened
-        from worlddb.query.enrichment.inferred import weights_of
-        from worlddb.query.streams.streamed_recall import checked, least_likeness, streamed, types_weighed, with_known
+        from worlddb.query.enrichment.inferred import parse_weights
+        from worlddb.query.streams.streamed_recall import (
+            checked,
+            least_likeness,
+            parse_type_weights,
+            respell_unknown,
+            streamed,
+        )
 
         if with_receipt:
             several = next(
@@ -1196,10 +1202,10 @@ class View:
             )
             raise errors.InputError(f"A receipt was asked for of {several}", "Leave one of the two out")
         scopes, fields, streams, type_weights, siblings, fuzzy = others
-        request = request._replace(fields=weights_of(fields), type_weights=types_weighed(type_weights))
+        request = request._replace(fields=parse_weights(fields), type_weights=parse_type_weights(type_weights))
         request = request._replace(siblings=least_likeness(siblings, request))
         if limits.checked_flag(fuzzy, "fuzzy"):
-            ask = partial(with_known, window, ask)
+            ask = partial(respell_unknown, window, ask)
         if scopes is not None:
             given = [self.reference_of(each) for each in limits.checked_list(scopes, "scopes")]
             ask = partial(widened, scopes=given, ask=ask)
@@ -1267,7 +1273,7 @@ class View:
                 return ""
             given = options.get("world")
             inside = snapshot.place.top if given is None else self._named_node(snapshot, given)
-            is_apart = fork_reads.Apart(snapshot, inside)(self._named_node(snapshot, ref))
+            is_apart = fork_reads.ForkMembership(snapshot, inside)(self._named_node(snapshot, ref))
         return "it lies in a fork, which is searched by its own name" if is_apart else ""
 
     def receipts_of(self, ref: Any) -> list[receipted_recall.KeptReceipt]:
@@ -1281,7 +1287,7 @@ class View:
         from worlddb.query.beliefs import receipted_recall
 
         with self._snapshot() as snapshot:
-            return list(receipted_recall.kept(snapshot, self._named_node(snapshot, ref)))
+            return list(receipted_recall.kept_receipts(snapshot, self._named_node(snapshot, ref)))
 
     def withdrawal(
         self,
@@ -1325,7 +1331,12 @@ class View:
         given = withdrawal.Source.of(ref, author, source, since, until, artifact)
         listed = withdrawal.RESTING if types is None else tuple(limits.checked_list(types, "types"))
         return withdrawal.plan(
-            self._window, given, withdrawal.Wish(how, dependents, listed, depth), questions, receipts, self._ask_window
+            self._window,
+            given,
+            withdrawal.WithdrawalOptions(how, dependents, listed, depth),
+            questions,
+            receipts,
+            self._ask_window,
         )
 
     def _ask_window(self, window: Window, text: str, options: Mapping[str, Any]) -> records.Recall:

@@ -121,7 +121,7 @@ class Keyring:
                     " back, or restored, and no earlier key opens it. Make new keys"
                 )
                 return _State(read.seen, generation, b"", {}, trouble)
-            known = account_records.known(snapshot.log, snapshot.tables, frozenset(read.secrets.keys))
+            known = account_records.read_accounts(snapshot.log, snapshot.tables, frozenset(read.secrets.keys))
         return _State(read.seen, generation, bytes.fromhex(read.secrets.salt), _grants(known), "")
 
 
@@ -132,7 +132,7 @@ def has_last_change(snapshot: Snapshot, secrets: secrets_file.Secrets) -> bool:
     return secrets.seq <= snapshot.log.head().seq and snapshot.log.chain(secrets.seq).hex() == secrets.chain
 
 
-def _grants(known: account_records.Known) -> dict[bytes, Grant]:
+def _grants(known: account_records.AccountState) -> dict[bytes, Grant]:
     accounts = {each.id: each for each in known.accounts if each.is_open}
     allowed = {each.plan: known.limits(each.plan) for each in known.accounts}
     found: dict[bytes, Grant] = {}
@@ -374,7 +374,7 @@ class Accounts:
         made = self._store.entropy.bytes(ids.NONCE_BYTES)
         return made, [cmd.SetAccount(account=made, name=DEFAULT_ACCOUNT)]
 
-    def _read_known(self) -> account_records.Known:
+    def _read_known(self) -> account_records.AccountState:
         """All there is at the head, read from the store."""
         try:
             secrets = self._file.read().secrets
@@ -382,7 +382,7 @@ class Accounts:
             secrets = None
         with self._store.snapshot() as snapshot:
             in_force = secrets.keys if secrets is not None and has_last_change(snapshot, secrets) else ()
-            return account_records.known(snapshot.log, snapshot.tables, frozenset(in_force))
+            return account_records.read_accounts(snapshot.log, snapshot.tables, frozenset(in_force))
 
     def _secrets(self) -> secrets_file.Secrets:
         """What the file holds; where there is none, or the store was rolled back behind it, a new beginning."""

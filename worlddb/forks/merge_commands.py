@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from worlddb.log.model import bundle, times
 from worlddb.log.statements.bundled_statements import Texts, Windows
-from worlddb.query.forks.merge_plan import Plan, Said, Side, Step
+from worlddb.query.forks.merge_plan import Plan, Side, SpanContent, Step
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.statements import stating
 
@@ -170,7 +170,7 @@ def _unstate(ref: cmd.Ref, at: int | None, terms: tuple[str, ...], quads: tuple[
     return cmd.Unstate(ref=ref, aliases=terms, quads=quads, at=at)
 
 
-def _text(said: Said) -> dict[str, Any]:
+def _text(said: SpanContent) -> dict[str, Any]:
     return {
         "type": said.type,
         "name": said.name,

@@ -173,11 +173,11 @@ class _StoredForms:
         if any(text.startswith("_:") and not terms.is_uuid(text[2:]) for text in row if text):
             return None
         graph = statement_reads.ANY if anywhere else row[3]
-        return statement_reads.pattern_of(row[0], row[1], row[2] if whole else None, graph)
+        return statement_reads.parse_pattern(row[0], row[1], row[2] if whole else None, graph)
 
     def _found(self, pattern: statement_reads.Pattern, row: Row, anywhere: bool = False) -> list[Row]:
         node = self._node
-        held = () if node is None else map(_shown, statement_reads.texts(self._snapshot, node, pattern))
+        held = () if node is None else map(_shown, statement_reads.statement_texts(self._snapshot, node, pattern))
         since = (each for each in self._given if each[:2] == row[:2] and (anywhere or each[3] == row[3]))
         return [*(each for each in held if each not in self._taken), *since]
 
