@@ -616,7 +616,7 @@ class Database(WriteCalls):
                 view = seen if within is None else seen.confined(within)
             ref = view._reference_to_write(world)
             change = updating.change_of(
-                view._asked(), workers, update, ref, allowed, repeatable=key is not None, **named
+                view._query_source(), workers, update, ref, allowed, repeatable=key is not None, **named
             )
             drawn = self._entropy_for(key)
             commands = self._unstate_commands(ref, change.removed, view.valid, drawn)

@@ -1452,7 +1452,7 @@ class Batch(WriteCalls):
         ref = None if isinstance(new, int) else view._reference_to_write(world)
         here = new if ref is None else ref
         before = updating.pending_lines(self._commands, lambda each: self._is_world(each, here), view.valid)
-        asked, workers = view._asked(), sparql_workers.workers()
+        asked, workers = view._query_source(), sparql_workers.workers()
         change = updating.change_of(asked, workers, update, ref, allowed, before=before, repeatable=is_keyed, **named)
         if is_keyed and change.removed:
             raise self._refuse_key()

@@ -28,15 +28,15 @@ from worlddb.query.sparql.sparql_workers import Part
 from worlddb.query.statements import statement_reads
 from worlddb.query.statements.statement_reads import Bounds, Pattern
 
-MOST_GRAPHS: Final = 16
+MAX_GRAPHS: Final = 16
 """Graphs at moments that one query may name."""
 NEW: Final = object()
 """In the place of a world: one that is yet to be made, and states nothing."""
-_MOST_STANDS: Final = 256
+_MAX_SPANS: Final = 256
 """Of all worlds and stores together; the one that was asked longest ago goes first."""
 
 
-class Asked(NamedTuple):
+class QuerySource(NamedTuple):
     """A view that is asked: what it reads, its window, and ``at``, the same of what was known and true at other times.
 
     ``erasures`` changes with every erasure in the store.
@@ -45,7 +45,7 @@ class Asked(NamedTuple):
     memory: Memory
     window: Window
     erasures: Any
-    at: Callable[[str | None, str | None], Asked]
+    at: Callable[[str | None, str | None], QuerySource]
 
     @property
     def stamp(self) -> str:
@@ -55,7 +55,7 @@ class Asked(NamedTuple):
         return f"{window.reader.store_id.hex()} {self.erasures} {memory!r} {place}"
 
 
-class Stand(NamedTuple):
+class StatementSpan(NamedTuple):
     """The statements of a world from one commit to another and within a stretch of valid time.
 
     ``chain`` is the hash of the log at the last of the commits: a copy of the store that went on otherwise has another.
@@ -68,14 +68,14 @@ class Stand(NamedTuple):
     bounds: Bounds
 
 
-class Behind(NamedTuple):
+class OlderDataset(NamedTuple):
     """What was read of a world at an earlier commit, by its name, and ``change``: what it lost and got since then."""
 
     name: str
     change: Callable[[], tuple[bytes, bytes]]
 
 
-class Named(NamedTuple):
+class DatasetPart(NamedTuple):
     """A part of a dataset with a name that tells what it has from all others, and a way to read it.
 
     ``behind`` is what a worker may hold in its place, and how to bring that up to it. ``missed`` is why a search does
@@ -85,17 +85,17 @@ class Named(NamedTuple):
     name: str
     graph: str | None
     read: Callable[[], Part]
-    behind: Behind | None = None
+    behind: OlderDataset | None = None
     missed: list[str] | None = None
 
 
 _Place = tuple[bytes, Any, int]
 """A store, its erasures, and the node of a world."""
-_stands: OrderedDict[tuple[_Place, str], Stand] = OrderedDict()
+_spans: OrderedDict[tuple[_Place, str], StatementSpan] = OrderedDict()
 _lock = threading.Lock()
 
 
-def parts(asked: Asked, query: Sparql, world: Any, lanes: Collection[str] = LANES) -> list[Named]:
+def parts(asked: QuerySource, query: Sparql, world: Any, lanes: Collection[str] = LANES) -> list[DatasetPart]:
     """What a query is asked of: the dataset of a world (or of a ``NEW`` one), or of all that the view sees (``None``).
 
     The graphs that it names are beside that. Searches go by ``lanes``, and no model is asked where nothing that it
@@ -108,13 +108,13 @@ def parts(asked: Asked, query: Sparql, world: Any, lanes: Collection[str] = LANE
     """
     found = list(_datasets(asked, world))
     named = [each for each in query.memories() + query.worlds() if each not in {part.graph for part in found}]
-    if len(named) > MOST_GRAPHS:
-        raise errors.LimitExceeded(f"The query names {len(named)} graphs of the engine", f"Name at most {MOST_GRAPHS}")
+    if len(named) > MAX_GRAPHS:
+        raise errors.LimitExceeded(f"The query names {len(named)} graphs of the engine", f"Name at most {MAX_GRAPHS}")
     for iri in named:
         graph, _, said = iri.partition("?")
         there = asked.at(*moment_of(iri)) if said else asked
         if graph in (MEMORY, SEARCH):
-            found.append(_memory(there, iri) if graph == MEMORY else _search(there, iri, _needed(query, lanes)))
+            found.append(_memory(there, iri) if graph == MEMORY else _search(there, iri, _needed_lanes(query, lanes)))
             continue
         with there.window.snapshot() as snapshot:
             node = named_node(snapshot, there.window.spec, graph.removeprefix(WORLD_URN), unify=there.window.unify)
@@ -122,7 +122,7 @@ def parts(asked: Asked, query: Sparql, world: Any, lanes: Collection[str] = LANE
     return found
 
 
-def _datasets(asked: Asked, world: Any) -> Iterator[Named]:
+def _datasets(asked: QuerySource, world: Any) -> Iterator[DatasetPart]:
     if world is NEW:
         return
     with asked.window.snapshot() as snapshot:
@@ -149,16 +149,16 @@ def moment_of(iri: str) -> tuple[str | None, str | None]:
     return given.get("ingested"), given.get("valid")
 
 
-def _memory(there: Asked, iri: str) -> Named:
-    return Named(f"{iri} {there.stamp}", iri, lambda: Part(memory_lines(there.memory), iri))
+def _memory(there: QuerySource, iri: str) -> DatasetPart:
+    return DatasetPart(f"{iri} {there.stamp}", iri, lambda: Part(memory_lines(there.memory), iri))
 
 
-def _needed(query: Sparql, lanes: Collection[str]) -> frozenset[str]:
+def _needed_lanes(query: Sparql, lanes: Collection[str]) -> frozenset[str]:
     """Those lanes of which a query needs what they find."""
     return frozenset(lanes) if VECTOR not in lanes or query.needs_meaning() else frozenset(lanes) - {VECTOR}
 
 
-def _search(there: Asked, iri: str, lanes: frozenset[str]) -> Named:
+def _search(there: QuerySource, iri: str, lanes: frozenset[str]) -> DatasetPart:
     # Recall is loaded by who searches.
     from worlddb.query.sparql.search_graph import search_lines
 
@@ -172,16 +172,16 @@ def _search(there: Asked, iri: str, lanes: frozenset[str]) -> Named:
         missed += filter(None, [window.reader.why_no_vector(spaces)])
         lanes -= {VECTOR} if missed else set()
     name = f"{iri} {' '.join(sorted(lanes))} {there.stamp}"
-    return Named(name, iri, lambda: Part(list(search_lines(window, text, lanes, missed)), iri), None, missed)
+    return DatasetPart(name, iri, lambda: Part(list(search_lines(window, text, lanes, missed)), iri), None, missed)
 
 
-def _statements(asked: Asked, snapshot: VisibleSnapshot, node: int, graph: str | None) -> Named:
+def _statements(asked: QuerySource, snapshot: VisibleSnapshot, node: int, graph: str | None) -> DatasetPart:
     """The statements of a world: with its graphs, or all of them in one graph (empty: the default one)."""
     window, moment = asked.window, snapshot.place.moment
     place = window.reader.store_id, asked.erasures, node
-    stand = _stand(snapshot, place)
+    stand = _find_span(snapshot, place)
     name = f"{window.reader.store_id.hex()} {asked.erasures} {node} {moment}" if stand is None else stand.name
-    behind = _behind(asked, snapshot, place, name) if stand is None and graph is None else None
+    behind = _find_older(asked, snapshot, place, name) if stand is None and graph is None else None
 
     def lines() -> Iterator[bytes]:
         with window.snapshot() as inside:
@@ -189,15 +189,17 @@ def _statements(asked: Asked, snapshot: VisibleSnapshot, node: int, graph: str |
             for line in statement_reads.quad_lines(inside, node, bounds=bounds, flat=graph is not None):
                 yield with_blank_nodes(line)
             if stand is None:
-                _note(place, Stand(name, moment.seq, moment.seq, inside.stored.log.chain(moment.seq), bounds))
+                _remember_span(
+                    place, StatementSpan(name, moment.seq, moment.seq, inside.stored.log.chain(moment.seq), bounds)
+                )
 
-    return Named(f"{name} {graph}", graph, lambda: Part(lines(), graph or None), behind)
+    return DatasetPart(f"{name} {graph}", graph, lambda: Part(lines(), graph or None), behind)
 
 
-def _behind(asked: Asked, snapshot: VisibleSnapshot, place: _Place, name: str) -> Behind | None:
+def _find_older(asked: QuerySource, snapshot: VisibleSnapshot, place: _Place, name: str) -> OlderDataset | None:
     """The last stand that a view is past by commits alone, and the change from there to what is called ``name``."""
     moment, log = snapshot.place.moment, snapshot.stored.log
-    known = [stand for stand in _of(place) if stand.bounds.has(moment.valid) and stand.last < moment.seq]
+    known = [stand for stand in _spans_of(place) if stand.bounds.has(moment.valid) and stand.last < moment.seq]
     stand = max(known, key=lambda each: each.last, default=None)
     if stand is None or moment.seq - stand.last >= statement_reads.FEW_COMMITS:
         return None
@@ -210,14 +212,16 @@ def _behind(asked: Asked, snapshot: VisibleSnapshot, place: _Place, name: str) -
             bounds.start, bounds.end = stand.bounds.start, stand.bounds.end
             before = stand.last, moment.valid
             removed, added = statement_reads.changes(inside, place[2], before, moment, bounds=bounds)
-            removed = _without_alike(inside, place[2], removed)
-            _note(place, Stand(name, moment.seq, moment.seq, inside.stored.log.chain(moment.seq), bounds))
+            removed = _without_equivalents(inside, place[2], removed)
+            _remember_span(
+                place, StatementSpan(name, moment.seq, moment.seq, inside.stored.log.chain(moment.seq), bounds)
+            )
         return b"".join(map(with_blank_nodes, removed)), b"".join(map(with_blank_nodes, added))
 
-    return Behind(f"{stand.name} None", change)
+    return OlderDataset(f"{stand.name} None", change)
 
 
-def _without_alike(snapshot: VisibleSnapshot, node: int, removed: list[bytes]) -> list[bytes]:
+def _without_equivalents(snapshot: VisibleSnapshot, node: int, removed: list[bytes]) -> list[bytes]:
     """Lines that a world lost, but for those that it still has in another form: the engine knows both as one."""
     typed = [line for line in removed if _TYPED in line]
     if not typed:
@@ -235,17 +239,17 @@ def _without_alike(snapshot: VisibleSnapshot, node: int, removed: list[bytes]) -
     return [line for line in removed if line not in left]
 
 
-def _of(place: _Place) -> list[Stand]:
+def _spans_of(place: _Place) -> list[StatementSpan]:
     """The stands of a place, the one that was asked last first."""
     with _lock:
-        return [stand for key, stand in reversed(_stands.items()) if key[0] == place]
+        return [stand for key, stand in reversed(_spans.items()) if key[0] == place]
 
 
-def _stand(snapshot: VisibleSnapshot, place: _Place) -> Stand | None:
+def _find_span(snapshot: VisibleSnapshot, place: _Place) -> StatementSpan | None:
     """The stand that a view is within, if one is noted."""
     moment, log = snapshot.place.moment, snapshot.stored.log
     changed_after = -1
-    for stand in _of(place):
+    for stand in _spans_of(place):
         if not stand.first <= moment.seq or not stand.bounds.has(moment.valid) or log.head().seq < stand.last:
             continue
         if log.chain(stand.last) != stand.chain:
@@ -257,17 +261,17 @@ def _stand(snapshot: VisibleSnapshot, place: _Place) -> Stand | None:
                 changed_after = stand.last  # What stood still earlier was changed by the same commits.
                 continue
             stand = stand._replace(last=moment.seq, chain=log.chain(moment.seq))
-        _note(place, stand)
+        _remember_span(place, stand)
         return stand
     return None
 
 
-def _note(place: _Place, stand: Stand) -> None:
+def _remember_span(place: _Place, stand: StatementSpan) -> None:
     with _lock:
-        _stands[place, stand.name] = stand
-        _stands.move_to_end((place, stand.name))
-        while len(_stands) > _MOST_STANDS:
-            _stands.popitem(last=False)
+        _spans[place, stand.name] = stand
+        _spans.move_to_end((place, stand.name))
+        while len(_spans) > _MAX_SPANS:
+            _spans.popitem(last=False)
 
 
 def with_blank_nodes(line: bytes) -> bytes:

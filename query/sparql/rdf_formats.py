@@ -122,7 +122,7 @@ def _rows(
         shown = f"<<( {term} )>>" if isinstance(term, triple) else str(term)
         return shown if fresh is None or "_:" not in shown else _BLANK.sub(renamed, shown)
 
-    watched = _Watched(file, is_bounded=kind.name == "rdfxml")
+    watched = _WatchedStream(file, is_bounded=kind.name == "rdfxml")
     last = ""
     try:
         for quad in engine.parse(watched, _engine_format(kind), base_iri=base):
@@ -139,7 +139,7 @@ def _rows(
                     f"{name or 'The text'}: a term of {last:.400} has {len(value.encode()):,} bytes", _LONG
                 )
             yield subject, predicate, value, None if graph == "DEFAULT" else text(graph)
-    except (MemoryError, _TooLong) as error:
+    except (MemoryError, _StatementTooLong) as error:
         if isinstance(error, MemoryError) and "buffer" not in str(error):
             raise
         where, begun = watched.place() if kind.name != "jsonld" else ("", "")
@@ -155,11 +155,11 @@ def _rows(
         raise errors.MalformedFile(f"{name or 'The text'} is no {kind.name}: {error}", "Correct it") from None
 
 
-class _TooLong(Exception):
+class _StatementTooLong(Exception):
     """A statement of a format whose parser has no bound goes on for too long."""
 
 
-class _Watched:
+class _WatchedStream:
     """A stream, and how much of it was read: in all, and since the last statement was said."""
 
     def __init__(self, file: IO[bytes], *, is_bounded: bool) -> None:
@@ -176,7 +176,7 @@ class _Watched:
         self._all += len(data)
         self.unsaid += len(data)
         if self._is_bounded and self.unsaid > _BUFFER_BYTES:
-            raise _TooLong
+            raise _StatementTooLong
         return data
 
     def place(self) -> tuple[str, str]:
@@ -230,13 +230,13 @@ def write_lines(lines: Iterable[bytes], file: IO[bytes], format: str) -> None:
     kind = format_of(format)
     engine = _engine()
     if kind.name == "rdfxml":  # An id of a node there is a name of XML, which begins with no digit.
-        lines = (_BLANK.sub(_named, line.decode()).encode() if b"_:" in line else line for line in lines)
+        lines = (_BLANK.sub(_node_name, line.decode()).encode() if b"_:" in line else line for line in lines)
     quads: Iterator[pyoxigraph.Quad] = (
         quad for line in lines for quad in engine.parse(line, engine.RdfFormat.N_QUADS, lenient=True)
     )
     found: Iterator[Any] = quads if kind.has_graphs else (_triple(quad, kind) for quad in quads)
     try:
-        out: Any = _Returns(file) if kind.name == "rdfxml" else file
+        out: Any = _ReturnEscaper(file) if kind.name == "rdfxml" else file
         engine.serialize(
             found, out, _engine_format(kind), prefixes=PREFIXES if kind.name in ("turtle", "trig") else None
         )
@@ -246,26 +246,26 @@ def write_lines(lines: Iterable[bytes], file: IO[bytes], format: str) -> None:
         raise errors.InputError(f"{kind.name} cannot write this: {error}", "Choose nquads") from None
 
 
-def with_returns(xml: bytes) -> bytes:
+def escape_carriage_returns(xml: bytes) -> bytes:
     """XML with its carriage returns escaped, as in texts alone it has any: a reader makes line feeds of plain ones."""
     return xml.replace(b"\r", b"&#13;")
 
 
-class _Returns:
+class _ReturnEscaper:
     """A file to which XML is written."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
 
     def write(self, data: bytes) -> int:
-        self._file.write(with_returns(data))
+        self._file.write(escape_carriage_returns(data))
         return len(data)
 
     def flush(self) -> None:
         self._file.flush()
 
 
-def _named(found: re.Match[str]) -> str:
+def _node_name(found: re.Match[str]) -> str:
     return found[0] if found[1] is None else f"_:b{found[1]}"
 
 

@@ -47,13 +47,13 @@ def search_lines(window: Window, text: str, lanes: Collection[str], missed: list
         gate = Gate(snapshot, snapshot.place.top, choice)
         lane, through = window.exact_lane(snapshot, choice), snapshot.place.moment.seq
         words: dict[int, float] = {}
-        for hit in _all(lambda limit: lane.search(text, limit=limit, through=through)) if TEXT in lanes else ():
+        for hit in _all_hits(lambda limit: lane.search(text, limit=limit, through=through)) if TEXT in lanes else ():
             if gate.seen(hit.node) is not None:
                 words.setdefault(hit.node, hit.score)
         meaning: dict[int, float] = {}
         if not isinstance(query, str):
             near = ExactVectorLane(window.exact_vectors(snapshot, query.space, query.dimension, choice), query)
-            for found in _all(lambda limit: near.search(limit=limit)):
+            for found in _all_hits(lambda limit: near.search(limit=limit)):
                 if gate.seen(found.node) is not None:
                     meaning.setdefault(found.node, found.score)
         scores = scoring.reciprocal({"words": list(words), "meaning": list(meaning)})
@@ -64,7 +64,7 @@ def search_lines(window: Window, text: str, lanes: Collection[str], missed: list
                     yield f'{subject} <{NAMESPACE}{name}> "{said[node]:.6E}"^^<{XSD}double> .\n'.encode()
 
 
-def _all(search: Callable[[int], list[_Hit]]) -> list[_Hit]:
+def _all_hits(search: Callable[[int], list[_Hit]]) -> list[_Hit]:
     """Everything that a search finds: it is asked for more until it has no more."""
     limit = _FIRST
     while len(found := search(limit)) >= limit:

@@ -9,7 +9,7 @@ import msgspec
 
 from worlddb.log.model import errors
 from worlddb.log.statements import terms
-from worlddb.query.sparql.rdf_formats import NOT_IN_XML, format_of, with_returns
+from worlddb.query.sparql.rdf_formats import NOT_IN_XML, escape_carriage_returns, format_of
 
 RESULT_TYPES: Final = {
     "json": "application/sparql-results+json",
@@ -106,7 +106,7 @@ def answer_of(head: dict[str, Any], body: bytes, unavailable: dict[str, str], no
         form=head["form"],
         variables=variables,
         media_type=media_type,
-        body=with_returns(body) if media_type.endswith("xml") else body,
+        body=escape_carriage_returns(body) if media_type.endswith("xml") else body,
         unavailable=unavailable,
         note=note,
     )

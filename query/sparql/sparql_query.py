@@ -72,7 +72,7 @@ def checked_lanes(given: Sequence[str] | None) -> Sequence[str]:
 
 
 def evaluate(
-    seen: datasets.Asked,
+    seen: datasets.QuerySource,
     workers: Workers,
     text: str,
     world: Any,
@@ -101,7 +101,7 @@ def evaluate(
     return sparql_answer.answer_of(found.head, found.body, unavailable, unknown_names(asked))
 
 
-def key_of(parts: Iterable[datasets.Named]) -> str:
+def key_of(parts: Iterable[datasets.DatasetPart]) -> str:
     """What a dataset of some parts is held under."""
     return _key_of(part.name for part in parts)
 
@@ -110,13 +110,13 @@ def _key_of(names: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(names).encode()).hexdigest()
 
 
-def keys_of(parts: Sequence[datasets.Named]) -> list[str]:
+def keys_of(parts: Sequence[datasets.DatasetPart]) -> list[str]:
     """The keys of what a worker should hold to be asked: of the dataset, and of what it is behind that by a change."""
     behind = parts[0].behind if len(parts) == 1 else None
     return [key_of(parts)] + ([] if behind is None else [_key_of([behind.name])])
 
 
-def hold(desk: Desk, parts: Sequence[datasets.Named]) -> str:
+def hold(desk: Desk, parts: Sequence[datasets.DatasetPart]) -> str:
     """Have a worker hold a dataset: it is brought up to it by what changed if it can be, else it is read.
 
     Returns what it is held under. Where a search could not ask its model for now, nobody else looks for it there.
@@ -129,12 +129,12 @@ def hold(desk: Desk, parts: Sequence[datasets.Named]) -> str:
     if behind is not None:
         desk.follow(known[0], key, *behind.change())
         return key
-    before = _missed(parts)
+    before = _count_missed(parts)
     read = [part.read() for part in parts]
-    key += " for now" if _missed(parts) > before else ""
+    key += " for now" if _count_missed(parts) > before else ""
     desk.hydrate(key, read)
     return key
 
 
-def _missed(parts: Iterable[datasets.Named]) -> int:
+def _count_missed(parts: Iterable[datasets.DatasetPart]) -> int:
     return sum(len(part.missed or ()) for part in parts)

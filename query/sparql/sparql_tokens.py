@@ -133,7 +133,7 @@ class Sparql(NamedTuple):
         if _WORDS not in iris or iris & _BY_MEANING or self.words() & _WHOLE:
             return True
         inside = [Token("other", "", 0, 0), *_in_groups(iter(self.tokens)), Token("other", "", 0, 0)]
-        return any(map(_stands_for_all, inside, inside[1:], inside[2:]))
+        return any(map(_may_match_all, inside, inside[1:], inside[2:]))
 
 
 def read_sparql(text: str) -> Sparql:
@@ -194,7 +194,7 @@ def unknown_names(sparql: Sparql) -> str:
     return "; ".join(told.values())
 
 
-def explained(error: errors.InvalidSparql, text: str, *, is_update: bool) -> errors.InvalidSparql:
+def explain_error(error: errors.InvalidSparql, text: str, *, is_update: bool) -> errors.InvalidSparql:
     """The error of the engine, or one that says more plainly what is wrong with a text.
 
     The engine names what could stand at the place, also where a prefix is not declared, or the text is of the other
@@ -266,7 +266,7 @@ def _in_groups(tokens: Iterator[Token]) -> Iterator[Token]:
             yield token
 
 
-def _stands_for_all(before: Token, token: Token, after: Token) -> bool:
+def _may_match_all(before: Token, token: Token, after: Token) -> bool:
     """Whether a token may be a predicate, a path, a graph or a quoted triple that is not known from the text."""
     if token.kind == "variable":
         if before.kind == "word" and before.text.upper() == "GRAPH":

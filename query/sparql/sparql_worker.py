@@ -40,7 +40,7 @@ RESULTS: Final = {
 """By name: the format, what stands between rows or begins one, and where that might stand without being meant."""
 
 
-class Over(Exception):
+class OutputLimitExceeded(Exception):
     """An answer is larger than was allowed; the argument says in what."""
 
 
@@ -90,7 +90,7 @@ class Sink:
 
     def _refuse(self, what: str) -> NoReturn:
         self.over = what
-        raise Over(what)
+        raise OutputLimitExceeded(what)
 
 
 class Stores:
@@ -202,7 +202,7 @@ class Stores:
         copied = ox.serialize(said.pop("copied"), format=ox.RdfFormat.N_QUADS) or b""
         lines = {"copied": copied} | {name: _sorted(map(_plain, quads)) for name, quads in said.items()}
         if sum(map(len, lines.values())) > head["most_bytes"]:
-            raise Over("bytes")
+            raise OutputLimitExceeded("bytes")
         return {"parts": {name: len(each) for name, each in lines.items()}}, b"".join(lines.values())
 
     def _asked(self, head: Head) -> ox.Store:
@@ -271,7 +271,7 @@ class Changed:
                 _move(held, self.removed, self.added)
 
     def _forms_of(self, held: ox.Quad) -> "Forms | None":
-        return self._forms.setdefault(held, Forms()) if _has_forms(held.object) else None
+        return self._forms.setdefault(held, Forms()) if _has_other_forms(held.object) else None
 
     def compare(self, head: Head, text: str, copied: tuple[str, str | None, str | None] | None = None) -> None:
         """Evaluate operations as a whole, and compare all that the store has before and after.
@@ -286,11 +286,11 @@ class Changed:
         after = _lines(self._store)
         for quad in _quads(b"".join(before - after)):
             _move(quad, self.added, self.removed)
-            if _has_forms(quad.object):
+            if _has_other_forms(quad.object):
                 self._forms[quad] = Forms(cleared=True)
         for quad in _quads(b"".join(after - before)):
             _move(quad, self.removed, self.added)
-            if _has_forms(quad.object) and not copied:
+            if _has_other_forms(quad.object) and not copied:
                 self._forms.setdefault(quad, Forms()).given[quad] = None
         if verb in ("COPY", "MOVE"):
             self._forms |= {quad: Forms(cleared=True) for quad in target}
@@ -300,7 +300,7 @@ class Changed:
 
     def _with_forms(self, graph: str | None) -> Iterator[ox.Quad]:
         found = self._store.quads_for_pattern(None, None, None, _graph(graph))
-        return (quad for quad in found if _has_forms(quad.object))
+        return (quad for quad in found if _has_other_forms(quad.object))
 
     def said(self) -> dict[str, Iterable[ox.Quad]]:
         """The quads by what is to be done with them in what is held, which may have other forms of them.
@@ -368,10 +368,10 @@ WRITTEN: Final = "urn:worlddb:written:"
 _XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 
 
-def _has_forms(term: Any) -> bool:
+def _has_other_forms(term: Any) -> bool:
     """Whether the engine may write a term otherwise than it is given."""
     if isinstance(term, ox.Triple):
-        return _has_forms(term.object)
+        return _has_other_forms(term.object)
     return isinstance(term, ox.Literal) and term.datatype.value.startswith((_XSD, WRITTEN)) and not _is_string(term)
 
 
@@ -438,7 +438,7 @@ def _written(sink: Sink, write: Callable[[], object]) -> None:
         write()
     except Exception:
         if sink.over:
-            raise Over(sink.over) from None
+            raise OutputLimitExceeded(sink.over) from None
         raise
     sink.count()
 
@@ -530,7 +530,7 @@ def _answer(stores: Stores, head: Head, body: bytes) -> tuple[Head, bytes]:
         return {"error": "unknown", "message": str(error)}, b""
     except SyntaxError as error:
         return {"error": "syntax", "message": str(error.msg or error)}, b""
-    except Over as error:
+    except OutputLimitExceeded as error:
         return {"error": "over", "message": str(error)}, b""
     except MemoryError:
         return {"error": "memory", "message": ""}, b""
@@ -538,7 +538,7 @@ def _answer(stores: Stores, head: Head, body: bytes) -> tuple[Head, bytes]:
         return {"error": "failed", "message": str(error)}, b""
 
 
-def _bounded(head: Head) -> None:
+def _with_limits(head: Head) -> None:
     """Set the alarm and the limit of memory for one request; both end the process or the request, never the limit."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     wanted = head["memory"]
@@ -551,7 +551,7 @@ def _serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     while length := requests.read(4):
         head = json.loads(requests.read(int.from_bytes(length, "big")))
         body = requests.read(head["bytes"])
-        _bounded(head)
+        _with_limits(head)
         found, text = _answer(stores, head, body)
         signal.setitimer(signal.ITIMER_REAL, 0)
         _send(answers, found | {"bytes": len(text)}, text)
@@ -566,7 +566,7 @@ def _send(answers: IO[bytes], head: Head, text: bytes = b"") -> None:
     answers.flush()
 
 
-def _taken() -> int:
+def _address_space_bytes() -> int:
     """Bytes of addresses that this process has by now; 0 where the machine does not say, and does not limit them."""
     try:
         with open("/proc/self/statm", "rb") as file:
@@ -583,7 +583,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent's, who ends it.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    start = {"takes": _taken(), "most": None if hard == resource.RLIM_INFINITY else hard}
+    start = {"takes": _address_space_bytes(), "most": None if hard == resource.RLIM_INFINITY else hard}
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 2)  # Nobody reads what the engine says from here on.
     os.close(silent)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from worlddb.query.sparql.sparql_worker import Head
     from worlddb.query.sparql.update_steps import Step
 
-MOST_WORKERS: Final = 2
+MAX_WORKERS: Final = 2
 """At a time, for one handle: as many queries are evaluated at once."""
 START_SECONDS: Final = 60.0
 """How long a worker may take to start; it mostly is there within 0.1 s."""
@@ -67,11 +67,11 @@ class Raw(NamedTuple):
     body: bytes
 
 
-class _Gone(Exception):
+class _WorkerEnded(Exception):
     """The worker has ended; the argument is its return code."""
 
 
-class _Start(NamedTuple):
+class _WorkerStart(NamedTuple):
     """What a worker said when it was there: the bytes of addresses that it took, and the machine's limit of them."""
 
     takes: int
@@ -87,8 +87,8 @@ class _Worker:
             raise errors.InputError("SPARQL needs the package pyoxigraph", 'Install "worlddb[statements]"')
         folder = str(Path(origin.origin).parents[1])
         # Whoever holds the writing end of the lifeline keeps the worker alive: this process alone.
-        self._process, self._lifeline = _begun(folder)
-        self._start: _Start | None = None
+        self._process, self._lifeline = _start_process(folder)
+        self._start: _WorkerStart | None = None
         self._said = b""
         self.keys: set[str] = set()
 
@@ -100,7 +100,7 @@ class _Worker:
             QueryLimit: the worker takes more memory than that before it is asked anything.
             UnavailableError: it could not start.
         """
-        start = self._start = self._start or self._started()
+        start = self._start = self._start or self._wait_for_start()
         if memory < start.takes:
             raise errors.QueryLimit(
                 f"A worker takes {-(-start.takes // _MIB):,} MiB of memory before any query, "
@@ -119,14 +119,14 @@ class _Worker:
             found = self._head(deadline)
             return Raw(found, self._read(found["bytes"], deadline + LOAD_SECONDS))
         except (OSError, ValueError):
-            raise _Gone(self.end()) from None
+            raise _WorkerEnded(self.end()) from None
 
     def allowed(self, memory: int) -> int:
         """The bytes of memory that a query has of those that it is allowed: no more than the machine gives."""
         most = None if self._start is None else self._start.most
         return memory if most is None else min(memory, most)
 
-    def _started(self) -> _Start:
+    def _wait_for_start(self) -> _WorkerStart:
         """Wait for the process to say that it is there.
 
         Raises:
@@ -134,18 +134,18 @@ class _Worker:
         """
         try:
             found = self._head(monotonic() + START_SECONDS)
-        except (_Gone, OSError, ValueError) as error:
-            code = error.args[0] if isinstance(error, _Gone) else self.end()
+        except (_WorkerEnded, OSError, ValueError) as error:
+            code = error.args[0] if isinstance(error, _WorkerEnded) else self.end()
             if code == -signal.SIGALRM:
-                raise _not_started(f"it was not there within {START_SECONDS:g} s") from None
+                raise _start_error(f"it was not there within {START_SECONDS:g} s") from None
             # The last line is the error; what stands behind its name could tell a client about the machine.
             lines = self._said.decode("utf-8", "replace").splitlines()
             kinds = [line.partition(":")[0] for line in lines if line and not line.startswith(" ")]
             why = f", {kinds[-1]:.80}" if kinds else ""
-            raise _not_started(f"it ended with {code}{why}") from None
+            raise _start_error(f"it ended with {code}{why}") from None
         assert self._process.stderr is not None
         self._process.stderr.close()
-        return _Start(found["takes"], found["most"])
+        return _WorkerStart(found["takes"], found["most"])
 
     def _head(self, deadline: float) -> Head:
         found: Head = json.loads(self._read(int.from_bytes(self._read(4, deadline), "big"), deadline))
@@ -160,8 +160,8 @@ class _Worker:
             data = out.read1(min(size, CHUNK_BYTES)) if ready else b""  # type: ignore[attr-defined]
             if not data:
                 if not ready:
-                    raise _Gone(self.end(-signal.SIGALRM))
-                raise _Gone(self.end())
+                    raise _WorkerEnded(self.end(-signal.SIGALRM))
+                raise _WorkerEnded(self.end())
             parts.append(data)
             size -= len(data)
         return b"".join(parts)
@@ -189,26 +189,26 @@ class _Worker:
         return ended if code is None else code
 
 
-def _begun(folder: str) -> tuple[subprocess.Popen[bytes], Any]:
+def _start_process(folder: str) -> tuple[subprocess.Popen[bytes], Any]:
     """Begin a process; what it says of itself and what keeps it alive.
 
     Raises:
         UnavailableError: the machine gives no further process, or no room for one.
     """
     try:
-        return _spawned(folder)
+        return _spawn_process(folder)
     except OSError as error:
-        raise _not_started(error.strerror or str(error)) from None
+        raise _start_error(error.strerror or str(error)) from None
 
 
-def _not_started(why: str) -> errors.UnavailableError:
+def _start_error(why: str) -> errors.UnavailableError:
     return errors.UnavailableError(
         f"The worker for SPARQL could not start: {why}",
         "See that this machine has room for one more process (ulimit -u, -n and -v, the memory of its container)",
     )
 
 
-def _spawned(folder: str) -> tuple[subprocess.Popen[bytes], Any]:
+def _spawn_process(folder: str) -> tuple[subprocess.Popen[bytes], Any]:
     inside, outside = os.pipe()
     try:
         process = subprocess.Popen(
@@ -229,7 +229,7 @@ def _spawned(folder: str) -> tuple[subprocess.Popen[bytes], Any]:
 class Workers:
     """The workers of one handle: begun when they are needed, ended at limits, at erasures and at the end."""
 
-    def __init__(self, most: int = MOST_WORKERS) -> None:
+    def __init__(self, most: int = MAX_WORKERS) -> None:
         self._most = most
         self._idle: list[_Worker] = []
         self._busy: set[_Worker] = set()
@@ -307,12 +307,12 @@ class Desk:
         head: Head = {"op": "load", "key": key, "anew": True}
         for part in parts:
             for chunk in _chunks(part.lines):
-                self._loaded(head | {"graph": part.graph}, chunk)
+                self._load_lines(head | {"graph": part.graph}, chunk)
                 head["anew"] = False
         if head["anew"]:
-            self._loaded(head, b"")
+            self._load_lines(head, b"")
 
-    def _loaded(self, head: Head, chunk: bytes) -> None:
+    def _load_lines(self, head: Head, chunk: bytes) -> None:
         """Have lines loaded, and know what the worker has by then."""
         self._worker.keys = set(self._ask(head, chunk, LOAD_SECONDS).head["keys"])
 
@@ -337,7 +337,7 @@ class Desk:
         try:
             return self._ask(head | bounds | {"dataset": dataset}, text.encode(), limits.seconds)
         except errors.InvalidSparql as error:
-            raise sparql_tokens.explained(error, text, is_update=False) from None
+            raise sparql_tokens.explain_error(error, text, is_update=False) from None
 
     def update(
         self,
@@ -365,7 +365,7 @@ class Desk:
         try:
             found = self._ask(head, b"".join(before) + text.encode(), limits.seconds)
         except errors.InvalidSparql as error:
-            raise sparql_tokens.explained(error, text, is_update=True) from None
+            raise sparql_tokens.explain_error(error, text, is_update=True) from None
         parts, at = dict[str, bytes](), 0
         for name, size in found.head["parts"].items():
             parts[name] = found.body[at : at + size]
@@ -377,25 +377,25 @@ class Desk:
             raise errors.UnavailableError("The worker has ended", "Ask again")
         try:
             found = self._worker.ask(head, body, seconds, self._limits.memory_bytes)
-        except _Gone as gone:
+        except _WorkerEnded as gone:
             self.alive = False
-            raise self._ended(gone.args[0], seconds) from None
+            raise self._ended_error(gone.args[0], seconds) from None
         except errors.UnavailableError:
             self.alive = False
             raise
         error = found.head.get("error")
         if error is not None:
             self.alive = error != "memory"
-            raise self._failed(error, found.head["message"])
+            raise self._engine_error(error, found.head["message"])
         return found
 
-    def _ended(self, code: int, seconds: float) -> errors.WorldDBError:
+    def _ended_error(self, code: int, seconds: float) -> errors.WorldDBError:
         if code == -signal.SIGALRM:
             return errors.QueryLimit(
                 f"The query was ended after {seconds:g} s", "Ask for less, or allow it more time", limit="time"
             )
         if code in (-signal.SIGABRT, 0, 1):
-            return self._failed("memory", "")
+            return self._engine_error("memory", "")
         if code == -signal.SIGSEGV:
             return errors.QueryLimit("The query is nested too deep", "Write it flatter", limit="depth")
         if code == -signal.SIGKILL:
@@ -405,7 +405,7 @@ class Desk:
             )
         return errors.UnavailableError(f"The worker for SPARQL ended with {code}", "Ask again")
 
-    def _failed(self, error: str, message: str) -> errors.WorldDBError:
+    def _engine_error(self, error: str, message: str) -> errors.WorldDBError:
         limits = self._limits
         if error == "syntax":
             return invalid_sparql(message)

@@ -166,7 +166,7 @@ def _step(update: Sparql, tokens: list[Token], prologue: str) -> Step | None:
         if graph is None:
             return None
         into, tokens = f"WITH <{graph}> ", tokens[2:]
-    looked_at = _looked_at(update, tokens, prologue)
+    looked_at = _parse_scope(update, tokens, prologue)
     parts = None if looked_at is None else _parts(looked_at.tokens)
     if looked_at is None or parts is None:
         return None
@@ -201,7 +201,7 @@ def _graph(update: Sparql, token: Token, prologue: str) -> str | None:
     return named if named is not None and _ABSOLUTE.match(f"<{named}") else None
 
 
-class _Looking(NamedTuple):
+class _OperationScope(NamedTuple):
     """An operation without its USING, and the graphs that this names."""
 
     tokens: list[Token]
@@ -209,7 +209,7 @@ class _Looking(NamedTuple):
     named: list[str] | None
 
 
-def _looked_at(update: Sparql, tokens: list[Token], prologue: str) -> _Looking | None:
+def _parse_scope(update: Sparql, tokens: list[Token], prologue: str) -> _OperationScope | None:
     """An operation by what it looks at; ``None`` if it says so by IRIs that only the engine can read."""
     left: list[Token] = []
     graphs: tuple[list[str], list[str]] = ([], [])
@@ -227,7 +227,7 @@ def _looked_at(update: Sparql, tokens: list[Token], prologue: str) -> _Looking |
             return None
         graphs[is_named].append(graph)
         at += 2 + is_named
-    return _Looking(left, *graphs) if any(graphs) else _Looking(left, None, None)
+    return _OperationScope(left, *graphs) if any(graphs) else _OperationScope(left, None, None)
 
 
 def _template(update: Sparql, group: list[Token]) -> str:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from worlddb.query.graph_query import query_value
     from worlddb.query.graph_query.planner import BoundQuery
     from worlddb.query.history.lineage import Blame
-    from worlddb.query.sparql.datasets import Asked
+    from worlddb.query.sparql.datasets import QuerySource
     from worlddb.query.sparql.sparql_answer import SparqlAnswer
     from worlddb.query.statements.statement_reads import ErasedStatement, Statement
     from worlddb.query.streams.density import Density
@@ -1460,16 +1460,16 @@ class View:
         allowed = sparql_query.checked_limits(timeout_seconds, max_rows, max_bytes, max_memory_bytes)
         dataset = sparql_query.checked_dataset(default_graphs, named_graphs)
         named: Any = {"dataset": dataset, "lanes": sparql_query.checked_lanes(_checked_lanes(lanes))}
-        asked, workers = self._asked(), sparql_workers.workers()
+        asked, workers = self._query_source(), sparql_workers.workers()
         return sparql_query.evaluate(asked, workers, query, world, allowed, format=format, **named)
 
-    def _asked(self) -> Asked:
+    def _query_source(self) -> QuerySource:
         """The view as queries in SPARQL ask it."""
-        from worlddb.query.sparql.datasets import Asked
+        from worlddb.query.sparql.datasets import QuerySource
 
         with self._snapshot() as snapshot:
             erasures = self._window.reader.generation, snapshot.erasure_due()
-        return Asked(self, self._window, erasures, lambda *times: self._at(*times)._asked())
+        return QuerySource(self, self._window, erasures, lambda *times: self._at(*times)._query_source())
 
     def _at(self, ingested: str | None, valid: str | None) -> View:
         """The same view of another moment: of an earlier commit, or of another valid time.

@@ -53,7 +53,7 @@ def answer_as_of(view: worlddb.View, query: str, world: str | None) -> Answer:
 def answer_anew(view: worlddb.View, query: str, world: str | None) -> Answer:
     """What a bare store answers, which holds what the view reads now."""
     store = ox.Store()
-    for named in datasets.parts(view._asked(), read_sparql(query), world):
+    for named in datasets.parts(view._query_source(), read_sparql(query), world):
         part = named.read()
         graph = None if part.graph is None else ox.NamedNode(part.graph)
         if graph is not None:

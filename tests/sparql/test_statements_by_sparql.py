@@ -126,13 +126,13 @@ def test_an_erased_statement_leaves_what_is_held(db: worlddb.Database) -> None:
     assert pairs(db.view()) == []
 
 
-def test_only_so_many_stands_are_noted(db: worlddb.Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(datasets, "_MOST_STANDS", 2)
+def test_only_so_many_spans_of_statements_are_kept(db: worlddb.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datasets, "_MAX_SPANS", 2)
     town = db.create("Place", "Town").ref
     for year in range(2000, 2005):
         db.state(town, [(A, P, B)], valid_from=f"{year}-01-01", valid_to=f"{year}-02-01")
         assert pairs(db.view(valid=f"{year}-01-15"), town) == ["a b"]
-    assert len(datasets._stands) <= 2
+    assert len(datasets._spans) <= 2
 
 
 def test_the_memory_is_compared_with_itself_at_moments(db: worlddb.Database) -> None:

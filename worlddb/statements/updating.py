@@ -29,7 +29,7 @@ class Change(NamedTuple):
 
 
 def change_of(
-    asked: datasets.Asked,
+    asked: datasets.QuerySource,
     workers: Workers,
     update: str,
     world: str | None,
@@ -70,13 +70,13 @@ def change_of(
     return change._replace(notes=tuple(outcome.Note(code, (said,)) for code, said in notes if said))
 
 
-def _skipped_meaning(parts: Iterable[datasets.Named]) -> str:
+def _skipped_meaning(parts: Iterable[datasets.DatasetPart]) -> str:
     """Why a search did not go by meaning as it was asked to; empty if each did."""
     return next((why for part in parts for why in part.missed or ()), "")
 
 
 def _stored_forms(
-    asked: datasets.Asked, snapshot: VisibleSnapshot, world: str | None, before: tuple[bytes, bytes]
+    asked: datasets.QuerySource, snapshot: VisibleSnapshot, world: str | None, before: tuple[bytes, bytes]
 ) -> _StoredForms:
     node = None if world is None else named_node(snapshot, asked.window.spec, world, unify=asked.window.unify)
     return _StoredForms(snapshot, node, before)
