@@ -1,6 +1,6 @@
-"""What is known of accounts, their plans and their access keys, at the head of a store.
+"""Accounts, their plans and their access keys, at the head of a store.
 
-There is no reading of the past: who may come in is judged by the last commit alone.
+They have no past: the last commit alone decides who may come in.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
-"""What is believed as of a view: the belief base, the part of it that reads show, and what a contraction would change.
+"""The beliefs of a view: the belief base, its visible part, and the plan of a contraction.
 
-The belief base is what all versions say that bear beliefs: those that hold at the view's valid time, and those that a
-tag stands for which bears them too. Edges are walked for plans alone; nothing that they lead to is in the base.
+The belief base is the content of all versions that bear beliefs: those that hold at the view's valid time, and those
+with a tag that bears beliefs. Edges are walked for plans alone; nothing that they lead to is in the base.
 """
 
 from __future__ import annotations

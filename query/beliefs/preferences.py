@@ -1,13 +1,14 @@
-"""What somebody prefers, avoids, rejected or optimises for, and how sure that is by all that was said (Hydra §2.1.3).
+"""Preferences: what somebody prefers, avoids, rejected or optimises for, and with what confidence (Hydra §2.1.3).
 
-Every statement of a preference, and every outcome of acting by it, is an edge of its own from subject to object.
-Nothing is added up when it is written: confidence is read from the edges that a view sees, as of any commit.
+Every statement of a preference, and every outcome of acting on it, is an edge of its own from subject to object.
+Writing sums up nothing: confidence is computed from the edges that a view sees, as of any commit.
 
     confidence = s / (s + a + 1)
 
-``s`` is the sum of what speaks for it, ``a`` of what speaks against it: a statement weighs its own confidence (1, or
-1/2 if it was inferred), ``acted_upon`` 1 and ``succeeded`` 2; ``reversed`` weighs 2 against. What speaks for the
-opposite of the same object (to prefer or to optimise for, beside to avoid or to reject) speaks against it.
+``s`` is the weight of the evidence for the preference, ``a`` of the evidence against it. A statement weighs its own
+confidence (1, or 1/2 if it was inferred), ``acted_upon`` 1 and ``succeeded`` 2; ``reversed`` weighs 2 against. Evidence
+for the opposite relation to the same object (``prefers`` or ``optimizes_for`` beside ``avoids`` or ``rejected``) is
+evidence against it.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Receipts of exact recalls: made, proved, and held against the store by asking again."""
+"""Receipts of exact recalls: make them, prove them, and check them by asking again."""
 
 from __future__ import annotations
 

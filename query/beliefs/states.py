@@ -1,7 +1,7 @@
-"""The states of a relation: every edge that was ever said between worlds, in the order in which it was (Hydra §2.2).
+"""The states of a relation: every edge ever stated between worlds, in the order of the statements (Hydra §2.2).
 
-Nothing is left out of the sequence: what holds no more, and what was retracted, says so. So one read answers what is
-true, what was, when it changed and why.
+The sequence is complete: ended and retracted edges are in it and say so. One read shows what is true, what was true,
+when it changed and why.
 """
 
 from typing import Any

@@ -1,11 +1,10 @@
-"""What a source said, all that rested on it, and what would be answered without it: looked at before anything is done.
+"""Plan a withdrawal: what a source said, what rests on it, and which answers would change. Nothing is written.
 
-A source is an author, fields of a source, a world with all inside (a document, a session), an artifact, a span of
-ingest time, or several of these at once. Withdrawn are the *versions* that it said; what somebody else said again
-stays. On these rest, at any remove, the worlds that were made of them or depend on them.
+A source is an author, fields of a source, a world with its interior (a document, a session), an artifact, a span of
+ingest time, or a combination of these. The plan withdraws the *versions* that the source said, except those that
+somebody else said again. Worlds that were made of these versions or depend on them, at any distance, rest on them.
 
-Questions are asked again by a filter: in the same view, with what would be withdrawn left out of every lane. Nothing
-is decided for it, and nobody waits.
+To compare answers, questions are asked again in the same view, with the withdrawn worlds filtered out of every lane.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What a short statement says, as far as English forms tell: of whom, which attribute, which value.
+"""Parse a short English statement into a frame: its subject, the attribute and the value.
 
-A frame is a bag of stems with a few signs beside them: the words that name the subject, what of the subject is spoken
-of ("Sofia's favourite colour"), the attributes that the words stand for (a home, an age, a deadline), numbers with
-their units, negation, and words of change ("now", "no longer", "moved"). It is found by word lists, not by a grammar,
-so it is wrong at times; whatever is decided by it says so and can be undone.
+A frame is a bag of stems with a few features: the words that name the subject, what belongs to the subject ("Sofia's
+favourite colour"), the attributes that the words stand for (a home, an age, a deadline), numbers with their units,
+negation, and words of change ("now", "no longer", "moved"). Word lists find it, not a grammar, so it is sometimes
+wrong; every decision based on it says so and can be undone.
 
 Pure: the same text gives the same frame (laws 11 and 12).
 """

@@ -1,8 +1,8 @@
-"""How a later statement about a subject relates to an earlier one: the same, a replacement, a contradiction, both hold.
+"""Relate two statements about one subject: the second repeats, replaces or contradicts the first, or both hold.
 
-By their frames, and so by word lists of English. Two statements are near if they say something of the same attribute;
-that they share words does not suffice ("Farouk's office", "Farouk's wife"). What makes the relation is named in the
-reason, since a rule this simple is wrong at times and nothing but a person or a model decides by it.
+The relation is computed from their frames, and so from English word lists. Two statements are near if they are about
+the same attribute; common words alone do not suffice ("Farouk's office", "Farouk's wife"). The reason names what the
+relation rests on, since rules this simple are sometimes wrong; only a person or a model decides by it.
 """
 
 import re

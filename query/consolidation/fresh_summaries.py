@@ -1,9 +1,9 @@
-"""Summaries that stand for what they were made of: found, checked, and put in the place of details (paper §6).
+"""Find fresh summaries, which reads show in place of the details that they sum up (paper §6).
 
-A summary is fresh where the witness that it was written with is that of what its world contains, at the view's moment
-and as the view knows it. To tell costs a look at each member, once: what was found is kept from one read to the next
-and follows the log, and as long as nothing inside has changed the world's hash alone is read. Much that is new is also
-kept on the disk for the next process, as is what a consolidation ends with.
+A summary is fresh if the witness that it was written with equals that of its world's content, at the view's moment and
+as known to the view. Checking reads every member once. Verdicts are cached between reads and follow the log; while
+nothing inside a world has changed, only its hash is read. Larger batches of new verdicts are also written to disk for
+the next process, as are those at the end of a consolidation.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

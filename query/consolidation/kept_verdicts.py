@@ -1,7 +1,7 @@
-"""Which summaries were found fresh, kept on disk for the next process, which need not look at every member again.
+"""Verdicts on summaries, cached on disk so that the next process need not read every member again.
 
-``fresh.bin`` is replaced as a whole and may be deleted at any time: a seal of 32 bytes, and msgpack of its format, of
-the store and history that it is of, and of a verdict by world. It holds numbers alone, and no text.
+``fresh.bin`` is replaced as a whole and may be deleted at any time. It holds a seal of 32 bytes, then msgpack of its
+format, its store and history, and a verdict for each world: only numbers, no text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Questions that ask for all of something: by which words they are known, and what they ask about. Pure functions.
+"""Recognise questions that ask for all of something, and find their topic. Pure functions.
 
-"Can you list the order in which I brought up different aspects of my budget throughout our conversations?" asks about
-"my budget". The other words say how it is to be told; compared, they bring near what speaks of lists and conversations.
+"Can you list the order in which I brought up different aspects of my budget throughout our conversations?" has the
+topic "my budget". The other words describe the form of the answer; compared with texts, they would match texts about
+lists and conversations.
 """
 
 import re

@@ -1,10 +1,9 @@
-"""The hits of a question that asks for all of something: exchanges, judged as a whole.
+"""Answer a question that asks for all of something by whole exchanges.
 
-An exchange is what the asker said and the answer to it. What belongs to a topic is said in few words and answered in
-many, or the other way round; so both have the mean of their scores. What somebody brings up they bring up early in a
-session and go into later on: so the later a turn stands in its session the less it counts. Words tell more here than
-elsewhere, since all of a conversation is near to its topic in meaning. Where the question asks for what its asker
-brought up, only that is shown.
+An exchange is a turn of the asker and the answer to it. One of the two often says little about the topic and the other
+much, so both get the mean of their scores. People bring a subject up early in a session and go into it later, so a
+turn's score falls with its position in the session. Words weigh more than in other questions, since a whole
+conversation is near its topic in meaning. If the question asks for what the asker brought up, only that is shown.
 """
 
 from collections.abc import Iterator, Mapping, Sequence, Set

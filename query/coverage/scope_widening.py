@@ -1,6 +1,6 @@
-"""Widen a search through scopes while what the nearer ones have is weak.
+"""Widen a search scope by scope while the answers of the nearer scopes are weak.
 
-A conversation may be asked before all that is known of its user (Arbiter's graduated recall).
+For example, ask one conversation before everything known of its user (Arbiter's graduated recall).
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,9 +1,9 @@
-"""Compare a bundle with a store or with another bundle: one world and what it holds.
+"""Compare a bundle with a store or with another bundle: one world and its interior.
 
 The store's side is what an export of that world would hold, so that both sides know the same: worlds outside have no
-text on either. Everything that a bundle holds is compared, fact by fact, apart from what an import gives anew (commits,
-the order of arrival) or cannot keep (who wrote an edge, what was unlinked). A bundle has no log, but says with every
-fact who wrote it and when, so facts that only one bundle holds stand for the events that made the two differ.
+text on either. All facts of a bundle are compared, except those that an import assigns anew (commits, the order of
+arrival) or cannot keep (who wrote an edge, what was unlinked). A bundle has no log, but each fact has its author and
+time. Facts that only one bundle holds therefore stand for the events that made the two differ.
 """
 
 from collections import Counter, defaultdict

@@ -1,4 +1,4 @@
-"""One side of a comparison that reads a bundle, or what a store's export would hold."""
+"""One side of a comparison, read from a bundle or from what a store's export would hold."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping

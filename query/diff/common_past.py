@@ -1,4 +1,4 @@
-"""The last commit that two histories share, and the events after it."""
+"""Find the last commit that two histories share, and the events after it."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,8 +1,8 @@
-"""Compare two stores by content, where they share no lineages and no hashes.
+"""Compare by content two stores that share no lineages and no hashes.
 
-Worlds are matched from the root down by their names inside the world around them (``path``), or first by the
-provenance that importers write with every record, wherever it lies (``key``). Callers' own keys cannot serve: a store
-keeps them only as hashes under its secret.
+Worlds are matched from the root down by their names inside their container (``path``), or first by the provenance that
+importers write with every record, wherever it lies (``key``). Callers' own keys cannot serve: a store keeps them only
+as hashes under its secret.
 """
 
 from collections import Counter, defaultdict

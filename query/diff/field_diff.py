@@ -1,6 +1,7 @@
-"""Differences of one world, field by field: pure functions of its two states.
+"""Compare the two states of one world field by field. Pure functions.
 
-Between related histories it also lists what lies in no world's own state: ends of edges, identities, other events.
+Between related histories they also list differences outside the state of any world: ends of edges, identities, other
+events.
 """
 
 from collections import Counter, defaultdict

@@ -1,7 +1,7 @@
-"""One side of a comparison that reads a store at one of its commits.
+"""One side of a comparison, read from a store at one of its commits.
 
-It reads interval columns, so any commit is as good as the last. It also shows a row of the tables as a person reads
-it, and says why a store has no text of a world: the text was erased, it has not come yet, or it is damaged.
+It reads interval columns, so every commit costs the same. It also describes table rows for people, and says why a store
+has no text of a world: the text was erased, has not arrived yet, or is damaged.
 """
 
 import struct

@@ -1,8 +1,7 @@
-"""Compare the stored bytes of two stores, to find what was changed behind the engine's back.
+"""Compare the stored bytes of two stores, to find changes made behind the engine's back.
 
-A comparison descends by stored hashes, which a forger does not touch. Where two logs claim to be one history, every
-record of both must therefore be the same byte by byte; and where both stand at one commit, so must every row of the
-tables.
+A comparison by hashes trusts stored hashes, which a forger leaves alone. If two logs claim to be one history, all
+records of both must be the same byte by byte; if both stand at one commit, so must all rows of the tables.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
-"""Compare a world of two related histories, where hashes differ and where none covers it.
+"""Compare a world of two related histories, where hashes differ and where no hash covers it.
 
-Which members and interior edges differ is read from the tries of two heads. Tries are kept for the present only; at any
-two other moments the events after the last common commit name everything that can differ, so that a comparison with
-the past costs in proportion to the changes, too.
+The tries of two heads show which members and interior edges differ. Tries are kept for the present only. At any two
+other moments, the events after the last common commit name everything that can differ, so that comparing the past also
+costs in proportion to the changes.
 """
 
 from collections import defaultdict

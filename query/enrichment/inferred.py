@@ -1,8 +1,8 @@
-"""Segments found by what was inferred of them: shown in its place, and weighed field by field (Hydra DB §2.6.2).
+"""Find segments by their enrichments, show them in place of these, and weigh their fields (Hydra DB §2.6.2).
 
-An enrichment is no answer: whoever finds it is shown the segment that it lies in. It counts where all that it was made
-of is, in the view, what it was when it was made. By default a segment has the better of two scores, its own and that of
-its enrichment; where fields are weighed, both are added.
+An enrichment is never a hit itself: the hit is the segment that it lies in. It counts while everything that it was made
+of is unchanged in the view. By default a segment gets the better of its own score and its enrichment's; with weighted
+fields both are added.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

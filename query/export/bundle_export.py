@@ -1,6 +1,6 @@
-"""Export a world as frames of a bundle, in the order that the format asks for.
+"""Export a world as frames of a bundle, in the order of the format.
 
-The bundle also takes the edge types and thresholds that hold for its worlds.
+The bundle includes the edge types and thresholds that apply to its worlds.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""The interior of a world at a commit: its worlds, their edges, and what lies outside."""
+"""Walk the interior of a world at a commit: its worlds, their edges, and the ends outside."""
 
 from bisect import bisect_left
 from collections import defaultdict

@@ -1,7 +1,7 @@
 """Export a world as plain objects, one a line: everything that a view shows of it.
 
-Times are ISO 8601 in UTC, ``null`` where an interval is open; references are hexadecimal. The objects and their fields
-are listed in ``docs/bundles.md``.
+Times are ISO 8601 in UTC, ``null`` for an open end; references are hexadecimal. ``docs/bundles.md`` lists the objects
+and their fields.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What a view knows of forks: which worlds go on from which, and what of them was merged."""
+"""Read forks as a view knows them: the origin of a world, its forks, and what was merged."""
 
 from collections.abc import Iterable
 

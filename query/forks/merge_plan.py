@@ -1,8 +1,8 @@
-"""Compare a fork with what it was forked from, three ways, and say what a merge comes to: pure.
+"""Compare a fork with its origin three ways and plan a merge. Pure.
 
-The base is the fork as the last merge saw it, or as it was begun; ``ours`` is the world that it was forked from,
-``theirs`` the fork, both as they are now. What only the fork changed applies. What both changed, and not alike, is a
-conflict: a value, which somebody decides. What was erased on either side takes part in nothing.
+The base is the fork as of the last merge, or as of its creation; ``ours`` is the origin and ``theirs`` the fork, both
+as they are now. What only the fork changed applies. What both sides changed differently is a conflict, a value that
+somebody decides. Anything erased on either side is left out.
 """
 
 from collections import Counter

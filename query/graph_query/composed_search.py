@@ -1,4 +1,4 @@
-"""Composed embeddings: the own text of a world pooled with all that it contains (paper §5)."""
+"""Composed embeddings: a world's own text pooled with everything it contains (paper §5)."""
 
 from __future__ import annotations
 

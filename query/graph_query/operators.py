@@ -1,6 +1,6 @@
 """Operators of a query: each turns one set of worlds into another.
 
-A name of a type that nothing here has is likely a slip of the pen, whose empty result looks like an answer; so a note
+A type name that nothing here has is probably a typo, and its empty result would look like an answer. A note therefore
 says so and suggests the nearest name.
 """
 

@@ -1,7 +1,7 @@
 """Run a query: choose the start set, apply the operators, and build the records.
 
-A query starts from references, from a text, from a vector or from everything, in this order of preference (paper §4.1).
-:class:`BoundQuery` is a query together with the view that it is asked of.
+A query starts from references, a text, a vector or everything, in this order of preference (paper §4.1).
+:class:`BoundQuery` is a query together with its view.
 """
 
 from functools import partial

@@ -1,6 +1,6 @@
-"""Operators of a query as frozen values, checked when they are made, by a call or from JSON.
+"""Operators of a query as frozen values, checked on construction, whether from a call or from JSON.
 
-Each takes the set of worlds that the one before it left; ``operators.py`` applies them.
+Each takes the set of worlds that the previous one left; ``operators.py`` applies them.
 """
 
 from __future__ import annotations

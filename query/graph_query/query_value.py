@@ -1,4 +1,4 @@
-"""A query as a value to print, compare, send and keep, and the subgraph that answers it."""
+"""A query as a value that can be printed, compared, sent and stored, and the subgraph that answers it."""
 
 from __future__ import annotations
 

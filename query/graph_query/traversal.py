@@ -1,4 +1,4 @@
-"""The worlds and edges that a query sees, and which way edges let it walk (law 7)."""
+"""Walk the worlds and edges that a query sees, in the directions that their types allow (law 7)."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""The log as a person reads it: who committed what, when, and why."""
+"""Describe the log for people: who committed what, when, and why."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice

@@ -1,7 +1,7 @@
-"""The history of a world on both time axes, its blame, and all that is known of one identity.
+"""The history of a world on both time axes, its blame, and everything known of one identity.
 
-The history lists versions, and when each of their ends was learned. Blame names the commit that made each field and
-each edge what it is, with its author, time and reason.
+The history lists versions, and when the end of each was learned. Blame names the commit that set each field and each
+edge, with its author, time and reason.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Proofs of a store: checkpoints, inclusion, consistency (``log/model/proof.py`` checks)."""
+"""Make proofs of a store: checkpoints, inclusion, consistency (``log/model/proof.py`` checks them)."""
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple

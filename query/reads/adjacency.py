@@ -1,4 +1,4 @@
-"""The members of a world and the edges of worlds, at a moment or over a span of valid time."""
+"""Read the members and the edges of worlds, at a moment or over a span of valid time."""
 
 from collections.abc import Iterable, Iterator
 from heapq import merge

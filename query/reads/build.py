@@ -1,7 +1,7 @@
 """Build records from rows: worlds with their conflicts, versions, edges, and proposals.
 
-The evidence of a proposal is kept as references alone. Names are looked up when it is read, so that they go with an
-erasure, and so that a view confined to a world learns nothing of others.
+The evidence of a proposal is stored as references only. Reads look the names up, so that erasures remove them and views
+confined to a world learn nothing of others.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""The window of a view: its place and edge rules.
+"""The window of a view: its moment, its outermost world and its edge rules.
 
-It also holds the transactions and indexes behind the view. :class:`Windows` pins one at a moment that a caller names:
-it chooses the commit and the edge rules in force then.
+It also opens the transactions and the indexes of the view. :class:`Windows` pins a window at a moment that a caller
+names: it chooses the commit and the edge rules in force then.
 """
 
 from __future__ import annotations

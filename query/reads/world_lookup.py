@@ -1,10 +1,10 @@
-"""Look worlds up by reference, name and type, and by the identity that they share.
+"""Look up worlds by reference, name and type, and by shared identity.
 
-A world of type ``Type`` stands for the type that it is named after; a filter by type takes its subtypes and instances
-too. Which of these worlds a query sees is a matter of where it asks, as names are in a program: those inside the world
-that it is in, and those that are direct members of a world around it. Where several stand for one type, the nearest
-do; what is inside is nearest. An identity is the class of worlds that accepted ``same_as`` edges make one (paper §3.1),
-and edges of registered types that ask for it.
+A world of type ``Type`` stands for the type that it is named after; a filter by type includes its subtypes and
+instances. A query resolves such names by scope, as a program does: it sees those inside its world, and direct members
+of the worlds around it. If several worlds stand for one type, the nearest are used; inside is nearest. An identity is
+the class of worlds that are joined by accepted ``same_as`` edges (paper §3.1), and by edges of registered types that
+unify identities.
 """
 
 from __future__ import annotations

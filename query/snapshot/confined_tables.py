@@ -1,12 +1,12 @@
-"""The tables of a store as far as they are about one world, for views that are confined to it (law 7).
+"""The tables of a store restricted to one world, for views that are confined to it (law 7).
 
-They give out rows of what lies inside the world and nothing else, so what is built on them, records, lookups by prefix,
-counts and error messages, cannot tell that there is more.
+They return rows of the world's interior and nothing else. Everything that is built on them (records, lookups by prefix,
+counts and error messages) therefore cannot tell that there is more.
 
-* A **node** is inside if it is the world itself or the world contains it at the view's moment, through whichever of its
+* A **node** is inside if it is the world itself or if the world contains it at the view's moment, through any of its
   containers. A lineage is inside with all of its versions.
 * An **edge** is inside if both of its ends and its home are.
-* A **proposal** is inside if the edge is that it would become.
+* A **proposal** is inside if the edge that it would become is.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set

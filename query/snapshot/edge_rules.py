@@ -1,6 +1,6 @@
-"""How edge types change what queries see, and which are in force where (paper §2.2).
+"""How edge types change what queries see, and which types are in force where (paper §2.2).
 
-A handler's rewrites are in its registration, so a process without the handler answers as one that has it.
+A handler's rewrites are in its registration, so a process without the handler gives the same answers.
 """
 
 from __future__ import annotations

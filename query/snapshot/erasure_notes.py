@@ -1,4 +1,4 @@
-"""Erasures in the log: the note beside an erased text, and receipts that can be checked."""
+"""Read erasures from the log: the note beside an erased text, and receipts that can be checked."""
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,16 +1,16 @@
-"""What a world rests on, and how far that is trusted.
+"""The bases of a world, and how far they are trusted.
 
-A world rests on what it is ``derived_from``, at any remove, in the versions that these edges name; a summary also on
-what it contains. Its trust is the least of what is said of it and of all that it rests on: of its author, of the
-fields of its source, and of the nearest world around it of which anything is said. What is said of all the rest holds
-where nothing else is.
+A world rests on what it is ``derived_from``, at any distance, in the versions that these edges name; a summary also
+rests on what it contains. Its trust is the lowest level that applies to it or to any of its bases: to the author, to
+the fields of the source, and to the nearest world around it that has one. The level for "the rest" applies where no
+other does.
 
-It is stale where one of these has ended, was erased, or says something else by now than when the world was made of it.
-Nothing ends it unasked. What had ended, or was replaced, when the world was written is no reason: whoever wrote it
-could know. A world that lies in what has ended, and in nothing else, is told of too.
+A world is stale if one of its bases has ended, was erased, or says something else than when the world was made of it.
+Stale worlds stay valid. What had already ended or been replaced when the world was written does not count: the writer
+could know. A world whose containers have all ended is reported too.
 
-In a confined view only what lies inside counts, and nothing says that there is more (law 7): what a summary was made
-of outside is neither shown nor counted, nor does it lower the summary's trust there.
+In a confined view only what lies inside counts, and nothing reveals that there is more (law 7): bases outside are
+neither shown nor counted, nor do they lower a summary's trust there.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence

@@ -1,10 +1,10 @@
-"""One short read transaction, and what contains what in it at a moment (law 7).
+"""One short read transaction, and containment in it at a moment (law 7).
 
-Walks go up or down one level at a time, so that depth costs no stack. To list ten thousand members takes longer than
-all else that a recall in them does, and mostly nothing has changed since the recall before. Containment changes by
-three kinds of events alone: what later commits linked is added to a cached interior, and after an edge was retracted or
-closed the members are listed again. Validity is no event: an interior keeps the span of valid time in which the same
-edges are in force.
+Walks go up or down one level at a time, so depth costs no stack. Listing ten thousand members takes longer than the
+rest of a recall in them, and mostly nothing has changed since the last recall, so interiors are cached. Only three
+kinds of events change containment: members that later commits linked are added to a cached interior, and after an edge
+was retracted or closed the members are listed again. Validity is no event: an interior has the span of valid time in
+which the same edges are in force.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Periods of valid time, and which versions of a world a read may show."""
+"""Periods of valid time, and the versions of a world that a read may show."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What a query is asked of: the statements of worlds at moments, and the memory, as the parts of a dataset.
+"""The dataset of a SPARQL query: statements of worlds at moments, and the memory graph, as parts.
 
-The statements of a world stay as they are from a commit until the next one that names them, and from a valid time until
-the next at which one of them begins or ends. Such a *stand* is noted once it was read, so that views of other moments
-within it are answered from what a worker holds already.
+The statements of a world are the same from one commit to the next that names them, and from one valid time to the next
+at which one of them begins or ends. Such a *statement span* is remembered once it was read, so that views of other
+moments within it are answered from what a worker already holds.
 """
 
 from __future__ import annotations

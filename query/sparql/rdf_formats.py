@@ -1,6 +1,7 @@
-"""Formats of RDF, in which statements come in and go out; an engine for RDF parses and writes them.
+"""Formats of RDF for importing and exporting statements; an RDF engine parses and writes them.
 
-Blank nodes come in with new ids, so that two files never share one, and go out as blank nodes (RDF 1.1 Concepts, 3.5).
+Blank nodes get new ids on import, so that two files never share one, and are exported as blank nodes (RDF 1.1 Concepts,
+3.5).
 """
 
 from __future__ import annotations

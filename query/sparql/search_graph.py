@@ -1,6 +1,6 @@
-"""What a search finds as RDF: a graph with every world that a lane of recall finds, and its scores.
+"""Search results as RDF: a graph of every world that a lane of recall finds, with its scores.
 
-Nothing is cut off before the join: whatever else a pattern asks of what was found, it is there, however low it ranks.
+Nothing is cut off before the join: every result is available to the rest of a pattern, however low it ranks.
 """
 
 from __future__ import annotations

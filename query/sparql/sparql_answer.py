@@ -1,4 +1,4 @@
-"""What a query in SPARQL answers, as values and as bytes of a format."""
+"""The answer to a SPARQL query, as values and as bytes of a format."""
 
 from __future__ import annotations
 

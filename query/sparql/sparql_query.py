@@ -1,4 +1,4 @@
-"""SPARQL in a view: what a query names is hydrated at its moments, and a worker evaluates it."""
+"""Run SPARQL in a view: load the named graphs at their moments and let a worker evaluate the query."""
 
 from __future__ import annotations
 

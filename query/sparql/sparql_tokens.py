@@ -1,6 +1,6 @@
-"""What stands in the text of a query or an update: its tokens, its prefixes, and the graphs that it names. Pure.
+"""Tokenise a query or an update, and find its prefixes and the graphs that it names. Pure.
 
-Keywords are found among tokens and never as substrings, so that texts, names and comments may hold any word.
+Keywords are matched as tokens, never as substrings, so that texts, names and comments may contain any word.
 """
 
 import re

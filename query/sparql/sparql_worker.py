@@ -1,10 +1,10 @@
-"""The program of a worker process: it holds stores of RDF in memory and answers one request after another.
+"""The program of a worker process: it holds RDF stores in memory and answers one request after another.
 
-It runs as a script and imports nothing of the product, so that it is there within some fifty milliseconds. A frame,
-either way, is the length of its head (four bytes, the most significant first), the head as JSON, and the body, whose
-length the head gives as ``bytes``.
+It runs as a script and imports nothing of the product, so that it starts within some fifty milliseconds. A frame, in
+either direction, is the length of its head (four bytes, big-endian), the head as JSON, and the body, whose length the
+head gives as ``bytes``.
 
-What bounds it is the kernel's, and no query gets around it: an alarm whose default action ends the process, a limit of
+The kernel enforces its limits, so no query gets around them: an alarm whose default action ends the process, a limit of
 the address space, and no free file descriptor, so that no socket and no file can be opened. A pipe that its parent
 holds open ends it by a signal as soon as the parent is gone.
 """

@@ -1,4 +1,4 @@
-"""Workers that evaluate SPARQL outside of this process, so that a query can be ended at its limits."""
+"""Start and stop worker processes that evaluate SPARQL, so that a query can be ended at its limits."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""An update as steps, of which those that change single statements say what they look at. Pure.
+"""Split an update into steps; those that change single statements name the solutions that they need. Pure.
 
-``INSERT DATA``, ``DELETE DATA``, ``DELETE WHERE`` and ``DELETE``/``INSERT`` with ``WHERE`` take away and add what their
-templates come to for each solution of a pattern (SPARQL 1.1 Update, 3.1.3 and 4.3). So such an operation is a query for
-the solutions, and an update of its templates that is evaluated beside the dataset: nothing but the solutions is looked
-at, however large the dataset is. For operations on whole graphs all of it is compared before and after.
+``INSERT DATA``, ``DELETE DATA``, ``DELETE WHERE`` and ``DELETE``/``INSERT`` with ``WHERE`` delete and add instances of
+their templates for each solution of a pattern (SPARQL 1.1 Update, 3.1.3 and 4.3). Such an operation is therefore a
+query for the solutions, and an update of its templates that is evaluated beside the dataset: only the solutions are
+compared, however large the dataset is. Operations on whole graphs compare all of it before and after.
 
-The engine writes many literals otherwise than they are given: ``01`` as ``1``, ``"5"^^xsd:byte`` as ``5``. So those of
-a template stand in its step with a datatype that the engine does not know, ``WRITTEN`` and the IRI of their own.
+The engine normalises many literals: ``01`` to ``1``, ``"5"^^xsd:byte`` to ``5``. In a step, the literals of a template
+therefore have a datatype that the engine does not know: ``WRITTEN`` followed by the IRI of their own.
 """
 
 import re

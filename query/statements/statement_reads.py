@@ -1,7 +1,7 @@
-"""Read the statements of worlds as of a view's moment: records by a pattern, N-Quads, and what commits changed.
+"""Read the statements of worlds as of a view's moment: records by pattern, N-Quads, and what commits changed.
 
-A statement of which a text was erased is not there. A confined view sees the statements of its world and of those
-inside it.
+A statement with an erased text is left out. A confined view sees the statements of its world and of the worlds inside
+it.
 """
 
 from __future__ import annotations

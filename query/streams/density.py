@@ -1,4 +1,4 @@
-"""How much is known around some worlds, by their edges and not by how near their texts are (Arbiter)."""
+"""Measure how much is known around some worlds, by their edges and not by similar texts (Arbiter)."""
 
 from collections import Counter
 from collections.abc import Sequence

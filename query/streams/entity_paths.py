@@ -1,8 +1,8 @@
-"""Ways over edges from entities, each told as a text (Hydra DB §2.6.3 and §2.6.4).
+"""Find paths over edges from entities, each described as a text (Hydra DB §2.6.3 and §2.6.4).
 
-One stream begins at what a question names, the other at what a hit refers to. A way is told by the names of its worlds,
-the relations between them with their context, and since when these hold, so that words, a reranker or a model can judge
-it as a text. Turns, enrichments and summaries tell of entities and are no part of a way.
+One stream starts at what a question names, the other at what a hit refers to. A path is described by the names of its
+worlds, the relations between them with their context, and since when these hold, so that words, a reranker or a model
+can judge it as a text. Turns, enrichments and summaries mention entities and are no part of a path.
 """
 
 from collections.abc import Iterable, Iterator

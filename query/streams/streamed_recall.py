@@ -1,7 +1,7 @@
-"""Several streams of one recall: other wordings of the question, ways between entities, and what each hit leads to.
+"""Run several streams of one recall: other wordings, paths between entities, and what each hit leads to.
 
 Hydra DB asks a question in several wordings (§2.6.1), walks the graph from what the question names (§2.6.3) and from
-what each hit refers to (§2.6.4), and gives hits and ways side by side (equation 16). Each stream is asked for by
+what each hit refers to (§2.6.4), and returns hits and paths side by side (equation 16). Each stream is requested by
 itself. The engine makes no wordings: a caller's function does, before anything is read.
 """
 
