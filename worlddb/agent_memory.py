@@ -787,9 +787,7 @@ class Memory:
             mentioned = self._scopes.entry_names(look, key, [" ".join(one.split()) for one in about]).values()
         named = [self._own_name(each) for each in about] or None
         window: dict[str, Any] = {"since": begins, "until": until}
-        look_near = functools.partial(
-            View._near_outside_user_worlds if self._label is None else View.near, text=text, **window
-        )
+        look_near = functools.partial(View._near_of_no_user if self._label is None else View.near, text=text, **window)
         nearby = functools.partial(look_near, about=named, include_expired=is_past(marks["expires_at"], look.valid))
         near, seeing = self._find_near(views, nearby, begins, until)
         told = {ref for refs in ends.values() for ref in refs}

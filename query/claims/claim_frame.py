@@ -775,16 +775,14 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     subject = subject or leading_subject(text)
     plain = fold_blanks(text)
     simple = _normalise_text(plain)
-    unfolded = _normalise_quantities(simple)
-    tokens = _TOKEN.findall(unfolded)
+    tokens = _TOKEN.findall(unfolded := _normalise_quantities(simple))
     if not tokens or not subject:
         return None
     naming = subject | {f"{word}s" for word in subject} | (_FIRST if "i" in subject else _PRONOUNS - _FIRST)
     rest, head, owned = _split_subject(tokens, naming)
     verb, passive = _find_verb(rest)
-    bare = [
-        _SAME_WORD.get(word, word) for word in _join_number_words(tokens) if word not in naming and word[0] not in "'’"
-    ]
+    joined = _join_number_words(tokens)
+    bare = [_SAME_WORD.get(word, word) for word in joined if word not in naming and word[0] not in "'’"]
     denied = sum(word in _NEGATIVE or word in _ENDING for word in set(tokens))
     denied -= not (_NEGATIVE.isdisjoint(tokens) or _ANY_MORE.isdisjoint(tokens))
     denied += sum(word in _OPPOSITE for word in bare)
@@ -795,7 +793,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     denies = frozenset() if goes_on else _denied_stems(unfolded, naming)
     titled = frozenset(word.casefold() for word in _TITLED.findall(plain) if word[0].isupper())
     thing, end = _leading_thing(tokens, titled)
-    hours = _clock_hours(_join_number_words(tokens))
+    hours = _clock_hours(joined)
     sort = _find_sort(_join_number_words(tokens[end:]), titled, has_hours=bool(hours)) if end else ""
     change = next((_SAME_WORD.get(word, word) for word in tokens if word in _CHANGE and word not in goes_on), "")
     return Frame(

@@ -1376,7 +1376,7 @@ class View:
         end = None if until is None else times.parse_time(until, "until")
         return near_claims.near(window, text, about=about, world=world, since=when, until=end, limit=limit)
 
-    def _near_outside_user_worlds(self, text: str, **how: Any) -> list[near_claims.Near]:
+    def _near_of_no_user(self, text: str, **how: Any) -> list[near_claims.Near]:
         """As :meth:`near`, for a statement in no user's world: it repeats and replaces nothing of a user."""
         window = self._window.revealing() if how.pop("include_expired") else self._window
         until = how.pop("until")

@@ -222,7 +222,7 @@ def _remembered(
     is_hidden = is_past(expires_at, look.valid)
 
     def found_in(view: View) -> list[Near]:
-        look_near = view._near_outside_user_worlds if home is None else view.near
+        look_near = view._near_of_no_user if home is None else view.near
         return look_near(text, about=names or None, since=begins, until=until, include_expired=is_hidden)
 
     found, then = _near(db, db.view(world=world), begins, until, on_near, found_in)

@@ -118,7 +118,7 @@ class _NewStatement:
             return []
         options: dict[str, Any] = {"world": self.home, "since": self.since, "until": self.body.valid_to}
         options["include_expired"] = is_past(self.body.expires_at, self.now)
-        look_near = view._near_outside_user_worlds if self.store.is_whole_store(self.home) else view.near
+        look_near = view._near_of_no_user if self.store.is_whole_store(self.home) else view.near
         return look_near(self.body.text, about=[*self.about, *self.new_names] or None, **options)
 
     def links(self, near: Iterable[Near]) -> list[Link]:
