@@ -25,17 +25,17 @@ from worlddb.query.snapshot.snapshot import (
 )
 
 MAX_CHECKED_NAMESAKES: Final = 32
-"""Of how many worlds with one name it is asked of each whether it is inside; if there are more, what is inside is
-listed, and each of that is asked for the name."""
+"""Up to so many worlds of one name are checked one by one for being inside; for more, the interior is listed and
+searched for the name."""
 LEAST_CHECKED: Final = 4
-"""About so many worlds it is asked at least, whether they are inside: of a name that nobody has, about any others."""
+"""At least so many worlds are checked for being inside: for a name that nobody has, arbitrary ones."""
 
 
 class ConfinedTables:
     """The tables of a store as far as they are about one world and its interior at a moment.
 
-    What is asked about by number was given out by these tables before; asking for anything else is a mistake of the
-    caller, and raises as if it were not there.
+    Callers pass only node numbers that these tables returned; any other number is a bug, and raises as if there were
+    no such row.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class ConfinedTables:
         return self._first_uses(digest, partial(self._tables.named, digest), nodes)
 
     def are_names(self, digests: Collection[bytes]) -> Set[bytes]:
-        """Those that somebody in the whole store has, which says of nobody in here that he has one."""
+        """The digests that are names in the whole store; this reveals nothing about the interior."""
         return self._tables.are_names(digests)
 
     def typed(self, digest: bytes, *, nodes: Sequence[int] | None = None, after: int = -1) -> Iterator[tuple[int, int]]:
@@ -201,7 +201,7 @@ class ConfinedTables:
     # -- what is inside
 
     def use_interior(self, holds: Callable[[int], bool], listed: Callable[[], list[int]]) -> None:
-        """Be told who lies inside, which saves walking up, and listing them."""
+        """Use a known interior, which saves walking up and listing."""
         self._holds, self._list = holds, listed
 
     def _sees(self, node: int) -> bool:
@@ -210,7 +210,7 @@ class ConfinedTables:
         return self._scope.sees(node)
 
     def below(self, world: int) -> set[int]:
-        """All that lies inside a world that is inside. What that contains is inside, so nothing is asked of each."""
+        """The members, at any depth, of a world inside. They are inside too, so they need no check."""
         found = members_below(self._tables, self._require_inside(world), self._moment) or set()
         self._known.update(dict.fromkeys(found, True))
         return found
@@ -224,11 +224,11 @@ class ConfinedTables:
             self._listed = sorted(inside | {self._world})
         return self._listed
 
-    # Whether something is outside or nowhere must not show in how long it takes to find out. Of what is outside it is
-    # looked up what contains it, as far as the root; where nothing is found, the same is done for something else.
+    # Response times must not reveal whether something is outside or does not exist. For a world outside, containers are
+    # looked up as far as the root; if nothing is found, the same is done for an arbitrary world.
 
     def _walk_up_from_decoy(self, key: bytes) -> None:
-        """Walk up from some world, which the key chooses, whether it is inside or not."""
+        """Walk up from an arbitrary world, chosen by the key, whether it is inside or not."""
         if self._whole is not None:
             self._walk_up(self._decoy_node(self._whole, key))
 
@@ -245,7 +245,7 @@ class ConfinedTables:
         return 1 + crc32(key) % self._nodes
 
     def _walk_up(self, node: int) -> None:
-        """As far as a walk from somewhere outside; what was passed is remembered, as such a walk is."""
+        """Walk as far as from a world outside, and remember the visited nodes as such a walk does."""
         while ~node not in self._known and self._known.get(node) is not False:
             self._known[~node] = False
             containers = containers_at(self._tables, node, self._moment)
@@ -258,8 +258,7 @@ class ConfinedTables:
     ) -> Iterator[tuple[int, int]]:
         """The visible rows that ``look`` finds.
 
-        Where others have many of a kind, to read theirs and walk up from each would take a time that tells how many
-        they are.
+        If worlds outside have many, reading these and walking up from each would reveal their number by its duration.
         """
         found = list(islice(look(), MAX_CHECKED_NAMESAKES + 1) if nodes is None else look(nodes=nodes))
         if nodes is None and len(found) > MAX_CHECKED_NAMESAKES:
@@ -292,7 +291,7 @@ class ConfinedTables:
 class VisibleRows:
     """A table without the pairs whose value stands for something outside.
 
-    ``look`` takes as long as to find one of these.
+    ``look`` is called where nothing is found, and takes as long as finding such a pair.
     """
 
     def __init__(self, table: Scannable, sees: Callable[[bytes], bool], look: Callable[[bytes], None]) -> None:

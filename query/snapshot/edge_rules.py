@@ -26,7 +26,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     crossing_types: frozenset[str] = frozenset()
     identity_types: frozenset[str] = frozenset()
     scoped_types: frozenset[str] = frozenset()
-    """Types whose rewrite holds for some worlds only: of their edges, the home says whether it does."""
+    """Types whose rewrites apply in some worlds only; the home of an edge decides."""
     missing_types: tuple[str, ...] = ()
     """Registered types whose registered code this process does not have."""
     built_in: tuple[tuple[str, int], ...] = ()
@@ -34,12 +34,12 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     codes: frozenset[tuple[str, int, bytes]] = frozenset()
     """Type, version and digest of the handlers that the process was given."""
     symmetric_types: frozenset[str] = frozenset()
-    """Declared relations that are read alike from both ends."""
+    """Declared relations without a direction."""
     inverses: tuple[tuple[str, str], ...] = ()
-    """Names by which declared relations are read from target to source, and the relations."""
+    """Names of declared relations read from target to source, each with its relation."""
 
     def directed(self, type_name: str, direction: str) -> tuple[str, str]:
-        """The type and direction that are meant by the name of a relation or of its inverse."""
+        """Resolve the name of a relation or of its inverse to a type and a direction."""
         for inverse, relation in self.inverses:
             if inverse == type_name:
                 return relation, _OPPOSITE[direction]
@@ -72,7 +72,7 @@ Rewrite = Callable[[Spec], Spec]
 
 
 def rewrite_spec(rewrites: tuple[Rewrite, ...], built_in: tuple[tuple[str, int], ...]) -> Spec:
-    """The specification after every built-in edge type has rewritten it."""
+    """Apply the rewrites of all built-in edge types to an empty specification."""
     spec = Spec(built_in=built_in)
     for rewrite in rewrites:
         spec = rewrite(spec)
@@ -89,7 +89,7 @@ _APPLY: Final[dict[RewriteName, Callable[[Spec, str], Spec]]] = {
 
 
 def spec_of(spec: Spec, known: Sequence[Registration], codes: frozenset[tuple[str, int, bytes]]) -> Spec:
-    """Rewrite a specification by the registered types too; ``codes`` are the process's handlers."""
+    """Apply the rewrites of the registered types to a specification; ``codes`` are the process's handlers."""
     scoped: set[str] = set()
     missing: set[str] = set()
     declared = [(one.type, laws) for one in known if (laws := one.laws) is not None]
@@ -113,7 +113,7 @@ def spec_of(spec: Spec, known: Sequence[Registration], codes: frozenset[tuple[st
 
 
 def holds(snapshot: VisibleSnapshot, spec: Spec, type_name: str, rewrite: RewriteName, home: int) -> bool:
-    """True if what a type asks of queries is asked for edges at home in a world."""
+    """True if a type's rewrite applies to edges whose home is a given world."""
     if type_name not in spec.scoped_types:
         return True
     found = snapshot.registration(type_name, home)
@@ -121,7 +121,7 @@ def holds(snapshot: VisibleSnapshot, spec: Spec, type_name: str, rewrite: Rewrit
 
 
 def unifies(snapshot: VisibleSnapshot, spec: Spec, type_name: str, home: int) -> bool:
-    """True if an edge of a type, at home in a world, makes its ends one."""
+    """True if edges of a type with this home unify the identities of their ends."""
     return type_name in spec.identity_types and holds(snapshot, spec, type_name, "unify_identities", home)
 
 

@@ -23,7 +23,7 @@ ELSEWHERE: Final = "backups, bundles and copies that were made elsewhere: the st
 
 
 def erased_since(log: LmdbLog, seq: int) -> Iterator[bytes]:
-    """The worlds that lost texts to erasures after a commit, as often as the log says so. Looks at every later one."""
+    """The worlds that lost texts to erasures after a commit, with repetitions. Reads every later commit."""
     for at in range(seq + 1, log.head().seq + 1):
         for event in log.some_events(at, _ERASURE_EVENTS):
             if isinstance(event, ErasureEvent):
@@ -66,7 +66,7 @@ def any_struck(snapshot: Snapshot, nodes: Iterable[int], seq: int) -> bool:
 
 
 def _named_details(snapshot: Snapshot, node: int, seq: int) -> set[tuple[int, int]]:
-    """The details that name the terms and the sources of what a world is known to state at a commit."""
+    """The places of the details with the terms and sources of a world's statements at a commit."""
     from worlddb.projections.tables.statements import statement_rows
 
     known = statement_rows.known_at(snapshot.tables, node, seq)
@@ -77,7 +77,7 @@ def _named_details(snapshot: Snapshot, node: int, seq: int) -> set[tuple[int, in
 
 
 def literal_erasures(snapshot: Snapshot, world: int) -> dict[int, records.Erasure]:
-    """The erasures of single literals of a world, by the numbers of their terms. Looks at every commit."""
+    """The erasures of single literals of a world, by the numbers of their terms. Reads every commit."""
     log, lineage, found = snapshot.log, snapshot.tables.node(world).lineage, dict[int, records.Erasure]()
     for seq in range(1, log.head().seq + 1):
         if lineage not in log.stored_events(seq):
@@ -165,9 +165,9 @@ class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 MAX_KEPT_LISTED: Final = 1_000
-"""How many worlds a receipt lists that were left as they were."""
+"""How many of the worlds that an erasure left unchanged its receipt lists."""
 _LATER_FIELDS: Final = ("kept", "kept_count", "authors")
-"""What receipts of earlier releases did not say. It is left out, of the seal too, where there is nothing to say."""
+"""Fields that receipts of earlier releases lack. They are omitted, also from the seal, where they are empty."""
 
 
 class ErasureCheck(msgspec.Struct, frozen=True):
@@ -244,7 +244,7 @@ def receipt_of(snapshot: Snapshot, store_id: bytes, seq: int, copies: Sequence[C
 
 
 def _surviving_worlds(snapshot: Snapshot, seq: int, named: Sequence[bytes], erased: Collection[bytes]) -> list[int]:
-    """What lay inside of the worlds that a commit was to erase, and went on to have its texts."""
+    """The worlds inside those that a commit was to erase that kept their texts."""
     tables = snapshot.tables
     gone = {node for lineage in erased if (node := tables.node_of(lineage)) is not None}
     tops = [node for lineage in named if (node := tables.node_of(lineage)) is not None]
@@ -259,7 +259,7 @@ def _surviving_worlds(snapshot: Snapshot, seq: int, named: Sequence[bytes], eras
 
 
 def _had_text(snapshot: Snapshot, node: int, seq: int) -> bool:
-    """True if a world had a text at a commit that was not gone by then, whether or not it is by now."""
+    """True if a world had a text right after a commit, even if it was erased later."""
     row = row_of(snapshot.tables, node)
     return (row is not None and row.seq > seq) or _has_text(snapshot, node)
 
@@ -297,7 +297,7 @@ def read_receipt(document: object) -> ErasureReceipt:
 def check(snapshot: Snapshot, store_id: bytes, receipt: ErasureReceipt, copies: Sequence[Copy]) -> ErasureCheck:
     """Check a receipt against the log: the same facts, hashes that hold, and no texts.
 
-    ``copies`` are all that were noted, which the list in a receipt without a seal is held against.
+    ``copies`` are all known copies; the list in a receipt without a seal is checked against them.
     """
     if receipt.store != store_id.hex():
         return ErasureCheck(False, (f"it is a receipt of the store {receipt.store}, and this is {store_id.hex()}",))
@@ -311,7 +311,7 @@ def check(snapshot: Snapshot, store_id: bytes, receipt: ErasureReceipt, copies: 
 
 
 def _count_surviving(snapshot: Snapshot, seq: int) -> int:
-    """How many of the worlds that an erasure left inside of what it was to erase have a text now."""
+    """Count the worlds that an erasure left unchanged and that still have a text."""
     events = snapshot.log.events(seq)
     erased = {event.lineage for event in events.events if isinstance(event, Erased)}
     return (

@@ -30,20 +30,20 @@ from worlddb.query.records import records
 from worlddb.query.snapshot.visible import SUMMARY_TYPE, VisibleSnapshot
 
 MAX_SHOWN: Final = 64
-"""How many of the worlds that one rests on are shown; of more it is said that there are more."""
+"""How many bases of a world are shown; a flag says that there are more."""
 MAX_WEIGHED: Final = 4_096
-"""How many of them are looked at for its trust; what rests on more is trusted as little as can be."""
+"""How many bases count for a world's trust; a world with more gets the lowest level."""
 _BATCH: Final = 512
-"""Of how many of them rows are looked up together where all are asked for."""
+"""How many bases are looked up together when all are read."""
 _DERIVED_FROM: Final = EDGE_TYPE_CODES["derived_from"]
 _SUPERSEDES: Final = EDGE_TYPE_CODES["supersedes"]
 
 _Version = tuple[int, int, bytes]
-"""A node, the commit that wrote a version of it, and the digest of that one's type."""
+"""A node, the commit that wrote a version of it, and the digest of that version's type."""
 
 
 class Trust:
-    """How far the worlds of one read are trusted, by what was said up to the view's commit."""
+    """The trust of the worlds of one read, by the levels set up to the view's commit."""
 
     def __init__(self, snapshot: VisibleSnapshot) -> None:
         self._snapshot = snapshot
@@ -52,24 +52,24 @@ class Trust:
             if said.level is not None:
                 self._said[said.kind][said.digest] = said.level
         self.is_said = any(self._said.values())
-        """False if nothing is said of anybody: all is trusted then."""
+        """False if no level was ever set: everything is trusted then."""
         self._rest = next(iter(self._said["rest"].values()), None)
         self._named: dict[tuple[str, str, str], int | None] = {}
-        """What is said of authors and of fields of sources."""
+        """Levels of authors and of fields of sources."""
         self._secret = b""
         self._around: dict[int, int | None] = {}
         self._levels: dict[tuple[int, int], int | None] = {}
         self._owns: dict[tuple[int, int], int | None] = {}
         self._lowest: dict[tuple[int, int], int | None] = {}
-        """The least of each version met and of what it rests on, as far as that was looked at."""
+        """The lowest level of each version met and of its bases, as far as those were read."""
         self._above: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self._pending: list[tuple[int, VersionRow]] = []
         self._versions: dict[int, int] = {}
 
     def level(self, node: int, row: VersionRow) -> int | None:
-        """The least level of a version of a world and of all that it rests on.
+        """The lowest level of a version of a world and of all its bases.
 
-        ``None`` if nothing is said of any of it, which counts as full trust.
+        ``None`` if none of them has a level, which counts as full trust.
         """
         if not self.is_said:
             return None
@@ -89,9 +89,9 @@ class Trust:
             self._pending.append((node, row))
 
     def _is_folded(self) -> bool:
-        """True if the least of all versions that were met is known, as walks down from each would find it.
+        """True if ``_lowest`` is final for all versions met, and equal to what a walk from each would find.
 
-        Such a walk comes by one version of each world, and by so many at most.
+        Such a walk visits one version of each world, and at most ``MAX_WEIGHED`` of them.
         """
         bases = _bases_of(self._snapshot)
         while self._pending and len(self._above) <= MAX_WEIGHED:
@@ -103,7 +103,7 @@ class Trust:
         return not self._pending and len(self._versions) == len(self._above) <= MAX_WEIGHED
 
     def _lower(self, version: tuple[int, int], level: int | None) -> None:
-        """Trust a version, and all that rests on it, no more than so far."""
+        """Lower a version, and everything that rests on it, to a level."""
         pending = [version]
         while pending and level is not None:
             at = pending.pop()
@@ -132,16 +132,16 @@ class Trust:
         return 1.0 if found is None else found / trust_levels.FULL
 
     def is_at_least(self, node: int, row: VersionRow, least: int) -> bool:
-        """True if a version is trusted so far."""
+        """True if the trust of a version is at least a level."""
         found = self.level(node, row)
         return found is None or found >= least
 
     def own(self, node: int, row: VersionRow) -> int | None:
-        """What is said of a version apart from what it rests on, ``None`` if nothing is."""
+        """The level of a version without its bases, ``None`` if it has none."""
         return self._find_own_level(node, row) if self.is_said else None
 
     def _find_own_level(self, node: int, row: VersionRow) -> int | None:
-        """What is said of a version itself."""
+        """The level of a version itself, cached with those of the versions that it repeats."""
         version = node, row.seq
         if version not in self._owns:
             chain = [row, *(base for _, base in repeated(self._snapshot, node, row))]
@@ -151,7 +151,7 @@ class Trust:
         return self._owns[version]
 
     def _stated_level(self, node: int, row: VersionRow, below: int | None) -> int | None:
-        """What is said of those who said a version, of which ``below`` is said of what it repeats."""
+        """The level of those who stated a version; ``below`` is the level of the version that it repeats."""
         said = [(row.seq, row.details)]
         if self._snapshot.has_restatements:
             again = self._snapshot.tables.restatements(node)
@@ -164,16 +164,16 @@ class Trust:
             ]
         levels = [self._level_of_statement(node, *each) for each in said]
         levels[0] = _lowest_level((levels[0], below))
-        # Of several who said the same, one that is trusted suffices; what nothing is said of counts as the most.
+        # One trusted source of several suffices; a source without a level counts as fully trusted.
         return None if None in levels else max(level for level in levels if level is not None)
 
     def _is_imported(self, seq: int, details: int) -> bool:
-        """True if it came with a bundle, which may claim anything: nothing is trusted more for that."""
+        """True if it came with a bundle, which may claim anything and so never raises trust."""
         given = self._snapshot.details(seq, details)
         return IMPORTED in given.source or IMPORTED in given.properties
 
     def _level_of_statement(self, node: int, seq: int, details: int) -> int | None:
-        """What is said of one who said something of a world."""
+        """The level of one statement about a world, by its author, its source and its place."""
         by_source, by_claims = self._source_levels(seq, details)
         found = _lowest_level((self._author_level(seq), by_source, self._place_level(node)))
         return _lowest_level((self._rest if found is None else found, by_claims))
@@ -182,9 +182,9 @@ class Trust:
         return self._named_level("author", "", self._snapshot.header(seq).author) if self._said["author"] else None
 
     def _source_levels(self, seq: int, details: int) -> tuple[int | None, int | None]:
-        """What is said of a version's source, and of what it only claims of earlier imports.
+        """The levels of a version's source, and of what it claims about earlier imports.
 
-        A bundle can claim to come from anywhere, so that such a claim may make it less trusted, and never more.
+        A bundle can claim any origin, so such a claim may lower trust but never raise it.
         """
         if not self._said["source"]:
             return None, None
@@ -206,7 +206,7 @@ class Trust:
         return self._named[named]
 
     def _place_level(self, node: int) -> int | None:
-        """What is said of the nearest world around one, or of it; the least if several are as near."""
+        """The level of a world or of its nearest container with one; the lowest if several are equally near."""
         known = self._said["world"]
         if not known:
             return None
@@ -221,9 +221,9 @@ class Trust:
 
 
 def repeated(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> Iterator[tuple[int, VersionRow]]:
-    """The versions that a version of a world repeats, or has what is left of, by their numbers, the latest first.
+    """The versions that a version of a world repeats, wholly or in part, with their numbers, the latest first.
 
-    Whoever rolls back, takes a commit back or contracts says nothing anew: what comes of it is as others said it.
+    A rollback, an undo or a contraction states nothing new: its result has the trust of the earlier versions.
     """
     newest = snapshot.tables.node(node).versions
     while newest > 1:
@@ -250,9 +250,9 @@ def trust_in(snapshot: VisibleSnapshot) -> Trust:
 def rests_on(
     snapshot: VisibleSnapshot, node: int, row: VersionRow, within: Container[int] | None = None
 ) -> tuple[tuple[records.Basis, ...], bool]:
-    """What a world rests on, the nearest first and then in log order, and whether there is more than is shown.
+    """The first bases of a world, nearest first and then in log order, and whether there are more.
 
-    ``within``: as if there were no others than these worlds.
+    ``within``: count only these worlds.
     """
     found = list(islice(_walk_bases(snapshot, node, row, within), MAX_SHOWN + 1))
     trust = trust_in(snapshot)
@@ -264,7 +264,7 @@ def rests_on(
 
 
 def all_bases(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> Iterator[records.Basis]:
-    """All that a world rests on, the nearest first and then in log order."""
+    """All bases of a world, nearest first and then in log order."""
     trust, headers = trust_in(snapshot), dict[int, codec.Header]()
     found = _walk_bases(snapshot, node, row, together=_BATCH)
     while some := list(islice(found, _BATCH)):
@@ -277,19 +277,19 @@ def all_bases(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> Iterator
 
 
 def is_derived_from(snapshot: VisibleSnapshot, node: int, row: VersionRow, other: int) -> bool:
-    """True if a world rests on another one, at any remove among the first that are weighed."""
+    """True if a world rests on another one, at any distance, among its first ``MAX_WEIGHED`` bases."""
     return any(base == other for _, base, _ in islice(_walk_bases(snapshot, node, row), MAX_WEIGHED))
 
 
 def stale(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> tuple[records.Stale, ...]:
-    """What a version of a world rests on, at any remove, and holds no more, the nearest first: 64 of them at most."""
+    """The stale bases of a version of a world, at any distance, nearest first: at most 64."""
     reasons = _stale_reasons_of(snapshot)
     made = reasons.known(node, row)
     if not reasons.may_have_stale_basis(made):
         return ()
     found: list[records.Stale] = []
     above: dict[int, _DerivedVersion | None] = {node: None}
-    """What each world was come to from."""
+    """The version from which each world was reached."""
     pending = [made]
     for at in pending:
         for base, reason in reasons.bases(at):
@@ -307,7 +307,7 @@ def stale(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> tuple[record
 def _path(
     reasons: "_StaleReasons", base: "_DerivedVersion", above: Mapping[int, "_DerivedVersion | None"]
 ) -> tuple[str, ...]:
-    """The worlds that lead to a base, the first that the world was made of itself first."""
+    """The path to a base: references of worlds, beginning with a direct base."""
     steps = []
     at: _DerivedVersion | None = base
     while at is not None:
@@ -317,7 +317,7 @@ def _path(
 
 
 class _DerivedVersion:
-    """A version of a world, and what was found out of what it was made of."""
+    """A version of a world, with its bases as far as they are known."""
 
     __slots__ = ("above", "bases", "is_stale", "node", "ref", "row")
 
@@ -331,25 +331,25 @@ class _DerivedVersion:
 
 
 class _StaleReasons:
-    """Why what worlds were made of holds no more, looked up once for a read.
+    """Why bases of worlds are stale; a cache for one read.
 
-    Mostly nothing below is stale, which is found out for all worlds on the way: of many that rest on one another, each
-    is come by once. Only for one below which something is stale, that is looked for from it down.
+    Usually no base is stale, which is established for all worlds on the way: of many worlds that rest on one another,
+    each is visited once. Only a world with a stale base is searched from there down.
     """
 
     def __init__(self, snapshot: VisibleSnapshot) -> None:
         self._snapshot = snapshot
         self._known: dict[tuple[int, VersionRow], _DerivedVersion] = {}
         self._pending: list[_DerivedVersion] = []
-        """Those of whose bases nothing is known yet."""
+        """Versions whose bases were not read yet."""
 
     def release(self) -> None:
-        """Forget what was made of each, so that no two know of one another."""
+        """Drop the back references, so that there are no reference cycles."""
         for made in self._known.values():
             made.above.clear()
 
     def known(self, node: int, row: VersionRow) -> _DerivedVersion:
-        """What is known of a version."""
+        """The cached record of a version."""
         found = self._known.get((node, row))
         if found is None:
             found = self._known[node, row] = _DerivedVersion(node, row)
@@ -357,7 +357,7 @@ class _StaleReasons:
         return found
 
     def bases(self, made: _DerivedVersion) -> list[tuple[_DerivedVersion, records.Stale | None]]:
-        """What a version was made of itself, and why that holds no more if it does not; without the way to it."""
+        """The direct bases of a version, each with the reason if it is stale; without its path."""
         if made.bases is None:
             found = []
             for base, seen, then, told in _stated_bases(self._snapshot, made.node, made.row):
@@ -368,7 +368,7 @@ class _StaleReasons:
         return made.bases
 
     def may_have_stale_basis(self, made: _DerivedVersion) -> bool:
-        """False if nothing that a version was made of, at any remove, holds no more."""
+        """False if no base of a version, at any distance, is stale."""
         for _ in range(MAX_WEIGHED):
             if made.is_stale or not self._pending:
                 break
@@ -384,7 +384,7 @@ class _StaleReasons:
 
 
 def _mark_stale(made: _DerivedVersion) -> None:
-    """Remember of a version, and of all that was made of it, that something below is stale."""
+    """Mark a version, and everything made of it, as having a stale base."""
     pending = [made]
     while pending:
         at = pending.pop()
@@ -404,13 +404,12 @@ def _stale_reasons_of(snapshot: VisibleSnapshot) -> _StaleReasons:
 def _stated_bases(
     snapshot: VisibleSnapshot, node: int, row: VersionRow
 ) -> Iterator[tuple[int, asof.SeenVersion, asof.SeenVersion | None, asof.Moment]]:
-    """What a version was made of, in the version that it was, in that which held when this was said, and the moment
-    that it was said of.
+    """The bases of a version: node, version used, version valid when it was stated, and the moment it was stated for.
 
-    A version that was written after its edges was written in the knowledge of what held by then.
+    Whoever writes a version after its edges knows what holds by then.
     """
     tables, moment = snapshot.tables, snapshot.place.moment
-    # That it was derived from an earlier version of its own makes nothing stale: the later one holds.
+    # Being derived from its own earlier version makes nothing stale: the later one holds.
     edges = [edge for edge in snapshot.derivations(node) if asof.edge_known(edge, moment.seq) and edge.target != node]
     if row.type == SUMMARY_TYPE:
         inside = tables.outgoing(node, CONTAINS_CODE, known_by=moment.seq)
@@ -428,7 +427,7 @@ def _stated_bases(
 
 
 def _later_start(tables: TableReads, node: int, told: asof.Moment) -> int | None:
-    """When a world that has not begun by a moment begins, as is known then; ``None`` if it had begun before."""
+    """When a world begins that had not begun by a moment, as known then; ``None`` if it had begun."""
     held = (each.validity for each in asof.versions_as_of(tables, node, told.seq))
     begins = min((validity.start for validity in held if not validity.is_empty), default=told.valid)
     return begins if begins > told.valid else None
@@ -442,14 +441,14 @@ def _find_stale_reason(
     then: asof.SeenVersion | None,
     told: asof.Moment,
 ) -> records.Stale | None:
-    """Why what ``maker`` was made of may hold no more; ``None`` if nothing says so, or ``maker`` took its place."""
+    """Why a base of ``maker`` is stale; ``None`` if it is not, or if ``maker`` supersedes it."""
     tables, moment = snapshot.tables, snapshot.place.moment
     text = snapshot.body(made_of.row)
     if text is None:
         erased = snapshot.erasure(node)
         if erased is None:
             return _stale_record(snapshot, node, made_of.row, "erased", made_of.row.valid_from, made_of.row.seq)
-        # The erasing commit of another history is none of this log's.
+        # The erasing commit of another history is not in this log.
         at = erased.ingested_at
         return _stale_record(snapshot, node, made_of.row, "erased", at, erased.seq, ingested_at=at)
     if moment.valid < told.valid or then is None:
@@ -474,14 +473,14 @@ def _find_stale_reason(
 
 
 def _supersedes(snapshot: VisibleSnapshot, node: int, other: int) -> bool:
-    """True if a world takes the place of another at the moment."""
+    """True if a world supersedes another at the moment."""
     tables, moment = snapshot.tables, snapshot.place.moment
     outgoing = tables.outgoing(node, _SUPERSEDES, known_by=moment.seq)
     return any(edge.target == other and asof.edge_seen(tables, place, edge, moment) for place, edge in outgoing)
 
 
 def _superseded_by(snapshot: VisibleSnapshot, node: int) -> int | None:
-    """The world that took the place of another last, of those that are seen and do so at the moment."""
+    """The visible world that superseded another last, at the moment; ``None`` if there is none."""
     tables, moment = snapshot.tables, snapshot.place.moment
     incoming = tables.latest_incoming(node, _SUPERSEDES, known_by=moment.seq)
     return next((place.source for place, edge in incoming if asof.edge_seen(tables, place, edge, moment)), None)
@@ -518,9 +517,10 @@ def _walk_bases(
     *,
     together: int = 1,
 ) -> Iterator[tuple[int, int, VersionRow]]:
-    """(steps, node, version) of what a world rests on, each world once, and earlier versions of one that it names.
+    """Walk the bases of a world breadth first: (steps, node, version), each world once.
 
-    What so many of them ``together`` were made of is looked up at once, and not kept if they are several.
+    A world also comes in earlier versions if it was derived from these. ``together`` worlds are looked up at once; with
+    more than one, the results are not cached.
     """
     bases = _bases_of(snapshot)
     seen: set[int | tuple[int, int]] = {node}
@@ -543,14 +543,14 @@ def _walk_bases(
 
 
 class _Bases:
-    """What worlds were made of, read once: of many worlds that rest on the same, each walk down comes by all of it."""
+    """A cache of direct bases: if many worlds rest on the same ones, each walk visits all of them."""
 
     def __init__(self, snapshot: VisibleSnapshot) -> None:
         self._snapshot = snapshot
         self._known: dict[tuple[int, int], list[tuple[int, VersionRow]]] = {}
 
     def of(self, node: int, seq: int, kind: bytes) -> list[tuple[int, VersionRow]]:
-        """What the version of a commit was made of, each in the version that it was made of; ``kind`` is its type."""
+        """The direct bases of a commit's version, in the versions used; ``kind`` is the digest of its type."""
         version = node, seq
         if version not in self._known:
             self._known[version] = list(_find_bases(self._snapshot, node, seq, kind))
@@ -566,7 +566,7 @@ def _bases_of(snapshot: VisibleSnapshot) -> _Bases:
 
 
 def _find_bases(snapshot: VisibleSnapshot, node: int, seq: int, kind: bytes) -> Iterator[tuple[int, VersionRow]]:
-    """What the version of a commit was made of, in the versions that it was made of; ``kind`` is its type."""
+    """Read the direct bases of a commit's version, in the versions used; ``kind`` is the digest of its type."""
     tables, moment = snapshot.tables, snapshot.place.moment
     for edge in snapshot.derivations(node):
         if asof.edge_known(edge, moment.seq):
@@ -585,7 +585,7 @@ def _find_bases(snapshot: VisibleSnapshot, node: int, seq: int, kind: bytes) -> 
 def _find_bases_of_each(
     snapshot: VisibleSnapshot, versions: Sequence[_Version]
 ) -> Iterator[Iterable[tuple[int, VersionRow]]]:
-    """As :func:`_find_bases`, of each of some versions."""
+    """As :func:`_find_bases`, for many versions."""
     tables, seq = snapshot.tables, snapshot.place.moment.seq
     plain = [node for node, _, kind in versions if kind != SUMMARY_TYPE]
     edges = tables.edges_of_each(plain, [_DERIVED_FROM], incoming=False, known_by=seq)
@@ -625,7 +625,7 @@ def _basis_record(
 
 
 def _fields(source: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """The fields of a source and what they say, and those of claims of earlier imports; by their place in an import."""
+    """The fields of a source with their values, and those that it claims about earlier imports."""
     plain = ((field, value) for field, value in source.items() if not field.startswith(f"{IMPORTED}."))
     said = [(field, str(value)) for field, value in plain if isinstance(value, str | int | float)]
     claimed: list[tuple[str, str]] = []

@@ -91,14 +91,14 @@ def containers_of_each(tables: table_reads.TableReads, nodes: Sequence[int], mom
 
 
 _BATCH: Final = 16
-"""So many nodes are looked up together: fewer take as long one by one, and a walk up ends at what is known."""
+"""Fewer nodes than this are looked up one by one: that takes as long, and a walk up ends at what is known."""
 
 
 class Scope:
     """Whether nodes lie inside one world at a moment.
 
-    What was found out is kept for the next question, in ``known`` if one is given: of a moment it stays true, so that
-    one dictionary may serve many transactions and several threads.
+    Answers are cached, in ``known`` if it is given. They stay true for a moment, so one dictionary may serve many
+    transactions and several threads.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Scope:
         *,
         holds: Callable[[int], bool] | None = None,
     ) -> None:
-        """``holds`` tells who lies inside, where somebody knows that."""
+        """``holds`` says whether a node is inside, if the caller knows the members."""
         self._tables = tables
         self._holds = holds
         self._world = world
@@ -132,7 +132,7 @@ class Scope:
         return self._walk_up(node) if known is None else known
 
     def look_ahead(self, nodes: Iterable[int]) -> None:
-        """Find out together what :meth:`holds` is going to be asked of many nodes."""
+        """Compute :meth:`holds` for many nodes at once, and cache it."""
         inside, above = self._inside, dict[int, list[int]]()
         if self._world == schema.ROOT_NODE or self._holds is not None:
             return
@@ -157,13 +157,13 @@ class Scope:
         inside.update((node, node in found) for node in above)
 
     def admit(self, node: int) -> None:
-        """Remember that a node lies inside: what contains it at the moment does."""
+        """Remember that a node is inside, since one of its containers is."""
         self._inside[node] = True
 
     def _walk_up(self, start: int) -> bool:
-        """Walk up until something is known to be inside; every node is passed once."""
+        """Walk up until a node is known to be inside; visits every node once."""
         inside = self._inside
-        # Most lie in one world each; the walk takes as long as that of a confined view from somewhere outside.
+        # Most nodes have one container; the walk takes as long as that of a confined view from a node outside.
         node, only = start, [start]
         while len(around := containers_at(self._tables, node, self._moment)) == 1:
             (node,) = around
@@ -216,7 +216,7 @@ class Stretch(NamedTuple):
         return Stretch(first, beyond)
 
     def within(self, other: Stretch) -> Stretch:
-        """Those that are both here and there."""
+        """The intersection of two stretches."""
         return Stretch(max(self.start, other.start), min(self.end, other.end))
 
 
@@ -224,10 +224,10 @@ ALL_TIMES: Final = Stretch(times.ALWAYS, times.FOREVER)
 
 
 class Inhabitants:
-    """The nodes inside a world at a moment, listed as far as is asked and continued later.
+    """The nodes inside a world at a moment, listed on demand and continued later.
 
-    ``stretch`` has the valid times at which they are the same, as far as they are listed; ``None`` if that cannot be
-    told, since an end of an edge was moved after the moment's commit.
+    ``stretch`` has the valid times at which the nodes listed so far are the same; ``None`` if it is unknown, since an
+    end of an edge was moved after the moment's commit.
     """
 
     def __init__(self, tables: table_reads.TableReads, world: int, moment: asof.Moment) -> None:
@@ -256,7 +256,7 @@ class Inhabitants:
             self._edges = tables.between(level, schema.CONTAINS_CODE, None, known_by=moment.seq)
 
     def _note(self, row: schema.EdgeRow) -> None:
-        """Of an edge that is known at the moment, in force or not, when that may change."""
+        """Narrow ``stretch`` by a known edge, in force or not, to the times at which that does not change."""
         seq, valid = self.moment
         stretch = self.stretch
         if stretch is None or row.unlinked <= seq:
@@ -268,7 +268,7 @@ class Inhabitants:
 
 
 class Standing(NamedTuple):
-    """The first world that contains another one, and the times in which both this and the other are as they are."""
+    """The first container of a world, and the valid times at which the world holds and lies in it."""
 
     container: int
     stretch: Stretch
@@ -310,17 +310,17 @@ def find_standing_of_each(tables: rows.Tables, worlds: Sequence[int], moment: as
 
 
 def edge_stretch(row: schema.EdgeRow, moment: asof.Moment) -> Stretch:
-    """The times around a moment in which an edge stays in force; of one that was cut later, that instant alone."""
+    """The times around a moment at which an edge stays in force; only that instant if it was cut later."""
     if row.closed <= moment.seq:
         return Stretch(row.valid_from, row.valid_to)
     return Stretch(moment.valid, moment.valid + 1)
 
 
 class PlainPlacement(NamedTuple):
-    """That a world lies in one that stands, as of a commit, for all valid times of a stretch.
+    """A world lies in one that is valid up to the root, as of a commit, at all valid times of a stretch.
 
-    ``is_derived``: it was once said to be derived from others. ``is_alone``: it has no edge besides, but the few by
-    which it is contained or others derived from it.
+    ``is_derived``: it ever had a ``derived_from`` edge. ``is_alone``: it has no edges besides but a few that contain
+    it or by which others derive from it.
     """
 
     seq: int
@@ -330,7 +330,7 @@ class PlainPlacement(NamedTuple):
 
 
 class ReferenceCount(NamedTuple):
-    """At least so many edges from different worlds to one, as of a commit and for all valid times of a stretch."""
+    """At least ``worlds`` worlds refer to one, as of a commit and at all valid times of a stretch."""
 
     seq: int
     stretch: Stretch
@@ -345,41 +345,41 @@ def members_below(
 
 
 class Ended(NamedTuple):
-    """What was found out of worlds at one moment.
+    """What is known at one moment about ended worlds.
 
-    ``around``: the nearest world around each that has ended, if all that contain it have or lie in such; ``over``:
-    whether each held before, and holds no more.
+    ``around``: the nearest ended container of each world, if all of its containers have ended or lie in ended ones;
+    ``over``: whether each world was valid before and no longer is.
     """
 
     around: dict[int, int | None]
     over: dict[int, bool]
 
     def is_in_ended(self, world: int) -> bool:
-        """True if it is known that a world has ended, or lies in nothing but what has."""
+        """True if a world is known to have ended, or to lie only in ended worlds."""
         return self.over.get(world, False) or self.around.get(world) is not None
 
 
 MAX_MOMENTS: Final = 4
-"""Of how many moments it is kept what had ended."""
+"""The number of moments for which ended worlds are cached."""
 MAX_WORLDS: Final = 16
-"""How many interiors are kept: those of the worlds that were asked about last."""
+"""The number of cached interiors, the least recently used go first."""
 MAX_LISTED_INSIDE: Final = 16
-"""How many listings are kept for pages of those who see a part of the store alone: 8 bytes for each member."""
+"""The number of listings cached for the pages of confined views: 8 bytes for each member."""
 MAX_MEMBERS: Final = 200_000
 """A world with more members is listed anew, if it is listed at all."""
 MAX_STANDING: Final = 50_000
-"""Of how many worlds it is kept that nothing around them has ended, and of how many that many refer to them."""
+"""The number of worlds for which each other fact is cached: standing, placement, size, references."""
 MAX_COMMITS: Final = 256
 """After more commits a world is listed anew."""
 FEW_EVENTS: Final = 2_000
-"""After more events, and more than ``EVENTS_FOR_A_MEMBER`` for each member, a world is listed anew, too: one commit may
-have millions."""
+"""A world is also listed anew after more events than this, plus ``EVENTS_FOR_A_MEMBER`` for each member: one commit
+may have millions."""
 EVENTS_FOR_A_MEMBER: Final = 2
-"""So many events are read in the time in which one member is listed: 1.5 and 3.3 µs."""
+"""The number of events read in the time that listing one member takes: 1.5 and 3.3 µs."""
 
 
 class Interior(NamedTuple):
-    """Who lies inside a world as of a commit, for all valid times of a stretch."""
+    """The members of a world, at any depth, as of a commit and at all valid times of a stretch."""
 
     seq: int
     stretch: Stretch
@@ -387,31 +387,31 @@ class Interior(NamedTuple):
 
 
 class InteriorCache:
-    """The interiors of the worlds that were asked about last. Several threads may use it."""
+    """A cache of interiors and related facts of the whole store. Thread-safe."""
 
     def __init__(self, place: Callable[[], KeptPlace]) -> None:
         self._guard = threading.Lock()
         self.place = place
-        """Where on the disk something is kept of :attr:`kept`."""
+        """The folder in which the caches of :attr:`kept` are stored."""
         self._kept: OrderedDict[int, Interior] = OrderedDict()
         self.standing: dict[int, tuple[int, Stretch]] = {}
-        """Worlds that are valid, as all around them are, by the first container of each: the commit, and the valid
-        times for which that is known."""
+        """Worlds that are valid up to the root by their first containers: the commit, and the valid times for which
+        that is known."""
         self.plain: dict[int, PlainPlacement] = {}
-        """Worlds that lie in one that stands, and whether they have hardly any edge but those of containment."""
+        """Worlds whose first container is valid up to the root."""
         self.referred: dict[int, ReferenceCount] = {}
-        """Worlds to which many refer."""
+        """Worlds to which many others refer."""
         self.kept: dict[Callable[[KeptPlace], Any], Any] = {}
-        """What other reads of the whole store keep from one to the next, each by its own type."""
+        """Further caches that reads of the whole store share, by their type."""
         self.large: dict[int, int] = {}
-        """Worlds that once had more members than so many, which were worth listing; they are looked into otherwise."""
+        """Worlds that once had more members than this number, which were too many to list."""
         self.checked_hits: dict[int, int] = {}
-        """Of how many hits recalls found out whether they lie in a world, since it was listed, or tried to be."""
+        """How many hits were checked one by one for lying in a world, since its members were last listed."""
         self._inside: OrderedDict[tuple[int, int, asof.Moment], array[int]] = OrderedDict()
         self._ended: dict[asof.Moment, Ended] = {}
 
     def ended(self, moment: asof.Moment) -> Ended:
-        """What is known of worlds that had ended by a moment; who finds out more adds it, once it is sure."""
+        """What is known about ended worlds at a moment. Readers add what they find out, once it is certain."""
         found = self._ended.get(moment)
         if found is None or len(found.around) + len(found.over) > MAX_STANDING:
             with self._guard:
@@ -421,42 +421,42 @@ class InteriorCache:
         return found
 
     def keep_standing(self, world: int, seq: int, stretch: Stretch) -> None:
-        """Keep of a world that it is valid, as all around it are."""
+        """Cache that a world is valid up to the root."""
         if len(self.standing) >= MAX_STANDING:
             self.standing.clear()
         self.standing[world] = seq, stretch
 
     def keep_plain(self, world: int, plain: PlainPlacement) -> None:
-        """Keep of a world that nothing is to be said about those around it."""
+        """Cache that the first container of a world is valid up to the root."""
         if len(self.plain) >= MAX_STANDING:
             self.plain.clear()
         self.plain[world] = plain
 
     def keep_large(self, world: int, most: int) -> None:
-        """Keep of a world that it has more members than so many."""
+        """Cache that a world has more than ``most`` members."""
         if len(self.large) >= MAX_STANDING:
             self.large.clear()
         self.large[world] = most
 
     def add_checked_hits(self, world: int, hits: int) -> None:
-        """Keep of how many hits more it was found out whether they lie in a world."""
+        """Add to the number of hits that were checked for lying in a world."""
         if len(self.checked_hits) >= MAX_STANDING:
             self.checked_hits.clear()
         self.checked_hits[world] = self.checked_hits.get(world, 0) + hits
 
     def keep_referred(self, world: int, referred: ReferenceCount) -> None:
-        """Keep of a world that many refer to it."""
+        """Cache that many worlds refer to a world."""
         if len(self.referred) >= MAX_STANDING:
             self.referred.clear()
         self.referred[world] = referred
 
     def known(self, world: int, moment: asof.Moment) -> Nodes | None:
-        """The members of a world at a moment, if they were listed as of the same commit."""
+        """The members of a world at a moment, if they are cached as of the same commit."""
         kept = self._kept.get(world)
         return kept.members if kept and kept.seq == moment.seq and kept.stretch.holds(moment.valid) else None
 
     def at(self, snapshot: Snapshot, world: int, moment: asof.Moment) -> Nodes | None:
-        """The members of a world at a moment, if they are known or easily found, else ``None``."""
+        """The members of a world at a moment, if they are cached or can be brought up to date, else ``None``."""
         with self._guard:
             kept = self._kept.get(world)
             if kept is not None:
@@ -472,17 +472,17 @@ class InteriorCache:
         return level.members
 
     def keep(self, world: int, listed: Inhabitants) -> Nodes:
-        """Keep what was listed to its end; gives it as it is kept."""
+        """Cache a complete listing and return its members."""
         members = Nodes(frozenset(listed.found))
         if listed.stretch is not None and len(members) <= MAX_MEMBERS:
             self._keep(world, Interior(listed.moment.seq, listed.stretch, members))
         return members
 
     def listed_inside(self, top: int, world: int, moment: asof.Moment) -> array[int] | None:
-        """Who lies inside a world, in ascending order, if that was listed at this moment for who sees ``top`` alone.
+        """The members of a world in ascending order, if they were listed at this moment in a view confined to ``top``.
 
-        No other moment will do: following commits would take a time that tells what was written elsewhere, and who
-        sees a part is not shown the edges that are in force at other times.
+        No other moment will do: following commits would take a time that reveals what was written elsewhere, and a
+        confined view is not shown the edges that are in force at other times.
         """
         with self._guard:
             kept = self._inside.get((top, world, moment))
@@ -491,7 +491,7 @@ class InteriorCache:
             return kept
 
     def keep_inside(self, top: int, world: int, moment: asof.Moment, members: array[int]) -> None:
-        """Keep what was listed for the next page of who sees ``top`` alone."""
+        """Cache a listing for the next page of a view confined to ``top``."""
         if len(members) <= MAX_MEMBERS:
             with self._guard:
                 self._inside[top, world, moment] = members
@@ -509,7 +509,7 @@ class InteriorCache:
 
 
 def _follow_interior(snapshot: Snapshot, world: int, kept: Interior, moment: asof.Moment) -> Interior | None:
-    """An interior brought up to a later commit; ``None`` if it must or should be listed anew."""
+    """Bring an interior up to a later commit; ``None`` if it must or should be listed anew."""
     log, tables = snapshot
     inside, stretch = {world, *kept.members}, kept.stretch
     known = len(inside)
@@ -529,7 +529,7 @@ def _follow_interior(snapshot: Snapshot, world: int, kept: Interior, moment: aso
                 return None
             stretch = stretch.around(moment.valid, row.valid_from, row.valid_to)
             if row.target not in inside and asof.edge_seen(tables, place, row, moment):
-                # Whatever it contains may be older than the edge.
+                # Its own members may be older than the edge.
                 below = Inhabitants(tables, row.target, moment)
                 below.listed()
                 if below.stretch is None:

@@ -18,23 +18,23 @@ Span: TypeAlias = "tuple[times.TimeLike | None, times.TimeLike | None] | Valid"
 class Period(NamedTuple):
     """A span of valid time; a fact must be valid throughout it, or at some instant of it.
 
-    Times are whole microseconds, so the span ``[v, v + 1)`` asks what the instant ``v`` asks, in either way.
+    Times are whole microseconds, so the span ``[v, v + 1)`` is the same as the instant ``v``, in either mode.
     """
 
     span: times.Validity
     throughout: bool
 
     def admits(self, validity: times.Validity) -> bool:
-        """True if something with this validity is an answer."""
+        """True if a fact with this validity matches."""
         return validity.covers(self.span) if self.throughout else validity.overlaps(self.span)
 
     def along(self, validity: times.Validity) -> Period:
-        """What is asked of something that must be valid together with what has this validity."""
+        """The period for something that must be valid together with a fact of this validity."""
         return self if self.throughout else Period(times.common(self.span, validity), throughout=False)
 
     @property
     def touched(self) -> Period:
-        """The same span, at some instant of it."""
+        """The same span, matched by validity at some instant of it."""
         return self._replace(throughout=False)
 
 
@@ -48,27 +48,27 @@ RELATIONS: Final[dict[str, Callable[[times.Interval, times.Interval], bool]]] = 
     "immediately_precedes": lambda one, other: one.end == other.start,
     "immediately_succeeds": lambda one, other: other.end == one.start,
 }
-"""How a period may lie to another one: the period predicates of SQL:2011 (ISO/IEC 9075-2, 8.20).
+"""Relations between two periods: the period predicates of SQL:2011 (ISO/IEC 9075-2, 8.20).
 
-``within`` is ``contains`` with the two changed over, which SQL writes by changing them over.
+``within`` is ``contains`` with the operands swapped, which is how SQL expresses it.
 """
 
 
 class Choice(NamedTuple):
-    """The versions of a world that a recall may show; by default the valid one."""
+    """Which versions of a world a recall may show; by default the valid one."""
 
     include_superseded: bool = False
     period: Period | None = None
     earlier: bool = False
-    """What was valid before is shown with what is valid now, and may be what answers; with ``include_superseded`` all
-    versions, with the one that is valid now or else the newest."""
+    """Earlier versions are shown beside the valid one, and may match the question. With ``include_superseded`` all
+    versions are, beside the valid one or else the newest."""
     tag: bytes = b""
-    """What a tag is compared by: of each world that version is shown for which it stands, which only the gate of a
-    recall knows, and indexes have them all."""
+    """The digest of a tag: of each world, the tagged version is shown. Only the gate of a recall knows which one that
+    is; indexes have all versions."""
 
     @property
     def wanted(self) -> world_moments.Wanted:
-        """The same in the terms of what is kept of a world."""
+        """The same choice for the cached index of a world."""
         if self.tag:
             return world_moments.Wanted(ended=True, earlier=True)
         if self.period is None or self.earlier:
@@ -77,7 +77,7 @@ class Choice(NamedTuple):
         return world_moments.Wanted(span=(span.start, span.end), throughout=self.period.throughout)
 
     def seen(self, tables: table_reads.TableReads, node: int, moment: asof.Moment) -> asof.SeenVersion | None:
-        """The version of a world that may be shown, if there is one; of a period the newest."""
+        """The version of a world that may be shown, if there is one; in a period, the newest."""
         if self.period is None:
             seen = asof.version_at(tables, node, moment)
         else:
@@ -89,7 +89,7 @@ class Choice(NamedTuple):
     ) -> asof.SeenVersion | None:
         """A version of a world by its number, if it may be shown.
 
-        At most one version is valid at an instant, or throughout a span, so that others need not be looked at.
+        At most one version is valid at an instant or throughout a span, so no other needs to be read.
         """
         if self.earlier:
             newest = self.seen(tables, node, moment)
@@ -99,7 +99,7 @@ class Choice(NamedTuple):
         if self.period is None:
             row = tables.version(node, number)
             if row.seq <= moment.seq and row.closed <= moment.seq and row.valid_from <= moment.valid < row.valid_to:
-                # By far the most: what a lane finds was never cut, and holds.
+                # The usual case: the version was never cut, and holds.
                 return asof.SeenVersion(number, row, times.Interval(row.valid_from, row.valid_to))
         seen = asof.version_known(tables, node, number, moment.seq)
         if seen is not None and self.admits(moment, seen.validity):
@@ -108,14 +108,14 @@ class Choice(NamedTuple):
         return other if other is not None and other.number == number else None
 
     def admits(self, moment: asof.Moment, validity: times.Validity) -> bool:
-        """True if what is valid then may be shown: at the instant that is asked for, or in the period."""
+        """True if a version with this validity may be shown: at the moment's instant, or in the period."""
         return validity.contains(moment.valid) if self.period is None else self.period.admits(validity)
 
     @property
     def allows_several(self) -> bool:
         """True if several versions of one world may be shown.
 
-        Those that were valid one after another in a span, or before the one that is valid now, or all.
+        These are the versions of a span, the earlier versions, or all.
         """
         return self.earlier or (self.period is not None and not self.period.throughout)
 
@@ -142,7 +142,7 @@ class Choice(NamedTuple):
 
 
 def parse_period(during: Span | None, overlaps: Span | None, *, include_superseded: bool = False) -> Period | None:
-    """What a read asks of validity, or ``None`` if it is asked at the view's instant.
+    """The period that a read was given, or ``None`` for the view's instant.
 
     Raises:
         InputError: more than one way to choose was given, or a span is no pair of times.
@@ -165,7 +165,7 @@ _OPEN_ENDS: Final = (None, OPEN)
 
 
 def parse_span(given: Any, what: str) -> times.Interval:
-    """The half-open span that a caller gave; raises as :func:`parse_period`."""
+    """Parse a half-open span that a caller gave; raises as :func:`parse_period`."""
     if isinstance(given, Valid):
         span = times.Interval(given.start, given.end)
     elif isinstance(given, tuple | list) and len(given) == 2:
@@ -188,7 +188,7 @@ def parse_span(given: Any, what: str) -> times.Interval:
 def versions_in(
     tables: table_reads.TableReads, node: int, moment: asof.Moment, period: Period | None
 ) -> Iterator[asof.SeenVersion]:
-    """The versions that a read shows, newest first: of an instant there is at most one."""
+    """The versions that a read shows, newest first; at an instant there is at most one."""
     if period is None:
         seen = asof.version_at(tables, node, moment)
         if seen is not None:

@@ -1,6 +1,6 @@
 """The part of a snapshot that a view may see: every read of a view goes through it (law 7).
 
-In a confined view it has :class:`.confined_tables.ConfinedTables` instead of the store's tables.
+A confined view reads :class:`.confined_tables.ConfinedTables` instead of the store's tables.
 """
 
 from __future__ import annotations
@@ -52,20 +52,20 @@ ENRICHMENT_TYPE: Final = type_digest("Enrichment")
 """Of worlds that say in short what those say that they contain (paper §6)."""
 _DERIVED_FROM: Final = schema.EDGE_TYPE_CODES["derived_from"]
 _LISTED_FOR_A_PAGE: Final = 4_096
-"""Members of a world that are listed for a page of them; of more, the nodes of the store are passed in order."""
+"""Up to so many members are listed for one page; for larger worlds, the store's nodes are scanned in order."""
 _PASSED_FOR_A_PAGE: Final = 65_536
-"""Nodes that are passed so before all members are listed, since few of the others are among them."""
+"""Nodes scanned for one page before all members are listed instead, since few of the nodes are members."""
 _MAX_DERIVATIONS: Final = 2_048
-"""Of how many worlds one read keeps what they were derived from."""
+"""How many worlds' derivations one read caches."""
 MAX_BODIES: Final = 64
-"""How many bodies are kept for as long as one read takes."""
+"""How many bodies, and how many headers, one read caches."""
 
 
 Kept = TypeVar("Kept")
 
 
 class Shown(NamedTuple):
-    """What a view shows that reads leave out by default: what a deadline hides, and what is deprecated."""
+    """Whether a view shows what reads leave out by default: worlds hidden by a deadline, and deprecated ones."""
 
     expired: bool = False
     deprecated: bool = False
@@ -75,9 +75,9 @@ BY_DEFAULT: Final = Shown()
 
 
 class ExcludedWorlds(NamedTuple):
-    """Worlds that are left out of a read, to see what it would be without them.
+    """Worlds that a read leaves out, to find out what it would return without them.
 
-    ``unindexed``: as if they said nothing, in the statistics of texts too; else as if they were deprecated.
+    ``unindexed``: their texts do not count in statistics either; else they are treated as deprecated.
     """
 
     nodes: frozenset[int] = frozenset()
@@ -85,13 +85,13 @@ class ExcludedWorlds(NamedTuple):
 
     @property
     def texts(self) -> frozenset[int]:
-        """Those whose texts count for nothing."""
+        """The worlds whose texts do not count in statistics."""
         return self.nodes if self.unindexed else frozenset()
 
 
 NONE_EXCLUDED: Final = ExcludedWorlds()
 _HIDING: Final = schema.DEADLINES, schema.DEPRECATIONS
-"""What the marks begin with that hide worlds, in the order of :class:`Shown`."""
+"""Key prefixes of the marks that hide worlds, in the order of :class:`Shown`."""
 
 
 class Place(NamedTuple):
@@ -102,12 +102,12 @@ class Place(NamedTuple):
 
     @property
     def is_confined(self) -> bool:
-        """True if there may be worlds that are not seen from here."""
+        """True if the view does not see the whole store."""
         return self.top != schema.ROOT_NODE
 
 
 class VisibleSnapshot:
-    """The tables and texts that one read of a view may see; texts are found by visible rows."""
+    """The tables and texts that one read of a view may see. Texts are looked up by visible rows."""
 
     __slots__ = (
         *("_also_at", "_bodies", "_derivations", "_edged", "_headers", "_here", "_interiors", "_listings"),
@@ -128,9 +128,9 @@ class VisibleSnapshot:
     ) -> None:
         """Confine a snapshot to what a place may see.
 
-        ``also_at``: of what is confined, show only what is inside at this moment too. ``interiors`` are kept of the
-        whole store, and of use to nobody who sees a part of it. ``shows``: also what is hidden otherwise. ``excluded``
-        is hidden in any case.
+        ``also_at``: a confined snapshot shows only what is inside at this moment too. ``interiors`` is the cache of the
+        whole store; confined views do not use it. ``shows``: what is shown although hidden by default. ``excluded`` is
+        always hidden.
         """
         self.shows = shows
         self.excluded = excluded
@@ -149,11 +149,11 @@ class VisibleSnapshot:
         self._says_trust: bool | None = None
         self._derivations: dict[int, Sequence[schema.EdgeRow]] = {}
         self._lone: tuple[int, Lone | None] = (-1, None)
-        """The world that was asked about last, and by what it is contained, if it has hardly any other edges."""
+        """The last world looked up, and its containment edges if it has hardly any others."""
         self._says_again: bool | None = None
         self._edged: dict[tuple[int, int], bool] = {}
         self.kept: dict[type, Any] = {}
-        """What those who read through this make once, for as long as the read takes."""
+        """Caches of the readers that use this snapshot, for the length of the read, by their type."""
         self.place = place
         self.tables: TableReads = snapshot.tables
         if place.is_confined:
@@ -164,7 +164,7 @@ class VisibleSnapshot:
             self.tables = ConfinedTables(self.tables, place.top, place.moment, known, whole=whole)
 
     def release(self) -> None:
-        """Forget what was made for this read, which knows of one another: nothing is left for a collector to find."""
+        """Clear the caches of this read. They refer to one another, and the garbage collector should find nothing."""
         for made in self.kept.values():
             forget = getattr(made, "release", None)
             if forget is not None:
@@ -173,12 +173,12 @@ class VisibleSnapshot:
 
     @property
     def whole(self) -> Snapshot | None:
-        """The store itself, for what belongs to no world; ``None`` if only a part of it is visible."""
+        """The whole store, for what belongs to no world; ``None`` in a confined view."""
         return None if self.place.is_confined else self._snapshot
 
     @property
     def stored(self) -> Snapshot:
-        """All of the store, for rows of worlds of which :meth:`sees` says that they may be seen."""
+        """The whole store. Read only rows of worlds that :meth:`sees` admits."""
         return self._snapshot
 
     def sees(self, node: int) -> bool:
@@ -188,7 +188,7 @@ class VisibleSnapshot:
     def kept_world(
         self, worlds: kept_worlds.Worlds, generation: int, choice: valid_period.Choice
     ) -> world_index.At | None:
-        """What is kept of the world that all of this lies in; ``None`` if nothing is that says what is seen."""
+        """The cached index of the world that the view is confined to; ``None`` if none matches what is seen."""
         if not self.place.is_confined or self._also_at is not None or self.excluded.unindexed:
             return None
         log, tables = self._snapshot
@@ -202,12 +202,12 @@ class VisibleSnapshot:
     def kept_vectors(
         self, worlds: kept_worlds.Worlds, generation: int, choice: valid_period.Choice, space: int, dimension: int
     ) -> world_texts.NearTexts | None:
-        """The vectors of a space there that are seen."""
+        """The visible vectors of a space in that index."""
         here = self.kept_world(worlds, generation, choice)
         return None if here is None else here.near(*self._snapshot, space, dimension)
 
     def shared_cache(self, kind: Callable[[KeptPlace], Kept]) -> Kept | None:
-        """What reads of the whole store keep from one to the next, of a kind; ``None`` where only a part is seen."""
+        """The cache of a kind that reads of the whole store share; ``None`` in a confined view."""
         if self._interiors is None:
             return None
         if kind not in self._interiors.kept:
@@ -216,14 +216,14 @@ class VisibleSnapshot:
         return found
 
     def ref(self, node: int) -> str:
-        """The reference of a world that is seen. One read names many again: those around others, and ends of edges."""
+        """The reference of a visible world; cached, since one read names containers and ends of edges repeatedly."""
         found = self._refs.get(node)
         if found is None:
             found = self._refs[node] = self.tables.node(node).lineage.hex()
         return found
 
     def scope(self, world: int) -> Scope:
-        """What lies inside a world that is seen."""
+        """The interior of a visible world."""
         holds: Callable[[int], bool] | None = None
         if self._here is not None and world == self.place.top:
             holds = self._here.seen.holds
@@ -233,9 +233,9 @@ class VisibleSnapshot:
         return Scope(self.tables, world, self.place.moment, holds=holds)
 
     def body(self, row: schema.VersionRow) -> blobs.Body | None:
-        """The body of a version, ``None`` once erased. The first few are kept for the second read.
+        """The body of a version, ``None`` once erased. The first few are cached.
 
-        Where it stands, not by its hash: a fork has the hash of what it goes on from, and one of the two may be erased.
+        The cache key is the place and not the hash: a fork has the hash of its origin, and one of them may be erased.
         """
         bodies, place = self._bodies, (row.seq, row.position)
         if place in bodies:
@@ -246,10 +246,10 @@ class VisibleSnapshot:
         return found
 
     def stands(self, world: int) -> bool:
-        """True if a world is valid at the moment, and the first that contains it, and so on as far as the root.
+        """True if a world is valid at the moment, and its first container, and so on up to the root.
 
-        Nearly all are, and it is kept for the next reads of the same commit. That it is False says nothing, and it is
-        of confined views.
+        Nearly all worlds are, and it is cached for later reads of the same commit. False means unknown; it is always
+        False in confined views.
         """
         return self._interiors is not None and self._find_standing(world) is not None
 
@@ -263,7 +263,7 @@ class VisibleSnapshot:
             for place, row in edges
             if place.type == schema.CONTAINS_CODE
             if (kept := plain.get(row.target)) is None or kept.seq != seq or not kept.stretch.holds(valid)
-            # What was cut is left to who asks.
+            # Edges that were cut are looked up one by one, when they are needed.
             if row.closed <= seq < row.unlinked and row.valid_from <= valid < row.valid_to
         ]
         if not new:
@@ -277,7 +277,7 @@ class VisibleSnapshot:
                 self._interiors.keep_plain(row.target, PlainPlacement(seq, stretch, alone[row.target]))
 
     def _find_standing_of_each(self, worlds: Iterable[int]) -> None:
-        """Find out of many worlds whether they stand."""
+        """Look up together for which times many worlds are valid up to the root, and cache it."""
         if self._interiors is None:
             return
         new = [world for world in worlds if self._known_standing(world) is None]
@@ -287,7 +287,7 @@ class VisibleSnapshot:
                 self._interiors.keep_standing(world, self.place.moment.seq, beyond.within(found.stretch))
 
     def _known_standing(self, world: int) -> Stretch | None:
-        """The times for which it was kept that a world stands so, if the moment is one of them."""
+        """The cached times at which a world is valid up to the root, if the moment is one of them."""
         if world == schema.ROOT_NODE:
             return ALL_TIMES
         seq, valid = self.place.moment
@@ -295,7 +295,7 @@ class VisibleSnapshot:
         return known[1] if known is not None and known[0] == seq and known[1].holds(valid) else None
 
     def _find_standing(self, world: int) -> Stretch | None:
-        """The times around the moment for which a world stands so."""
+        """The times around the moment at which a world is valid up to the root; ``None`` if it is not."""
         if self._interiors is None:
             return None
         seq, ended = self.place.moment.seq, self.ended
@@ -316,9 +316,9 @@ class VisibleSnapshot:
 
     @property
     def ended(self) -> Ended:
-        """What is known of worlds that had ended by the moment: from other reads of it too, where all is seen.
+        """What is known of worlds that had ended by the moment; shared with other reads of the whole store.
 
-        Not so of a present that notes how long an answer stays: no other read is of the same.
+        A present time that notes how long an answer stays valid is not shared: no other read has the same.
         """
         moment = self.place.moment
         if self._interiors is not None and type(moment.valid) is not times.PresentTime:
@@ -327,7 +327,7 @@ class VisibleSnapshot:
         return found
 
     def has_standing_container(self, node: int) -> bool:
-        """True if the first world that contains a node is known to stand: quick to say, and true of nearly all."""
+        """True if the first container of a node is known to be valid up to the root: cheap, and true of nearly all."""
         if node in self._placings:
             places = self._placings[node]
             return bool(places) and self.stands(places[0].source)
@@ -342,7 +342,7 @@ class VisibleSnapshot:
             if asof.edge_seen(tables, place, row, moment):
                 beyond = self._find_standing(place.source)
                 if beyond is None:
-                    # Who asks goes on with what contains it.
+                    # The caller continues with the containers.
                     others = [other for other, edge in placed if asof.edge_seen(tables, other, edge, moment)]
                     self._placings[node] = [place, *others]
                     return False
@@ -353,19 +353,19 @@ class VisibleSnapshot:
         return False
 
     def _is_plain(self, node: int) -> bool:
-        """True if it was kept of a node that it lies in a world that stands."""
+        """True if the cache says that a node lies in a world that is valid up to the root."""
         seq, valid = self.place.moment
         kept = None if self._interiors is None else self._interiors.plain.get(node)
         return kept is not None and kept.seq == seq and kept.stretch.holds(valid)
 
     def has_more_referrers(self, entity: int, most: int) -> bool:
-        """True if it was kept that more than so many refer to an entity at the moment."""
+        """True if the cache says that more than ``most`` worlds refer to an entity at the moment."""
         known = None if self._interiors is None else self._interiors.referred.get(entity)
         seq, valid = self.place.moment
         return known is not None and known.worlds > most and known.seq == seq and known.stretch.holds(valid)
 
     def keep_referrers(self, entity: int, edges: Sequence[schema.EdgeRow]) -> None:
-        """Keep that these edges from different worlds refer to an entity at the moment."""
+        """Cache that these edges, from different worlds, refer to an entity at the moment."""
         if self._interiors is not None:
             seq, _ = self.place.moment
             stretch = ALL_TIMES
@@ -374,24 +374,24 @@ class VisibleSnapshot:
             self._interiors.keep_referred(entity, ReferenceCount(seq, stretch, len(edges)))
 
     def bodies(self, rows: Sequence[schema.VersionRow]) -> list[blobs.Body | None]:
-        """As :meth:`body`, of many versions, none of which is kept."""
+        """As :meth:`body`, for many versions; these are not cached."""
         return self._snapshot.bodies(rows)
 
     def body_at(self, seq: int, position: int) -> blobs.Body | None:
-        """A body that a commit left for itself and for no world, such as the name of a setting."""
+        """A body of a commit that belongs to no world, such as the name of a setting."""
         stored = None if position == NONE else self._snapshot.log.blob(seq, position)
         found = None if stored is None else codec.decode_blob(stored, seq)
         return found if isinstance(found, blobs.Body) else None
 
     def placings(self, node: int) -> list[schema.EdgePlace]:
-        """The edges by which worlds contain a node at the moment, in log order; looked up once."""
+        """The containment edges into a node at the moment, in log order; cached."""
         found = self._placings.get(node)
         if found is None:
             found = self._placings[node] = placings_at(self.tables, node, self.place.moment)
         return found
 
     def look_up_placings(self, nodes: Iterable[int]) -> None:
-        """Look up together what :meth:`placings` is going to be asked of each of some nodes."""
+        """Look up :meth:`placings` for many nodes at once."""
         known, moment = self._placings, self.place.moment
         new = [node for node in dict.fromkeys(nodes) if node not in known]
         if not new:
@@ -399,18 +399,18 @@ class VisibleSnapshot:
         each = self.tables.edges_of_each(new, (schema.CONTAINS_CODE,), incoming=True, known_by=moment.seq)
         for node in new:
             edges = each.get(node, ())
-            # What lies in very many worlds is left to who asks.
+            # Nodes in very many worlds are looked up one by one, when they are needed.
             if edges is not None:
                 known[node] = [place for place, row in edges if asof.edge_seen(self.tables, place, row, moment)]
 
     def known_members(self, world: int) -> fields.Nodes | None:
-        """Who lies inside a world at the moment, if that is known from a read before."""
+        """The members of a world, at any depth, at the moment, if they are cached."""
         if self._here is not None:
             return self._here.members(world)
         return None if self._interiors is None else self._interiors.at(self._snapshot, world, self.place.moment)
 
     def members_up_to(self, world: int, most: int) -> fields.Nodes | None:
-        """Who lies inside a world at the moment, if they are known or no more than ``most``; listed once and kept."""
+        """The members of a world, at any depth, if they are cached or at most ``most``; then they are cached."""
         known = self.known_members(world)
         if known is not None or self.has_more_members(world, most):
             return known
@@ -421,30 +421,30 @@ class VisibleSnapshot:
         return None
 
     def has_more_members(self, world: int, most: int) -> bool:
-        """True if it was kept that a world had more than so many members: it is not listed to find that out again."""
+        """True if the cache says that a world had more than ``most`` members, so that it is not listed again."""
         return self._interiors is not None and self._interiors.large.get(world, -1) >= most
 
     def keep_large(self, world: int, most: int) -> None:
-        """Keep of a world that it has more members than so many."""
+        """Cache that a world has more than ``most`` members."""
         if self._interiors is not None:
             self._interiors.keep_large(world, most)
 
     def checked_hits(self, world: int) -> int:
-        """Of how many hits recalls found out whether they lie in a world that may be listed and kept."""
+        """How many hits recalls have checked one by one for lying in a world, since its members were listed."""
         return 0 if self._interiors is None else self._interiors.checked_hits.get(world, 0)
 
     def add_checked_hits(self, world: int, hits: int) -> None:
-        """Keep that this was found out of so many more."""
+        """Add to :meth:`checked_hits`."""
         if self._interiors is not None:
             self._interiors.add_checked_hits(world, hits)
 
     def reset_checked_hits(self, world: int) -> None:
-        """Keep that a world is listed, or tried to be."""
+        """Set :meth:`checked_hits` to zero, since the world's members are being listed."""
         if self._interiors is not None:
             self._interiors.checked_hits.pop(world, None)
 
     def keep_members(self, world: int, listed: Inhabitants) -> fields.Nodes:
-        """Who was listed as inside a world, for this read and those that follow."""
+        """Cache the listed members of a world for this read and later ones, and return them."""
         return fields.Nodes(frozenset(listed.found)) if self._interiors is None else self._interiors.keep(world, listed)
 
     def details(self, seq: int, position: int) -> blobs.Details:
@@ -452,15 +452,15 @@ class VisibleSnapshot:
         return NO_DETAILS if position == NONE else self._snapshot.details(seq, position)
 
     def erasure_due(self) -> int | None:
-        """The erasure whose bytes still lie in files, if there is one."""
+        """The commit of an erasure whose bytes are still in files, if there is one."""
         return self._snapshot.log.scrub_due()
 
     def erasure(self, node: int) -> Erasure | None:
-        """When the texts of a node were erased, by whom, and under which reference."""
+        """The erasure of a node's texts: when, by whom, and under which reference."""
         return erasure_of(self._snapshot, node)
 
     def vector(self, space: int, node: int, version: int) -> vector_rows.VectorRow | None:
-        """The vectors of a version that is seen, if they were recorded by the moment's commit."""
+        """The vectors of a visible version, if they were recorded by the moment's commit."""
         place = asof.vector_place(self._snapshot.tables, space, node, version)
         if place is None or place.seq > self.place.moment.seq:
             return None
@@ -479,11 +479,11 @@ class VisibleSnapshot:
 
     @property
     def store_tables(self) -> Tables:
-        """The rows of the whole store: who reads them shows only worlds that ``tables`` have."""
+        """The tables of the whole store. Callers must show only worlds that ``tables`` has."""
         return self._snapshot.tables
 
     def header(self, seq: int) -> codec.Header:
-        """When a commit was made, and by whom. Many worlds come from one commit: the first few are kept."""
+        """The header of a commit: its time and author. The first few are cached, since many worlds share a commit."""
         found = self._headers.get(seq)
         if found is None:
             found = self._snapshot.log.header(seq)
@@ -492,12 +492,12 @@ class VisibleSnapshot:
         return found
 
     def reasons(self, seq: int, lineage: bytes) -> Iterator[str]:
-        """Why a commit did what it did to a world, in the events that are about that world alone."""
+        """The reasons of a commit's events that are about one world alone."""
         for event in self.events_about(seq, lineage):
             yield self.details(seq, getattr(event, "details", NONE)).why
 
     def events_about(self, seq: int, lineage: bytes) -> list[AnyEvent]:
-        """What a commit says of one world alone."""
+        """The events of a commit that are about one world alone."""
         return [event for event in self._snapshot.log.events(seq).events if getattr(event, "lineage", b"") == lineage]
 
     def registration(self, type_name: str, home: int) -> settings.Registration | None:
@@ -507,9 +507,10 @@ class VisibleSnapshot:
         return None if found is None else self._registration_as_seen(found)
 
     def _visible_containers(self, node: int) -> list[int]:
-        """The containers of a node whose registrations count here: of what is inside, those inside.
+        """The containers of a node whose registrations apply in this view.
 
-        Above the world that is everything here all count: what holds for it holds for everything in it.
+        For a node inside, these are the containers inside. For the outermost world all containers count: what applies
+        to it applies to everything in it.
         """
         found = list(settings.containers_known(self._snapshot.tables, self.place.moment.seq)(node))
         if not self.place.is_confined or node == self.place.top or not self._is_inside(node):
@@ -588,15 +589,15 @@ class VisibleSnapshot:
         return known._replace(world=self.place.top, row=known.row._replace(details=NONE))
 
     def is_made_of_others(self, node: int, row: schema.VersionRow) -> bool:
-        """True if a world may rest on others: nearly none does, and this is quick to say."""
+        """True if a world may rest on others. Cheap; false for nearly all worlds."""
         return row.type == SUMMARY_TYPE or self.is_derived(node)
 
     def is_derived(self, node: int) -> bool:
-        """True if a world was once said to be ``derived_from`` another."""
+        """True if a world ever had a ``derived_from`` edge."""
         return bool(self.derivations(node))
 
     def derivations(self, node: int) -> Sequence[schema.EdgeRow]:
-        """The edges that said by the moment's commit that a world was ``derived_from`` others, in log order."""
+        """The ``derived_from`` edges of a world that were written by the moment's commit, in log order."""
         found = self._derivations.get(node)
         if found is None:
             found = ()
@@ -609,7 +610,7 @@ class VisibleSnapshot:
         return found
 
     def may_have_edges(self, node: int, code: int) -> bool:
-        """False if a world never had an edge of a type: most have none, and this is quick to say, above all again."""
+        """False if a world never had an edge of a type. Cheap and cached; false for most worlds."""
         if self.is_alone(node):
             return code in (schema.CONTAINS_CODE, _DERIVED_FROM)
         known = self._edged.get((node, code))
@@ -618,15 +619,15 @@ class VisibleSnapshot:
         return known
 
     def is_alone(self, node: int) -> bool:
-        """True if a world had no edge by the moment but the few by which it is contained, or others derived from it.
+        """True if a world's only edges by the moment are a few that contain it, or others derived from it.
 
-        It may be derived from others itself. False says nothing.
+        It may be derived from others itself. False means unknown.
         """
         known = None if self._lone[0] == node else self._known_plain(node)
         return self._find_lone(node) is not None if known is None else known.is_alone
 
     def _known_plain(self, node: int) -> PlainPlacement | None:
-        """What was kept of a world's edges as of the moment's commit."""
+        """The cached facts about a world's edges, if they are of the moment's commit."""
         kept = None if self._interiors is None else self._interiors.plain.get(node)
         return kept if kept is not None and kept.seq == self.place.moment.seq else None
 
@@ -636,27 +637,27 @@ class VisibleSnapshot:
         return self._lone[1]
 
     def _ever_derived(self, node: int) -> bool:
-        """Whether a world was said to be derived from others, at the moment's commit or later."""
+        """Whether a world has a ``derived_from`` edge of any commit."""
         alone = self._lone[1] if self._lone[0] == node else None
         known = self._known_plain(node) if alone is None else alone
         return self._snapshot.tables.has_outgoing(node, _DERIVED_FROM) if known is None else known.is_derived
 
     @property
     def has_trust_statements(self) -> bool:
-        """True if it was ever said how far anything is trusted."""
+        """True if a level of trust was ever set."""
         if self._says_trust is None:
             self._says_trust = self._snapshot.tables.has_rows("trusts")
         return self._says_trust
 
     @property
     def has_restatements(self) -> bool:
-        """True if anything was ever said again."""
+        """True if any version was ever restated."""
         if self._says_again is None:
             self._says_again = self._snapshot.tables.has_rows("restatements")
         return self._says_again
 
     def restatements_of(self, node: int, number: int) -> list[schema.RestatedRow]:
-        """The times that a version of a world was said again, as known at the moment, in log order."""
+        """The restatements of a version that were known at the moment, in log order."""
         if not self.has_restatements:
             return []
         rows = self.tables.restatements(node)
@@ -664,16 +665,16 @@ class VisibleSnapshot:
 
     @property
     def hides_any(self) -> bool:
-        """True if a deadline, or that it is deprecated, may hide anything of what is asked for."""
+        """True if deadlines, deprecations or exclusions may hide anything from this read."""
         if self._any_hidden is None:
             any_mark = self._any_mark if self._any_mark is not None else self.has_marks
             self._any_hidden = bool(self.excluded.nodes) or (any_mark and self._has_hiding_marks())
         return self._any_hidden
 
     def hides(self, node: int, period: valid_period.Period | None = None) -> bool:
-        """True if a world that is seen is deprecated, or a deadline hides it: at the moment, or somewhere in a period.
+        """True if a visible world is deprecated or hidden by a deadline: at the moment, or somewhere in a period.
 
-        A world that has to hold throughout a period has to be shown throughout it as well.
+        A world that has to hold throughout a period also has to be shown throughout it.
         """
         if not self.hides_any:
             return False
@@ -825,7 +826,7 @@ class VisibleSnapshot:
         return log_marks.secret_of(self._snapshot.log)
 
     def trusts(self) -> list[trust_levels.Said]:
-        """How far what is trusted; of worlds, what is said of those inside and of those around all that is seen."""
+        """All levels of trust; of worlds, those set for worlds inside and for containers of the outermost one."""
         known = (
             trust_levels.trusts_known(self._snapshot.tables, self.place.moment.seq) if self.has_trust_statements else []
         )
@@ -843,18 +844,18 @@ class VisibleSnapshot:
         ]
 
     def relevant_containers(self, node: int) -> list[int]:
-        """The containers of a world of which what is said holds for it, for this view."""
+        """The containers of a world whose settings apply to it in this view."""
         return self._visible_containers(node)
 
     def lineages_of(self, nodes: Iterable[int]) -> list[bytes]:
-        """The lineages of such containers, whether or not they can be seen."""
+        """The lineages of such containers, visible or not."""
         return [self._snapshot.tables.node(node).lineage for node in nodes]
 
     def _is_inside(self, node: int) -> bool:
         return self.tables.node_of(self._snapshot.tables.node(node).lineage) is not None
 
     def population(self) -> int:
-        """How many worlds are inside at the moment; of a whole store the number that it knew."""
+        """The number of worlds inside at the moment; for the whole store, the number it knew at the commit."""
         if self._here is not None:
             return self._here.seen.members
         if self.place.is_confined:
@@ -862,19 +863,19 @@ class VisibleSnapshot:
         return self.worlds_known()
 
     def worlds_known(self) -> int:
-        """How many worlds the whole store had at the moment's commit."""
+        """The number of worlds in the whole store at the moment's commit."""
         tables = self._snapshot.tables
         return asof.nodes_known(tables, tables.progress().next_node, self.place.moment.seq)
 
     def inhabitants(self, world: int | None = None, after: int | None = None) -> Iterator[int]:
         """Every node inside a world (default: the top) at the moment, in log order.
 
-        With ``after``, for a page of those behind that node: of a large world it may yield others, too.
+        With ``after``, only those behind that node, for one page. For a large world it may yield other nodes too.
         """
         top = self.place.top
         within = top if world is None else world
         last = schema.ROOT_NODE if after is None else max(after, schema.ROOT_NODE)
-        # Who sees one world alone would notice by the time how much there is beside it.
+        # Scanning the store's nodes would reveal by its duration, to a confined view, how much lies outside.
         is_listed = within != schema.ROOT_NODE and (after is None or self.place.is_confined)
         few = None if is_listed or within == schema.ROOT_NODE else self.members_up_to(within, _LISTED_FOR_A_PAGE)
         if few is not None:
@@ -893,7 +894,7 @@ class VisibleSnapshot:
             yield from inside[bisect_right(inside, last) :]
 
     def _sorted_members(self, world: int, *, is_page: bool) -> Sequence[int]:
-        """Every node inside a world at the moment, in log order; a page after the first finds them listed."""
+        """Every node inside a world at the moment, in log order; cached between the pages of a confined view."""
         moment, top = self.place
         kept = self._listings if is_page and self.place.is_confined and self._also_at is None else None
         found = None if kept is None else kept.listed_inside(top, world, moment)
