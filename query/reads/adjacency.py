@@ -14,9 +14,9 @@ from worlddb.query.records import records
 from worlddb.query.snapshot import edge_rules, valid_period, visible
 
 _FEW_EDGES: Final = 128
-"""Edges of a world that are read at once; of one with more, only those that are asked for."""
+"""Up to so many edges of a world are read at once; of more, only those that are needed."""
 PAGE: Final = 512
-"""How many edges one transaction reads before it is given back."""
+"""How many edges one transaction reads."""
 
 
 def members(
@@ -24,7 +24,7 @@ def members(
 ) -> Iterator[records.World]:
     """The members of a world (``None``: the outermost one), in the order in which they joined.
 
-    Where identities are seen as one, those of all that are one with it, and of each identity the first.
+    If identities are unified: the members of all worlds of its identity, and of each member identity the first world.
     """
     if ref is None or not window.unify:
         found = _iter_members(window, ref, include_superseded, period)
@@ -35,7 +35,7 @@ def members(
 
 
 def _identity_refs(window: Window, ref: Any) -> list[str]:
-    """References of the worlds that are one with a world that is seen, in log order."""
+    """References of the worlds with the identity of a visible world, in log order."""
     with window.snapshot() as snapshot:
         node = world_lookup.named_node(snapshot, window.spec, ref, unify=True)
         one = world_lookup.IdentityClasses(snapshot, window.spec).members(node)
@@ -55,8 +55,8 @@ def _iter_members(
     window: Window, ref: Any, include_superseded: bool, period: valid_period.Period | None
 ) -> Iterator[records.World]:
     after, more = 0, True
-    # At one moment a world is a member once. Of other times several edges may say so, and who is asked for each stay
-    # in a span is told each.
+    # At one moment a world is a member once. Over other times several edges may state a membership, and a read of all
+    # memberships in a span lists each.
     listed = set[str]()
     is_once = include_superseded or (period is not None and period.throughout)
     while more:
@@ -82,7 +82,7 @@ def _iter_members(
 
 
 def _memberships(snapshot: visible.VisibleSnapshot, node: int, after: int) -> Iterator[tuple[EdgePlace, EdgeRow]]:
-    """The containment edges that the view's commit knew, from one on."""
+    """The containment edges known at the view's commit, behind the edge ``after``."""
     return snapshot.tables.outgoing(node, CONTAINS_CODE, after, known_by=snapshot.place.moment.seq)
 
 
@@ -94,7 +94,7 @@ def _build_member(
     include_superseded: bool,
     period: valid_period.Period | None,
 ) -> records.World | None:
-    """The member that an edge leads to, if the read shows it."""
+    """Build the record of an edge's member, if the read shows it."""
     tables, moment = snapshot.tables, snapshot.place.moment
     together = None
     if period is None:
@@ -119,7 +119,7 @@ def _build_member(
 def _covers_period(
     snapshot: visible.VisibleSnapshot, world: int, member: int, held: times.Validity, period: valid_period.Period
 ) -> bool:
-    """True if the edges of one membership cover a period together, of which one of them has a part."""
+    """True if all edges of one membership together cover a period that one of them overlaps."""
     if not (period.throughout and held.overlaps(period.span)):
         return False
     tables, seq = snapshot.tables, snapshot.place.moment.seq
@@ -135,7 +135,7 @@ DIRECTIONS: Final = ("both", "out", "in")
 
 
 class EdgeFilter(NamedTuple):
-    """Which edges are asked for: of a type, in a direction, closed ones too, of a span."""
+    """Which edges a read returns: by type, direction and period, and whether closed ones too."""
 
     type: str | None
     direction: str
@@ -143,7 +143,7 @@ class EdgeFilter(NamedTuple):
     period: valid_period.Period | None
 
     def check(self) -> None:
-        """See that it can be asked at all.
+        """Check the type and the direction.
 
         Raises:
             InputError: the type is no text, or there is no such direction.
@@ -157,7 +157,7 @@ class EdgeFilter(NamedTuple):
 
 
 def find_edge_number(snapshot: visible.VisibleSnapshot, ref: Any) -> int:
-    """The number of an edge that is seen, by which edges are in log order.
+    """The number of a visible edge; edges are numbered in log order.
 
     Raises:
         UnknownReference: there is none.
@@ -172,9 +172,9 @@ def find_edge_number(snapshot: visible.VisibleSnapshot, ref: Any) -> int:
 def edges_of(
     snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, nodes: Iterable[int], wanted: EdgeFilter, after: int = -1
 ) -> Iterator[records.Edge]:
-    """The edges of any of the worlds behind the one of a number, each once, in log order.
+    """The edges of any of the worlds, behind the edge number ``after``, each once, in log order.
 
-    An inverse names the relation read the other way, and a symmetric one has no direction.
+    An inverse name stands for its relation read the other way; a symmetric relation has no direction.
     """
     moment, nodes = snapshot.place.moment, list(nodes)
     tables = snapshot.tables
@@ -194,7 +194,7 @@ def edges_of(
 def _merged_edges(
     snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, nodes: Iterable[int], wanted: EdgeFilter, after: int
 ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
-    """What :func:`edges_at` has of some nodes behind an edge, each once in log order, read as far as it is asked."""
+    """The edges of some nodes behind an edge, each once in log order, read lazily."""
     tables, seq = snapshot.tables, snapshot.place.moment.seq
     direction, codes = wanted.direction, tables.type_codes()
     if wanted.type is not None:
@@ -228,9 +228,9 @@ def edges_at(
     *,
     retracted: bool = False,
 ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
-    """Every edge of a world that the view's commit may know, of a type or (``None``) of all, side by side.
+    """Every edge of a world that the view's commit may know, of one type or of all (``None``), in no order.
 
-    With ``retracted`` surely also those that were unlinked by then.
+    With ``retracted`` also those that were unlinked by then.
     """
     tables, seq = snapshot.tables, snapshot.place.moment.seq
     known_after = 0 if retracted else seq
@@ -249,7 +249,7 @@ def edges_at(
 
 
 def unifies(snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, edge: records.Edge) -> bool:
-    """True if an edge makes its ends one."""
+    """True if an edge unifies the identities of its ends."""
     if edge.type not in spec.identity_types:
         return False
     home = snapshot.tables.node_of(bytes.fromhex(edge.home))

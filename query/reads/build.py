@@ -38,8 +38,7 @@ def conflicts_of(
 ) -> list[tuple[EdgePlace, EdgeRow]]:
     """The edges that record the conflicts of a world, in log order.
 
-    What contradicts something that is not valid is no conflict: both sides and the edge must be valid together, at the
-    moment, or throughout the period or at some instant of it.
+    Both sides and the edge must be valid together: at the moment, or throughout the period or at some instant of it.
     """
     if snapshot.is_alone(node):
         return []
@@ -53,11 +52,11 @@ def conflicts_of(
 
 
 class _Conflicts(dict[tuple[int, asof.Moment, valid_period.Period | None], list[tuple[EdgePlace, EdgeRow]]]):
-    """The conflicts of worlds, kept for one read: a recall asks of each hit twice."""
+    """A cache of conflicts for one read: a recall looks up each hit twice."""
 
 
 _MAX_CONFLICT_KEYS: Final = 2_048
-"""Of how many worlds one read keeps them."""
+"""The largest number of worlds in the cache."""
 
 
 def _find_conflicts(
@@ -78,7 +77,7 @@ def _find_conflicts(
 
 
 class _ConflictCodes(NamedTuple):
-    """The edge types that record conflicts, each with its number, kept for one read."""
+    """The edge types that record conflicts, with their codes; a cache for one read."""
 
     spec: Spec
     codes: list[tuple[str, int]]
@@ -86,7 +85,7 @@ class _ConflictCodes(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _built_in_codes(names: frozenset[str]) -> list[tuple[str, int]] | None:
-    """The edge types of these names, each with its number, if all are built in: then no store has another."""
+    """The edge types of these names with their codes, if all are built in and so are the same in every store."""
     found = [(name, EDGE_TYPE_CODES.get(name)) for name in sorted(names)]
     return [(name, code) for name, code in found if code is not None] if all(code for _, code in found) else None
 
@@ -109,7 +108,7 @@ def _holds_with_ends(
     moment: asof.Moment,
     period: valid_period.Period | None,
 ) -> bool:
-    """True if the edge is in force together with both of its ends."""
+    """True if the edge and both of its ends are valid together."""
     if period is None:
         ends = (place.source, row.target)
         return valid_period.is_edge_shown(tables, place, row, moment, None) and all(
@@ -125,7 +124,7 @@ def _holds_with_ends(
 
 
 def _total_length(pieces: Iterable[times.Interval]) -> int:
-    """How long pieces are in all; those of a world's versions never overlap."""
+    """The total length of pieces; those of a world's versions never overlap."""
     return sum(piece.end - piece.start for piece in pieces)
 
 
@@ -133,7 +132,7 @@ _LINEAGE: Final = re.compile("[0-9a-f]{32}")
 _CONSIDERED: Final = "considered"
 _CONSIDERED_TOTAL: Final = "considered_in_all"
 _TUNED_WORLD: Final = "tuned"
-"""The world that the thresholds were set for, where they are not those of the open store."""
+"""The world whose thresholds were used, unless they are the store's defaults."""
 _THRESHOLDS: Final = "thresholds"
 _LOOKED_AT: Final = "looked_at"
 
@@ -147,15 +146,15 @@ def visible_evidence(
 ) -> dict[str, Any]:
     """The evidence for one of two ``sides``, with the names of the candidates as of a commit.
 
-    A candidate that is not visible, here or by ``is_visible``, is left out and not counted, and the verdict is the
-    one on the others. Evidence that a caller gave is theirs, and shown as it is.
+    Candidates that are not visible, here or by ``is_visible``, are left out and not counted, and the verdict is
+    recomputed from the others. Evidence that a caller gave is returned unchanged.
     """
     considered = evidence.get(_CONSIDERED)
     if not isinstance(considered, list) or not all(map(_is_from_resolver, considered)):
         return evidence
     given, evidence = evidence, _redact_thresholds(snapshot, evidence, seq, is_visible)
     if snapshot.place.is_confined or is_visible is not None:
-        # The number of names that were compared counts those of others too.
+        # The number of compared names includes invisible ones.
         evidence = {name: value for name, value in evidence.items() if name != _LOOKED_AT}
     shown = []
     for each in considered:
@@ -169,7 +168,7 @@ def visible_evidence(
 
 
 def _visible_verdict(shown: list[dict[str, Any]], evidence: dict[str, Any], sides: tuple[str, str]) -> dict[str, Any]:
-    """The verdict on an ambiguous pair, had only the visible candidates been considered."""
+    """The verdict on an ambiguous pair, computed from the visible candidates only."""
     mine = next((_tier_scores(each) for each in shown if each["ref"] in sides), {})
     if evidence.get("decision") != "ambiguous" or not mine:
         return {}
@@ -183,12 +182,12 @@ def _visible_verdict(shown: list[dict[str, Any]], evidence: dict[str, Any], side
 
 
 def _tier_scores(each: dict[str, Any]) -> dict[str, float]:
-    """The scores of a candidate, by tier."""
+    """The scores of a candidate by tier."""
     return _numbers(each["scores"])
 
 
 def _numbers(given: object) -> dict[str, float]:
-    """The numbers of a mapping; a caller's evidence may hold anything."""
+    """The entries of a mapping that are numbers; a caller's evidence may contain anything."""
     found = given.items() if isinstance(given, dict) else ()
     return {name: value for name, value in found if isinstance(value, int | float)}
 
@@ -196,9 +195,9 @@ def _numbers(given: object) -> dict[str, float]:
 def _redact_thresholds(
     snapshot: visible.VisibleSnapshot, evidence: dict[str, Any], seq: int, is_visible: Callable[[int], bool] | None
 ) -> dict[str, Any]:
-    """Remove the world that thresholds were set for, if the reader may not know it.
+    """Remove the world whose thresholds were used, if the reader may not see it.
 
-    The thresholds go too, unless they hold for all that is visible.
+    The thresholds are removed too, unless they apply to everything visible.
     """
     tuned = evidence.get(_TUNED_WORLD)
     if not isinstance(tuned, str) or not _LINEAGE.fullmatch(tuned):
@@ -213,7 +212,7 @@ def _redact_thresholds(
 
 
 def _is_from_resolver(each: object) -> bool:
-    """True if the resolver wrote it."""
+    """True if a candidate was written by the resolver."""
     if not isinstance(each, dict) or not isinstance(each.get("ref"), str):
         return False
     return "scores" in each and _LINEAGE.fullmatch(each["ref"]) is not None
@@ -226,7 +225,7 @@ def _name(snapshot: visible.VisibleSnapshot, node: int, seq: int) -> str:
 
 
 MAX_RESTATED: Final = 64
-"""How many of the times that a version was said again are shown."""
+"""How many restatements of a version are shown."""
 _ERASED = blobs.Body(b"", "", "", "")
 
 
@@ -241,7 +240,7 @@ def world(
 ) -> records.World | None:
     """A world at a moment or in a period (its newest version there), ``None`` if none is valid.
 
-    ``None`` also if a deadline hides it, unless what holds no more is asked for too.
+    ``None`` also if it is hidden, unless ``include_superseded``.
     """
     seen = shown_version(snapshot, node, moment, spec, include_superseded=include_superseded, period=period)
     return None if seen is None else world_of(snapshot, node, seen, moment, spec, period)
@@ -256,7 +255,7 @@ def shown_version(
     include_superseded: bool = False,
     period: valid_period.Period | None = None,
 ) -> asof.SeenVersion | None:
-    """The version of which :func:`world` makes the record."""
+    """The version that :func:`world` shows."""
     if not include_superseded and snapshot.hides_any and snapshot.hides(node, period):
         return None
     seen = next(valid_period.versions_in(snapshot.tables, node, moment, period), None)
@@ -277,14 +276,14 @@ def world_of(
 ) -> records.World:
     """The record of one version of a world.
 
-    ``without_bases``: a fresh summary of which nothing beneath is read; ``rests_on_more`` says that there is some.
+    ``without_bases``: for a fresh summary; its bases are not read, and ``rests_on_more`` says that there are some.
     """
     row = snapshot.tables.node(node)
     body = snapshot.body(seen.row)
     text = body or _ERASED
     details = snapshot.details(seen.row.seq, seen.row.details)
     header = snapshot.header(seen.row.seq)
-    # Most have next to none of these, and to name each of them with the rest would take as long as all of the rest.
+    # Few worlds have any of these; passing them all with the rest would double the time of the call.
     more: dict[str, Any] = {}
     if around := in_ended(snapshot, node):
         more["in_ended"] = around
@@ -327,13 +326,13 @@ def world_of(
 
 
 def properties(details: blobs.Details) -> dict[str, Any]:
-    """The properties of a version: what has no value is none, and where it was imported from is no property."""
+    """The properties of a version that have a value, without the origin of an import."""
     found = details.properties.items()
     return {name: value for name, value in found if value is not None and name != blobs.IMPORTED}
 
 
 def labels(snapshot: visible.VisibleSnapshot, node: int) -> tuple[str, ...]:
-    """The labels that a world has at the moment, in the order in which they were put on it."""
+    """The labels of a world at the moment, in the order in which they were added."""
     seq, found = snapshot.place.moment.seq, []
     for _, row in snapshot.label_rows(node):
         if asof.alias_known(row, seq) and (text := _label_text(snapshot, row)):
@@ -342,7 +341,7 @@ def labels(snapshot: visible.VisibleSnapshot, node: int) -> tuple[str, ...]:
 
 
 def tags(snapshot: visible.VisibleSnapshot, node: int) -> dict[str, int]:
-    """The tags of a world at the moment, each with the number of the version that it stands for."""
+    """The tags of a world at the moment, each with the number of the tagged version."""
     found = {}
     for number, row in snapshot.tag_rows(node):
         version = snapshot.assigned(node, number)
@@ -358,7 +357,7 @@ def _label_text(snapshot: visible.VisibleSnapshot, row: AliasRow) -> str:
 
 
 def marks(snapshot: visible.VisibleSnapshot, node: int) -> list[records.Mark]:
-    """What was ever marked on a world, and taken off, as known at the moment, oldest first."""
+    """All marks that were set and removed on a world, as known at the moment, oldest first."""
     found: list[records.Mark] = []
 
     def add(kind: str, seq: int, details: int, **what: Any) -> None:
@@ -397,7 +396,7 @@ def marks(snapshot: visible.VisibleSnapshot, node: int) -> list[records.Mark]:
 
 
 def restatements(snapshot: visible.VisibleSnapshot, node: int, number: int) -> tuple[records.Restatement, ...]:
-    """The times that a version of a world was said again, the first :data:`MAX_RESTATED` of them."""
+    """The first :data:`MAX_RESTATED` restatements of a version."""
     found = []
     for row in snapshot.restatements_of(node, number)[:MAX_RESTATED]:
         header, details = snapshot.header(row.seq), snapshot.details(row.seq, row.details)
@@ -460,14 +459,14 @@ def edge(snapshot: visible.VisibleSnapshot, place: EdgePlace, row: EdgeRow, mome
 
 
 def multiple_spans(validity: times.Validity) -> tuple[records.Valid, ...]:
-    """The spans of a validity, if they are not one."""
+    """The spans of a validity, if there is not exactly one."""
     if type(validity) is times.Interval and validity.start < validity.end:
         return ()
     return tuple(records.Valid(*piece) for piece in validity.pieces) if len(validity.pieces) != 1 else ()
 
 
 def stated_start(row: VersionRow) -> str:
-    """Whether somebody stated where a version begins."""
+    """Whether the start of a version was ``stated`` or ``defaulted``; empty if unknown."""
     if row.stated == events.UNKNOWN:
         return ""
     return "stated" if row.stated & events.START_STATED else "defaulted"
@@ -496,7 +495,7 @@ def version(snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVersion
         erased=body is None,
         erasure=None if body is not None else snapshot.erasure(node),
     )
-    # Most have none of these. Beyond 15 keywords Python calls with a dictionary: a fifth of the time of all of this.
+    # Few versions have any of these. Beyond 15 keywords Python builds a dictionary: a fifth of this function's time.
     more: dict[str, Any] = {}
     if spans := multiple_spans(validity):
         more["spans"] = spans
@@ -540,16 +539,16 @@ def proposal(
 
 
 class StagingOrder:
-    """The proposals of a store in the order in which they were staged, kept from one read to the next.
+    """A cache of a store's proposals in the order in which they were staged.
 
-    None ever goes, so that as many as before are the same ones.
+    Proposals are never removed, so an equal count means that the cache is current.
     """
 
     def __init__(self, place: object) -> None:
         self._kept: tuple[int, list[Staged]] = 0, []
 
     def of(self, tables: Tables) -> list[Staged]:
-        """All of them, as the tables of the whole store have them."""
+        """All proposals in the tables of the whole store."""
         totals = log_marks.totals(tables)
         count, found = self._kept
         if totals is None or totals.proposals != count:
@@ -558,7 +557,7 @@ class StagingOrder:
         return found
 
     def write(self) -> None:
-        """It is kept in memory alone."""
+        """Do nothing: this cache is not stored on disk."""
 
 
 def proposals_until(
@@ -569,7 +568,7 @@ def proposals_until(
 ) -> Iterator[tuple[bytes, ProposalRow]]:
     """The proposals known at a commit, of one status if it is given, in the order in which they were staged.
 
-    With ``after`` those behind that one: what comes before it takes no time.
+    With ``after``, those behind that one; skipping the others costs no time.
     """
     whole = snapshot.whole
     kept = None if whole is None else snapshot.shared_cache(StagingOrder)
@@ -588,7 +587,7 @@ def proposals_until(
 
 
 def in_ended(snapshot: visible.VisibleSnapshot, node: int) -> str:
-    """The nearest world around one that has ended, if all that contain it have or lie in such; else empty."""
+    """The nearest ended container, if all containers have ended or lie in ended ones; else empty."""
     ended = snapshot.ended
     if node not in ended.around and snapshot.has_standing_container(node):
         return ""
@@ -597,14 +596,14 @@ def in_ended(snapshot: visible.VisibleSnapshot, node: int) -> str:
 
 
 def _nearest_ended_container(snapshot: visible.VisibleSnapshot, start: int, ended: Ended) -> int | None:
-    """The nearest ended world around a node; what was found out on the way is kept. Depth costs no stack."""
+    """The nearest ended container of a node; caches all nodes on the way. Depth costs no stack."""
     known = ended.around
     if start in known:
         return known[start]
     if (told := _known_ended_container(snapshot.placings(start), ended)) is not None:
         known[start] = told
         return told
-    # Others read what is known at the same time: what is not sure yet is not among it.
+    # Other threads read the cache at the same time, so uncertain results stay out of it.
     here: dict[int, int | None] = {}
     found: dict[int, int | None] = {start: None}
     path = [(start, iter(snapshot.placings(start)))]
@@ -614,7 +613,7 @@ def _nearest_ended_container(snapshot: visible.VisibleSnapshot, start: int, ende
         if place is not None and not _has_ended(snapshot, place.source, ended.over):
             around = place.source
             if around not in known and around not in here:
-                # Containment has no circles; what leads to nothing that ended leaves all below it there.
+                # Containment has no cycles; a node with a path to the root that meets no ended world has no result.
                 here[around], found[around] = None, None
                 path.append((around, iter(snapshot.placings(around))))
                 continue
@@ -635,7 +634,7 @@ def _nearest_ended_container(snapshot: visible.VisibleSnapshot, start: int, ende
 
 
 def _known_ended_container(places: Iterable[EdgePlace], ended: Ended) -> int | None:
-    """The nearest ended world around what lies in these, if it is known of each that it has ended or lies in such."""
+    """The nearest ended container among these and their containers, if the cache has the result for each."""
     nearest: int | None = None
     for source, *_ in places:
         found = source if ended.over.get(source) else ended.around.get(source)
@@ -646,7 +645,7 @@ def _known_ended_container(places: Iterable[EdgePlace], ended: Ended) -> int | N
 
 
 def _has_ended(snapshot: visible.VisibleSnapshot, node: int, known: dict[int, bool]) -> bool:
-    """True if a world held before the moment, and holds no more."""
+    """True if a world was valid before the moment and no longer is."""
     tables, moment = snapshot.tables, snapshot.place.moment
     if node == ROOT_NODE:
         return False

@@ -57,7 +57,7 @@ def profiles(snapshot: VisibleSnapshot, home: int | None) -> list[records.Vocabu
 
 
 def trusts(snapshot: VisibleSnapshot) -> list[records.Trusted]:
-    """How far what is trusted, in log order; of a confined view only what is said of worlds inside."""
+    """The levels of trust in log order; in a confined view only those of worlds inside."""
     found = []
     for said in sorted(snapshot.trusts(), key=lambda said: (said.seq, said.kind, said.digest)):
         is_named = said.kind == "world" and snapshot.tables.node_of(said.digest) is not None
@@ -82,7 +82,7 @@ def trusts(snapshot: VisibleSnapshot) -> list[records.Trusted]:
 
 
 def guards(snapshot: VisibleSnapshot) -> list[records.Guarded]:
-    """What is said of worlds about credentials and personal data, in log order."""
+    """The settings of worlds for credentials and personal data, in log order."""
     return [
         records.Guarded(
             world=snapshot.tables.node(each.world).lineage.hex(),
@@ -96,14 +96,14 @@ def guards(snapshot: VisibleSnapshot) -> list[records.Guarded]:
 
 
 def guards_at(snapshot: VisibleSnapshot, home: int) -> records.Guarded:
-    """What becomes of them in a world, by whatever holds there."""
+    """The settings for credentials and personal data that apply in a world."""
     found = snapshot.guards_at(home)
     lineage = snapshot.tables.node(home).lineage.hex()
     return records.Guarded(world=lineage, credentials=found.credentials, personal=found.personal, seq=0)
 
 
 def counts(snapshot: Snapshot) -> dict[str, Any]:
-    """How many commits, worlds (with the root), edges ever written and proposals there are."""
+    """Count the commits, worlds (with the root), edges ever written and proposals of a store."""
     progress, totals = snapshot.tables.progress(), log_marks.totals(snapshot.tables)
     return {
         "commits": snapshot.log.head().seq,
@@ -114,9 +114,9 @@ def counts(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def counts_at(snapshot: VisibleSnapshot) -> dict[str, int]:
-    """How many worlds (with the outermost), edges and proposals a view's commit knew.
+    """Count the worlds (with the outermost), edges and proposals that a view's commit knew.
 
-    Of the whole store at its last commit that is on record; at an earlier one every edge is looked at.
+    For the whole store at its last commit the numbers are stored; at an earlier commit every edge is read.
     """
     tables, seq = snapshot.tables, snapshot.place.moment.seq
     whole = None if snapshot.place.top != schema.ROOT_NODE else snapshot.whole
@@ -156,7 +156,7 @@ def bookmarked_commit(snapshot: Snapshot, name: str, seq: int) -> int:
 def known_bookmarks(snapshot: Snapshot, seq: int) -> list[records.Bookmark]:
     """Every bookmark as known at commit ``seq``, in the order in which they were set.
 
-    One whose name was erased is none any more.
+    Bookmarks with an erased name are left out.
     """
     found = []
     for set_by, row in log_marks.bookmarks_at(snapshot.tables, seq):

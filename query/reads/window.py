@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from worlddb.projections.indexes.world_index import At
 
 MAX_KEPT: Final = 100_000
-"""Of how many nodes a confined view remembers whether they are inside; beyond it begins anew."""
+"""For how many nodes a confined view caches whether they are inside; beyond that the cache is cleared."""
 
 
 _MAX_STANDING_KEYS: Final = 64
-"""For how many worlds and choices a view keeps what says what is always to be done."""
+"""For how many keys a view caches standing instructions."""
 ErasuresSeen = tuple[int, int | None]
 """How often the data file was found replaced, and the erasure whose bytes still lie in files."""
 
 
 class _ViewCache(NamedTuple):
-    """What a view has made of the texts that it sees, as of the erasures that it was made after.
+    """The caches of a view; they are valid until the next erasure.
 
-    ``lanes`` and ``vectors`` are of a confined one; ``standing`` are the worlds that say what is to be done whenever
-    something is asked, by what was asked of.
+    ``lanes`` and ``vectors`` are the exact indexes of a confined view; ``standing`` are the worlds with standing
+    instructions, by the key of the search.
     """
 
     erasures: ErasuresSeen
@@ -53,9 +53,9 @@ class Reader(SnapshotSource, Protocol):
     """Opens short read transactions on a store, and its indexes."""
 
     interiors: InteriorCache
-    """Who lies inside worlds that were asked about before."""
+    """The cache of interiors."""
     worlds: Worlds
-    """What is kept of worlds that are asked from inside."""
+    """The cached indexes of worlds with confined views."""
     store_id: bytes
     entropy: Entropy
     """Where the keys of receipts come from."""
@@ -99,7 +99,7 @@ class Reader(SnapshotSource, Protocol):
         """How many texts have no vector in a space, or in the one that answers, up to a bound."""
 
     def wake_embedding(self) -> None:
-        """Say that texts without a vector were found, which another process may have written."""
+        """Wake the background thread: texts without a vector were found, perhaps written by another process."""
 
     @property
     def on_hits(self) -> Callable[[Any], None]:
@@ -123,7 +123,7 @@ class Window:
         shows: visible.Shown = visible.BY_DEFAULT,
     ) -> None:
         self.shows = shows
-        """What is seen that reads leave out by default."""
+        """What is shown although reads leave it out by default."""
         self._excluded = visible.NONE_EXCLUDED
         self.reader = reader
         self.place = place
@@ -148,7 +148,7 @@ class Window:
         return self._copy(place)
 
     def revealing(self, *, expired: bool = True, deprecated: bool = False) -> Window:
-        """The same window, through which what a deadline hides is seen too, or what is deprecated."""
+        """The same window, which also shows expired worlds, or deprecated ones."""
         before = self.shows
         shown = self._copy(self.place, visible.Shown(before.expired or expired, before.deprecated or deprecated))
         shown._also_at = self._also_at
@@ -161,14 +161,14 @@ class Window:
         return made
 
     def excluding(self, nodes: frozenset[int], *, unindexed: bool) -> Window:
-        """The same window, through which some worlds are not found; ``unindexed``: as if they said nothing."""
+        """The same window without some worlds; ``unindexed``: their texts do not count in statistics either."""
         without = self._copy(self.place)
         without._excluded = visible.ExcludedWorlds(nodes, unindexed and bool(nodes))
         without._also_at = self._also_at
         return without
 
     def at(self, moment: Moment) -> Window:
-        """The same window at an earlier moment. Of a confined one, as much of it as is seen at both."""
+        """The same window at an earlier moment. A confined one shows what is inside at both moments."""
         earlier = self._copy(self.place._replace(moment=moment))
         earlier._also_at = self.place.moment
         with earlier.snapshot() as snapshot:
@@ -177,7 +177,7 @@ class Window:
 
     @contextmanager
     def snapshot(self) -> Iterator[visible.VisibleSnapshot]:
-        """One short read transaction, as far as the place may see."""
+        """One short read transaction, restricted to what the window may see."""
         if len(self._inside) > MAX_KEPT:
             self._inside = {}
         with self.reader.snapshot() as snapshot:
@@ -193,7 +193,7 @@ class Window:
             try:
                 yield seen
             finally:
-                # What was made for this read knows the snapshot too: let go of here, it waits for no collector.
+                # The caches of a read refer to its snapshot; cleared here, they need no garbage collector.
                 seen.release()
 
     def present_lane(self, head: int) -> PresentTextLane:
@@ -203,7 +203,7 @@ class Window:
     def present_vectors(self, snapshot: visible.VisibleSnapshot, query: VectorQuery, head: int) -> VectorLane:
         """The vector index of the whole store, of worlds that the moment's commit knew.
 
-        The nearest vectors of all times would be those of later worlds, and more of them the earlier the moment is.
+        Without that limit the nearest vectors would be those of later worlds, the more the earlier the moment is.
         """
         before = None if self.place.moment.seq >= head else snapshot.worlds_known()
         return self.reader.vector_lane(query, before, head)
@@ -211,10 +211,9 @@ class Window:
     def exact_lane(self, snapshot: visible.VisibleSnapshot, choice: valid_period.Choice) -> TextLane:
         """The texts of precisely what is visible.
 
-        Of a world that is asked from inside they are kept (:mod:`worlddb.projections.indexes.world_index`). What that
-        does not tell, as of a moment within another moment, is indexed anew; a confined view keeps that for every
-        recall, but not that of periods, of which there may be any number. After an erasure it is made anew, without
-        the words that are gone.
+        For a confined view they come from the world's cached index (:mod:`worlddb.projections.indexes.world_index`).
+        If that does not apply, as for a moment within another moment, they are indexed anew. A confined view caches
+        this index, except for periods, of which there may be any number. An erasure discards it.
         """
         known = self.use_kept_world(snapshot, choice)
         if known is not None:
@@ -230,7 +229,7 @@ class Window:
     def exact_vectors(
         self, snapshot: visible.VisibleSnapshot, space: int, dimension: int, choice: valid_period.Choice
     ) -> SeenVectors | WorldVectors:
-        """The vectors of precisely what is seen; kept as :meth:`exact_lane` is."""
+        """The vectors of precisely what is visible; cached as :meth:`exact_lane` is."""
         near = snapshot.kept_vectors(self.reader.worlds, self.reader.generation, choice, space, dimension)
         if near is not None:
             return WorldVectors(near)
@@ -245,7 +244,7 @@ class Window:
     def standing(
         self, snapshot: visible.VisibleSnapshot, asked: Hashable, find: Callable[[], tuple[int, ...]]
     ) -> tuple[int, ...]:
-        """What ``find`` finds of the texts that say what is always to be done, kept by what was ``asked`` of."""
+        """The worlds with standing instructions that ``find`` returns, cached by the key ``asked``."""
         kept = self._cache_for(snapshot).standing
         found = kept.get(asked)
         if found is None:
@@ -255,12 +254,11 @@ class Window:
         return found
 
     def use_kept_world(self, snapshot: visible.VisibleSnapshot, choice: valid_period.Choice) -> At | None:
-        """Let a confined snapshot know who lies inside by what is kept of the world, and give that."""
+        """Give a confined snapshot the members in its world's cached index, and return that index."""
         return snapshot.kept_world(self.reader.worlds, self.reader.generation, choice)
 
     def keep(self) -> None:
-        """Write down what a confined view has made of its world, or what took long to find of all; outside of
-        transactions."""
+        """Write the caches of this view, or those of the whole store, to disk. Call it outside of transactions."""
         if self.place.is_confined:
             self.reader.worlds.keep(self.place.top, self.reader.erasures)
         else:
@@ -268,9 +266,9 @@ class Window:
                 each.write()
 
     def _cache_for(self, snapshot: visible.VisibleSnapshot) -> _ViewCache:
-        """What was kept, unless texts were erased since: then nothing.
+        """The caches of the view, or empty ones if texts were erased since.
 
-        Another thread, still on a transaction from before the erasure, adds to what it was given.
+        A thread that is still in a transaction from before an erasure goes on with the old caches.
         """
         seen, kept = (self.reader.generation, snapshot.erasure_due()), self._cache
         if kept is None or kept.erasures != seen:
@@ -290,7 +288,7 @@ class IngestPoint(NamedTuple):
     bookmark: str | None
 
     def given_name(self) -> str:
-        """The name of the one that was given; empty for the head.
+        """The name of the argument that was given; empty for the head.
 
         Raises:
             InputError: more than one was.
@@ -301,7 +299,7 @@ class IngestPoint(NamedTuple):
         return given[0] if given else ""
 
     def commit(self, snapshot: Snapshot) -> int:
-        """The last commit of the moment.
+        """The last commit at the moment.
 
         Raises:
             InputError: there is no such commit.
@@ -351,7 +349,7 @@ class Windows:
         return Window(self._reader, place, self._built_in, spec, unify=unify), ingested
 
     def _spec_at(self, snapshot: Snapshot, seq: int) -> edge_rules.Spec:
-        """How queries see edges at a commit; made again only after a new registration or handler."""
+        """How queries see edges at a commit; cached until a new registration or handler."""
         changed, codes = snapshot.tables.last_registration(), self._codes
         if seq < changed:
             return edge_rules.spec_of(self._built_in, registered(snapshot.tables, seq), frozenset(codes))

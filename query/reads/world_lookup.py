@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def identity_class(snapshot: VisibleSnapshot, start: int, seq: int, spec: edge_rules.Spec) -> list[int]:
-    """The worlds that are one with a world as known at a commit, itself included, in log order."""
+    """The worlds with the identity of a world, as known at a commit, itself included, in log order."""
     tables = snapshot.tables
     seen, pending = {start}, [start]
     while pending:
@@ -50,7 +50,7 @@ def identity_class(snapshot: VisibleSnapshot, start: int, seq: int, spec: edge_r
 
 
 def expand_identities(snapshot: VisibleSnapshot, spec: edge_rules.Spec, nodes: Iterable[int]) -> frozenset[int]:
-    """Some worlds, and all that are one with any of them as the snapshot knows it."""
+    """Some worlds, and all with the identity of any of them, as known to the snapshot."""
     found: set[int] = set()
     for node in nodes:
         if node not in found:
@@ -59,7 +59,7 @@ def expand_identities(snapshot: VisibleSnapshot, spec: edge_rules.Spec, nodes: I
 
 
 def stale_worlds(snapshot: VisibleSnapshot, spec: edge_rules.Spec, world: int) -> Iterator[records.World]:
-    """The worlds inside one that rest on what holds no more, at the snapshot's moment and in log order."""
+    """The stale worlds inside a world at the snapshot's moment, in log order."""
     tables, moment = snapshot.tables, snapshot.place.moment
     summaries = {node for node, _ in tables.typed(SUMMARY_TYPE)}
     for node in snapshot.inhabitants(world):
@@ -73,11 +73,11 @@ def stale_worlds(snapshot: VisibleSnapshot, spec: edge_rules.Spec, world: int) -
 
 
 CURRENT: Final = name_digest("current")
-"""What the tag is compared by that stands for the version that holds."""
+"""The digest of the tag ``current``, which stands for the valid version."""
 
 
 def tagged(snapshot: VisibleSnapshot, spec: edge_rules.Spec, digest: bytes, world: int) -> Iterator[records.World]:
-    """The worlds inside one that have a tag, each in the version that it stands for, in log order."""
+    """The worlds inside a world that have a tag, each in the tagged version, in log order."""
     scope = snapshot.scope(world)
     for node in snapshot.tagged(digest):
         if scope.holds(node):
@@ -87,14 +87,14 @@ def tagged(snapshot: VisibleSnapshot, spec: edge_rules.Spec, digest: bytes, worl
 
 
 def tagged_version(snapshot: VisibleSnapshot, spec: edge_rules.Spec, digest: bytes, node: int) -> records.World | None:
-    """A world in the version that a tag of it stands for at the moment, unless it is hidden."""
+    """A world in the version tagged at the moment; ``None`` without the tag, or if the world is hidden."""
     moment, version = snapshot.place.moment, snapshot.tagged_number(digest, node)
     seen = asof.version_known(snapshot.tables, node, version, moment.seq) if version else None
     return None if seen is None or snapshot.hides(node) else build.world_of(snapshot, node, seen, moment, spec)
 
 
 class IdentityClasses:
-    """The identities that a read has met, as far as it can see and as known at its moment."""
+    """The identities that a read has met, as visible and known at its moment."""
 
     def __init__(self, snapshot: VisibleSnapshot, spec: edge_rules.Spec) -> None:
         self._snapshot = snapshot
@@ -102,11 +102,11 @@ class IdentityClasses:
         self._seen: set[int] = set()
 
     def members(self, node: int) -> list[int]:
-        """The worlds that are one with a world, itself included, in log order."""
+        """The worlds with the identity of a world, itself included, in log order."""
         return identity_class(self._snapshot, node, self._snapshot.place.moment.seq, self._spec)
 
     def is_new(self, node: int) -> bool:
-        """True if nothing of its class was met before."""
+        """True if no world of this identity was met before."""
         if node in self._seen:
             return False
         self._seen.update(self.members(node))
@@ -114,12 +114,12 @@ class IdentityClasses:
 
 
 TYPE_OF_TYPES = "Type"
-"""The type of worlds that stand for a type; their name is the type's."""
+"""The type of worlds that stand for the type of their name."""
 INSTANCE_OF, SUBTYPE_OF = "instance_of", "subtype_of"
 
 
 class TypeFilter(NamedTuple):
-    """The types that pass, and the nodes that pass as instances whatever their own type."""
+    """The types that match, and the nodes that match as instances, whatever their own type."""
 
     names: frozenset[str]
     instances: frozenset[int]
@@ -128,7 +128,7 @@ class TypeFilter(NamedTuple):
 def type_filter(
     snapshot: VisibleSnapshot, type_name: str, moment: asof.Moment, spec: edge_rules.Spec, world: int
 ) -> TypeFilter:
-    """The types that a filter by ``type_name`` takes at a moment, with subtypes and instances."""
+    """The types and instances that a filter by ``type_name`` matches at a moment, with subtypes."""
     tables = snapshot.tables
     codes = {name: tables.type_code(name) for name in spec.lattice_types}
     visible = _LookupScope(snapshot, world, moment)
@@ -159,7 +159,7 @@ def type_filter(
 def _subtype_name(snapshot: VisibleSnapshot, node: int, lattice_type: str, moment: asof.Moment) -> str | None:
     """The type that a lattice edge's source stands for; ``None`` if it is an instance.
 
-    What is a ``subtype_of`` something is a type by that alone; of other edge types it must be of type ``Type``.
+    The source of ``subtype_of`` always is a type; the source of another edge type must be of type ``Type``.
     """
     if lattice_type == SUBTYPE_OF:
         return _name_at(snapshot, node, moment)
@@ -182,7 +182,7 @@ def _name_at(snapshot: VisibleSnapshot, node: int, moment: asof.Moment) -> str:
 
 
 class _LookupScope:
-    """Which worlds a query sees from where it asks, and how far up they are."""
+    """The worlds that names resolve to in a query's world, and their distance upwards."""
 
     def __init__(self, snapshot: VisibleSnapshot, world: int, moment: asof.Moment) -> None:
         self._tables = snapshot.tables
@@ -197,22 +197,22 @@ class _LookupScope:
             self._around.update(dict.fromkeys(level, steps))
 
     def steps(self, node: int) -> int | None:
-        """How many steps up the container of a world is; 0 for the world and what is inside."""
+        """The distance up to a world's container; 0 for the query's world and its interior, ``None`` if not visible."""
         if self._scope.sees(node):
             return 0
         containers = containers_at(self._tables, node, self._moment)
         return min((self._around[up] for up in containers if up in self._around), default=None)
 
     def nearest(self, nodes: Iterable[int]) -> list[int]:
-        """Those of the nodes that are visible and as near as any of them."""
+        """The nearest visible ones of the nodes."""
         found = {node: steps for node in nodes if (steps := self.steps(node)) is not None}
         return [node for node, steps in found.items() if steps == min(found.values())]
 
 
 class Lookup(NamedTuple):
-    """A lookup: a name or alias, a type, the node of the world around it, and the digests of labels.
+    """A lookup: by name or alias, by type, inside a node, and by digests of labels.
 
-    ``after``: a page is looked for, of what comes behind this node.
+    ``after``: read one page, of the nodes behind this one.
     """
 
     name: str | None
@@ -233,13 +233,12 @@ def find(
     memories: bool = False,
     among: Callable[[int], bool] | None = None,
 ) -> Iterator[records.World]:
-    """The worlds that fit, in log order; of a period each version that fits there, oldest first.
+    """The matching worlds, in log order; in a period each matching version, oldest first.
 
-    With ``among``, of the nodes alone that it holds of, before anything of them is read.
-
-    Where is judged at the view's moment, and so is which types a type stands for. With ``unify``, of each identity the
-    first world that fits but for the name, which another of its worlds may have. With ``memories``, without what lies
-    in a fork alone; what is asked for by name is left out only where what it goes on from is called so too.
+    ``among`` filters nodes before anything of them is read. Containment and the subtypes of a type are those of the
+    view's moment. With ``unify``, each identity gives its first world that matches; the name may be another world's of
+    the identity. With ``memories``, worlds that lie only in a fork are left out; in a lookup by name only if their
+    origin has the name too.
     """
     if memories and wanted.name is not None and snapshot.has_forks:
         after, wanted = wanted.after, wanted._replace(after=None)
@@ -277,7 +276,7 @@ def find(
 
 
 def fork_filter(snapshot: VisibleSnapshot, inside: int) -> Callable[[int], bool]:
-    """Tell of worlds inside one whether they lie there by way of forks alone."""
+    """A predicate of worlds inside a world: true if they lie there only through forks."""
     if not snapshot.has_forks:
         return _is_never_apart
     from worlddb.query.forks.fork_reads import ForkMembership
@@ -290,7 +289,7 @@ def _is_never_apart(node: int) -> bool:
 
 
 def nodes_named(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, inside: int) -> Iterator[int]:
-    """The nodes of the worlds that :func:`find` gives by a name alone, of which no records are made."""
+    """The nodes that :func:`find` gives for a name alone; builds no records."""
     moment, form = snapshot.place.moment, normalised(name)
     scope = Scope(snapshot.tables, inside, moment)
     for node in _candidates(snapshot, Lookup(name, None, inside), None):
@@ -304,7 +303,7 @@ def nodes_named(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, ins
 
 
 def _candidates(snapshot: VisibleSnapshot, wanted: Lookup, types: TypeFilter | None) -> Iterator[int]:
-    """Nodes that may fit, in log order."""
+    """Nodes that may match, in log order."""
     tables, seq = snapshot.tables, snapshot.place.moment.seq
     after = -1 if wanted.after is None else wanted.after
     if wanted.name is not None:
@@ -320,7 +319,7 @@ def _candidates(snapshot: VisibleSnapshot, wanted: Lookup, types: TypeFilter | N
         else:
             rows = _unique_nodes(merge(*typed, sorted(instances.items())))
     else:
-        # What others have of a type is neither read nor waited for.
+        # In a confined view, the rows of a type outside are not read, so they cost no time.
         rows = ((node, 0) for node in snapshot.inhabitants(wanted.inside, wanted.after))
     for node, first in rows:
         if node > after and first <= seq and tables.node(node).created <= seq:
@@ -328,7 +327,7 @@ def _candidates(snapshot: VisibleSnapshot, wanted: Lookup, types: TypeFilter | N
 
 
 def _unique_nodes(rows: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Rows in log order without another one of the same node, of which the first was known the longest."""
+    """The first row of each node, from rows in log order; it was known first."""
     last = -1
     for node, first in rows:
         if node != last:
@@ -337,15 +336,15 @@ def _unique_nodes(rows: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 _NAMED_BATCH: Final = 2
-"""Nodes of a name that are looked at before the world around them is listed."""
+"""Nodes of a name in the first batch, before the members of the world are listed."""
 _LISTED_PER_NODE: Final = 16
-"""Members that are listed in the time in which it is found out of one node what it lies in."""
+"""The number of members listed in the time that checking the containers of one node takes."""
 
 
 def _name_rows(snapshot: VisibleSnapshot, digest: bytes, inside: int) -> Iterator[tuple[int, int]]:
-    """The rows of a name, in log order; without most of those outside of a world, where it has few members.
+    """The rows of a name in log order; if a world has few members, without most of the rows outside it.
 
-    Many worlds in many places may share a name, so both are read in turn, some of each, until one is at its end.
+    Many worlds in many places may share a name, so the rows and the members are read alternately until either ends.
     """
     rows = snapshot.tables.named(digest)
     if inside == schema.ROOT_NODE:
@@ -369,23 +368,21 @@ def _matches(record: records.World, node: int, name: str | None, types: TypeFilt
 
 
 _MAX_LISTED: Final = 8
-"""How many worlds of one name an error lists."""
+"""How many worlds an error lists."""
 
 
 def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, unify: bool = False) -> int:
-    """The node of a world by a reference, a prefix of one, or its exact name or an alias.
+    """The node of a world by a reference, a prefix of one, a kref, or its exact name or an alias.
 
-    What could be a reference is looked up as one first, and a kref of an item is one. Names are compared as
-    :func:`normalised` has them; worlds that are valid in the view come before those that are not, a world (one that has
-    ended, too) before its forks, what lies in no user's world before what does, and the outermost world that is seen
-    after all others. With ``unify``, several worlds
-    of one identity are the first of them. What is a prefix of one world's reference and the name of another stands for
-    neither.
+    Anything that could be a reference is looked up as one first. Names are compared by :func:`normalised`. Worlds that
+    are valid in the view take precedence over others, a world (even an ended one) over its forks, worlds in no user's
+    world over those in one, and all others over the outermost visible world. With ``unify``, an identity counts as its
+    first world. A text that is a prefix of one world's reference and the name of another is ambiguous.
 
     Raises:
-        UnknownReference: nothing that is seen is called so.
-        AmbiguousReference: several worlds are; they are listed, with their references in ``details["candidates"]``,
-            those that are called so first.
+        UnknownReference: nothing visible has this reference or name.
+        AmbiguousReference: several worlds have; their references are in ``details["candidates"]``, worlds of that name
+            first.
         InputError: it is neither a reference nor a name.
     """
     given = ids.as_ref(ref)
@@ -426,13 +423,13 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
 
 
 _MAX_NAMESAKES: Final = 256
-"""How many worlds of a name are looked at in order to tell which are in no user's world."""
+"""How many worlds of a name are checked for lying in a user's world."""
 
 
 def _outside_user_worlds(
     snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, unify: bool, found: list[records.World]
 ) -> list[records.World]:
-    """Of several worlds of a name those that are in no user's world, if there are such; all, if there are very many."""
+    """Of several worlds of a name, those in no user's world if there are any; all if there are very many."""
     named = snapshot.tables.named(name_digest(name))
     if sum(1 for _ in islice(named, _MAX_NAMESAKES + 1)) > _MAX_NAMESAKES:
         return found
@@ -441,10 +438,10 @@ def _outside_user_worlds(
 
 
 def node_to_write(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, unify: bool = False) -> int:
-    """As :func:`named_node`, of a world that is written to: a name is never that of what is in somebody's world.
+    """As :func:`named_node`, for a write: a name never resolves to a world inside a user's world.
 
-    Whom one user names is not whom another one means, nor a world of its own right that is to come. What is in a scope,
-    or in the world of a user, is meant by its reference, or by its name in a view of that world.
+    The Ana of one user is not the Ana of another, nor a new world at the top level. To write into a scope or the world
+    of a user, give a reference, or a name in a view of that world.
 
     Raises:
         UnknownReference: the only world of the name lies in somebody's world, and as in :func:`named_node`.
@@ -470,7 +467,7 @@ def node_to_write(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *,
 
 
 _USER_WORLD_TYPES: Final = frozenset(("scope", "user", "world"))
-"""The types, whatever their case, of worlds that hold what is one user's, agent's, app's, or client's."""
+"""The types (in any case) of worlds that belong to one user, agent, app, or client."""
 
 
 _USER: Final = "user"
@@ -491,7 +488,7 @@ def _is_users(body: Body) -> bool:
 def user_world_around(
     snapshot: VisibleSnapshot, node: int, is_meant: Callable[[Body], bool] = _is_somebodys
 ) -> int | None:
-    """The world around a node, the nearest first, that holds what is somebody's; ``None`` if there is none."""
+    """The nearest container of a node that belongs to a user; ``None`` if there is none."""
     seen, pending = {snapshot.place.top}, [node]
     while pending:
         here = pending.pop()
@@ -515,18 +512,17 @@ def _name_ever(snapshot: VisibleSnapshot, node: int) -> str:
 def top_level_namesakes(
     snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, is_meant: Callable[[records.World], bool]
 ) -> list[records.World]:
-    """The worlds of a name that come before all others of it, of those that are meant and of their own right.
+    """The top-level worlds of a name with precedence over all others of it, filtered by ``is_meant``.
 
-    Such lie in the outermost world that is seen, not inside of another one: a person of whom somebody speaks is not the
-    user of that name.
+    They lie directly in the outermost visible world: a person who is mentioned is not the user of that name.
     """
     return _find_named(snapshot, spec, name, False, partial(_is_top_level, snapshot), is_meant)
 
 
 def _is_top_level(snapshot: VisibleSnapshot, node: int) -> bool:
-    """Whether the outermost world contains a node directly; of one that nothing contains now, whether no other did.
+    """Whether the outermost world contains a node directly; without a container now, whether no other ever did.
 
-    In place of the root of a store that came in a bundle stands where that lies.
+    The imported root of another store counts as the place where it lies.
     """
     around = {place.source for place in snapshot.placings(node)}
     if not around:
@@ -543,7 +539,7 @@ def _find_named(
     among: Callable[[int], bool] | None = None,
     is_meant: Callable[[records.World], bool] | None = None,
 ) -> list[records.World]:
-    """The worlds of a name that come before all others of it, among some nodes and of those that are meant."""
+    """The worlds of a name with precedence over all others of it, filtered by ``among`` and ``is_meant``."""
     wanted = Lookup(name, None, snapshot.place.top)
     how: dict[str, Any] = {"period": None, "unify": unify, "among": among}
     for superseded in (False, True):
@@ -560,7 +556,7 @@ def _find_named(
 def _without_forks_of_ended(
     snapshot: VisibleSnapshot, spec: edge_rules.Spec, wanted: Lookup, unify: bool, found: list[records.World]
 ) -> list[records.World]:
-    """Worlds of a name without those of forks that go on from one of that name which has ended."""
+    """Worlds of a name without forks whose origin has ended and has that name too."""
     origins = [frozenset(_origins(snapshot, _node_of_record(snapshot, world))) for world in found]
     if not any(origins):
         return found
@@ -572,7 +568,7 @@ def _without_forks_of_ended(
 def _refuse_ambiguous_prefix(
     snapshot: VisibleSnapshot, spec: edge_rules.Spec, prefix: str, unify: bool, begun: Sequence[str]
 ) -> None:
-    """Refuse a prefix of some references, if it is the name of another world too.
+    """Refuse a prefix of references that is also the name of another world.
 
     Raises:
         AmbiguousReference: it is.
@@ -588,7 +584,7 @@ def _refuse_ambiguous_prefix(
 
 
 def _without_forks(snapshot: VisibleSnapshot, found: Iterator[records.World]) -> Iterator[records.World]:
-    """Worlds in log order without those that go on from an earlier one of them."""
+    """Worlds in log order without forks of an earlier one of them."""
     seen: set[int] = set()
     for world in found:
         node = _node_of_record(snapshot, world)
@@ -605,11 +601,11 @@ def _origins(snapshot: VisibleSnapshot, node: int) -> Iterator[int]:
 
 
 _MAX_KEY_HOPS: Final = 8
-"""How many worlds that are not seen inside any more a key is followed past; as many as there are is not told."""
+"""How many worlds that are no longer visible inside a key is followed past; more would reveal their number."""
 
 
 def keyed_node(snapshot: VisibleSnapshot, key: str) -> int | None:
-    """The last node that was begun under a caller's key, as far as the snapshot's moment knows."""
+    """The last node that was created under a caller's key, as known at the snapshot's moment."""
     tables, seq, secret = snapshot.tables, snapshot.place.moment.seq, snapshot.secret()
 
     def known(lineage: bytes) -> int | None:
@@ -640,13 +636,13 @@ PROJECT, SPACE = "Project", "Space"
 def kref_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, wanted: Kref) -> int:
     """The node of the item of a kref, valid or not.
 
-    It is what was last begun under the kref. Where nothing was, as where the item came in a bundle from a store with
-    other keys, or the kref has its later name, it is the one world of that name or alias and that type, letter by
-    letter, directly in the space.
+    It is the last world that was created under the kref. If there is none (the item came in a bundle from a store with
+    other keys, or the kref has its later name), it is the only world with exactly that name or alias and that type
+    directly in the space.
 
     Raises:
-        UnknownReference: nothing that is seen is there.
-        AmbiguousReference: nothing was begun there, and several worlds of the name and the type lie there.
+        UnknownReference: nothing visible is there.
+        AmbiguousReference: nothing was created there, and several worlds of the name and the type lie there.
     """
     if (node := keyed_node(snapshot, wanted.item_key)) is not None:
         return node
@@ -667,7 +663,7 @@ def kref_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, wanted: Kref) ->
 def _find_member(
     snapshot: VisibleSnapshot, spec: edge_rules.Spec, world: int | None, wanted: tuple[str, str]
 ) -> int | None:
-    """The one world of a name or alias and a type that is a member of a world, else ``None``; of any, if not said."""
+    """The only member of a world (default: of any) with a name or alias and a type, else ``None``."""
     name, kind = wanted
     tables, moment = snapshot.tables, snapshot.place.moment
     within = Lookup(name, None, snapshot.place.top if world is None else world)
@@ -686,7 +682,7 @@ def _find_member(
 
 
 def kref_of(snapshot: VisibleSnapshot, spec: edge_rules.Spec, node: int) -> Kref | None:
-    """The kref of a world by its present name and place; ``None`` if it has none that leads back to it."""
+    """The kref of a world by its present name and place; ``None`` if that does not resolve to the world."""
     from worlddb.log.beliefs import kref
 
     tables, moment = snapshot.tables, snapshot.place.moment
@@ -707,14 +703,14 @@ def kref_of(snapshot: VisibleSnapshot, spec: edge_rules.Spec, node: int) -> Kref
                 wanted = kref.parse_kref(str(made))
                 return wanted if kref_node(snapshot, spec, wanted) == node else None
             except errors.InputError:
-                # Not every name can stand in a kref, and several worlds may have one.
+                # Not every name is allowed in a kref, and several worlds may have the same one.
                 return None
         spaces.append(container.name)
     return None
 
 
 def version_of(snapshot: VisibleSnapshot, spec: edge_rules.Spec, node: int, number: int) -> records.World | None:
-    """A version of a world by its number, whether it holds or not; ``None`` if the world is hidden.
+    """A version of a world by its number, valid or not; ``None`` if the world is hidden.
 
     Raises:
         UnknownReference: the moment knows no such version.
@@ -731,15 +727,15 @@ _ROOT: Final = "Root"
 
 
 def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, inside: int) -> list[records.World]:
-    """The worlds that hold what is a user's, in log order, retired ones too, and no forks of them.
+    """The worlds of a user in log order, retired ones included, forks excluded.
 
-    These are the scopes ``user:NAME``, and the world of type ``User`` of this name. A name that is that of a scope
-    itself, ``user:ana``, means it, unless somebody's own name is that. Any other world of the name, a tenant's or a
-    team's, is meant only by whoever gives its reference. Names are compared letter by letter, composed.
+    These are the scopes ``user:NAME``, and the world of type ``User`` of this name. The name of a scope itself,
+    ``user:ana``, means that scope, unless it is a user's name. Other worlds of the name, a tenant's or a team's, are
+    found by reference only. Names are compared exactly, in composed form (NFC).
 
     Raises:
-        UnknownReference: there is no such user; ``details["near"]`` has names that differ in case or blanks alone.
-        AmbiguousReference: several users are called so, of several tenants for example.
+        UnknownReference: there is no such user; ``details["near"]`` has names that differ only in case or blanks.
+        AmbiguousReference: several users have the name, of several tenants for example.
     """
 
     def called(text: str) -> list[records.World]:
@@ -786,7 +782,7 @@ def _outside_other_users(snapshot: VisibleSnapshot, scopes: list[records.World])
 def _known_containers(snapshot: VisibleSnapshot, node: int) -> frozenset[int]:
     """The worlds that contain a node at any valid time, as known at the moment.
 
-    In place of the root of a store that came in a bundle stands where that lies: what is its users' is theirs here too.
+    The imported root of another store is replaced by its containers, so that its users' worlds are theirs here too.
     """
     seq = snapshot.place.moment.seq
     found, pending, seen = set[int](), [node], set[int]()
@@ -802,7 +798,7 @@ def _known_containers(snapshot: VisibleSnapshot, node: int) -> frozenset[int]:
 
 
 def _is_imported_root(snapshot: VisibleSnapshot, node: int) -> bool:
-    """Whether a world is the root of another store, which came in a bundle."""
+    """Whether a world is the root of another store that was imported in a bundle."""
     newest = asof.newest_version(snapshot.tables, node, snapshot.place.moment.seq)
     body = None if newest is None else snapshot.body(newest.row)
     if newest is None or body is None or body.type != _ROOT:
@@ -815,8 +811,8 @@ def _node_of_record(snapshot: VisibleSnapshot, world: records.World) -> int:
 
 
 def _is_name_of_top(snapshot: VisibleSnapshot, name: str) -> bool:
-    """The outermost world is inside of nothing that is seen, so no lookup by name finds it."""
-    # Not as a record, which says in what it lies: whether that was looked up before would tell what else is there.
+    """Whether a name is the outermost world's; that lies inside nothing visible, so a lookup does not find it."""
+    # Builds no record: that would look up containers, and so reveal what else is there.
     node, moment = snapshot.place.top, snapshot.place.moment
     seen = next(valid_period.versions_in(snapshot.tables, node, moment, None), None)
     seen = asof.newest_version(snapshot.tables, node, moment.seq) if seen is None else seen
