@@ -568,8 +568,8 @@ def _are_two_of_several(earlier: Frame, later: Frame) -> bool:
     is_somebodys = bool(later.verb) and earlier.verb == later.verb and not (earlier.thing.noun or later.thing.noun)
     if is_somebodys and earlier.recurs and later.recurs and _are_of_other_times(earlier, later):
         return True
-    told = [_ONE_OF_SEVERAL.search(one.key) for one in (earlier, later)]
-    return told[0] is not None and told[1] is not None and told[0].lastgroup == told[1].lastgroup
+    one, other = (_ONE_OF_SEVERAL.search(each.key) for each in (earlier, later))
+    return one is not None and other is not None and one.lastgroup == other.lastgroup
 
 
 _ONE_OF_SEVERAL: Final = re.compile(
@@ -906,10 +906,52 @@ def find_later_rivals(said: Sequence[NamedStatement]) -> dict[int, int]:
                 continue
             one, other = frames.frame(earlier.text, subject), frames.frame(later.text, subject)
             alike = None if one is None or other is None else relate(one, other)
-            if alike is not None and alike.relation in COMPETING and not _may_have_both(one, other):
+            if one is None or other is None or alike is None or alike.relation not in COMPETING:
+                continue
+            if not _may_have_both(one, other):
                 found[place] = at
                 break
     return found
+
+
+def tells_less_of_now(present: Frame, other: Frame, question: str) -> bool:
+    """True if a question of now asks for what ``present`` says, and ``other`` tells of before, at times, or denies it.
+
+    Of "where does Ana live?" that is where she lived, may live, does not live, or lives on weekends, where another
+    statement says plainly where she lives. What the question names of the other one is what it asks for.
+    """
+    is_told = not (present.former or present.negated or present.mood or present.recurs) and (
+        not present.past or bool(present.change)
+    )
+    if not is_told or present.head != other.head or not _is_not_of_now(other):
+        return False
+    common = (each for each in present.attributes & other.attributes if frames.KIND_OF.get(each) == frames.CURRENT)
+    is_one_verb = present.verb == other.verb and bool(
+        {present.verb} & frames.single_verbs() or frames.attributes_of({present.verb})
+    )
+    return (is_one_verb or any(common)) and not _asks_for(question, present, other)
+
+
+def _is_not_of_now(one: Frame) -> bool:
+    is_unsure = one.mood in ("unsure", "may", "used", "wish")
+    return one.former or one.negated or one.recurs or is_unsure or _WAS_MARRIED.search(one.key) is not None
+
+
+def _asks_for(question: str, present: Frame, other: Frame) -> bool:
+    """True if a question has a word of the other statement that the present one has not, or asks when or why."""
+    asked = frames.words_of(question)
+    if not _ASIDE_FROM_WHAT.isdisjoint(asked):
+        return True
+    mine, theirs = frames.words_of(present.key), frames.words_of(other.key)
+    told = frames.stems(theirs - _OF_FORM) - frames.stems(mine)
+    return not told.isdisjoint(frames.stems(asked)) or any(frames.is_past(word) for word in asked & theirs)
+
+
+_OTHER_THAN_WHAT: Final = "when how why often was were did had used-to ever formerly previously"
+_ASIDE_FROM_WHAT: Final = frozenset(_OTHER_THAN_WHAT.split())
+_GRAMMAR: Final = "do does a an the to in at on of for with is are am and or as by her his their my"
+_OF_FORM: Final = frozenset(_GRAMMAR.split())
+"""Words of any question or statement, which tell nothing of what is asked."""
 
 
 def forget() -> None:

@@ -217,7 +217,7 @@ def _divided(snapshot: Snapshot, inside: Interior, rules: Rules, seq: int) -> se
             sharing.setdefault(body, []).append(node)
     twins = sorted({node for nodes in sharing.values() if len(nodes) > 1 for node in nodes})
     met: dict[bytes, set[bytes]] = {}
-    written = _Written(None)
+    written = _WrittenFrames(None)
     for node in twins:
         for frame in _Group(snapshot, written, seq, node).frames(inside, rules):
             if isinstance(frame, fr.ErasedFrame):

@@ -281,6 +281,7 @@ _REASONS: Final = {
     retrieve.EXACT: "has the number that the question names, where the next best has another",
     retrieve.LATER: "later than a hit about the same subject that it competes with",
     retrieve.UNTIL: "so until a better hit begins, which is a plan by its words",
+    retrieve.NOW: "so now, where a better hit tells what was or may be, is so at times, or is denied",
     retrieve.OWN: "of whom the question names, where a better hit is of what is theirs",
     "told": "tells a number, a time, an age or a price, which fits the question",
     "taste": "says what somebody prefers, and advice is asked for",

@@ -40,6 +40,8 @@ LATER: Final = "competes"
 """The same for a statement that began later than a better, competing hit about the same subject."""
 UNTIL: Final = "until"
 """The same for what holds until a better hit begins that is a plan by its words."""
+NOW: Final = "now"
+"""The same for what is so now, if a better hit tells what was or may be, is so at times, or is denied."""
 MADE: Final = "made"
 """The same for a statement derived from a better hit, a turn of a talk, that has as many of the question's words."""
 PRECEDED: Final = "preceded"
@@ -112,7 +114,8 @@ _REFERS_TO: Final = EDGE_TYPE_CODES["refers_to"]
 class Rivals(NamedTuple):
     """Two statements that compete: their nodes, the relation, and why.
 
-    ``is_plan``: the later one holds only after the time asked about, so they do not compete yet.
+    ``is_plan``: the later one holds only after the time asked about, so they do not compete yet. ``is_beside``: the
+    one called the later tells what was or may be, is so at times, or is denied, where the other tells what is so now.
     """
 
     later: int
@@ -120,6 +123,7 @@ class Rivals(NamedTuple):
     relation: str
     reason: str
     is_plan: bool = False
+    is_beside: bool = False
 
 
 class _Statement(NamedTuple):
@@ -137,14 +141,16 @@ def later_first(
     *,
     until: int,
     by_trust: bool = False,
+    asked: str = "",
 ) -> tuple[list[ranking.Ranked], tuple[Rivals, ...]]:
     """The hits, with the later of two competing statements before the earlier, and the pairs.
 
     Turns of a conversation stay where they are, because they record what was said. What says that it begins after
     ``until`` competes with nothing that is so before, which comes first. ``by_trust``: a less trusted statement is
-    not put before the one that it would replace.
+    not put before the one that it would replace. Of ``asked``, a question of now, what is so now comes before what was
+    or may be, is so at times, or is denied.
     """
-    pairs = list(_competing(snapshot, said, until)) if len(said) > 1 else []
+    pairs = list(_competing(snapshot, said, until, asked)) if len(said) > 1 else []
     if not pairs:
         return list(ranked), ()
     above: dict[int, list[int]] = {}
@@ -155,26 +161,31 @@ def later_first(
             continue
         if pair.later in plans or pair.earlier in plans:
             continue
-        if by_trust and _is_trusted_less(snapshot, pair, said):
+        behind, before = (pair.later, pair.earlier) if pair.is_beside else (pair.earlier, pair.later)
+        if by_trust and _is_trusted_less(snapshot, before, behind, said):
             continue
-        above.setdefault(pair.earlier, []).append(pair.later)
+        above.setdefault(behind, []).append(before)
     hits = {hit.passed.node: hit for hit in ranked}
     placed: dict[int, ranking.Ranked] = {}
-    later = {pair.later for pair in pairs if not pair.is_plan}
+    later = {pair.later for pair in pairs if not (pair.is_plan or pair.is_beside)}
+    present = {pair.earlier for pair in pairs if pair.is_beside}
+    begun = set[int]()
 
     def place(node: int, score: float) -> None:
         """Put a hit after later ones, which get at least its score."""
-        if node in placed:
+        if node in placed or node in begun:
             return
+        begun.add(node)
         own = hits[node]
         for better in sorted(above.get(node, ()), key=lambda each: _since(said[each].seen), reverse=True):
             place(better, max(score, own.score))
-        lifted = {**own.parts, LATER if node in later else UNTIL: score - own.score}
+        part = LATER if node in later else NOW if node in present else UNTIL
+        lifted = {**own.parts, part: score - own.score}
         placed[node] = own if own.score >= score else own._replace(score=score, parts=lifted)
 
     for hit in ranked:
         place(hit.passed.node, hit.score)
-    return list(placed.values()), tuple(pair for pair in pairs if not pair.is_plan)
+    return list(placed.values()), tuple(pair for pair in pairs if not (pair.is_plan or pair.is_beside))
 
 
 def _made_first(snapshot: visible.VisibleSnapshot, ranked: list[ranking.Ranked], question: str) -> list[ranking.Ranked]:
@@ -311,11 +322,9 @@ def _fits(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked, wanted: dict[s
     return 0 if body is None else scoring.numbered_as(wanted, f"{body.name}\n{body.content}")
 
 
-def _is_trusted_less(snapshot: visible.VisibleSnapshot, pair: Rivals, said: dict[int, _Statement]) -> bool:
-    later, earlier = (
-        provenance.trust_in(snapshot).share(node, said[node].seen.row) for node in (pair.later, pair.earlier)
-    )
-    return later < earlier
+def _is_trusted_less(snapshot: visible.VisibleSnapshot, node: int, other: int, said: dict[int, _Statement]) -> bool:
+    one, than = (provenance.trust_in(snapshot).share(each, said[each].seen.row) for each in (node, other))
+    return one < than
 
 
 def _stated(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked) -> _Statement | None:
@@ -333,9 +342,12 @@ def _stated(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked) -> _Statemen
 
 
 def _competing(
-    snapshot: visible.VisibleSnapshot, said: dict[int, _Statement], until: int = FOREVER
+    snapshot: visible.VisibleSnapshot, said: dict[int, _Statement], until: int = FOREVER, asked: str = ""
 ) -> Iterator[Rivals]:
-    """The pairs of statements that compete, the better hit first, and those that will after ``until``."""
+    """The pairs of statements that compete, the better hit first, and those that will after ``until``.
+
+    Of ``asked``, a question of now, also those of which one alone tells what is so now.
+    """
     called: dict[int, frozenset[str]] = {}
     around: dict[int, frozenset[int]] = {}
     words = {node: claim_frame.leading_subject(one.text) for node, one in said.items()}
@@ -363,7 +375,16 @@ def _competing(
         (later, new), (earlier, old) = pair if _is_newer(one.seen, other.seen) else pair[::-1]
         known, given = claim_frame.frame(old.text, subject), claim_frame.frame(new.text, subject)
         alike = None if known is None or given is None else claim_relation.relate(known, given)
-        if known is None or given is None or alike is None:
+        if known is None or given is None:
+            continue
+        if asked and (alike is None or alike.relation not in claim_relation.COMPETING):
+            if claim_relation.tells_less_of_now(known, given, asked):
+                yield Rivals(later, earlier, "compatible", "", is_beside=True)
+                continue
+            if claim_relation.tells_less_of_now(given, known, asked):
+                yield Rivals(earlier, later, "compatible", "", is_beside=True)
+                continue
+        if alike is None:
             continue
         is_plan = until < FOREVER and _is_plan(known, given, new.text, new.seen.row.valid_from, until)
         if alike.relation not in claim_relation.COMPETING and not (is_plan and _is_of_one(known, given)):
@@ -844,7 +865,8 @@ def _put_newer_first(search: _Search, found: Found) -> Found:
     said = {hit.passed.node: one for hit in ranked[:LOOKED_AT] if (one := _stated(snapshot, hit)) is not None}
     own = _own_first(snapshot, ranked, said, request.question.text)
     until = asked_until(request, snapshot.place.moment.valid)
-    kept, rivals = later_first(snapshot, own, said, until=until, by_trust=request.trust_weight > 0)
+    asked = "" if request.question.asks_of in ("past", "ahead") else request.question.text
+    kept, rivals = later_first(snapshot, own, said, until=until, by_trust=request.trust_weight > 0, asked=asked)
     return found._replace(ranked=_made_first(snapshot, kept, request.question.text), rivals=rivals)
 
 

@@ -869,3 +869,26 @@ def test_of_one_family_each_is_somebody(mem: worlddb.Memory) -> None:
     assert mem.add("Anna Berger lives in Basel.", about="Anna Keller").near == ()
     assert mem.recall("Where does Anna live?").competing == ()
     assert [near.relation for near in mem.add("Anna lives in Chur.", about="Anna Keller").near][:1] == ["replacement"]
+
+
+@pytest.mark.parametrize(
+    ("now", "other", "question", "named"),
+    [
+        ("Ana is married to Rui.", "Ana was married to Leo.", "Who is Ana married to?", "Is Ana married to Leo?"),
+        ("Ana lives in Lisbon.", "Ana used to live in Porto.", "Where does Ana live?", "Does Ana live in Porto?"),
+        ("Ana lives in Lisbon.", "Ana may live in Porto.", "Where does Ana live?", "Where may Ana live?"),
+        ("Ana lives in Rome.", "Ana does not live in Porto.", "Where does Ana live?", "Where does Ana not live?"),
+        ("Ana lives in Rome.", "Ana lives in Porto on weekends.", "Where does Ana live?", "Does Ana live in Porto?"),
+        ("Ana works at Globex.", "Ana worked at Initech.", "Where does Ana work?", "Does Ana work at Initech?"),
+    ],
+)
+def test_what_is_so_now_comes_before_what_was_or_may_be(
+    mem: worlddb.Memory, clock: ManualClock, now: str, other: str, question: str, named: str
+) -> None:
+    mem.add(now)
+    clock.advance(DAY)
+    mem.add(other)
+    found = mem.recall(question)
+    assert [hit.content for hit in found] == [now, other] and not found.competing
+    assert "later one says" not in mem.context(question) + str(mem.profile())
+    assert mem.recall(named).hits[0].content == other
