@@ -58,7 +58,7 @@ def proposed_by_meaning(
         return lane, propose(lane)
     weighing = lane.weighing(STATING)
     found = propose(weighing)
-    is_enough, nearest = _stands_out(found), found[:NEAREST]
+    is_enough, nearest = _has_outstanding_hit(found), found[:NEAREST]
     if stored is not None and nearest and nearest[len(nearest) // 2].score < ON_SUBJECT:
         lane = lane.apart([(passed.node, passed.seen.number) for passed in nearest], stored, COMMON)
     elif is_enough:
@@ -67,7 +67,7 @@ def proposed_by_meaning(
     return weighing, propose(weighing)
 
 
-def _stands_out(found: list[candidates.Passed]) -> bool:
+def _has_outstanding_hit(found: list[candidates.Passed]) -> bool:
     nearest = found[:NEAREST]
     return bool(nearest) and nearest[0].score - nearest[len(nearest) // 2].score >= OUTSTANDING
 
@@ -198,12 +198,12 @@ def fused(
     """
     k, fusion = request.k, request.fusion
     named = about if lanes.entity else candidates.NOBODY
-    vector, proposed, pool = _proposed(gate, lanes, request, depth_for(k))
-    few, latest = _referring_to(snapshot, gate, named, len(pool), max(STEADY, k))
+    vector, proposed, pool = _propose_candidates(gate, lanes, request, depth_for(k))
+    few, latest = _find_referring(snapshot, gate, named, len(pool), max(STEADY, k))
     if statements > k and _has_statement(gate, (*pool, *few, *latest)):
         k = statements
-        vector, proposed, pool = _proposed(gate, lanes, request, depth_for(k))
-        few, latest = _referring_to(snapshot, gate, named, len(pool), max(STEADY, k))
+        vector, proposed, pool = _propose_candidates(gate, lanes, request, depth_for(k))
+        few, latest = _find_referring(snapshot, gate, named, len(pool), max(STEADY, k))
     following: dict[int, dict[int, float]] = {}
     leaders: dict[int, candidates.Passed] = {}
     answers: Iterable[int] = ()
@@ -217,7 +217,7 @@ def fused(
     joined = candidates.neighbours(snapshot, gate, best.values()) if best else {}
     latest -= pool.keys()
     weighing = lanes._replace(vector=vector)
-    dated = _begun_then(gate, request, weighing, pool.values(), depth_for(k) // 2)
+    dated = _find_begun_then(gate, request, weighing, pool.values(), depth_for(k) // 2)
     paired = () if request.fields is None else tuple(request.fields.partners(snapshot, gate, pool))
     for node in (*few, *latest, *following, *answers, *joined, *guiding.rules, *guiding.tastes, *paired, *dated):
         seen = None if node in pool else gate.seen(node)
@@ -226,14 +226,14 @@ def fused(
     lends = leaders and request.group is None
     talks = candidates.in_talks(gate, pool, leaders) if lends else {}
     links = _Links(candidates.lent_to_answers(snapshot, pool, following, talks), joined, talks)
-    evidence = _evidence(snapshot, weighing, request, proposed, pool, named, links, gate)
-    evidence, kept = _guided(snapshot, request.question, pool, evidence, guiding)
+    evidence = _collect_evidence(snapshot, weighing, request, proposed, pool, named, links, gate)
+    evidence, kept = _mark_guides(snapshot, request.question, pool, evidence, guiding)
     ranks = {lane: [passed.node for passed in found] for lane, found in proposed.items()}
-    ranks |= _marked(joined, dated, evidence) if joined or dated else {}
+    ranks |= _rank_marked(joined, dated, evidence) if joined or dated else {}
     if lanes.entity:
         fitting = [node for node in pool if evidence[node].entity > 0]
         ranks[ENTITY] = sorted(fitting, key=lambda node: (-evidence[node].vector, -evidence[node].text, node))
-    return _in_order(pool, evidence, ranks, fusion, latest, k, kept)
+    return _rank_pool(pool, evidence, ranks, fusion, latest, k, kept)
 
 
 def _has_statement(gate: candidates.Gate, nodes: Iterable[int]) -> bool:
@@ -242,7 +242,7 @@ def _has_statement(gate: candidates.Gate, nodes: Iterable[int]) -> bool:
     return any(body is not None and bool(body.content) for body in (gate.snapshot.body(seen.row) for seen in said))
 
 
-def _proposed(
+def _propose_candidates(
     gate: candidates.Gate, lanes: Lanes, request: Request, depth: int
 ) -> tuple[vector_lane.VectorLane | None, dict[str, list[candidates.Passed]], dict[int, candidates.Passed]]:
     """The vector lane as weighted for the question, the best candidates of each lane, up to a depth, and all of them
@@ -270,7 +270,7 @@ def _proposed(
     return vector, proposed, {passed.node: passed for found in proposed.values() for passed in found}
 
 
-def _begun_then(
+def _find_begun_then(
     gate: candidates.Gate,
     request: Request,
     lanes: Lanes,
@@ -344,8 +344,8 @@ def nearest(snapshot: VisibleSnapshot, gate: candidates.Gate, lanes: Lanes, requ
         from worlddb.query.enrichment.inferred import without_enrichments
 
         pool = {passed.node: passed for passed in without_enrichments(snapshot, pool.values())}
-    cosines = _cosines(vector, meant, pool)
-    words = _texts(snapshot, lanes, compared, worded, [], pool, gate)
+    cosines = _vector_scores(vector, meant, pool)
+    words = _text_scores(snapshot, lanes, compared, worded, [], pool, gate)
     scores = {node: round(own(words.get(node, 0.0), cosines.get(node, 0.0)), 6) for node in pool}
     best = sorted(pool, key=lambda node: (-scores[node], node))[:k]
     return {node: round(cosines.get(node, 0.0), 6) for node in best}
@@ -359,7 +359,7 @@ GOVERNED: Final = 0.5
 """What an instruction gains, where the nearest are chosen, by the share of what it is about that the question has."""
 
 
-def _guided(
+def _mark_guides(
     snapshot: VisibleSnapshot,
     question: Question,
     pool: Mapping[int, candidates.Passed],
@@ -390,23 +390,23 @@ def _guided(
     return marked, tuple(sorted(kept))
 
 
-def _marked(
+def _rank_marked(
     joined: Mapping[int, Mapping[int, float]], dated: Iterable[int], evidence: Mapping[int, scoring.Evidence]
 ) -> dict[str, list[int]]:
     """What edges join to hits, and what began at a time that the question names, by what words and meaning say."""
     alone = {node: own(found.text, found.vector) for node, found in evidence.items()}
     of_then = sorted((node for node in dated if node in alone), key=lambda node: (-round(alone[node], 6), node))
-    marked = {EDGE: _neighbours_in_order(joined, alone) if joined else [], WHEN: of_then}
+    marked = {EDGE: _rank_neighbours(joined, alone) if joined else [], WHEN: of_then}
     return {lane: nodes for lane, nodes in marked.items() if nodes}
 
 
-def _neighbours_in_order(joined: Mapping[int, Mapping[int, float]], own: Mapping[int, float]) -> list[int]:
+def _rank_neighbours(joined: Mapping[int, Mapping[int, float]], own: Mapping[int, float]) -> list[int]:
     """Neighbours by what they are lent, most first, ties in log order."""
     best = {node: max(share * own[leader] for leader, share in leaders.items()) for node, leaders in joined.items()}
     return sorted(best, key=lambda node: (-round(best[node], 6), node))
 
 
-def _referring_to(
+def _find_referring(
     snapshot: VisibleSnapshot, gate: candidates.Gate, named: candidates.Named, others: int, k: int
 ) -> tuple[list[int], set[int]]:
     """The worlds that refer to whom a question names: all if they are few, or the latest of them.
@@ -420,7 +420,7 @@ def _referring_to(
     return [], set(candidates.latest_referring(snapshot, gate, anybody, k))
 
 
-def _in_order(
+def _rank_pool(
     pool: dict[int, candidates.Passed],
     evidence: dict[int, scoring.Evidence],
     ranks: dict[str, list[int]],
@@ -461,7 +461,7 @@ def by_meaning(
     return lane.search(limit=wide * limit if nodes is None else limit, nodes=nodes)[:limit]
 
 
-def _evidence(
+def _collect_evidence(
     snapshot: VisibleSnapshot,
     lanes: Lanes,
     request: Request,
@@ -473,15 +473,15 @@ def _evidence(
 ) -> dict[int, scoring.Evidence]:
     compared, times = request.compared_text, request.question.times
     until = request.question.asked + _A_DAY
-    cosines = _cosines(lanes.vector, proposed.get(VECTOR, []), pool)
+    cosines = _vector_scores(lanes.vector, proposed.get(VECTOR, []), pool)
     # What has no vector (yet) is judged by the rest, as if its meaning were that of a middling candidate.
     middling = fsum(cosines.values()) / len(cosines) if cosines else 0.0
-    entities = _entities(snapshot, pool, named)
+    entities = _entity_evidence(snapshot, pool, named)
     worded = proposed.get(TEXT, [])
     known = {passed.node for passed in worded}
-    texts = _texts(snapshot, lanes, compared, worded, [node for node in pool if node not in known], pool, gate)
+    texts = _text_scores(snapshot, lanes, compared, worded, [node for node in pool if node not in known], pool, gate)
     alone = {node: own(texts.get(node, 0.0), cosines.get(node, middling)) for node in pool}
-    entities |= _about_others(snapshot, pool, named, alone)
+    entities |= _entity_corrections(snapshot, pool, named, alone)
     before, edge = candidates.lent(alone, links.following), candidates.lent(alone, links.joined)
     at_home = candidates.at_home(snapshot, gate.inside, named.entities, pool)
     if at_home:
@@ -492,9 +492,9 @@ def _evidence(
     talk = candidates.talked(alone, links.talks, pool.keys() - at_home if at_home else set())
     # Nearly all of them were said before a question that names no time.
     told = pool if times else [node for node, passed in pool.items() if passed.seen.validity.start >= until]
-    when = {node: _when(times, until, pool[node].seen) for node in told}
+    when = {node: _time_evidence(times, until, pool[node].seen) for node in told}
     return {
-        node: _gathered(
+        node: _make_evidence(
             (
                 texts.get(node, 0.0),
                 cosines.get(node, middling),
@@ -511,7 +511,7 @@ def _evidence(
     }
 
 
-_gathered: Final = partial(tuple.__new__, scoring.Evidence)
+_make_evidence: Final = partial(tuple.__new__, scoring.Evidence)
 """Makes evidence of a tuple without a call in Python, for each of some hundred candidates."""
 
 
@@ -519,7 +519,7 @@ ABOUT_OTHERS: Final = -1.5
 """Beside 1 for what somebody said whom a question names."""
 
 
-def _about_others(
+def _entity_corrections(
     snapshot: VisibleSnapshot,
     pool: Mapping[int, candidates.Passed],
     named: candidates.Named,
@@ -551,7 +551,7 @@ _A_DAY: Final = 86_400_000_000
 """In microseconds: who gives a day alone means all of it."""
 
 
-def _when(times: tuple[Span, ...], until: int, seen: SeenVersion) -> float:
+def _time_evidence(times: tuple[Span, ...], until: int, seen: SeenVersion) -> float:
     """The nearness to the times that a question names, or :data:`UNSAID` for a turn from ``until`` on.
 
     Nobody asks for what is not said yet, unless by its time. What is no turn may begin later: it may be planned.
@@ -585,7 +585,7 @@ _HALF_DAY: Final = _A_DAY // 2
 _TURN: Final = type_digest("Turn")
 
 
-def _entities(snapshot: VisibleSnapshot, pool: Iterable[int], named: candidates.Named) -> dict[int, float]:
+def _entity_evidence(snapshot: VisibleSnapshot, pool: Iterable[int], named: candidates.Named) -> dict[int, float]:
     """1 for statements by whom a question is about, half for texts that name an entity in it.
 
     A name in a question may be that of a bystander; what is a part of a longer name is most often somebody else's.
@@ -599,7 +599,7 @@ def _entities(snapshot: VisibleSnapshot, pool: Iterable[int], named: candidates.
     return found
 
 
-def _texts(
+def _text_scores(
     snapshot: VisibleSnapshot,
     lanes: Lanes,
     text: str,
@@ -642,7 +642,7 @@ def _texts(
     return {node: score / unit for node, score in scores.items()}
 
 
-def _cosines(
+def _vector_scores(
     lane: vector_lane.VectorLane | None, proposed: Iterable[candidates.Passed], pool: dict[int, candidates.Passed]
 ) -> dict[int, float]:
     """The cosine of each candidate that has a vector."""
@@ -668,27 +668,29 @@ def rescore(snapshot: VisibleSnapshot, question: Question, ranked: Ranking, k: i
     """
     left = iter(ranked)
     most = scoring.most_by_form(question.answer_form)
-    placed = [(hit.order, hit) for hit in _rescored(snapshot, question, list(islice(left, k)), scoring.LATER_WEIGHT)]
-    placed.sort(key=_order)
+    placed = [
+        (hit.order, hit) for hit in _rescore_hits(snapshot, question, list(islice(left, k)), scoring.LATER_WEIGHT)
+    ]
+    placed.sort(key=_placed_order)
     while following := list(islice(left, max(RESCORED_AT_ONCE, k // RESCORED_AT_ONCE))):
         least = -placed[-1][0][0]
         reaching = [each for each in following if round(each.score + most, 6) >= least]
         if not reaching:
             break
-        more = _rescored(snapshot, question, reaching, scoring.LATER_WEIGHT, least)
+        more = _rescore_hits(snapshot, question, reaching, scoring.LATER_WEIGHT, least)
         placed += [(hit.order, hit) for hit in more]
-        placed.sort(key=_order)
+        placed.sort(key=_placed_order)
         del placed[k:]
     best = [hit for _, hit in placed]
     for place, node in ranked.kept:
-        best = _placed(best, place, node, partial(rescore_one, snapshot, question, ranked))[:k]
+        best = _move_to_place(best, place, node, partial(rescore_one, snapshot, question, ranked))[:k]
     return best
 
 
-_order: Final = itemgetter(0)
+_placed_order: Final = itemgetter(0)
 
 
-def _placed(best: list[Ranked], place: int, node: int, find: Callable[[int], Ranked | None]) -> list[Ranked]:
+def _move_to_place(best: list[Ranked], place: int, node: int, find: Callable[[int], Ranked | None]) -> list[Ranked]:
     """The hits, with one of them moved up to its place at the latest, with the score of the hit that had it."""
     at = next((at for at, hit in enumerate(best) if hit.passed.node == node), len(best))
     if at <= place:
@@ -704,18 +706,18 @@ def _placed(best: list[Ranked], place: int, node: int, find: Callable[[int], Ran
 def rescore_one(snapshot: VisibleSnapshot, question: Question, ranked: Ranking, node: int) -> Ranked | None:
     """One candidate with the score of its text; None if it is no candidate."""
     found = ranked.find(node)
-    return found and next(_rescored(snapshot, question, [found], scoring.LATER_WEIGHT))
+    return found and next(_rescore_hits(snapshot, question, [found], scoring.LATER_WEIGHT))
 
 
 def rescore_all(snapshot: VisibleSnapshot, question: Question, ranked: Iterable[Ranked], k: int) -> list[Ranked]:
     """All candidates in their new order, the first of them rescored by their texts, for ``k`` groups."""
     left = iter(ranked)
-    return _by_score(
-        [*_rescored(snapshot, question, list(islice(left, k + MOST_MORE)), scoring.LATER_IN_GROUPS), *left]
+    return _sort_by_score(
+        [*_rescore_hits(snapshot, question, list(islice(left, k + MOST_MORE)), scoring.LATER_IN_GROUPS), *left]
     )
 
 
-def _rescored(
+def _rescore_hits(
     snapshot: VisibleSnapshot, question: Question, first: Iterable[Ranked], later: float, least: float | None = None
 ) -> Iterator[Ranked]:
     """The hits, with what their texts and their places add, but for those that cannot come to ``least`` by their texts.
@@ -742,5 +744,5 @@ def _rescored(
         yield Ranked(hit.passed, hit.score + sum(more.values()), hit.ranks, {**hit.parts, **more}, hit.is_latest)
 
 
-def _by_score(hits: Iterable[Ranked]) -> list[Ranked]:
+def _sort_by_score(hits: Iterable[Ranked]) -> list[Ranked]:
     return sorted(hits, key=lambda hit: hit.order)

@@ -25,14 +25,14 @@ from worlddb.query.snapshot import valid_period, visible
 from worlddb.query.snapshot.snapshot import members_below
 
 NO_VECTORS: Final = "no text that is seen here has a vector yet"
-_COUNTED: Final = 2_000
+_MAX_COUNTED: Final = 2_000
 """For confidence, a world with more members counts as large as everything visible."""
 
 
 Answered = TypeVar("Answered")
 
 
-class _LookedUp(NamedTuple):
+class _QuestionFacts(NamedTuple):
     """What is read before the indexes catch up and the model runs."""
 
     head: int
@@ -77,7 +77,7 @@ def recall(window: Window, request: Request) -> records.Recall:
 
 def _recall(window: Window, request: Request) -> tuple[records.Recall, bool]:
     """The answer, and whether something that is not shown may be shown at another time."""
-    answered = _asked(window, request, _answer)
+    answered = _answer_with_indexes(window, request, _answer)
     return (answer.nothing_asked(window.place.moment.seq), False) if answered is None else answered
 
 
@@ -90,7 +90,7 @@ def with_what_comes(window: Window, request: Request) -> records.Recall:
     """
     found, may_come = _recall(window, request)
     now = window.place.moment.valid
-    coming = _to_come(request, found, now) if may_come else None
+    coming = _coming_interval(request, found, now) if may_come else None
     is_plain = request.group is None and request.covers is None and request.choice == valid_period.Choice()
     if coming is None or not is_plain:
         return found
@@ -124,7 +124,7 @@ def with_what_comes(window: Window, request: Request) -> records.Recall:
     return msgspec.structs.replace(found, hits=hits, competing=tuple(pairs), note=answer.joined((told, found.note)))
 
 
-def _to_come(request: Request, found: records.Recall, now: int) -> times.Interval | None:
+def _coming_interval(request: Request, found: records.Recall, now: int) -> times.Interval | None:
     """The future part of the first named time that is not over; none for past times."""
     if request.question.asks_of == "past":
         return None
@@ -153,25 +153,25 @@ def compared(
         return candidates.Gate(snapshot, searched_world(window, snapshot, request), request.choice, memories=True)
 
     def by(
-        window: Window, request: Request, looked_up: _LookedUp, text: text_lane.PresentTextLane | None
+        window: Window, request: Request, looked_up: _QuestionFacts, text: text_lane.PresentTextLane | None
     ) -> tuple[Answered]:
-        subject = _subject(window, request, looked_up)
+        subject = _embed_question(window, request, looked_up)
         with window.snapshot() as snapshot:
-            present = None if text is None else _present(window, snapshot, request, text, subject.query)
-            indexes, gate = present or _exact(window, snapshot, request, subject), gate_in(snapshot)
+            present = None if text is None else _present_indexes(window, snapshot, request, text, subject.query)
+            indexes, gate = present or _exact_indexes(window, snapshot, request, subject), gate_in(snapshot)
             return (compare(snapshot, gate, ranking.nearest(snapshot, gate, indexes.lanes, request)),)
 
-    answered = _asked(window, request, by, names)
+    answered = _answer_with_indexes(window, request, by, names)
     if answered is not None:
         return answered[0]
     with window.snapshot() as snapshot:
         return compare(snapshot, gate_in(snapshot), {})
 
 
-def _asked(
+def _answer_with_indexes(
     window: Window,
     request: Request,
-    by: Callable[[Window, Request, _LookedUp, text_lane.PresentTextLane | None], Answered],
+    by: Callable[[Window, Request, _QuestionFacts, text_lane.PresentTextLane | None], Answered],
     names: Sequence[str] | None = None,
 ) -> Answered | None:
     """The answer to a request, made by the present indexes, or of precisely what is seen; none to no question."""
@@ -182,7 +182,7 @@ def _asked(
         return None
     exact = request.exact or window.place.is_confined
     with window.snapshot() as snapshot:
-        looked_up = _look_up(window, snapshot, request, names, exact=exact)
+        looked_up = _read_question_facts(window, snapshot, request, names, exact=exact)
     if exact:
         answered = by(window, request, looked_up, None)
         window.keep()
@@ -197,20 +197,20 @@ def _asked(
 
 
 def _answer(
-    window: Window, request: Request, looked_up: _LookedUp, text: text_lane.PresentTextLane | None
+    window: Window, request: Request, looked_up: _QuestionFacts, text: text_lane.PresentTextLane | None
 ) -> tuple[records.Recall, bool]:
     """The answer by the present indexes, of which ``text`` is one, or by scratch ones, with what ``_recall`` adds."""
     seq, exact = window.place.moment.seq, text is None
-    subject = _subject(window, request, looked_up)
+    subject = _embed_question(window, request, looked_up)
     query = subject.query
     with window.snapshot() as snapshot:
-        present = None if text is None else _present(window, snapshot, request, text, query)
-        indexes = present or _exact(window, snapshot, request, subject)
-        found, in_short = _retrieved(window, snapshot, request, subject, indexes)
+        present = None if text is None else _present_indexes(window, snapshot, request, text, query)
+        indexes = present or _exact_indexes(window, snapshot, request, subject)
+        found, in_short = _retrieve_hits(window, snapshot, request, subject, indexes)
         model = "" if query is None else query.model
         judge = answer.Judge(request, found.lanes, model, subject.about)
-        every, groups = _shown(window, snapshot, request, found, judge)
-        searched = partial(_searched, window, snapshot, request)
+        every, groups = _shown_hits(window, snapshot, request, found, judge)
+        searched = partial(_count_searched, window, snapshot, request)
         rests_on_nothing = answer.is_by_chance(every, found.lanes, request.fusion, model, searched)
         confidence = judge.answer(by_chance=rests_on_nothing)
         unlikely = confidence is not None and confidence < scoring.WEAK_BELOW and VECTOR in found.lanes
@@ -218,8 +218,8 @@ def _answer(
         hits, groups, left = answer.likely(every, groups, request.min_confidence)
         rivals = answer.competing(snapshot, found.rivals)
         then = _held_then(window, snapshot, request, found)
-        left_out = _left_out(window, snapshot, request, subject, present)
-        pending = indexes.pending if present is None else _pending(window, snapshot, request, query)
+        left_out = _worlds_left_out(window, snapshot, request, subject, present)
+        pending = indexes.pending if present is None else _count_pending(window, snapshot, request, query)
         limited = None if request.filters is None else Filter(snapshot, window.spec, request.filters)
         unknown = [] if limited is None else limited.unknown()
         unheld = [] if limited is None or every else limited.unheld()
@@ -261,7 +261,7 @@ def _answer(
     return recalled, found.left_out
 
 
-def _retrieved(
+def _retrieve_hits(
     window: Window, snapshot: visible.VisibleSnapshot, request: Request, subject: _Subject, indexes: _Indexes
 ) -> tuple[Found, str]:
     """The best candidates; where summaries are preferred those in the place of what they sum up, where all of something
@@ -308,26 +308,26 @@ _WIDER: Final = 4
 _NO_SUMMARIES: Final = "summaries are not used for groups, spans of time, or what is valid no longer"
 
 
-def _look_up(
+def _read_question_facts(
     window: Window, snapshot: visible.VisibleSnapshot, request: Request, names: Sequence[str] | None, *, exact: bool
-) -> _LookedUp:
+) -> _QuestionFacts:
     """Look up whom the question names, unless that is known, and the spaces to compare it in.
 
     A request that compares words alone looks nothing up.
     """
     head = 0 if snapshot.whole is None else snapshot.whole.log.head().seq
     if set(request.lanes) == {TEXT}:
-        return _LookedUp(head)
+        return _QuestionFacts(head)
     if window.place.is_confined:
         window.use_kept_world(snapshot, request.choice)
     if names is None:
         about = candidates.entities_named(snapshot, request.question, window.spec)
     else:
         about = candidates.NOBODY._replace(names=tuple(names))
-    return _LookedUp(head, about, snapshot.answering_spaces(exact=exact) if VECTOR in request.lanes else ())
+    return _QuestionFacts(head, about, snapshot.answering_spaces(exact=exact) if VECTOR in request.lanes else ())
 
 
-def _subject(window: Window, request: Request, looked_up: _LookedUp) -> _Subject:
+def _embed_question(window: Window, request: Request, looked_up: _QuestionFacts) -> _Subject:
     """Embed the question, unless nothing is compared by meaning.
 
     The names of those it is about are left out, because a vector cannot represent a name's meaning, and names would
@@ -348,7 +348,7 @@ def _lanes(
     return ranking.Lanes(text if TEXT in request.lanes else None, vector, ENTITY in request.lanes, worth)
 
 
-def _present(
+def _present_indexes(
     window: Window,
     snapshot: visible.VisibleSnapshot,
     request: Request,
@@ -360,7 +360,7 @@ def _present(
     return _Indexes(_lanes(request, text, vector, "" if query is None else query.model), text.indexed)
 
 
-def _pending(
+def _count_pending(
     window: Window, snapshot: visible.VisibleSnapshot, request: Request, query: vector_lane.VectorQuery | None
 ) -> int:
     """How many texts of the store have no vector, if the vector lane is asked for."""
@@ -369,17 +369,17 @@ def _pending(
     return window.reader.pending_vectors(snapshot.whole, None if query is None else query.space)
 
 
-def _exact(window: Window, snapshot: visible.VisibleSnapshot, request: Request, subject: _Subject) -> _Indexes:
+def _exact_indexes(window: Window, snapshot: visible.VisibleSnapshot, request: Request, subject: _Subject) -> _Indexes:
     """Scratch indexes of precisely what is seen, and of a period when asked for."""
-    made = _exactly(window, snapshot, request, subject)
+    made = _exact_lanes(window, snapshot, request, subject)
 
     def over(choice: valid_period.Choice) -> ranking.Lanes:
-        return _exactly(window, snapshot, request._replace(choice=choice), subject).lanes
+        return _exact_lanes(window, snapshot, request._replace(choice=choice), subject).lanes
 
     return made._replace(lanes=made.lanes._replace(over=over))
 
 
-def _exactly(window: Window, snapshot: visible.VisibleSnapshot, request: Request, subject: _Subject) -> _Indexes:
+def _exact_lanes(window: Window, snapshot: visible.VisibleSnapshot, request: Request, subject: _Subject) -> _Indexes:
     """Scratch indexes of precisely what a choice shows."""
     text, query = window.exact_lane(snapshot, request.choice), subject.query
     if VECTOR not in request.lanes:
@@ -396,7 +396,7 @@ def _exactly(window: Window, snapshot: visible.VisibleSnapshot, request: Request
     return _Indexes(lanes, text.indexed, seen.pending)
 
 
-def _shown(
+def _shown_hits(
     window: Window, snapshot: visible.VisibleSnapshot, request: Request, found: Found, judge: answer.Judge
 ) -> tuple[tuple[records.Hit, ...], tuple[records.Group, ...]]:
     """The hits as records, and the groups of them, if groups are asked for."""
@@ -423,7 +423,7 @@ def _held_then(window: Window, snapshot: visible.VisibleSnapshot, request: Reque
     return held_then(snapshot, earlier, found.shown(), past)
 
 
-def _left_out(
+def _worlds_left_out(
     window: Window, snapshot: visible.VisibleSnapshot, request: Request, subject: _Subject, present: _Indexes | None
 ) -> tuple[str, ...]:
     """The worlds valid at some instant of a span, but not throughout it, that would be hits."""
@@ -432,17 +432,17 @@ def _left_out(
         return ()
     # At most one version is valid throughout a span, and then no other one is valid in it.
     wider = request._replace(choice=valid_period.Choice(period=period.touched))
-    indexes = present or _exact(window, snapshot, wider, subject)
+    indexes = present or _exact_indexes(window, snapshot, wider, subject)
     found = retrieve(window, snapshot, wider, subject.about, indexes.lanes)
     short = (hit.passed.node for hit in found.shown() if not period.admits(hit.passed.seen.validity))
     return tuple(snapshot.tables.node(node).lineage.hex() for node in dict.fromkeys(short))
 
 
-def _searched(window: Window, snapshot: visible.VisibleSnapshot, request: Request) -> int:
+def _count_searched(window: Window, snapshot: visible.VisibleSnapshot, request: Request) -> int:
     """About how many worlds are searched: those inside if they are few, else all that are seen."""
     moment, top = snapshot.place
     inside = searched_world(window, snapshot, request)
     if inside == top:
         return snapshot.population()
-    members = snapshot.known_members(inside) or members_below(snapshot.tables, inside, moment, _COUNTED)
-    return snapshot.population() if members is None or len(members) > _COUNTED else len(members)
+    members = snapshot.known_members(inside) or members_below(snapshot.tables, inside, moment, _MAX_COUNTED)
+    return snapshot.population() if members is None or len(members) > _MAX_COUNTED else len(members)

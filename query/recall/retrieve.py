@@ -68,7 +68,7 @@ _MAX_SUPERSEDED: Final = 3
 """The number of replaced worlds shown after their replacement."""
 
 
-def newest_first(
+def lift_newer_facts(
     snapshot: visible.VisibleSnapshot,
     spec: edge_rules.Spec,
     gate: candidates.Gate,
@@ -87,7 +87,7 @@ def newest_first(
     pending = [each.passed.node for each in ranked[:k]]
     for node in pending:
         hit = hits[node]
-        for rival in _rivals(snapshot, spec, node, period):
+        for rival in _contradicting_worlds(snapshot, spec, node, period):
             seen, own_seen = gate.seen(rival), gate.seen(node)
             if seen is None or own_seen is None or not _is_newer(seen, own_seen) or snapshot.body(seen.row) is None:
                 continue
@@ -134,7 +134,7 @@ class _Statement(NamedTuple):
     about: frozenset[int]
 
 
-def later_first(
+def lift_later_statements(
     snapshot: visible.VisibleSnapshot,
     ranked: Sequence[ranking.Ranked],
     said: dict[int, _Statement],
@@ -150,7 +150,7 @@ def later_first(
     not put before the one that it would replace. Of ``asked``, a question of now, what is so now comes before what was
     or may be, is so at times, or is denied.
     """
-    pairs = list(_competing(snapshot, said, until, asked)) if len(said) > 1 else []
+    pairs = list(_competing_pairs(snapshot, said, until, asked)) if len(said) > 1 else []
     if not pairs:
         return list(ranked), ()
     above: dict[int, list[int]] = {}
@@ -177,7 +177,7 @@ def later_first(
             return
         begun.add(node)
         own = hits[node]
-        for better in sorted(above.get(node, ()), key=lambda each: _since(said[each].seen), reverse=True):
+        for better in sorted(above.get(node, ()), key=lambda each: _start_order(said[each].seen), reverse=True):
             place(better, max(score, own.score))
         part = LATER if node in later else NOW if node in present else UNTIL
         lifted = {**own.parts, part: score - own.score}
@@ -188,7 +188,9 @@ def later_first(
     return list(placed.values()), tuple(pair for pair in pairs if not (pair.is_plan or pair.is_beside))
 
 
-def _made_first(snapshot: visible.VisibleSnapshot, ranked: list[ranking.Ranked], question: str) -> list[ranking.Ranked]:
+def _lift_derived_statements(
+    snapshot: visible.VisibleSnapshot, ranked: list[ranking.Ranked], question: str
+) -> list[ranking.Ranked]:
     """The hits, and before each turn of a talk among the first the statements among them that were made of it.
 
     Only those that have all words of the question that the turn has, and do not rest on what holds no more.
@@ -218,7 +220,7 @@ def _made_first(snapshot: visible.VisibleSnapshot, ranked: list[ranking.Ranked],
     return [each for hit in left for each in (*lifted.get(hit.passed.node, ()), hit)]
 
 
-def _own_first(
+def _lift_own_statements(
     snapshot: visible.VisibleSnapshot, ranked: list[ranking.Ranked], stated: Mapping[int, _Statement], question: str
 ) -> list[ranking.Ranked]:
     """The hits, and before the first that tells of what is somebody's, which was not asked for, what tells of them.
@@ -226,8 +228,8 @@ def _own_first(
     Of "where does Ana live?" that is "Ana lives in Porto" before "Ana's sister lives in Faro". It has all the words of
     the question that say something, and begins with whom the question names.
     """
-    turns = _turns_of_what_is_mine(snapshot, ranked) if stated else {}
-    if not turns and (len(stated) <= 1 or not any(_may_be_owned(one.text) for one in stated.values())):
+    turns = _possessive_turns(snapshot, ranked) if stated else {}
+    if not turns and (len(stated) <= 1 or not any(_has_possessive(one.text) for one in stated.values())):
         return ranked
     if (asked := claim_frame.question_terms(question)) is None:
         return ranked
@@ -236,7 +238,7 @@ def _own_first(
     said = {node: frame for node, frame in frames if frame is not None and not frame.subject.isdisjoint(words)}
     told = said | {node: one for node, (speaker, one) in turns.items() if not speaker.isdisjoint(words)}
     theirs = {node for node, one in told.items() if one.owned and claim_frame.stems(one.owned).isdisjoint(telling)}
-    mine = _mine(stated, telling) if not words.isdisjoint(("my", "our")) else None
+    mine = _split_by_owner(stated, telling) if not words.isdisjoint(("my", "our")) else None
     if mine is not None:
         said, theirs = mine
     first = next((place for place, hit in enumerate(ranked[:LOOKED_AT]) if hit.passed.node in theirs), None)
@@ -256,7 +258,7 @@ def _own_first(
     ]
 
 
-def _mine(
+def _split_by_owner(
     stated: Mapping[int, _Statement], telling: frozenset[str]
 ) -> tuple[dict[int, claim_frame.Frame], set[int]] | None:
     """Of "where does my mum live?" those of mine, and of others' mums; ``None`` if there are not both."""
@@ -272,7 +274,7 @@ def _mine(
     return (mine, theirs) if mine and theirs else None
 
 
-def _turns_of_what_is_mine(
+def _possessive_turns(
     snapshot: visible.VisibleSnapshot, ranked: list[ranking.Ranked]
 ) -> dict[int, tuple[frozenset[str], claim_frame.Frame]]:
     """Those of the first turns that begin with what is the speaker's ("ben: My sister …"): who says what."""
@@ -287,12 +289,12 @@ def _turns_of_what_is_mine(
     return found
 
 
-def _may_be_owned(text: str) -> bool:
+def _has_possessive(text: str) -> bool:
     """False if a statement begins with nothing that belongs to somebody, which is quick to say."""
     return "'" in text or "’" in text or text.casefold().startswith(("my ", "our "))
 
 
-def _exact_first(
+def _lift_matching_numbers(
     snapshot: visible.VisibleSnapshot,
     ranked: Sequence[ranking.Ranked],
     wanted: dict[str, set[str]],
@@ -301,7 +303,7 @@ def _exact_first(
     """The hits, and before the first that has another number in the place of one that the question names, those of the
     following that have that one; what a later one competes with stays behind that."""
     replaced = {pair.earlier for pair in rivals}
-    fitting = [_fits(snapshot, hit, wanted) for hit in ranked[: ranking.DEPTH]]
+    fitting = [_number_fit(snapshot, hit, wanted) for hit in ranked[: ranking.DEPTH]]
     if -1 not in fitting:
         return list(ranked)
     first = fitting.index(-1)
@@ -316,7 +318,7 @@ def _exact_first(
     ]
 
 
-def _fits(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked, wanted: dict[str, set[str]]) -> int:
+def _number_fit(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked, wanted: dict[str, set[str]]) -> int:
     """How a hit's numbers match those of the question; see :func:`worlddb.query.recall.scoring.numbered_as`."""
     body = snapshot.body(hit.passed.seen.row)
     return 0 if body is None else scoring.numbered_as(wanted, f"{body.name}\n{body.content}")
@@ -327,7 +329,7 @@ def _is_trusted_less(snapshot: visible.VisibleSnapshot, node: int, other: int, s
     return one < than
 
 
-def _stated(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked) -> _Statement | None:
+def _statement_of(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked) -> _Statement | None:
     node, seen = hit.passed[:2]
     if seen.row.type == _TURN:
         return None
@@ -341,7 +343,7 @@ def _stated(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked) -> _Statemen
     )
 
 
-def _competing(
+def _competing_pairs(
     snapshot: visible.VisibleSnapshot, said: dict[int, _Statement], until: int = FOREVER, asked: str = ""
 ) -> Iterator[Rivals]:
     """The pairs of statements that compete, the better hit first, and those that will after ``until``.
@@ -360,14 +362,14 @@ def _competing(
             continue
         for each in () if shared else (node, other_node):
             if each not in around:
-                around[each] = _around(snapshot, each)
+                around[each] = _containers_of(snapshot, each)
         if not shared and around[node].isdisjoint(around[other_node]):
             # A name, or "I", is somebody else where somebody else keeps notes.
             continue
-        if _since(one.seen) == _since(other.seen) or not (shared or claim_frame.names_agree(mine, theirs)):
+        if _start_order(one.seen) == _start_order(other.seen) or not (shared or claim_frame.names_agree(mine, theirs)):
             continue
         for each in shared - called.keys():
-            called[each] = _called(snapshot, each)
+            called[each] = _name_words(snapshot, each)
         subject = frozenset[str]().union(*(called[each] for each in shared))
         # Who is told to be Ana may be "my" in what is said of her.
         subject |= mine | theirs if not shared or claim_frame.names_agree(mine, theirs) else frozenset()
@@ -387,14 +389,14 @@ def _competing(
         if alike is None:
             continue
         is_plan = until < FOREVER and _is_plan(known, given, new.text, new.seen.row.valid_from, until)
-        if alike.relation not in claim_relation.COMPETING and not (is_plan and _is_of_one(known, given)):
+        if alike.relation not in claim_relation.COMPETING and not (is_plan and _have_single_value(known, given)):
             continue
         # What says of something what it was made of does not take its place.
         if not provenance.is_derived_from(snapshot, later, new.seen.row, earlier):
             yield Rivals(later, earlier, alike.relation, alike.reason, is_plan)
 
 
-def _is_of_one(earlier: claim_frame.Frame, later: claim_frame.Frame) -> bool:
+def _have_single_value(earlier: claim_frame.Frame, later: claim_frame.Frame) -> bool:
     """True if both say, with one verb, something that has one value at a time: where somebody lives."""
     return earlier.verb == later.verb and later.verb in claim_frame.single_verbs()
 
@@ -407,23 +409,23 @@ def _is_plan(earlier: claim_frame.Frame, later: claim_frame.Frame, text: str, sa
     return later.mood == "will" and not earlier.mood and bool(later.verb) and "schedule" not in later.attributes
 
 
-def _around(snapshot: visible.VisibleSnapshot, node: int) -> frozenset[int]:
+def _containers_of(snapshot: visible.VisibleSnapshot, node: int) -> frozenset[int]:
     """The worlds that contain a statement directly."""
     return frozenset(place.source for place in snapshot.placings(node))
 
 
-def _called(snapshot: visible.VisibleSnapshot, node: int) -> frozenset[str]:
+def _name_words(snapshot: visible.VisibleSnapshot, node: int) -> frozenset[str]:
     """The words of a world's name."""
     seen = newest_version(snapshot.tables, node, snapshot.place.moment.seq)
     body = None if seen is None else snapshot.body(seen.row)
     return frozenset() if body is None else claim_frame.words_of(body.name)
 
 
-def _since(seen: SeenVersion) -> tuple[int, int]:
+def _start_order(seen: SeenVersion) -> tuple[int, int]:
     return seen.row.valid_from, seen.row.seq
 
 
-def with_superseded(
+def add_superseded(
     snapshot: visible.VisibleSnapshot, earlier: candidates.Gate, ranked: Sequence[ranking.Ranked], k: int
 ) -> list[ranking.Ranked]:
     """The hits, each of the first ``k`` followed by the worlds that it has superseded.
@@ -440,7 +442,7 @@ def with_superseded(
     return list(found.values())
 
 
-def then_first(
+def show_past_versions(
     snapshot: visible.VisibleSnapshot,
     then: Sequence[candidates.Gate],
     ranked: Sequence[ranking.Ranked],
@@ -473,7 +475,7 @@ def past_times(request: Request, now: int) -> list[valid_period.Period]:
     return [valid_period.Period(Interval(*span[:2]), throughout=False) for span in named if span[1] <= now]
 
 
-def asks_what_was(request: Request) -> bool:
+def asks_about_past(request: Request) -> bool:
     """True if a question is one of the past that names no time, where only the present is shown."""
     question = request.question
     if request.choice != valid_period.Choice() or question.asks_of != "past":
@@ -481,7 +483,7 @@ def asks_what_was(request: Request) -> bool:
     return not (question.times or question.is_remark or question.asks_for_present)
 
 
-def asked_until(request: Request, now: int) -> int:
+def plan_horizon(request: Request, now: int) -> int:
     """Up to when what is planned answers a question: now, the end of the times to come that it names, or for ever."""
     if request.question.asks_of == "ahead":
         return FOREVER
@@ -511,7 +513,7 @@ def held_then(
     return False
 
 
-def _rivals(
+def _contradicting_worlds(
     snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, node: int, period: valid_period.Period | None
 ) -> Iterator[int]:
     for place, row in build.conflicts_of(snapshot, node, snapshot.place.moment, spec, period):
@@ -520,7 +522,7 @@ def _rivals(
 
 def _is_newer(one: SeenVersion, other: SeenVersion) -> bool:
     """By its valid time, then by its time of writing."""
-    return _since(one) > _since(other)
+    return _start_order(one) > _start_order(other)
 
 
 def _superseded(
@@ -580,9 +582,9 @@ def grouped(
     for node, hit in zip(nodes, ranked, strict=True):
         of_its_own = [node] if node in containing or not around[node] else []
         for container in (*of_its_own, *around[node]):
-            group = _identity(classes, container)
-            if (group, _identity(classes, node)) not in held:
-                held.add((group, _identity(classes, node)))
+            group = _class_of(classes, container)
+            if (group, _class_of(classes, node)) not in held:
+                held.add((group, _class_of(classes, node)))
                 found.setdefault(group, Grouped(container, 0.0, 0, [])).hits.append(hit)
     most = max((hit.score for hit in ranked), default=0.0)
     scored = [
@@ -621,7 +623,7 @@ def group_hits(hits: Iterable[Hit], keys: Callable[[Hit], Iterable[Hashable]]) -
     return sorted(scored, key=lambda group: -round(group.score, 6))
 
 
-def _identity(classes: world_lookup.IdentityClasses | None, node: int) -> int:
+def _class_of(classes: world_lookup.IdentityClasses | None, node: int) -> int:
     """What stands for a node and for all that are one with it."""
     return node if classes is None else min(classes.members(node))
 
@@ -640,13 +642,13 @@ def soft_maximum(scores: Iterable[float], most: float) -> float:
     return best + unit * log(sum(exp((score - best) / unit) for score in given))
 
 
-_MORE: Final = 4
+_WIDER: Final = 4
 """The factor by which more hits are ranked if several share an identity or there are few groups."""
-_GROUPED: Final = 512
+_MAX_GROUPED_HITS: Final = 512
 """How many hits are ranked at most where there are too few groups of them; or 16 for each group."""
 
 
-def _none(node: int) -> None:
+def _find_nothing(node: int) -> None:
     """Find no candidate: all of them are among the hits, or a lane was asked alone."""
 
 
@@ -661,7 +663,7 @@ class Found(NamedTuple):
     ranked: list[ranking.Ranked]
     lanes: tuple[str, ...]
     groups: list[Grouped] | None = None
-    find: Callable[[int], ranking.Ranked | None] = _none
+    find: Callable[[int], ranking.Ranked | None] = _find_nothing
     rivals: tuple[Rivals, ...] = ()
     passed_forks: bool = False
     left_out: bool = True
@@ -688,7 +690,7 @@ def retrieve(
         return _find(window, snapshot, request, about, lanes)
     asked = request.k
     while True:
-        asked = min(MAX_K, _MORE * asked)
+        asked = min(MAX_K, _WIDER * asked)
         found = _find(window, snapshot, request._replace(k=asked), about, lanes)
         classes = world_lookup.IdentityClasses(snapshot, window.spec)
         best = [ranked for ranked in found.ranked if classes.is_new(ranked.passed.node)][: request.k]
@@ -710,7 +712,7 @@ def _find_groups(
     window: Window, snapshot: visible.VisibleSnapshot, request: Request, about: candidates.Named, lanes: ranking.Lanes
 ) -> Found:
     """The best groups of all candidates; asks for more hits while there are too few groups."""
-    asked, most = request.k, min(MAX_K, max(_GROUPED, _MORE * _MORE * request.k))
+    asked, most = request.k, min(MAX_K, max(_MAX_GROUPED_HITS, _WIDER * _WIDER * request.k))
     inside, before = searched_world(window, snapshot, request), -1
     while True:
         found = _find(window, snapshot, request._replace(k=asked), about, lanes)
@@ -718,7 +720,7 @@ def _find_groups(
         groups = grouped(snapshot, inside, found.ranked, classes)[: request.k]
         if len(groups) == request.k or len(found.ranked) == before or asked == most:
             return found._replace(groups=[group._replace(hits=group.hits[: request.group]) for group in groups])
-        asked, before = min(most, _MORE * max(asked, ranking.DEPTH // 2)), len(found.ranked)
+        asked, before = min(most, _WIDER * max(asked, ranking.DEPTH // 2)), len(found.ranked)
 
 
 class _Search(NamedTuple):
@@ -728,7 +730,7 @@ class _Search(NamedTuple):
     wanted ones, so that the answer to fewer is the beginning of that to more; ``statements``, which may be more, where
     a candidate is a statement. ``compares``: competing statements are put in order. ``numbers``, ``past`` and
     ``before`` are the numbers, the past times and the event that the question names, ``state`` is what
-    :func:`_asked_state` gives. ``asks_all``: it says no more than whom and when.
+    :func:`_parse_asked_state` gives. ``asks_all``: it says no more than whom and when.
     """
 
     window: Window
@@ -764,7 +766,7 @@ class _Search(NamedTuple):
         """The best candidates before any rule puts them in another order: more of them where some may be left out or
         fall behind, and only the first where a number is asked for, which is seldom among the rest alone."""
         if weighings or self.request.siblings is not None:
-            k = min(MAX_K, _MORE * max(self.looked_at, self.statements))
+            k = min(MAX_K, _WIDER * max(self.looked_at, self.statements))
             return self._ranked(self.request._replace(k=k, decay=None), self.gate, self.lanes)
         # One more than is wanted tells that there are more.
         first = max(self.request.k + 1, LOOKED_AT) if self.numbers else None
@@ -794,7 +796,7 @@ def _plan(
     adds_up = not is_grouped and request.covers is None and request.fusion == CONVEX
     numbers = scoring.numbered(without_times) if adds_up else {}
     past = past_times(request, snapshot.place.moment.valid) if shows_now else []
-    state = _asked_state(request) if past else None
+    state = _parse_asked_state(request) if past else None
     asks_all = bool(past) and claim_frame.has_only_light_words(without_times)
     compares = shows_now or asks_still
     looked_at = max(
@@ -808,7 +810,7 @@ def _plan(
         request=request,
         about=about,
         lanes=lanes,
-        guiding=_guiding(window, gate, lanes, request),
+        guiding=_find_guides(window, gate, lanes, request),
         gate_of=gate_of,
         gate=gate,
         looked_at=looked_at,
@@ -831,7 +833,7 @@ def _find(
     weighings = _weighings(snapshot, request)
     found = search.first_rank(weighings)
     for weighing in weighings:
-        found = _weighed(found, weighing)
+        found = _apply_weighing(found, weighing)
     for rule in _RULES:
         found = rule(search, found)
     ranked = found.ranked if search.shows_all else found.ranked[: request.k]
@@ -844,12 +846,12 @@ def _find(
     return found._replace(ranked=ranked, rivals=rivals, passed_forks=gate.passed_forks, left_out=left_out)
 
 
-def _leave_out_siblings(search: _Search, found: Found) -> Found:
+def _keep_best_of_siblings(search: _Search, found: Found) -> Found:
     """Show the best hit of each world, and others of it only if they come near enough in meaning, as is asked for."""
     least = search.request.siblings
     if least is None or VECTOR not in found.lanes:
         return found
-    return found._replace(ranked=_without_siblings(search.snapshot, search.gate.inside, found.ranked, least))
+    return found._replace(ranked=_drop_siblings(search.snapshot, search.gate.inside, found.ranked, least))
 
 
 def _put_newer_first(search: _Search, found: Found) -> Found:
@@ -858,16 +860,18 @@ def _put_newer_first(search: _Search, found: Found) -> Found:
     Only the newer one holds, though an older one may have more of the question's words.
     """
     snapshot, request = search.snapshot, search.request
-    ranked = newest_first(snapshot, search.window.spec, search.gate, found.ranked, request.k, found.find)
+    ranked = lift_newer_facts(snapshot, search.window.spec, search.gate, found.ranked, request.k, found.find)
     # To put some before others changes which there are where some are left out.
     if not search.compares or not (request.in_order or len(ranked) > request.k):
         return found._replace(ranked=ranked, rivals=())
-    said = {hit.passed.node: one for hit in ranked[:LOOKED_AT] if (one := _stated(snapshot, hit)) is not None}
-    own = _own_first(snapshot, ranked, said, request.question.text)
-    until = asked_until(request, snapshot.place.moment.valid)
+    said = {hit.passed.node: one for hit in ranked[:LOOKED_AT] if (one := _statement_of(snapshot, hit)) is not None}
+    own = _lift_own_statements(snapshot, ranked, said, request.question.text)
+    until = plan_horizon(request, snapshot.place.moment.valid)
     asked = "" if request.question.asks_of in ("past", "ahead") else request.question.text
-    kept, rivals = later_first(snapshot, own, said, until=until, by_trust=request.trust_weight > 0, asked=asked)
-    return found._replace(ranked=_made_first(snapshot, kept, request.question.text), rivals=rivals)
+    kept, rivals = lift_later_statements(
+        snapshot, own, said, until=until, by_trust=request.trust_weight > 0, asked=asked
+    )
+    return found._replace(ranked=_lift_derived_statements(snapshot, kept, request.question.text), rivals=rivals)
 
 
 def _put_asked_number_first(search: _Search, found: Found) -> Found:
@@ -878,19 +882,19 @@ def _put_asked_number_first(search: _Search, found: Found) -> Found:
     numbers = search.numbers
     if not numbers:
         return found
-    if found.whole is not None and any(_fits(search.snapshot, hit, numbers) < 0 for hit in found.ranked):
+    if found.whole is not None and any(_number_fit(search.snapshot, hit, numbers) < 0 for hit in found.ranked):
         found = _put_newer_first(search, found._replace(ranked=found.whole()))
-    return found._replace(ranked=_exact_first(search.snapshot, found.ranked, numbers, found.rivals))
+    return found._replace(ranked=_lift_matching_numbers(search.snapshot, found.ranked, numbers, found.rivals))
 
 
-def _show_superseded(search: _Search, found: Found) -> Found:
+def _show_history(search: _Search, found: Found) -> Found:
     """Show after each hit what it superseded, and before an event that is named what held until then, where a question
     asks for change."""
     if not search.request.choice.earlier or not search.request.question.asks_for_change:
         return found
     superseded = search.gate_of(valid_period.Choice(include_superseded=True))
-    ranked = with_superseded(search.snapshot, superseded, found.ranked, search.looked_at)
-    return found._replace(ranked=_until_named(search, ranked) if search.before else ranked)
+    ranked = add_superseded(search.snapshot, superseded, found.ranked, search.looked_at)
+    return found._replace(ranked=_lift_predecessors(search, ranked) if search.before else ranked)
 
 
 def _put_what_held_then_first(search: _Search, found: Found) -> Found:
@@ -899,9 +903,9 @@ def _put_what_held_then_first(search: _Search, found: Found) -> Found:
         return found
     snapshot = search.snapshot
     then = [search.gate_of(valid_period.Choice(period=period)) for period in search.past]
-    ended = _ended_since(search, then)
-    ranked = then_first(snapshot, then, sorted([*found.ranked, *ended], key=lambda hit: -round(hit.score, 6)))
-    ranked = _state_first(snapshot, then, ranked, *search.state) if search.state else ranked
+    ended = _find_ended(search, then)
+    ranked = show_past_versions(snapshot, then, sorted([*found.ranked, *ended], key=lambda hit: -round(hit.score, 6)))
+    ranked = _lift_asked_states(snapshot, then, ranked, *search.state) if search.state else ranked
     if search.asks_all:
         # Of what somebody did in a week, what began and ended in it comes first.
         ranked.sort(key=lambda hit: not any(each.span.covers(hit.passed.seen.validity) for each in search.past))
@@ -910,23 +914,23 @@ def _put_what_held_then_first(search: _Search, found: Found) -> Found:
 
 def _add_what_is_over(search: _Search, found: Found) -> Found:
     """Add what came to its own end, where a question of the past names no time: it may be what is asked for."""
-    if search.request.group is not None or not asks_what_was(search.request):
+    if search.request.group is not None or not asks_about_past(search.request):
         return found
-    return found._replace(ranked=_with_what_is_over(search, found.ranked))
+    return found._replace(ranked=_merge_ended(search, found.ranked))
 
 
 _RULES: Final[tuple[Callable[[_Search, Found], Found], ...]] = (
-    _leave_out_siblings,
+    _keep_best_of_siblings,
     _put_newer_first,
     _put_asked_number_first,
-    _show_superseded,
+    _show_history,
     _put_what_held_then_first,
     _add_what_is_over,
 )
 """What changes the order of the ranked hits, or which there are, each where the question asks for it; first to last."""
 
 
-def _ended_since(search: _Search, then: Sequence[candidates.Gate]) -> list[ranking.Ranked]:
+def _find_ended(search: _Search, then: Sequence[candidates.Gate]) -> list[ranking.Ranked]:
     """What held at a time in the question and has ended since without a replacement, best first.
 
     Turns of a conversation are left out, and hidden worlds stay hidden.
@@ -947,14 +951,14 @@ _LOOKED_AT_THEN: Final = 64
 """The number of best hits among which states and events at a time in the question are searched."""
 
 
-def _asked_state(request: Request) -> tuple[frozenset[str], frozenset[str]] | None:
+def _parse_asked_state(request: Request) -> tuple[frozenset[str], frozenset[str]] | None:
     """The words of a question that asks for what is one at a time, where somebody lived or worked, and its stems that
     say something; else ``None``."""
     asked = claim_frame.question_terms(request.question.without_times)
     return None if asked is None or asked[1].isdisjoint(claim_frame.single_verbs()) else asked
 
 
-def _state_first(
+def _lift_asked_states(
     snapshot: visible.VisibleSnapshot,
     then: Sequence[candidates.Gate],
     ranked: list[ranking.Ranked],
@@ -984,7 +988,7 @@ def _state_first(
     return [*lifted, *(hit for hit in ranked if hit.passed.node not in said)]
 
 
-def _with_what_is_over(search: _Search, ranked: list[ranking.Ranked]) -> list[ranking.Ranked]:
+def _merge_ended(search: _Search, ranked: list[ranking.Ranked]) -> list[ranking.Ranked]:
     """The hits with what came to its own end, by score; of what scores as much the present first, then the last to end.
 
     Retired and replaced worlds may never have been true, and are shown only if change is asked for.
@@ -999,30 +1003,30 @@ def _with_what_is_over(search: _Search, ranked: list[ranking.Ranked]) -> list[ra
             return ranked
     over = [
         hit._replace(parts={name: part for name, part in hit.parts.items() if name != THEN} | {OVER: 0.0})
-        for hit in _ended_since(search, [search.gate_of(up_to_now)])
+        for hit in _find_ended(search, [search.gate_of(up_to_now)])
         if not has_ended(tables, hit.passed.node, moment.seq)
     ]
     over.sort(key=lambda hit: -hit.passed.seen.validity.end)
     return sorted([*ranked, *over], key=lambda hit: -round(hit.score, 6))
 
 
-def _until_named(search: _Search, ranked: Sequence[ranking.Ranked]) -> list[ranking.Ranked]:
+def _lift_predecessors(search: _Search, ranked: Sequence[ranking.Ranked]) -> list[ranking.Ranked]:
     """The hits, and before the first statement that names what the question does what held until that began.
 
     That is what it superseded, said before, or competes with by its words, whether that has ended or not.
     """
     snapshot, words = search.snapshot, claim_frame.words_of(search.before)
-    named = next((hit for hit in ranked[:LOOKED_AT] if _names_all(snapshot, hit, words)), None)
+    named = next((hit for hit in ranked[:LOOKED_AT] if _has_all_words(snapshot, hit, words)), None)
     if named is None or named.passed.seen.validity.start <= ALWAYS:
         return list(ranked)
     node, began = named.passed.node, named.passed.seen.validity.start
     just_before = valid_period.Period(Interval(began - 1, began), throughout=False)
     then = search.gate_of(valid_period.Choice(period=just_before))
-    found = {hit.passed.node: hit for hit in [*ranked[:LOOKED_AT], *_ended_since(search, [then])]}
-    said = {each: one for each, hit in found.items() if (one := _stated(snapshot, hit)) is not None}
-    earlier = {pair.earlier for pair in _competing(snapshot, said) if pair.later == node}
+    found = {hit.passed.node: hit for hit in [*ranked[:LOOKED_AT], *_find_ended(search, [then])]}
+    said = {each: one for each, hit in found.items() if (one := _statement_of(snapshot, hit)) is not None}
+    earlier = {pair.earlier for pair in _competing_pairs(snapshot, said) if pair.later == node}
     earlier |= {other for other, _ in _superseded(snapshot, then, node)} & found.keys()
-    order = [node, *sorted(earlier, key=lambda each: _since(found[each].passed.seen))][::-1]
+    order = [node, *sorted(earlier, key=lambda each: _start_order(found[each].passed.seen))][::-1]
     if (own := then.seen(node)) is not None and snapshot.body(own.row) is not None:
         named = named._replace(passed=named.passed._replace(seen=own), parts={**named.parts, PRECEDED: 0.0})
     found[node] = named
@@ -1039,18 +1043,18 @@ def _until_named(search: _Search, ranked: Sequence[ranking.Ranked]) -> list[rank
     return [*above, *until, *(hit for hit in ranked[at + 1 :] if hit.passed.node not in earlier)]
 
 
-def _names_all(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked, words: frozenset[str]) -> bool:
+def _has_all_words(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked, words: frozenset[str]) -> bool:
     """True if a hit is a statement that has some words."""
     body = None if hit.passed.seen.row.type == _TURN else snapshot.body(hit.passed.seen.row)
     return body is not None and bool(words) and words <= claim_frame.words_of(body.content)
 
 
-def _guiding(window: Window, gate: candidates.Gate, lanes: ranking.Lanes, request: Request) -> ranking.Guiding:
+def _find_guides(window: Window, gate: candidates.Gate, lanes: ranking.Lanes, request: Request) -> ranking.Guiding:
     """The worlds that say how to answer, for single hits."""
     text, fused = lanes.text, request.fusion == CONVEX and (lanes.vector is not None or lanes.entity)
     if text is None or not fused or request.group is not None or request.covers is not None:
         return ranking.NO_GUIDE
-    rules = _standing(window, gate, text, request) if request.question.may_be_instructed else ()
+    rules = _standing_instructions(window, gate, text, request) if request.question.may_be_instructed else ()
     if not request.question.answer_form.taste:
         return ranking.Guiding(rules)
     wanted = f"{request.compared_text} {TASTE_WORDS}"
@@ -1058,7 +1062,7 @@ def _guiding(window: Window, gate: candidates.Gate, lanes: ranking.Lanes, reques
     return ranking.Guiding(rules, tastes)
 
 
-def _standing(window: Window, gate: candidates.Gate, text: TextLane, request: Request) -> Sequence[int]:
+def _standing_instructions(window: Window, gate: candidates.Gate, text: TextLane, request: Request) -> Sequence[int]:
     """The worlds that say what is to be done whenever something is asked."""
     search = partial(ranking.by_words, text, STANDING_WORDS, window.place.moment.seq)
     if request.filters is not None:
@@ -1094,7 +1098,7 @@ def _weighings(snapshot: visible.VisibleSnapshot, request: Request) -> list[_Wei
     return weighings
 
 
-def _weighed(found: Found, weighing: _Weighing) -> Found:
+def _apply_weighing(found: Found, weighing: _Weighing) -> Found:
     """The hits in the order of their weighted scores."""
 
     def weighed(each: ranking.Ranked | None) -> ranking.Ranked | None:
@@ -1108,7 +1112,7 @@ def _weighed(found: Found, weighing: _Weighing) -> Found:
     return found._replace(ranked=ranked, find=lambda node: weighed(found.find(node)))
 
 
-def _without_siblings(
+def _drop_siblings(
     snapshot: visible.VisibleSnapshot, inside: int, ranked: Iterable[ranking.Ranked], least: float
 ) -> list[ranking.Ranked]:
     """The hits, of each world that contains them directly the best, and others as near in meaning as is asked for.
@@ -1176,10 +1180,10 @@ def _by_lanes(
     if text is not None and vector is None and not entity and not request.neighbours:
         worded = partial(ranking.by_words, text, request.question.text, seq)
         passing = gate.passing(worded, of_one, gate.first_fetch(of_one))
-        return Found(_as_ranked(TEXT, islice(passing, of_one)), (TEXT,))
+        return Found(_rank_hits(TEXT, islice(passing, of_one)), (TEXT,))
     if vector is not None and request.lanes == (VECTOR,) and not request.neighbours:
         near = partial(ranking.by_meaning, vector, wide=ranking.WIDE_ALONE)
-        return Found(_as_ranked(VECTOR, islice(gate.passing(near, of_one), of_one)), (VECTOR,))
+        return Found(_rank_hits(VECTOR, islice(gate.passing(near, of_one), of_one)), (VECTOR,))
     names = tuple(lane for lane, asked in zip(LANES, (text, vector, entity), strict=True) if asked)
     best = ranking.fused(snapshot, gate, lanes, request, about, guiding, statements)
     k = best.k
@@ -1195,7 +1199,7 @@ def _by_lanes(
     return Found(rescored(first), names, find=find, whole=partial(rescored, k))
 
 
-def _as_ranked(lane: str, passing: Iterator[candidates.Passed]) -> list[ranking.Ranked]:
+def _rank_hits(lane: str, passing: Iterator[candidates.Passed]) -> list[ranking.Ranked]:
     return [
         ranking.Ranked(passed, passed.score, {lane: rank}, {lane: passed.score})
         for rank, passed in enumerate(passing, 1)

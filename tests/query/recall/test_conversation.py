@@ -58,13 +58,13 @@ def test_twice_as_many_candidates_are_compared_for_a_state_only_if_one_is_a_stat
 ) -> None:
     """A state is told by a statement: among turns alone a deeper look finds none, and takes as long again."""
     depths: list[int] = []
-    propose = ranking._proposed
+    propose = ranking._propose_candidates
 
     def proposed(gate: Any, lanes: Any, request: Any, depth: int) -> Any:
         depths.append(depth)
         return propose(gate, lanes, request, depth)
 
-    monkeypatch.setattr(ranking, "_proposed", proposed)
+    monkeypatch.setattr(ranking, "_propose_candidates", proposed)
     db.ingest([Turn(speaker="Ana", text="I lived in Lyon then"), Turn(speaker="Ben", text="Nice")], session="shop")
     assert db.view().recall("Where did Ana live in May?").hits
     assert depths == [ranking.depth_for(10)]
