@@ -24,11 +24,11 @@ def _words(text: str) -> frozenset[str]:
 
 
 _MAX_FRAMES: Final = 4_096
-"""How many texts' frames are kept, since the same memories are found again and again."""
+"""How many frames are cached, since recalls return the same memories repeatedly."""
 _MAX_QUESTIONS: Final = 64
-"""How many questions are kept as they were read."""
+"""How many parsed questions are cached."""
 MAX_CHARACTERS: Final = 400
-"""A longer text is more than one statement, and has no frame."""
+"""A longer text is more than one statement and gets no frame."""
 
 CURRENT: Final = "current"
 """An attribute that has one value at a time: a later one takes its place."""
@@ -407,80 +407,79 @@ ANYTHING: Final = Thing("", frozenset(), frozenset(), "", frozenset())
 
 
 class Frame(NamedTuple):
-    """What a statement says, in parts that can be compared."""
+    """The parsed parts of a statement, for comparison with another one."""
 
     key: str
     """Its text with blanks folded, in small letters and without the last full stop."""
     subject: frozenset[str]
-    """The words that name whom it is about."""
+    """The words that name the subject."""
     head: frozenset[str]
-    """The stems of what belongs to the subject, where the statement is about that: "Ana's rent"."""
+    """The stems of a possession of the subject that the statement is about: "Ana's rent"."""
     content: frozenset[str]
-    """The stems of what it says, without the subject and without words that say little."""
+    """The stems of its other words, without those that mean little."""
     light: frozenset[str]
-    """The stems of words that say little by themselves: to have, to want, to use."""
+    """The stems of words that mean little by themselves: to have, to want, to use."""
     attributes: frozenset[str]
-    """What its words stand for: a home, an age, a deadline."""
+    """The attributes that its words stand for: a home, an age, a deadline."""
     verb: str
-    """The stem of its verb, empty where it has none but "to be"."""
+    """The stem of its verb; empty for "to be" or none."""
     numbers: frozenset[tuple[str, str]]
-    """Its numbers, each with the word behind it."""
+    """Its numbers, each with the next word."""
     times: frozenset[str]
     """Days, months and times of day that it names."""
     negated: bool
     change: str
-    """The word by which it says that something is otherwise than before; empty if none does."""
+    """The word that indicates a change; empty if there is none."""
     past: bool
-    """It says what was, or was done, once."""
+    """It is in the past tense."""
     passive: bool
     wish: bool
     adds: frozenset[str]
-    """The words by which it says that something is so beside what was before, or tells of another thing of the kind."""
+    """The words that add to what was before, or name another thing of the kind: also, second."""
     only: bool = False
-    """It says that nothing else is so."""
+    """It says that nothing else holds: only."""
     verb_preposition: str = ""
-    """The preposition behind its verb, if it makes another thing of it: to live with, to work on."""
+    """The preposition after its verb, if it changes the meaning: to live with, to work on."""
     singled_out: frozenset[str] = frozenset()
-    """What it says of which, if that is one of its kind: "the oldest tree in the garden is", "Mira's first car was"."""
+    """Its topic, if a word singles that out: "the oldest tree in the garden is", "Mira's first car was"."""
     ranks: frozenset[str] = frozenset()
-    """The words by which that is one of its kind: first, oldest, only; and the numbers: room 12."""
+    """The words that single the topic out: first, oldest, only; and numbers: room 12."""
     indefinite: frozenset[str] = frozenset()
-    """The stems of what it speaks of as of any of its kind: "a taxi"."""
+    """The stems of things with an indefinite article: "a taxi"."""
     owned: frozenset[str] = frozenset()
-    """The words of what belongs to the subject as they are said, but for those of change and rank: sister, rent."""
+    """The words of the subject's possession as written, without those of change and rank: sister, rent."""
     names: frozenset[str] = frozenset()
-    """The stems of the proper names in what it says."""
+    """The stems of its proper names besides the subject."""
     mood: str = ""
-    """Empty of what is said plainly; ``unsure`` of what is possible, conditional or reported; else may, will, …"""
+    """Empty for a plain fact; ``unsure`` for what is possible, conditional or reported; else may, will, …"""
     recurs: bool = False
-    """It tells of times that come again: on Sundays, sometimes."""
+    """It names recurring times: on Sundays, sometimes."""
     former: bool = False
-    """It says what state was, and nothing of the present."""
+    """It describes a past state, and nothing of the present."""
     denied: frozenset[str] = frozenset()
-    """The stems, and the numbers, of what it says is not so, or no more; empty if no word of it says so."""
+    """The stems and numbers of what it denies or ends; empty if it denies nothing."""
     in_part: bool = False
-    """It says that of some time of the day."""
+    """Its denial is limited to a time of the day."""
     kin: frozenset[str] = frozenset()
-    """Of brothers and sisters, who are siblings, those that it names."""
+    """Brothers and sisters that it names; both are siblings."""
     place_preposition: str = ""
-    """The preposition behind a verb for living: in a town, on a street, at a number."""
+    """The preposition after a verb for living: in a town, on a street, at a number."""
     thing: "Thing" = ANYTHING
-    """Which thing it speaks of, if it begins with one: "my return flight to Rome"."""
+    """The thing that it begins with, if there is one: "my return flight to Rome"."""
     sort: str = ""
-    """Of what sort that is which it says of it: a colour, a time, a place, …; empty if no word tells."""
+    """The sort of its value: a colour, a time, a place, …; empty if unknown."""
     hours: frozenset[str] = frozenset()
-    """Those of its numbers that are times of the day."""
+    """The numbers that are times of the day."""
     measured: frozenset[tuple[str, str]] = frozenset()
-    """The units of its numbers, each with what is measured: GB of storage."""
+    """The units of its numbers, each with the thing measured: GB of storage."""
     plain_clause: str = ""
-    """What it tells beside plans and denials that name no value, if that is a number, or is so now; empty if there is
-    no such."""
+    """Its clauses that state a number or a present fact, without plans and denials that name no value; else empty."""
     numbered: frozenset[tuple[str, str]] = frozenset()
-    """What its verb is done to and has a number behind it: keeps jar 3."""
+    """The numbered objects of its verb: keeps jar 3."""
     cancelled: frozenset[str] = frozenset()
-    """The stems of what it says was cancelled."""
+    """The stems of what was cancelled."""
     times_a_year: float = 0.0
-    """How often in a year it is so; 0 if it does not say how often."""
+    """How many times a year it happens; 0 if it does not say."""
 
 
 @lru_cache(maxsize=_MAX_FRAMES)
@@ -520,7 +519,7 @@ def stems_of(attribute: str) -> frozenset[str]:
 
 
 def attributes_of(stemmed: Iterable[str]) -> frozenset[str]:
-    """What some stems stand for: a home, an age, a deadline."""
+    """The attributes that some stems stand for: a home, an age, a deadline."""
     return frozenset().union(*(_attribute_stems().get(stem, ()) for stem in stemmed))
 
 
@@ -536,7 +535,7 @@ def single_verbs() -> frozenset[str]:
 
 
 def fold_blanks(text: str) -> str:
-    """A text as it is compared for being repeated: NFC, blanks folded."""
+    """A text in the form that is compared for repetition: NFC, blanks folded."""
     return " ".join((text if text.isascii() else unicodedata.normalize("NFC", text)).split())
 
 
@@ -596,7 +595,7 @@ def _replace_frequency(match: re.Match[str]) -> str:
 
 
 def _times_a_year(plain: str) -> float:
-    """How often in a year something is so that a statement tells of; 0 if it does not say how often."""
+    """How many times a year the fact of a statement happens; 0 if it does not say."""
     if (counted := _OFTEN.search(plain)) is not None:
         return float(_replace_frequency(counted).split()[0])
     if (said := _REGULARLY.search(plain)) is None:
@@ -662,7 +661,7 @@ def _normalise_text(text: str) -> str:
 
 
 def words_of(name: str) -> frozenset[str]:
-    """The words of a name, as frames have them."""
+    """The words of a name in the form that frames use."""
     return (
         frozenset(word for word in _TOKEN.findall(_normalise_text(fold_blanks(name))) if word[0] not in "'’")
         - _DETERMINERS
@@ -694,7 +693,7 @@ def begins_with_other_name(earlier: str, later: str) -> bool:
 
 @lru_cache(maxsize=_MAX_QUESTIONS)
 def question_terms(question: str) -> tuple[frozenset[str], frozenset[str]] | None:
-    """The words of a question, and the stems of those that say something; ``None`` if it has none, or of "Ana's"."""
+    """The words of a question and its significant stems; ``None`` without any, or with a possessive ("Ana's")."""
     tokens = _TOKEN.findall(_normalise_text(fold_blanks(question)))
     telling = [] if any(word[0] in "'’" for word in tokens) else _significant_words(question, tokens)
     return (frozenset(tokens), stems(telling)) if telling else None
@@ -702,7 +701,7 @@ def question_terms(question: str) -> tuple[frozenset[str], frozenset[str]] | Non
 
 @lru_cache(maxsize=_MAX_QUESTIONS)
 def has_only_light_words(question: str) -> bool:
-    """True if a question has no words but names, and those that say little."""
+    """True if a question has only names and words that mean little."""
     return not _significant_words(question, _TOKEN.findall(_normalise_text(fold_blanks(question))))
 
 
@@ -728,14 +727,14 @@ def share_family_name(one: str, other: str) -> bool:
 
 
 def _begins_with_full_name(text: str) -> bool:
-    """True if a statement begins with two words or more of a name."""
+    """True if a statement begins with at least two words of a name."""
     begin = _TITLED.findall(fold_blanks(text[:_LEADING]))[:2]
     return len(begin) == 2 and all(word[0].isupper() for word in begin) and begin[0].casefold() not in _DETERMINERS
 
 
 @lru_cache(maxsize=_MAX_FRAMES)
 def leading_subject(text: str) -> frozenset[str]:
-    """The words of the name or noun phrase with which a statement begins; empty if it begins otherwise."""
+    """The words of the name or noun phrase that a statement begins with; empty if there is none."""
     titled = _TITLED.findall(fold_blanks(text[:_LEADING]).replace("’", "'"))
     if not titled:
         return frozenset()
@@ -766,9 +765,9 @@ def leading_subject(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=_MAX_FRAMES)
 def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
-    """The frame of a statement about a subject; without one, about whom it begins with.
+    """Parse a statement about a subject; by default about the name that it begins with.
 
-    ``None`` of a text that is too long for one statement, has no words, or begins with no name.
+    ``None`` for a text that is too long for one statement, has no words, or begins with no name.
     """
     if len(text) > MAX_CHARACTERS:
         return None
@@ -841,7 +840,7 @@ _WITHOUT_CONTENT: Final = _LIGHT_WORDS | _TIMES | _CHANGE | _ONLY | frozenset(_N
 
 
 def _is_cancelled(tokens: list[str], goes_on: Set[str]) -> bool:
-    """True if a statement says that something was cancelled, and not that it was not."""
+    """True if a statement says that something was cancelled, without a denial."""
     return "cancelled" in tokens and not goes_on and _NEGATIVE.isdisjoint(tokens)
 
 
@@ -869,14 +868,14 @@ def _find_plain_clause(text: str, tokens: list[str], naming: Set[str]) -> str:
 
 
 def _is_aside(tokens: list[str]) -> bool:
-    """True if a clause plans or denies something, and names no value, nor what another clause may tell."""
+    """True if a clause plans or denies something, and names no value that another clause may refer to."""
     is_own = (_ENDING | _POINTING | (_UNSURE - _INTENDED)).isdisjoint(tokens)
     is_of_value = _has_number(tokens) or not _attribute_words().keys().isdisjoint(tokens)
     return is_own and not is_of_value and not _ASIDE.isdisjoint(tokens)
 
 
 def _states_value(tokens: list[str], own: Set[str]) -> bool:
-    """True if a clause says plainly of its subject how many or how much is so, or what is so at present."""
+    """True if a clause states an amount or a present fact of its subject."""
     is_of_another = own.isdisjoint(tokens[:1]) or (
         tokens[0] in _DETERMINERS and not (OF_SEVERAL | PEOPLE).isdisjoint(tokens)
     )
@@ -909,7 +908,7 @@ PEOPLE: Final = _words(
 
 
 def _is_temporary(plain: str, tokens: list[str]) -> bool:
-    """True if a statement tells what will soon be as before: who leaves at nine comes back, but a flight does not."""
+    """True if a statement is about something temporary: who leaves at nine comes back, but a flight does not."""
     return _FOR_A_WHILE.search(plain) is not None and _VEHICLES.isdisjoint(tokens)
 
 
@@ -927,7 +926,7 @@ def _distinguishing_words(tokens: list[str]) -> frozenset[str]:
 
 
 def _leading_thing(tokens: list[str], titled: Set[str]) -> tuple[Thing, int]:
-    """The thing with which a statement begins, and where what is said of it begins."""
+    """The thing that a statement begins with, and the position after it."""
     owner = next((at for at, word in enumerate(tokens[:4]) if word[0] in "'\u2019"), 0)
     if tokens[0] not in _DETERMINERS and not owner:
         return ANYTHING, 0
@@ -972,7 +971,7 @@ _AT_HOURS: Final = _words("at by until till from around before after")
 
 
 def _clock_hours(tokens: list[str]) -> frozenset[str]:
-    """The numbers of a statement that are times of the day."""
+    """The numbers of a statement that are times of day."""
     found = set[str]()
     for before, word, after in zip(["", *tokens], tokens, [*tokens[1:], ""], strict=False):
         if not word[0].isdecimal() or not word.replace(".", "").isdecimal() or word.count(".") > 1:
@@ -988,7 +987,7 @@ _HOUR: Final = re.compile(r"\d{1,2}\.\d\d")
 
 
 def _measured_things(tokens: list[str]) -> Iterator[tuple[str, str]]:
-    """Each unit behind a number with the thing of which there is so much."""
+    """Each unit after a number with the thing measured."""
     for at, word in enumerate(tokens[:-3]):
         if word[0].isdecimal() and tokens[at + 2] == "of":
             behind = [each for each in tokens[at + 3 : at + 5] if each not in _DETERMINERS]
@@ -1021,7 +1020,7 @@ ANTONYMS: Final = [
 
 
 def _find_sort(rest: list[str], titled: Set[str], *, has_hours: bool) -> str:
-    """Of what sort that is which is said of a thing: ``rest`` begins with the verb, or what stands before it."""
+    """The sort of the value stated of a thing; ``rest`` begins with the verb or the words before it."""
     if has_hours or not (_TIMES - _NO_TIMES).isdisjoint(rest):
         return "time"
     if rest[:1] in (["has"], ["have"]) and not (rest[1:2] and (rest[1] in _AUX or is_past(rest[1]))):
@@ -1050,7 +1049,7 @@ _SAYING_LITTLE: Final = _words("very quite really rather so too now still always
 
 
 def _negated_endings(tokens: list[str]) -> frozenset[str]:
-    """The words for an end that are denied themselves: who never stopped smoking smokes."""
+    """The words for an end that are themselves denied: who never stopped smoking smokes."""
     return frozenset(
         word
         for place, word in enumerate(tokens)
@@ -1059,7 +1058,7 @@ def _negated_endings(tokens: list[str]) -> frozenset[str]:
 
 
 def _denied_stems(plain: str, naming: Set[str]) -> frozenset[str]:
-    """The stems of what a denial or an end is of, up to the end of its clause, and the numbers that are no dates."""
+    """The stems and the numbers (dates excepted) that a denial or an end covers, up to the end of its clause."""
     for clause in _CLAUSE_ENDS.split(plain):
         tokens = _TOKEN.findall(clause)
         place = next((at for at, word in enumerate(tokens) if word in _NEGATIVE or word in _ENDING), None)
@@ -1077,13 +1076,13 @@ _DIGITS_OF_A_YEAR: Final = 4
 
 
 def _proper_names(plain: str, naming: Set[str]) -> frozenset[str]:
-    """The stems of the words that begin with a capital letter, but for the first and those that name the subject."""
+    """The stems of capitalised words, without the first one and those of the subject."""
     found = (each[0].casefold() for each in _TITLED.finditer(plain) if each.start() and each[0][0].isupper())
     return stems(_SAME_WORD.get(word, word) for word in found if word not in naming and word not in _TIMES)
 
 
 def _find_mood(tokens: list[str], naming: Set[str]) -> str:
-    """How something is said: empty if plainly, as a fact."""
+    """The mood of a statement; empty for a plain fact."""
     said = {
         word
         for place, word in enumerate(tokens)
@@ -1099,7 +1098,7 @@ def _find_mood(tokens: list[str], naming: Set[str]) -> str:
 
 
 def _is_month(tokens: list[str], place: int) -> bool:
-    """True if "may" at a place is a month: on 5 May, in May, May 2025."""
+    """True if "may" at a position is a month: on 5 May, in May, May 2025."""
     beside = [*tokens[max(place - 1, 0) : place], *tokens[place + 1 : place + 2]]
     before = tokens[place - 1] if place else ""
     return any(word[0].isdecimal() for word in beside) or before in _BEFORE_MONTHS or place + 1 == len(tokens)
@@ -1109,7 +1108,7 @@ _BEFORE_MONTHS: Final = _words("in on by of until till since from last next this
 
 
 def _is_recurring(tokens: list[str]) -> bool:
-    """True if a statement tells of times that come again."""
+    """True if a statement names recurring times."""
     if not _RECURRING.isdisjoint(tokens):
         return True
     for place, word in enumerate(tokens):
@@ -1125,7 +1124,7 @@ _LIGHT_TIMES: Final = _words("year years month months week weeks day days time o
 
 
 def _is_former(rest: list[str], passive: bool) -> bool:
-    """True if a statement tells a state that was, or says that it tells of before."""
+    """True if a statement describes a past state, or says that it is about the past."""
     if not _BEFORE.isdisjoint(rest):
         return True
     if rest[:1] in (["has"], ["have"]):
@@ -1140,7 +1139,7 @@ def _is_former(rest: list[str], passive: bool) -> bool:
 
 
 def _find_singled_out(tokens: list[str], naming: Set[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """What a statement speaks of before "is" or "was" if a word singles it out, and such words; else nothing."""
+    """The topic before "is" or "was" if a word singles it out, and those words; else two empty sets."""
     place = next((at for at, word in enumerate(tokens) if word in _COPULA), 0)
     phrase = tokens[:place]
     ranks = frozenset(
@@ -1188,7 +1187,7 @@ def _may_be_verb(word: str) -> bool:
 
 
 def _indefinite_words(tokens: list[str]) -> list[str]:
-    """The words that follow "a" or "an", as far as they may belong to it."""
+    """The words after "a" or "an" that may belong to its noun phrase."""
     found: list[str] = []
     for place, word in enumerate(tokens):
         if word in ("a", "an"):
@@ -1200,7 +1199,7 @@ def _indefinite_words(tokens: list[str]) -> list[str]:
 
 
 def forget() -> None:
-    """Forget all texts, as an erasure asks for."""
+    """Clear the caches, which hold texts, after an erasure."""
     leading_subject.cache_clear()
     question_terms.cache_clear()
     has_only_light_words.cache_clear()
@@ -1213,7 +1212,7 @@ def forget() -> None:
 def _split_subject(
     tokens: list[str], naming: frozenset[str] | set[str]
 ) -> tuple[list[str], frozenset[str], frozenset[str]]:
-    """What follows the subject, and what belongs to it if the statement is about that: its stems, and its words."""
+    """The words after the subject, and its possession if the statement is about that, as stems and as words."""
     place = next((at for at, word in enumerate(tokens) if word in naming), None)
     if place is None:
         return tokens, frozenset(), frozenset()
@@ -1252,7 +1251,7 @@ RENEWED: Final = _words("new current present latest old former")
 
 
 def _find_verb(rest: list[str]) -> tuple[str, bool]:
-    """The stem of the verb of what is said, and whether it is said in the passive."""
+    """The stem of the verb, and whether it is passive."""
     was = False
     for word in rest[:8]:
         if word in _COPULA:
@@ -1268,7 +1267,7 @@ def _find_verb(rest: list[str]) -> tuple[str, bool]:
 
 
 def _numbered_objects(rest: list[str], verb: str) -> frozenset[tuple[str, str]]:
-    """What a verb is done to, if a number behind it tells which: "keeps jar 3", and not "weighs 70 kg"."""
+    """The objects of a verb that a number identifies: "keeps jar 3", but not "weighs 70 kg"."""
     after = next((at for at, word in enumerate(rest[:6]) if verb and _stem(_SAME_WORD.get(word, word)) == verb), None)
     place = next((at + 1 for at, pair in enumerate(pairwise(rest[:6])) if pair in _IN_CARE), after)
     if place is None:
@@ -1335,19 +1334,19 @@ _PAST: Final = _words(
 
 
 def _is_past(tokens: list[str], verb: str) -> bool:
-    """True if a statement tells what was, and not what has become of it by now."""
+    """True if a statement is about the past, and not about a present result of it."""
     if {"is", "are", "has", "be", "now", "these-days"} & set(tokens[:8]):
         return False
     return any(map(is_past, tokens[:8]))
 
 
 def is_past(word: str) -> bool:
-    """True if a word may be the past of a verb."""
+    """True if a word may be a past form of a verb."""
     return word in _PAST or (word.endswith("ed") and len(word) > 4)
 
 
 def _is_article(tokens: list[str]) -> bool:
-    """True if the word "die" is only the article of German, which in English stands behind "to", "will" or "not"."""
+    """True if "die" is only the German article; the English verb follows "to", "will" or "not"."""
     before = {tokens[place - 1] for place, word in enumerate(tokens) if word == "die" and place}
     verbs = _MODALS | _AUX | _NEGATIVE | {"to"}
     return before.isdisjoint(verbs) and {"died", "dies", "death"}.isdisjoint(tokens)
@@ -1408,7 +1407,7 @@ def _is_an_age(word: str) -> bool:
 
 
 def _only_trades(tokens: list[str]) -> bool:
-    """True if nothing tells of work but the names of trades: an appointment with a dentist, and not "as a dentist"."""
+    """True if only the names of trades are about work: an appointment with a dentist, but not "as a dentist"."""
     return {"as", "be"}.isdisjoint(tokens) and all(
         word in _TRADES for word in tokens if "job" in _attribute_words().get(word, ())
     )
@@ -1416,7 +1415,7 @@ def _only_trades(tokens: list[str]) -> bool:
 
 @cache
 def _work_stems() -> frozenset[str]:
-    """The stems of verbs that say what somebody is or becomes; empty where it is "to be"."""
+    """The stems of verbs for what somebody is or becomes; the empty stem is "to be"."""
     return frozenset({""}) | stems(
         _words("work became becomes become remains serves trained trains qualified started retired")
     )
@@ -1434,7 +1433,7 @@ _DWELLING: Final = _words("live lives living rent rents share shares stay stays 
 
 
 def _is_at_a_home(tokens: list[str], verb: str) -> bool:
-    """True if a statement tells of a home only as the place of something else: the password at her home."""
+    """True if a home is only the place of something else: the password at her home."""
     known = _attribute_words()
     named = [at for at, word in enumerate(tokens) if "residence" in known.get(word, ())]
     if not named or verb in stems(_DWELLING) or "moved" in tokens or "moves" in tokens:
@@ -1465,12 +1464,12 @@ def _join_number_words(tokens: list[str]) -> list[str]:
 
 
 def _singular_unit(unit: str) -> str:
-    """The unit without the sign of many: one hour, two hours."""
+    """The singular of a unit: one hour, two hours."""
     return unit[:-1] if len(unit) > 3 and unit[-1] == "s" and unit[-2] != "s" else unit
 
 
 def _numbers_with_units(words: list[str]) -> frozenset[tuple[str, str]]:
-    """Each number with the word behind it, which is most often its unit."""
+    """Each number with the next word, which is usually its unit."""
     following = [*words[1:], ""][: len(words)]
     return frozenset(
         (str(float(word)) if word.count(".") <= 1 else word, "" if unit in _BEHIND | _HALVES else _singular_unit(unit))

@@ -160,7 +160,7 @@ def visible_evidence(
     for each in considered:
         node = snapshot.tables.node_of(bytes.fromhex(each["ref"]))
         if node is not None and (is_visible is None or is_visible(node)):
-            shown.append({"ref": each["ref"], "name": _name(snapshot, node, seq), **each})
+            shown.append({"ref": each["ref"], "name": newest_name(snapshot, node, seq), **each})
     if snapshot.place.is_confined or is_visible is not None:
         verdict = {} if len(shown) == given.get(_CONSIDERED_TOTAL) else _visible_verdict(shown, given, sides)
         return evidence | verdict | {_CONSIDERED: shown, _CONSIDERED_TOTAL: len(shown)}
@@ -218,7 +218,8 @@ def _is_from_resolver(each: object) -> bool:
     return "scores" in each and _LINEAGE.fullmatch(each["ref"]) is not None
 
 
-def _name(snapshot: visible.VisibleSnapshot, node: int, seq: int) -> str:
+def newest_name(snapshot: visible.VisibleSnapshot, node: int, seq: int) -> str:
+    """The name of a world's newest version at a commit; empty if there is none, or it was erased."""
     seen = asof.newest_version(snapshot.tables, node, seq)
     body = None if seen is None else snapshot.body(seen.row)
     return "" if body is None else body.name
@@ -518,19 +519,14 @@ def proposal(
     """The record of a proposal at a commit; for ``is_visible`` see :func:`visible_evidence`."""
     status, decided = asof.decision_at(snapshot.tables, identifier, row, seq)
     details = snapshot.details(row.seq, row.details)
-    names = []
-    for node in (row.source, row.target):
-        seen = asof.newest_version(snapshot.tables, node, seq)
-        body = None if seen is None else snapshot.body(seen.row)
-        names.append("" if body is None else body.name)
     sides = snapshot.tables.node(row.source).lineage.hex(), snapshot.tables.node(row.target).lineage.hex()
     return records.Proposal(
         ref=identifier.hex(),
         status=STATUS_NAMES[status],
         source=sides[0],
-        source_name=names[0],
+        source_name=newest_name(snapshot, row.source, seq),
         target=sides[1],
-        target_name=names[1],
+        target_name=newest_name(snapshot, row.target, seq),
         evidence=visible_evidence(snapshot, details.properties, sides, seq, is_visible),
         why=details.why,
         seq=row.seq,

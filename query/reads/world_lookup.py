@@ -456,7 +456,8 @@ def node_to_write(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *,
     holder = user_world_around(snapshot, node)
     if holder is None:
         return node
-    told = _name_ever(snapshot, holder) or f"the world {ids.short(snapshot.tables.node(holder).lineage)}"
+    called = build.newest_name(snapshot, holder, snapshot.place.moment.seq)
+    told = called or f"the world {ids.short(snapshot.tables.node(holder).lineage)}"
     raise errors.UnknownReference(
         f"The only world called {given[:80]!r} is {ids.short(lineage)}, in {told[:80]!r}, and a name reaches into no"
         " world of a user",
@@ -501,12 +502,6 @@ def user_world_around(
             seen.add(each)
             pending.append(each)
     return None
-
-
-def _name_ever(snapshot: VisibleSnapshot, node: int) -> str:
-    newest = asof.newest_version(snapshot.tables, node, snapshot.place.moment.seq)
-    body = None if newest is None else snapshot.body(newest.row)
-    return "" if body is None else body.name
 
 
 def top_level_namesakes(
