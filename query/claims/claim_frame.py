@@ -1139,7 +1139,7 @@ def _is_former(rest: list[str], passive: bool) -> bool:
 
 
 def _find_singled_out(tokens: list[str], naming: Set[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """The topic before "is" or "was" if a word singles it out, and those words; else two empty sets."""
+    """The topic before "is" or "was" if a word singles it out, and those words and numbers; else no topic."""
     place = next((at for at, word in enumerate(tokens) if word in _COPULA), 0)
     phrase = tokens[:place]
     ranks = frozenset(

@@ -61,9 +61,9 @@ _SWITCHED: Final = frozenset({"switch", "migrat"})
 
 
 class ClaimComparison(NamedTuple):
-    """How alike two statements are (0 to 1), how the later one relates to the earlier, and why.
+    """The likeness of two statements (0 to 1), the relation of the later to the earlier one, and the reason.
 
-    ``is_single_valued``: the earlier one says nothing but a value of an attribute of which the later one has another.
+    ``is_single_valued``: the earlier one states only a value of an attribute, and the later one another value of it.
     """
 
     likeness: float
@@ -73,11 +73,11 @@ class ClaimComparison(NamedTuple):
 
 
 REPEATED: Final = ClaimComparison(1.0, "same", "the same words")
-"""What repeats another statement word for word."""
+"""A statement that repeats another one word for word."""
 
 
 def related_by_meaning(cosine: float) -> ClaimComparison:
-    """What two statements are whose objects vectors find alike."""
+    """The comparison of two statements whose objects are near by their vectors."""
     return ClaimComparison(_clamp_likeness(cosine), "compatible", "same subject, near in meaning; both may hold")
 
 
@@ -109,7 +109,7 @@ def relate(earlier: Frame, later: Frame) -> ClaimComparison | None:
 
 
 def _relate_by_number(earlier: Frame, later: Frame) -> ClaimComparison | None:
-    """The relation of what is told plainly beside plans and denials: a number, or what is so now; else ``None``."""
+    """The relation by the later statement's plain clause: a number, or a present fact; ``None`` without one."""
     plain = frames.frame(later.plain_clause, later.subject) if later.plain_clause else None
     is_single_valued = plain is not None and plain.verb == earlier.verb and plain.verb in frames.single_verbs()
     if plain is None or not (_changed_numbers(earlier, plain) or plain.change or is_single_valued):
@@ -119,9 +119,10 @@ def _relate_by_number(earlier: Frame, later: Frame) -> ClaimComparison | None:
 
 
 def _relate_cancellation(earlier: Frame, later: Frame) -> ClaimComparison | None:
-    """What a statement is to a plan if it says that this was cancelled, or the flight, trip or visit that it is of.
+    """The relation of a cancellation to a plan, or to its flight, trip or visit.
 
-    What names less than the plan ("cancelled his flight", of one to Oslo) may be of another one, and ends nothing.
+    A cancellation that names less than the plan ("cancelled his flight", for one to Oslo) may be about another one, and
+    ends nothing.
     """
     if not later.cancelled:
         return None
@@ -140,13 +141,13 @@ def _relate_cancellation(earlier: Frame, later: Frame) -> ClaimComparison | None
 _PLANNED: Final = re.compile(
     r"\b(?:is|are|am|['’]m) (?:flying|travell?ing|going|visiting|moving|marrying|meeting|seeing)\b"
 )
-"""How what is to come is told as what goes on: "is flying to Oslo on Friday"."""
+"""The present continuous for a plan: "is flying to Oslo on Friday"."""
 
 
 def _is_other_record(earlier: Frame, later: Frame) -> bool:
-    """True if both tell somebody's best time or score, of one kind, and not the same.
+    """True if both state a personal best time or score of one kind, with other values.
 
-    Who hopes to beat "my personal best of 25:50" has it; a personal best of 25:00 that is hoped for is none yet.
+    A record that somebody hopes to beat counts ("my personal best of 25:50"); one that is hoped for does not.
     """
     if not earlier.numbers or not later.numbers:
         return False
@@ -171,7 +172,7 @@ def _superlatives(one: Frame) -> frozenset[str]:
 
 
 def _are_other_events(earlier: Frame, later: Frame) -> bool:
-    """True if each tells a best time of another race: 5K, and 10K."""
+    """True if the best times are of different races: 5K, and 10K."""
     said = [frozenset(_EVENT.findall(one.key)) if _BEST.search(one.key) else frozenset() for one in (earlier, later)]
     return all(said) and said[0].isdisjoint(said[1])
 
@@ -185,7 +186,7 @@ _TIMED: Final = re.compile(r"\b\d{1,3}:\d\d(?::\d\d)?\b")
 
 
 def _disposes_of_other_thing(earlier: Frame, later: Frame) -> bool:
-    """True if what somebody sold, or gave away, is told by a word more than the earlier statement has: a bike lock."""
+    """True if the thing sold or given away has a further word, and so is another thing: a bike lock."""
     if _DISPOSES.search(later.key) is None or later.head:
         return False
     said = earlier.content | earlier.head | earlier.light
@@ -194,7 +195,7 @@ def _disposes_of_other_thing(earlier: Frame, later: Frame) -> bool:
 
 
 def _disposes(earlier: Frame, later: Frame) -> bool:
-    """True if the later statement says that somebody sold, or gave away, what the earlier one says that they have."""
+    """True if the later statement says that the possession of the earlier one was sold or given away."""
     if later.negated or later.mood or later.head or earlier.negated or earlier.past:
         return False
     if _DISPOSES.search(later.key) is None:
@@ -215,7 +216,7 @@ def _disposal_stems() -> frozenset[str]:
 
 
 def _is_act(noun: str, planned: str) -> bool:
-    """True if a stem is that of a planned act, or of the noun for it: to fly, and a flight."""
+    """True if a stem is a planned act, or the noun for it: to fly, and a flight."""
     return _share_root_word(noun, planned) or planned in _act_stems().get(noun, ())
 
 
@@ -271,12 +272,12 @@ _ROUND: Final = re.compile(r"\b(?:day|night|week|month|year|round|session|lesson
 
 
 def _lives_with(one: Frame) -> bool:
-    """True if a statement tells with whom somebody lives, and not where."""
+    """True if a statement says with whom somebody lives, and not where."""
     return one.verb_preposition == "with" and (one.verb in _moving_stems() or one.verb in frames.stems(("lives",)))
 
 
 def _is_where_beside_whom(earlier: Frame, later: Frame) -> bool:
-    """True if one tells for whom somebody works and the other in which town, or in which trade."""
+    """True if one names an employer and the other a town or a trade."""
     ways = [_WORKS.search(one.key) for one in (earlier, later)]
     told = [way[1] == "in" for way in ways if way is not None]
     return len(told) == 2 and told[0] != told[1]
@@ -316,7 +317,7 @@ def _storing_stems() -> frozenset[str]:
 
 
 def _have_compatible_sorts(earlier: Frame, later: Frame) -> bool:
-    """True if they say of one thing what it may be at once: its colour and its place, or two of its qualities."""
+    """True if they state values of one thing that hold together: its colour and its place, or two qualities."""
     one, other = earlier.sort, later.sort
     if _changed_numbers(earlier, later):
         return False
@@ -338,7 +339,7 @@ def _antonym_stems() -> frozenset[frozenset[str]]:
 
 
 def _begin_with_other_things(earlier: Frame, later: Frame) -> bool:
-    """True if each begins with another thing: my flight to Rome and to Oslo, the wedding and the wedding dinner."""
+    """True if they begin with different things: my flight to Rome and to Oslo, the wedding and the wedding dinner."""
     one, other = earlier.thing, later.thing
     if not one.noun or not other.noun:
         return False
@@ -361,7 +362,7 @@ def _begin_with_other_things(earlier: Frame, later: Frame) -> bool:
 
 
 def _measure_different_things(earlier: Frame, later: Frame) -> bool:
-    """True if other numbers are of other things: GB of memory and of storage, the price at one shop and at another."""
+    """True if their numbers measure different things: GB of memory and of storage, prices at two shops."""
     unit = _changed_numbers(earlier, later)
     if not unit:
         return False
@@ -376,7 +377,7 @@ def _measure_different_things(earlier: Frame, later: Frame) -> bool:
 
 
 def _may_be_other_event(earlier: Frame, later: Frame) -> bool:
-    """True if each tells of any one of a kind at its own time: a meeting at nine, and one at eleven."""
+    """True if they may be about different events of a kind: a meeting at nine, and one at eleven."""
     one, other = earlier.content - {earlier.verb}, later.content - {later.verb}
     is_any = bool(one and other) and one <= earlier.indefinite and other <= later.indefinite
     if not is_any and not (one & other and one & other <= earlier.indefinite & later.indefinite):
@@ -386,7 +387,7 @@ def _may_be_other_event(earlier: Frame, later: Frame) -> bool:
 
 
 def _at_other_hours(earlier: Frame, later: Frame) -> bool:
-    """True if each hour is of another thing that is done, or of other days that come again."""
+    """True if their hours are of different activities, or of different recurring days."""
     if not earlier.hours or not later.hours or earlier.hours == later.hours:
         return False
     verbs = {earlier.verb, later.verb}
@@ -411,7 +412,7 @@ def _are_of_other_times(earlier: Frame, later: Frame) -> bool:
 
 
 def _holds_alongside(earlier: Frame, later: Frame) -> bool:
-    """True if the later statement says that both hold, or tells of other times, or names no value of its own."""
+    """True if the later statement says that both hold, is about other times, or states no value of its own."""
     if earlier.negated != later.negated or _lasting_attribute(earlier, later):
         return False
     if later.adds & frames.ADDING or later.adds - earlier.adds:
@@ -432,7 +433,7 @@ def _holds_alongside(earlier: Frame, later: Frame) -> bool:
 
 
 def _both_time_one_thing(earlier: Frame, later: Frame) -> bool:
-    """True if both say only when one and the same thing is: "my flight to Rome is on 3 March at nine"."""
+    """True if both only give the time of one thing: "my flight to Rome is on 3 March at nine"."""
     return earlier.sort == later.sort == "time" and bool(earlier.thing.noun) and earlier.thing == later.thing
 
 
@@ -458,13 +459,13 @@ def _denies_something_else(earlier: Frame, later: Frame) -> bool:
 
 
 def _share_root_word(one: str, other: str) -> bool:
-    """True if two stems may be of one word, as those of "subscribes" and "subscription" are."""
+    """True if two stems may share a root, such as "subscribes" and "subscription"."""
     least = max(_LEAST_COMMON, min(len(one), len(other)) - 2)
     return one == other or (len(other) >= least and one[:least] == other[:least])
 
 
 def _states_present_fact(earlier: Frame, later: Frame) -> bool:
-    """False if the later statement tells what was, or what may be, where the earlier one says plainly what is."""
+    """False if the later statement is about the past or a possibility, and the earlier one about the present."""
     is_told_of_now = not earlier.past or bool(earlier.change)
     if later.former and not earlier.former and is_told_of_now and not _lasting_attribute(earlier, later):
         return bool(earlier.content) and earlier.content <= later.content and earlier.numbers == later.numbers
@@ -489,7 +490,7 @@ _ALMOST: Final = re.compile(r"\b(?:almost|nearly) (?:moved|left|quit|became|boug
 
 
 def _have_same_mood(earlier: Frame, later: Frame) -> bool:
-    """True if both are said as plainly; of a date, what will be is as plain as what is."""
+    """True if both have the same mood; for a date, the future counts as plain."""
     if "schedule" in earlier.attributes & later.attributes and {earlier.mood, later.mood} <= {"", "will"}:
         return True
     return earlier.mood == later.mood
@@ -525,7 +526,7 @@ def _is_address(word: str) -> bool:
 
 
 def names_only_earlier_years(one: Frame, year: int) -> bool:
-    """True if a statement says what happened, and names years, all before another one: "moved there in 1999"."""
+    """True if a statement is in the past and names only years before another one: "moved there in 1999"."""
     named = [float(value) for value, unit in one.numbers if _is_year(value, unit)]
     return one.past and bool(named) and max(named) < year
 
@@ -622,7 +623,7 @@ def _moving_stems() -> frozenset[str]:
 
 
 def _names_no_value(earlier: Frame, later: Frame) -> bool:
-    """True if one says only when, or how, what the other says of something: "runs every morning", "runs a bakery"."""
+    """True if one only says when or how: "runs every morning" beside "runs a bakery"."""
     if earlier.numbers or later.numbers or earlier.head or later.head:
         return False
     own, other = earlier.content - {earlier.verb}, later.content - {later.verb}
@@ -676,7 +677,7 @@ def _is_bare_value(earlier: Frame, later: Frame) -> bool:
 
 
 def _may_be_two(earlier: Frame, later: Frame) -> bool:
-    """True if each tells how something is called of which somebody may have two: her dogs Rex and Bello."""
+    """True if they name things of which somebody may have two: her dogs Rex and Bello."""
     is_called = all(not _CALLED.isdisjoint(one.key.split()) for one in (earlier, later))
     return is_called and not later.change and not earlier.only and bool(earlier.owned - frames.PEOPLE)
 
@@ -785,14 +786,14 @@ def _mentions_in_passing(later: Frame, common: frozenset[str]) -> bool:
 
 
 def _are_other_parts_of_day(earlier: Frame, later: Frame) -> bool:
-    """True if each names a part of the day, and not the same: what is taken in the morning, and in the evening."""
+    """True if they name different parts of the day: taken in the morning, and in the evening."""
     before, after = (one.times & frames.PARTS_OF_DAY for one in (earlier, later))
     is_dated = "schedule" in earlier.attributes & later.attributes or bool(later.change)
     return bool(before) and bool(after) and before.isdisjoint(after) and not is_dated
 
 
 def _name_other_things(earlier: Frame, later: Frame) -> bool:
-    """True if both tell how one of a kind is called, and say nothing by which it would be one and the same."""
+    """True if both name one of a kind, and nothing shows that it is the same one."""
     if later.change or "name" not in earlier.attributes & later.attributes:
         return False
     called = frames.stems_of("name")
@@ -879,16 +880,16 @@ def relation_of(earlier: str, later: str) -> Relation | None:
 
 
 class NamedStatement(NamedTuple):
-    """A statement, and the names of the persons and things that it is said to be about."""
+    """A statement, and the names of the persons and things that it is about."""
 
     text: str
     about: frozenset[str] = frozenset()
 
 
 def find_later_rivals(said: Sequence[NamedStatement]) -> dict[int, int]:
-    """By its place each statement that a later one competes with, and the place of the latest such.
+    """Map the index of each statement that a later one competes with to the index of the latest such.
 
-    The statements are given newest first; of many the first ``MAX_COMPARED`` are compared.
+    The statements are given newest first; only the first ``MAX_COMPARED`` are compared.
     """
     found: dict[int, int] = {}
     for place, earlier in enumerate(said[:MAX_COMPARED]):
@@ -955,13 +956,13 @@ _OF_FORM: Final = frozenset(_GRAMMAR.split())
 
 
 def forget() -> None:
-    """Forget all texts that were compared, as an erasure asks for."""
+    """Clear the caches, which hold texts, after an erasure."""
     relate.cache_clear()
     frames.forget()
 
 
 def _have_common_terms(earlier: Frame, later: Frame) -> bool:
-    """False if two statements have nothing in common: most have not, and this is quick to say."""
+    """False if two statements have nothing in common. Cheap; false for most pairs."""
     return not (
         earlier.content.isdisjoint(later.content)
         and earlier.attributes.isdisjoint(later.attributes)
@@ -975,7 +976,7 @@ def _have_common_terms(earlier: Frame, later: Frame) -> bool:
 
 
 def _state_single_value(earlier: Frame, later: Frame) -> bool:
-    """True if both say in a word or a number what something is that has one value: "The code is 4471"."""
+    """True if both state, in a word or a number, the single value of something: "The code is 4471"."""
     if earlier.thing.noun in frames.OF_ONE_VALUE and earlier.thing == later.thing and not (earlier.head or later.head):
         return True
     is_one = all(not one.verb and len(one.content) + len(one.numbers) == 1 for one in (earlier, later))
@@ -1004,7 +1005,7 @@ def _term_weight(earlier: Frame, later: Frame, *, common: bool) -> float:
 
 
 def _heads_agree(earlier: Frame, later: Frame) -> bool:
-    """False if they are about different things that belong to the subject: an office, a wife."""
+    """False if they are about different possessions of the subject: an office, a wife."""
     if earlier.head and later.head:
         both, general = (
             earlier.head & later.head,
@@ -1030,7 +1031,7 @@ def _owners(one: Frame) -> frozenset[str]:
 
 
 def _owned_by_relative(head: frozenset[str]) -> frozenset[str]:
-    """The stems of what belongs to somebody's mother, and of her; nothing is in all if it belongs to nobody else."""
+    """The stems of a relative and of their possession ("her mother's operation"); the empty stem without one."""
     is_theirs = any(word.endswith("'s") for word in head)
     return frozenset(word.removesuffix("'s") for word in head) if is_theirs else frozenset({""})
 
@@ -1053,12 +1054,12 @@ def _is_repetition(earlier: Frame, later: Frame, overlap: float, differ: bool) -
 
 
 def _changes_only_to_present(earlier: Frame, later: Frame) -> bool:
-    """True if no word of change says more than that something is so at present: whose boat is sold owns none."""
+    """True if the words of change only mean "at present"."""
     return {earlier.change, later.change} <= _PRESENT
 
 
 def _extends(earlier: Frame, later: Frame) -> bool:
-    """True if the later statement has all that the earlier one says, and more."""
+    """True if the later statement contains everything of the earlier one, and more."""
     if not earlier.content or not earlier.times <= later.times or not earlier.numbers <= later.numbers:
         return False
     return earlier.content < later.content and earlier.verb == later.verb
@@ -1075,9 +1076,9 @@ def _denies(earlier: Frame, later: Frame, overlap: float, common: list[str]) -> 
 
 
 def _share_only_verb(earlier: Frame, later: Frame) -> bool:
-    """True if two statements have no more in common than their verb, or the word for what may be several.
+    """True if two statements share only their verb, or the word for an attribute with several values.
 
-    Who eats no meat may eat late, and who is allergic to nuts need not be to shellfish.
+    Somebody who eats no meat may eat late, and an allergy to nuts is not one to shellfish.
     """
     both = earlier.content & later.content
     several = (each for each in earlier.attributes & later.attributes if frames.KIND_OF.get(each) == frames.MANY)
@@ -1091,12 +1092,12 @@ def _share_only_verb(earlier: Frame, later: Frame) -> bool:
 
 
 def _changed_numbers(earlier: Frame, later: Frame) -> str:
-    """The unit of which the two have other numbers; empty if there is none."""
+    """The first unit with different numbers in the two; empty if there is none."""
     return next((unit or "number" for unit in _changed_units(earlier, later)), "")
 
 
 def _changed_units(earlier: Frame, later: Frame) -> list[str]:
-    """The units of which the two have other numbers; that of a number without one is empty."""
+    """The units with different numbers in the two; a number without a unit has the empty one."""
     before: dict[str, set[str]] = {}
     for value, unit in earlier.numbers:
         before.setdefault(unit, set()).add(value)
@@ -1109,7 +1110,7 @@ def _changed_units(earlier: Frame, later: Frame) -> list[str]:
 
 
 def _have_other_frequency(earlier: Frame, later: Frame) -> bool:
-    """True if both say how often one thing is done, and not the same: every day, and once a month."""
+    """True if both give the frequency of one habit, and not the same: every day, and once a month."""
     if not earlier.times_a_year or not later.times_a_year or earlier.times_a_year == later.times_a_year:
         return False
     one, other = _objects(earlier), _objects(later)
@@ -1123,7 +1124,7 @@ def _objects(one: Frame) -> frozenset[str]:
 
 
 def _is_hour_alone(value: str, before: set[str], later: Frame, earlier: Frame) -> bool:
-    """True if only one of two statements gives a time of the day: at 15:00, and in room 12."""
+    """True if only one of two numbers is a time of day: at 15:00, and in room 12."""
     return (value in later.hours) == before.isdisjoint(earlier.hours) and not later.change
 
 
@@ -1164,7 +1165,7 @@ def _relate_numbers(earlier: Frame, later: Frame, overlap: float, unit: str) -> 
 
 @cache
 def _measuring_stems() -> frozenset[str]:
-    """Of whatever is measured, the stems of units: to pay 40 euros and to owe 30 have no more in common."""
+    """The stems of units: to pay 40 euros and to owe 30 share nothing else."""
     return frames.stems(_MEASURING.split())
 
 
@@ -1175,26 +1176,26 @@ _MEASURING: Final = (
 
 
 def _is_year(value: str, unit: str) -> bool:
-    """True if a number may be a year; an address or a release such as 1.2.3 is none, nor is what counts something."""
+    """True if a number may be a year; addresses, releases such as 1.2.3 and counts are not."""
     is_counting = unit != "" and unit not in STOP_WORDS and unit not in _CALENDAR and not frames.is_past(unit)
     return not is_counting and value.count(".") == 1 and _FIRST_YEAR <= float(value) <= _LAST_YEAR
 
 
 def _date_terms(one: Frame) -> frozenset[str]:
-    """The months, weekdays, years and days of a month that a statement names, and the parts of dates in digits."""
+    """The months, weekdays, years, days of a month and parts of numeric dates in a statement."""
     named = {word for word in one.times if word in _CALENDAR}
     dated = {f"{value} {unit}" for value, unit in one.numbers if unit in _CALENDAR or unit.isdecimal()}
     return frozenset(named | dated | {value for value, unit in one.numbers if _is_year(value, unit)})
 
 
 def _are_of_other_days(earlier: Frame, later: Frame) -> bool:
-    """True if both say of which day, month or year they tell, and not of the same."""
+    """True if both name days, months or years, and not the same."""
     before, after = _date_terms(earlier), _date_terms(later)
     return bool(before) and bool(after) and before != after
 
 
 def _numbers_outside_dates(one: Frame) -> frozenset[tuple[str, str]]:
-    """The numbers of a statement that are no part of a date."""
+    """The numbers of a statement that are not part of a date."""
     is_in_digits = any(unit.isdecimal() for _, unit in one.numbers)
     return frozenset(
         (value, unit)
@@ -1204,7 +1205,7 @@ def _numbers_outside_dates(one: Frame) -> frozenset[tuple[str, str]]:
 
 
 def _units(one: Frame) -> frozenset[str]:
-    """The words behind its numbers that are not of the kind of "about"."""
+    """The words after its numbers, without stop words."""
     return frozenset(unit for _, unit in one.numbers if unit and unit not in STOP_WORDS)
 
 
@@ -1213,7 +1214,7 @@ def _values(one: Frame) -> frozenset[str]:
 
 
 def _lasting_attribute(earlier: Frame, later: Frame) -> str:
-    """What the two speak of and has one value for good; empty if there is nothing such."""
+    """The common attribute that has one value for good; empty if there is none."""
     common = sorted(earlier.attributes & later.attributes)
     return next((each for each in common if frames.KIND_OF.get(each) == frames.ONCE), "")
 
@@ -1221,7 +1222,7 @@ def _lasting_attribute(earlier: Frame, later: Frame) -> str:
 def _relate_by_attribute(
     earlier: Frame, later: Frame, overlap: float, attribute: str, both: frozenset[str]
 ) -> ClaimComparison | None:
-    """The relation of two statements of one attribute; ``None`` if it does not say that they are near."""
+    """The relation of two statements about one attribute; ``None`` if they are not near."""
     kind = frames.KIND_OF.get(attribute, frames.CURRENT)
     if kind == frames.ONCE:
         reason = f"another {attribute}"
@@ -1240,22 +1241,22 @@ def _relate_by_attribute(
 
 
 def _both_name_foods(earlier: Frame, later: Frame) -> bool:
-    """True if each says what somebody eats, and the later one not that it has changed, or is all: fish and meat."""
+    """True if both say what somebody eats, without a change or an "only": fish and meat."""
     eats = earlier.verb == later.verb and earlier.verb in _eating_stems()
     return eats and not (later.change or earlier.only or later.only or earlier.times or later.times)
 
 
 def _is_in_passing(earlier: Frame, later: Frame, overlap: float) -> bool:
-    """True if a word of change may be about anything else that a long sentence says, since hardly a word is in both.
+    """True if a word of change may be about something else in a long sentence, since they share hardly a word.
 
-    "Now", "since" and "back" are in sentences about anything; who says "switched" speaks of what was before.
+    "Now", "since" and "back" occur in sentences about anything; "switched" refers to what was before.
     """
     return later.change in _IN_PASSING and overlap < _TOUCHING and len(earlier.content | later.content) >= _MANY_WORDS
 
 
 @cache
 def _making_stems() -> frozenset[str]:
-    """What something is, and of what somebody does several: a program is written in Go, and she writes songs."""
+    """Stems with one value in the passive only: a program is written in Go, but she writes several songs."""
     return frames.stems(("written",))
 
 
@@ -1276,17 +1277,17 @@ def _eating_stems() -> frozenset[str]:
 
 
 def _states_only_frequency(one: Frame) -> bool:
-    """True if a statement says nothing of what is done but how often."""
+    """True if a statement only gives the frequency of its verb."""
     return one.content <= {one.verb} and bool(one.numbers) and {unit for _, unit in one.numbers} == {frames.OFTEN}
 
 
 def _content_beyond(one: Frame, attribute: str) -> frozenset[str]:
-    """What a statement says beyond an attribute: in what somebody is an expert."""
+    """The content of a statement besides an attribute: in what somebody is an expert."""
     return one.content - frames.stems_of(attribute) - {one.verb}
 
 
 def _both_state(earlier: Frame, later: Frame) -> bool:
-    """True if both say what the subject is."""
+    """True if both use a verb for what the subject is."""
     return {earlier.verb, later.verb} <= _STATES
 
 
