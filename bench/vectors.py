@@ -24,8 +24,8 @@ from bench._report import ended, p50, p95, parser, positive, report
 from worlddb.projections.indexes import vector_base
 from worlddb.projections.indexes.analysis import said
 from worlddb.projections.indexes.fields import Marker
-from worlddb.projections.indexes.vector_base import Base
-from worlddb.projections.indexes.vector_rows import VectorRow, expanded, extended
+from worlddb.projections.indexes.vector_base import VectorBase
+from worlddb.projections.indexes.vector_rows import VectorRow, expand_rows, query_row
 
 VECTORS: Final = (10_000, 100_000)
 SHARES: Final = (1.0, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001, 0.0001)
@@ -42,7 +42,7 @@ def main() -> None:
     records = load(arguments.file)
     texts = list(islice(_texts(records), max(arguments.vectors)))
     given = embed_texts(texts, query=False).astype("<f2")
-    queries = [extended(row) for row in embed_texts([record.question for record in records], query=True)]
+    queries = [query_row(row) for row in embed_texts([record.question for record in records], query=True)]
     draw = np.random.default_rng(arguments.seed)
     result = {"sizes": {str(size): measure(given[:size], queries, draw) for size in arguments.vectors}}
     rows = [row for told in result["sizes"].values() for row in _rows(told)]
@@ -82,7 +82,7 @@ def _figures(found: dict[str, float]) -> tuple[float, float, float]:
 
 def measure(given: Any, queries: Sequence[Any], draw: np.random.Generator) -> dict[str, Any]:
     """A graph and a list of some vectors, asked the same."""
-    numbers, matrix = expanded(
+    numbers, matrix = expand_rows(
         [VectorRow(node, 1, 1, row.tobytes()) for node, row in enumerate(given, 1)], given.shape[1]
     )
     # What both hold, and what is exact to compare with, are 16-bit floats.
@@ -123,14 +123,14 @@ def _texts(records: Sequence[Record]) -> Iterator[str]:
                         yield text
 
 
-def _base(folder: Path, numbers: Any, matrix: Any, *, graph: bool) -> Base:
+def _base(folder: Path, numbers: Any, matrix: Any, *, graph: bool) -> VectorBase:
     vector_base.write(folder, Marker(b"bench", 1, b""), matrix.shape[1], [(numbers, matrix)], graph=graph)
     made = vector_base.load(folder)
     assert made is not None, "it was written just now"
     return made
 
 
-def _measure_filters(base: Base, queries: Sequence[Any], scores: Any, chosen: Any) -> dict[str, Any]:
+def _measure_filters(base: VectorBase, queries: Sequence[Any], scores: Any, chosen: Any) -> dict[str, Any]:
     """What a filter costs and finds in either way, and which one the engine chooses."""
     told: dict[str, Any] = {"chosen": "graph" if base.is_for_graph(len(chosen), K) else "scan"}
     told["scan"] = _measure_queries(base, queries, scores, chosen, by_graph=False)
@@ -140,7 +140,7 @@ def _measure_filters(base: Base, queries: Sequence[Any], scores: Any, chosen: An
 
 
 def _measure_queries(
-    base: Base, queries: Sequence[Any], scores: Any, chosen: Any, by_graph: bool | None = None
+    base: VectorBase, queries: Sequence[Any], scores: Any, chosen: Any, by_graph: bool | None = None
 ) -> dict[str, float]:
     """Time of each query, and how many of the exact ten nearest were found."""
     clock, processor, found, wanted = [], [], 0, 0

@@ -64,7 +64,7 @@ def verify_store(
         findings.extend(compare_with_replay(env, last, progress))
     if not findings:
         findings.extend(tree_findings(env, last))
-    _note(env, deep, findings)
+    _update_damage_note(env, deep, findings)
     if not findings:
         findings.extend(verify.Finding(0, found.problem) for found in index_findings(env, deep=deep))
     if deep and not findings:
@@ -72,17 +72,17 @@ def verify_store(
         findings.extend(verify.Finding(0, found.problem) for found in wrong)
     if not findings:
         with env.read() as txn:
-            findings.extend(_vectors_left(LmdbLog(txn), rows.Tables(txn), env.folder))
+            findings.extend(_find_leftover_vectors(LmdbLog(txn), rows.Tables(txn), env.folder))
     verdict = ""
     if anchor is not None:
         verdict, disagreements = verify.anchor_findings(env.read, origin, anchor)
         findings.extend(disagreements)
-    findings = [_with_command(env.folder, finding) for finding in findings]
+    findings = [_add_remedy(env.folder, finding) for finding in findings]
     findings.sort(key=lambda finding: finding.seq)
     return totals, findings, verdict
 
 
-def _note(env: environment.Environment, deep: bool, findings: list[verify.Finding]) -> None:
+def _update_damage_note(env: environment.Environment, deep: bool, findings: list[verify.Finding]) -> None:
     """Keep everybody from writing to a log or tables that are damaged, until they are found whole as deeply.
 
     Indexes and snapshots are made anew from these. What lies beside the log is of no commit, and older stores have it.
@@ -95,7 +95,7 @@ def _note(env: environment.Environment, deep: bool, findings: list[verify.Findin
         high_water.forget_damage(env.folder)
 
 
-def _vectors_left(log: LmdbLog, tables: rows.Tables, folder: Path) -> Iterator[verify.Finding]:
+def _find_leftover_vectors(log: LmdbLog, tables: rows.Tables, folder: Path) -> Iterator[verify.Finding]:
     """Vectors of texts that had been erased when they were written, as earlier releases did; nothing is damaged."""
     store = shlex.quote(str(folder))
     for key, _ in tables.erasures.scan(b""):
@@ -108,7 +108,7 @@ def _vectors_left(log: LmdbLog, tables: rows.Tables, folder: Path) -> Iterator[v
             yield verify.Finding(found[0].seq, f"{told}. To erase them too, run `{command}`")
 
 
-def _with_command(folder: Path, finding: verify.Finding) -> verify.Finding:
+def _add_remedy(folder: Path, finding: verify.Finding) -> verify.Finding:
     """A finding that says how to finish an erasure, if it is that one was not finished."""
     if finding.problem != verify.UNFINISHED:
         return finding
@@ -145,7 +145,7 @@ def compare_with_replay(
     Raises:
         UnavailableError: they cannot be written there.
     """
-    return scratch.run_with_tables(env.folder, lambda folder: _compare_in(folder, env, last, progress))
+    return scratch.run_with_tables(env.folder, lambda folder: _compare_in_folder(folder, env, last, progress))
 
 
 SEAL_FILE = "seal.json"
@@ -176,19 +176,19 @@ def digest_of(txn: lmdb.Transaction) -> bytes:
     return hashed.digest()
 
 
-def snapshots(folder: Path) -> list[int]:
+def list_snapshots(folder: Path) -> list[int]:
     """The commits that have snapshots, whether these count or not."""
     return sorted(int(path.name) for path in (folder / environment.SNAPSHOT_FOLDER).glob("*") if path.name.isdecimal())
 
 
-def snapshot_place(folder: Path, seq: int) -> Path:
+def snapshot_path(folder: Path, seq: int) -> Path:
     """Where the snapshot of a commit lies."""
     return folder / environment.SNAPSHOT_FOLDER / str(seq)
 
 
-def opened_snapshot(env: environment.Environment, seq: int) -> environment.Environment | None:
+def open_snapshot(env: environment.Environment, seq: int) -> environment.Environment | None:
     """Open the snapshot of a commit, if it is sealed as the store has noted; its pairs are not looked at."""
-    place = snapshot_place(env.folder, seq)
+    place = snapshot_path(env.folder, seq)
     try:
         seal = msgspec.json.decode((place / SEAL_FILE).read_bytes(), type=Seal)
         with env.read() as txn:
@@ -203,7 +203,7 @@ def opened_snapshot(env: environment.Environment, seq: int) -> environment.Envir
         return None
 
 
-def holds(kept: lmdb.Transaction, reading: lmdb.Transaction, seq: int) -> bool:
+def is_sound_snapshot(kept: lmdb.Transaction, reading: lmdb.Transaction, seq: int) -> bool:
     """True if a snapshot has the digest that its store has noted, and is of the same history.
 
     Raises:
@@ -219,12 +219,12 @@ def snapshot_findings(
     env: environment.Environment, *, deep: bool, progress: Callable[[int, int], None] | None = None
 ) -> Iterator[SnapshotFinding]:
     """Which snapshots are not what was written: by their seals, and with ``deep`` each is derived from its log."""
-    for seq in snapshots(env.folder):
-        place = snapshot_place(env.folder, seq)
-        kept = opened_snapshot(env, seq)
+    for seq in list_snapshots(env.folder):
+        place = snapshot_path(env.folder, seq)
+        kept = open_snapshot(env, seq)
         try:
-            unfit = kept is None or (deep and not _is_sound(kept, env, seq))
-            told = _derived_otherwise(kept, env, seq, progress) if deep and kept is not None and not unfit else ""
+            unfit = kept is None or (deep and not _is_undamaged(kept, env, seq))
+            told = _find_derived_difference(kept, env, seq, progress) if deep and kept is not None and not unfit else ""
         finally:
             if kept is not None:
                 kept.close()
@@ -235,16 +235,16 @@ def snapshot_findings(
             yield SnapshotFinding(place, not unfit, f"the snapshot of commit {seq} in {place}: {problem}. Delete it")
 
 
-def _is_sound(kept: environment.Environment, env: environment.Environment, seq: int) -> bool:
+def _is_undamaged(kept: environment.Environment, env: environment.Environment, seq: int) -> bool:
     try:
         kept.refuse_damaged_pages()
         with kept.read() as pairs, env.read() as reading:
-            return holds(pairs, reading, seq)
+            return is_sound_snapshot(pairs, reading, seq)
     except errors.WorldDBError:
         return False
 
 
-def _derived_otherwise(
+def _find_derived_difference(
     kept: environment.Environment,
     env: environment.Environment,
     seq: int,
@@ -253,17 +253,19 @@ def _derived_otherwise(
     """How a snapshot differs from the store's log, which holds, and from what its own log comes to."""
     for first in range(1, seq + 1, CHUNK_COMMITS):
         with kept.read() as txn, env.read() as reading:
-            problem = _record_otherwise(LmdbLog(txn), LmdbLog(reading), first, min(first + CHUNK_COMMITS - 1, seq))
+            problem = _find_record_difference(
+                LmdbLog(txn), LmdbLog(reading), first, min(first + CHUNK_COMMITS - 1, seq)
+            )
         if problem:
             return problem
     with kept.read() as txn:
         findings = head_findings(LmdbLog(txn), rows.Tables(txn))
     if not findings:
-        findings = scratch.run_with_tables(env.folder, lambda folder: _compare_in(folder, kept, seq, progress))
+        findings = scratch.run_with_tables(env.folder, lambda folder: _compare_in_folder(folder, kept, seq, progress))
     return findings[0].problem if findings else ""
 
 
-def _record_otherwise(copy: LmdbLog, log: LmdbLog, first: int, last: int) -> str:
+def _find_record_difference(copy: LmdbLog, log: LmdbLog, first: int, last: int) -> str:
     """How a copy's records differ from those of a log.
 
     Texts that were erased before the copy was made are in neither, and one that a bundle brought later may be in one.
@@ -282,7 +284,7 @@ def _record_otherwise(copy: LmdbLog, log: LmdbLog, first: int, last: int) -> str
     return ""
 
 
-def _compare_in(
+def _compare_in_folder(
     folder: Path, env: environment.Environment, last: int, progress: Callable[[int, int], None] | None
 ) -> list[verify.Finding]:
     tables = environment.Environment(folder, author="check", timeout_seconds=5.0)
@@ -390,9 +392,9 @@ def refuse_damaged_end(env: environment.Environment) -> None:
     with env.read() as txn:
         log, tables = LmdbLog(txn), rows.Tables(txn)
         last = log.head().seq
-        first = _first_looked_at(log, last)
-        in_log = [*_end_findings(log, first, last), *_earlier_findings(log, last)]
-        for found in in_log or _end_of_tables(log, tables, first, last):
+        first = _first_checked_commit(log, last)
+        in_log = [*_last_commit_findings(log, first, last), *_earlier_commit_findings(log, last)]
+        for found in in_log or _last_row_findings(log, tables, first, last):
             high_water.note_damage(env.folder, high_water.Damage(found.seq, deep=not in_log))
             raise errors.DamagedStore(
                 f"Commit {found.seq} is not what was written, so nothing was added: {found.problem}",
@@ -406,14 +408,14 @@ _MORE_PAGES: Final = 8
 """So many commits, of no more than 256 events, and so many leaves are looked at after some writes of a handle."""
 
 
-def look_further(env: environment.Environment) -> None:
+def check_more_commits(env: environment.Environment) -> None:
     """Look at some commits and pages that a handle has not looked at, so that it comes round while it goes on writing.
 
     Raises:
         DamagedStore: something is not what was written, or would lead LMDB astray; it is noted, as at a first write.
     """
     try:
-        found = _further_finding(env)
+        found = _find_more_damage(env)
     except errors.DamagedStore as error:
         found = verify.Finding(error.details.get("seq", 0), error.message)
     if found is not None:
@@ -425,7 +427,7 @@ def look_further(env: environment.Environment) -> None:
         )
 
 
-def _further_finding(env: environment.Environment) -> verify.Finding | None:
+def _find_more_damage(env: environment.Environment) -> verify.Finding | None:
     seq, key = env.look_from
     pages, following = env.some_damaged_pages(key, _MORE_PAGES)
     if pages:
@@ -452,7 +454,7 @@ def _further_finding(env: environment.Environment) -> verify.Finding | None:
     return None
 
 
-def _first_looked_at(log: LmdbLog, last: int) -> int:
+def _first_checked_commit(log: LmdbLog, last: int) -> int:
     """From which commit on they are looked at; none, if the last one has too many events."""
     first, left = last + 1, _LAST_EVENTS
     while first > max(1, last + 1 - LAST_COMMITS) and (count := log.header(first - 1).event_count) <= left:
@@ -460,7 +462,7 @@ def _first_looked_at(log: LmdbLog, last: int) -> int:
     return first
 
 
-def _end_findings(log: LmdbLog, first: int, last: int) -> Iterator[verify.Finding]:
+def _last_commit_findings(log: LmdbLog, first: int, last: int) -> Iterator[verify.Finding]:
     erasures, previous = verify.ErasureLedger(), None
     if first > last:
         yield from verify.hash_findings(log, last)
@@ -471,7 +473,7 @@ def _end_findings(log: LmdbLog, first: int, last: int) -> Iterator[verify.Findin
     yield from erasures.findings(log)
 
 
-def _end_of_tables(log: LmdbLog, tables: rows.Tables, first: int, last: int) -> Iterator[verify.Finding]:
+def _last_row_findings(log: LmdbLog, tables: rows.Tables, first: int, last: int) -> Iterator[verify.Finding]:
     if tables.progress().seq != last:
         return  # They are derived anew before anything is written.
     yield from head_row_findings(log, tables, last)
@@ -480,11 +482,11 @@ def _end_of_tables(log: LmdbLog, tables: rows.Tables, first: int, last: int) -> 
         if key and tables.keys.get(key) != schema.U64.pack(seq):
             yield verify.Finding(seq, "the tables do not have the idempotency key that it was made under")
         for event in log.events(seq).events:
-            if type(event) is Created and not _is_hashed(tables, event.lineage):
+            if type(event) is Created and not _has_right_hash(tables, event.lineage):
                 yield verify.Finding(seq, f"the tables do not have what it wrote of {event.lineage.hex()[:12]}")
 
 
-def _earlier_findings(log: LmdbLog, last: int) -> Iterator[verify.Finding]:
+def _earlier_commit_findings(log: LmdbLog, last: int) -> Iterator[verify.Finding]:
     """Some earlier commits, others after each commit, so that handles come to look at all of the log by and by.
 
     What is missing of them may have been erased since.
@@ -508,7 +510,7 @@ def head_row_findings(log: LmdbLog, tables: rows.Tables, last: int) -> Iterator[
         yield verify.Finding(last, "the tables' root hash is not the one that the last commit recorded")
 
 
-def _is_hashed(tables: rows.Tables, lineage: bytes) -> bool:
+def _has_right_hash(tables: rows.Tables, lineage: bytes) -> bool:
     """True if the tables have a world, and what they have of it comes to its hash."""
     node = tables.node_of(lineage)
     stored = None if node is None else tables.current_hash(node)

@@ -60,11 +60,11 @@ class LoggedBlobs:
         return self._events.blob(position)
 
     def body(self, position: int) -> blobs.Body | None:
-        found = self._decoded(position)
+        found = self._decode(position)
         return found if isinstance(found, blobs.Body) else None
 
     def details(self, position: int) -> blobs.Details | None:
-        found = self._decoded(position)
+        found = self._decode(position)
         return found if isinstance(found, blobs.Details) else None
 
     def earlier(self, seq: int, position: int) -> blobs.Body | None:
@@ -72,7 +72,7 @@ class LoggedBlobs:
         found = None if stored is None else codec.decode_blob(stored, seq)
         return found if isinstance(found, blobs.Body) else None
 
-    def _decoded(self, position: int) -> blobs.Blob | None:
+    def _decode(self, position: int) -> blobs.Blob | None:
         stored = self._log.blob(self._seq, position)
         return None if stored is None else codec.decode_checked_blob(stored, self._events.blob(position), self._seq)
 
@@ -85,7 +85,7 @@ def apply_commit(log: LmdbLog, tables: rows.Tables, seq: int) -> codec.Header:
     Raises:
         DamagedStore: the events do not lead to the recorded root, or name what does not exist.
     """
-    header, events = _as_written(log, seq)
+    header, events = _read_verified(log, seq)
     applier = apply.Applier(tables, LoggedBlobs(log, seq, events), seq, header.ingest_time)
     try:
         applier.apply_all(events.events)
@@ -105,7 +105,7 @@ def apply_commit(log: LmdbLog, tables: rows.Tables, seq: int) -> codec.Header:
     return header
 
 
-def _as_written(log: LmdbLog, seq: int) -> tuple[codec.Header, codec.Events]:
+def _read_verified(log: LmdbLog, seq: int) -> tuple[codec.Header, codec.Events]:
     """Header and events of a commit, if they have their hashes.
 
     What a flipped bit made of them may fit into no row.
@@ -159,7 +159,7 @@ def rebuild(log: LmdbLog, tables: rows.Tables, progress: Progress | None = None)
     return catch_up(log, tables, log.head().seq, progress)
 
 
-def rebuild_unless_level(log: LmdbLog, tables: rows.Tables) -> None:
+def rebuild_if_behind(log: LmdbLog, tables: rows.Tables) -> None:
     """Rebuild tables that are not level with the log: they are gone, or not to be trusted.
 
     Raises:

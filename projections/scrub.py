@@ -18,10 +18,10 @@ INDEX_PATIENCE_SECONDS: Final = 30.0
 
 def finish_erasures(env: environment.Environment, *, wait_seconds: float | None = None) -> bool:
     """Remove bytes that earlier erasures left in files; false if a process or the disk prevents it."""
-    return not what_prevents(env, wait_seconds=wait_seconds)
+    return not try_finish_erasures(env, wait_seconds=wait_seconds)
 
 
-def what_prevents(env: environment.Environment, *, wait_seconds: float | None = None) -> str:
+def try_finish_erasures(env: environment.Environment, *, wait_seconds: float | None = None) -> str:
     """Remove bytes that earlier erasures left in files, and say what prevents it; empty if they are gone.
 
     ``wait_seconds`` is how long to wait for other processes, if not as long as usual. Costs one look where nothing is
@@ -35,9 +35,9 @@ def what_prevents(env: environment.Environment, *, wait_seconds: float | None = 
         try:
             env.step("scrub")
             copies.reconcile_notes(env)
-            _forget_indexes(env, INDEX_PATIENCE_SECONDS if wait_seconds is None else wait_seconds)
-            _forget_scratch(env)
-            _forget_snapshots(env)
+            _delete_indexes(env, INDEX_PATIENCE_SECONDS if wait_seconds is None else wait_seconds)
+            _delete_scratch(env)
+            _delete_snapshots(env)
             env.step("forgotten")
             env.rewrite(due, timeout_seconds=wait_seconds)
         except (UnavailableError, StoreError) as error:
@@ -47,7 +47,7 @@ def what_prevents(env: environment.Environment, *, wait_seconds: float | None = 
     return "others erase again and again"
 
 
-def _forget_indexes(env: environment.Environment, wait_seconds: float) -> None:
+def _delete_indexes(env: environment.Environment, wait_seconds: float) -> None:
     """Delete the indexes, each under its lock.
 
     Whoever has it finishes first, and whoever comes later finds the texts gone from the log.
@@ -58,13 +58,13 @@ def _forget_indexes(env: environment.Environment, wait_seconds: float) -> None:
     indexes = env.folder / environment.INDEX_FOLDER
     # One that is just being made may have no more than its lock.
     for name in sorted({path.name.removesuffix(".lock") for path in indexes.glob("*")}):
-        with text_index.locked(indexes / name, wait_seconds):
+        with text_index.index_lock(indexes / name, wait_seconds):
             text_index.reset(indexes / name)
             if (indexes / name).exists():
                 raise text_snapshot.IndexUnwritable(f"{indexes / name} cannot be deleted")
 
 
-def _forget_scratch(env: environment.Environment) -> None:
+def _delete_scratch(env: environment.Environment) -> None:
     """Delete scratch tables, whoever works with them, and what ended processes left behind.
 
     Raises:
@@ -74,7 +74,7 @@ def _forget_scratch(env: environment.Environment) -> None:
         raise text_snapshot.IndexUnwritable(f"The temporary files in {env.folder} cannot be deleted")
 
 
-def _forget_snapshots(env: environment.Environment) -> None:
+def _delete_snapshots(env: environment.Environment) -> None:
     """Delete the snapshots; they are taken again when they are needed.
 
     Raises:

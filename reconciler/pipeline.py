@@ -217,7 +217,7 @@ def _execute_task(writer: Writer, task: Task) -> outcome.Receipt:
         from worlddb.projections import check
 
         writer.env.unlooked = 0
-        check.look_further(writer.env)
+        check.check_more_commits(writer.env)
     is_large = len(task.commands) >= LARGE_BATCH or task.arrival is not None
     # A caller of ``progress`` may stop the work half way, so others do not share its transaction.
     if writer.group is not None and not is_large and task.progress is None:
@@ -256,7 +256,7 @@ def _scrub_erased_bytes(
     writer: Writer, tasks: Sequence[Task], answers: Sequence[outcome.Receipt | Exception], is_scrub_due: bool
 ) -> list[outcome.Receipt | Exception]:
     """Remove the bytes of erasures, and say in the receipts where texts remain."""
-    obstacle = scrub.what_prevents(writer.env) if is_scrub_due else ""
+    obstacle = scrub.try_finish_erasures(writer.env) if is_scrub_due else ""
     told = [outcome.Note("bytes_remain", (obstacle,))] if obstacle else []
     return [
         replace(answer, notes=(*answer.notes, *told, *_notes_of_remaining_copies(writer, answer)))
@@ -444,7 +444,7 @@ def _require_writable(writer: Writer, log: LmdbLog, tables: rows.Tables) -> None
     refuse_copy(writer, log)
     high_water.refuse_damaged(writer.env.folder)
     if tables.progress().seq != log.head().seq:
-        runner.rebuild_unless_level(log, tables)
+        runner.rebuild_if_behind(log, tables)
     if tables.supposed_at():
         refuse_supposed(tables, "nothing can be written to it")
 

@@ -359,7 +359,7 @@ class StoreReader:
         self.root = first.root
         self.interiors = InteriorCache(partial(self._cache_folder, witness.SUMMARIES))
         self._ended = False
-        self.worlds = kept_worlds.worlds_of(env.folder / environment.INDEX_FOLDER, self.store_id, self._secret)
+        self.worlds = kept_worlds.acquire_worlds(env.folder / environment.INDEX_FOLDER, self.store_id, self._secret)
         self._threads = _threads()
         self.text = self._text_follower()
         self._behind = worker.BackgroundWorker(self._follow, name="worlddb-index", lingers=False)
@@ -428,10 +428,10 @@ class StoreReader:
 
         Both commit together, so tables that are not level with it were tampered with.
         """
-        from worlddb.projections.runner import rebuild_unless_level
+        from worlddb.projections.runner import rebuild_if_behind
 
         self.env.refuse_damaged_pages()
-        self.env.write(lambda txn: rebuild_unless_level(LmdbLog(txn), Tables(txn)))
+        self.env.write(lambda txn: rebuild_if_behind(LmdbLog(txn), Tables(txn)))
 
     def refuse_supposed(self, what: str) -> None:
         """Raise ``HypotheticalStore`` if the store is hypothetical: it proves and exports nothing."""
@@ -470,7 +470,7 @@ class StoreReader:
             self._generation, self._keeps_erased = self.env.generation, False
             with self.snapshot() as snapshot:
                 erasures = self.env.generation, snapshot.log.scrub_due()
-                self.worlds.see(*snapshot, erasures)
+                self.worlds.apply_erasures(*snapshot, erasures)
             self.close()
 
     def _apply_erasure(self, log: LmdbLog) -> None:
@@ -499,7 +499,7 @@ class StoreReader:
         self.close()
         if not self._ended:
             self._ended = True
-            kept_worlds.give_back(self.worlds)
+            kept_worlds.release_worlds(self.worlds)
         if self._threads is not None:
             self._threads.shutdown(wait=False)
 
@@ -604,7 +604,9 @@ class StoreReader:
         if at != head:
             spaces = (each for each in all_spaces(log, tables) if each.number == space)
             found = space_in_use(log, tables) if space is None else next(spaces, None)
-            waiting = sum(1 for _ in islice(catchup.without_vector(log, tables, found, head.seq), MAX_PENDING))
+            waiting = sum(
+                1 for _ in islice(catchup.documents_without_vector(log, tables, found, head.seq), MAX_PENDING)
+            )
             self._pending[space] = head, waiting
             for number in [number for number in self._vectors if dropped_at(tables, number) is not None]:
                 self._forget(number)
@@ -728,12 +730,12 @@ class StoreReader:
             )
         return found
 
-    def _cache_folder(self, name: str) -> composed_vectors.KeptPlace:
+    def _cache_folder(self, name: str) -> composed_vectors.CompositionFolder:
         """A folder beside the indexes for expensive results, and the check that it belongs to the store's history."""
         from worlddb.projections.indexes import composed_vectors
 
         folder = self.env.folder / environment.INDEX_FOLDER / name
-        return composed_vectors.KeptPlace(folder, self.store_id, self.head, self.chain_at, self._secret)
+        return composed_vectors.CompositionFolder(folder, self.store_id, self.head, self.chain_at, self._secret)
 
     def _forget(self, space: int) -> None:
         """Delete the index of a dropped space.
@@ -789,7 +791,7 @@ def _delete(folder: Path) -> None:
     """Delete an index's folder, unless another process is at it."""
     if folder.exists():
         try:
-            with text_index.locked(folder, 0.0):
+            with text_index.index_lock(folder, 0.0):
                 text_index.reset(folder)
         except (text_snapshot.IndexUnwritable, OSError):
             pass

@@ -24,11 +24,11 @@ from worlddb.projections.indexes.fields import Counts, Marker, TextDocument, Tex
 from worlddb.projections.indexes.text_index import (
     PASSED,
     TextIndex,
-    bytes_of,
     damaged_files,
-    locked,
+    index_bytes,
+    index_lock,
     reset,
-    segments_of,
+    segment_sizes,
 )
 from worlddb.projections.indexes.vector_rows import VectorRow
 from worlddb.projections.tables.reads import asof, table_reads
@@ -68,7 +68,7 @@ class Status(NamedTuple):
     documents: int
 
 
-def _never() -> bool:
+def _is_never_stopped() -> bool:
     return False
 
 
@@ -112,7 +112,7 @@ class TextFollower:
         """As :meth:`search`, for a query that is analysed already."""
         if not search.terms or search.limit < 1:
             return []
-        search, horizon = _up_to(search, head)
+        search, horizon = _bounded_search(search, head)
         for _ in range(MENDING_ATTEMPTS):
             with self._guard:
                 views = self._views(horizon, head)
@@ -121,28 +121,28 @@ class TextFollower:
             if last is not None and last[1] == search and [known() for known in last[0]] == views:
                 return last[2]
             try:
-                found = tail.CorpusSearch(views, search).found()
+                found = tail.CorpusSearch(views, search).result()
                 if search.nodes is None:
                     self._last = [ref(view) for view in views], search, found
                 return found
             except text_snapshot.IndexUnreadable:
-                self._mend(views, head)
+                self._rebuild_damaged(views, head)
         raise errors.DamagedStore(
             f"the text index at {self._folder} cannot be read, not even after it was made anew",
             "Check the disk it is on, then delete that folder: it holds nothing that the log does not",
         )
 
-    def begin(self, search: text_snapshot.TextSearch, *, head: int, threads: Executor) -> tail.Begun:
+    def begin(self, search: text_snapshot.TextSearch, *, head: int, threads: Executor) -> tail.StartedSearch:
         """Start :meth:`find` on a worker thread."""
         again = partial(self.find, search, head=head)
-        search, horizon = _up_to(search, head)
+        search, horizon = _bounded_search(search, head)
         with self._guard:
             views = self._views(horizon, head)
         try:
             begun = tail.CorpusSearch(views, search, threads)
         except text_snapshot.IndexUnreadable:
-            return text_snapshot.Ahead(None, again)
-        return tail.Mended(begun, again)
+            return text_snapshot.SearchFuture(None, again)
+        return tail.RetriedSearch(begun, again)
 
     def prepare(self, *, head: int, through: int) -> None:
         """Do now what a search up to ``through`` would have to do first.
@@ -179,7 +179,7 @@ class TextFollower:
         wait_seconds: float = 0.0,
         progress: Callable[[int], None] | None = None,
         documents: int | None = None,
-        stopped: Callable[[], bool] = _never,
+        stopped: Callable[[], bool] = _is_never_stopped,
     ) -> bool:
         """Bring the index on disk to the last boundary up to ``head``: the texts behind it are few.
 
@@ -187,16 +187,16 @@ class TextFollower:
         sequence number that was looked through, batch by batch; each takes in about so many ``documents``.
         """
         with suppress(text_snapshot.IndexUnwritable):
-            return self._caught_up(head, wait_seconds, progress, documents, stopped)
+            return self._catch_up_or_raise(head, wait_seconds, progress, documents, stopped)
         return False
 
-    def _caught_up(
+    def _catch_up_or_raise(
         self,
         head: int,
         wait_seconds: float,
         progress: Callable[[int], None] | None = None,
         documents: int | None = None,
-        stopped: Callable[[], bool] = _never,
+        stopped: Callable[[], bool] = _is_never_stopped,
     ) -> bool:
         """As :meth:`catch_up`.
 
@@ -204,7 +204,7 @@ class TextFollower:
             IndexLocked, IndexUnwritable: another process has the index; the folder cannot be written.
         """
         with self._guard:
-            index = self._opened()
+            index = self._open()
             told = 0
             while True:
                 index.refresh()
@@ -215,7 +215,7 @@ class TextFollower:
                     return True
                 if stopped():
                     return False
-                with locked(self._folder, wait_seconds):
+                with index_lock(self._folder, wait_seconds):
                     reached = self._advance(index, head, documents or BATCH_DOCUMENTS)
                 if self._base(index) < reached:
                     return False  # made anew by another process, or unreadable as soon as written
@@ -228,17 +228,17 @@ class TextFollower:
     def gather(self) -> None:
         """Have few texts lie in one segment, where they lie in several, unless another process is writing the index."""
         with self._guard, suppress(text_snapshot.IndexUnwritable):
-            sizes = segments_of(self._folder)
-            if sum(sizes) > GATHERED_AT_MOST or bytes_of(self._folder) > GATHERED_BYTES:
+            sizes = segment_sizes(self._folder)
+            if sum(sizes) > GATHERED_AT_MOST or index_bytes(self._folder) > GATHERED_BYTES:
                 return
             if 2 * (sum(sizes) - max(sizes, default=0)) < max(sizes, default=1):
                 return
-            with locked(self._folder, 0.0):
-                index = self._opened()
+            with index_lock(self._folder, 0.0):
+                index = self._open()
                 index.refresh()
                 base, marker = self._base(index), index.marker
                 if base and marker is not None and self._witness.fits():
-                    index.gather(self._feed(0, base), marker)
+                    index.merge_segments(self._feed(0, base), marker)
                     self._witness.write()
 
     def rebuild(self, head: int, *, progress: Callable[[int], None] | None = None) -> None:
@@ -252,8 +252,8 @@ class TextFollower:
             self.close()
             try:
                 with (
-                    locked(self._folder, REBUILD_PATIENCE_SECONDS),
-                    text_snapshot.told_as(text_snapshot.IndexUnwritable),
+                    index_lock(self._folder, REBUILD_PATIENCE_SECONDS),
+                    text_snapshot.raising_as(text_snapshot.IndexUnwritable),
                 ):
                     reset(self._folder)
             except text_snapshot.IndexLocked as error:
@@ -262,11 +262,11 @@ class TextFollower:
                     "Try again when the other process is done",
                 ) from error
             except text_snapshot.IndexUnwritable as error:
-                raise self._unwritable(f": {error}") from error
+                raise self._unwritable_error(f": {error}") from error
             if not self.catch_up(head, wait_seconds=REBUILD_PATIENCE_SECONDS, progress=progress):
-                raise self._unwritable("")
+                raise self._unwritable_error("")
 
-    def _unwritable(self, why: str) -> errors.UnavailableError:
+    def _unwritable_error(self, why: str) -> errors.UnavailableError:
         return errors.UnavailableError(
             f"the text index at {self._folder} could not be written{why}",
             "Check the disk's space and permissions; searches work meanwhile, more slowly",
@@ -278,7 +278,7 @@ class TextFollower:
         Zeros if it is of no use.
         """
         with self._guard:
-            index = self._opened()
+            index = self._open()
             index.refresh()
             base = self._base(index)
             return Status(base, index.count if base else 0)
@@ -297,7 +297,7 @@ class TextFollower:
             self._tail = None
             self._last = None
 
-    def _opened(self) -> TextIndex:
+    def _open(self) -> TextIndex:
         if self._index is None:
             self._index = TextIndex.open(self._folder)
         return self._index
@@ -316,7 +316,7 @@ class TextFollower:
 
     def _views(self, horizon: int, head: int) -> list[tail.View]:
         """The index, the tail, or both, which hold every document up to ``horizon`` once."""
-        index = self._opened()
+        index = self._open()
         index.refresh()
         base = self._base(index)
         if horizon > base and not self._tail_from(base).extend(self._feed, head, bounded=True):
@@ -345,7 +345,7 @@ class TextFollower:
         before, looks = self._base(index), self._looks
         while True:
             try:
-                if self._caught_up(head, LOOK_SECONDS if looks else 0.0):
+                if self._catch_up_or_raise(head, LOOK_SECONDS if looks else 0.0):
                     self._looks = PATIENT_LOOKS
                     return
             except text_snapshot.IndexLocked:
@@ -361,12 +361,12 @@ class TextFollower:
                 self._looks = 0
                 return
 
-    def _mend(self, views: Sequence[tail.View], head: int) -> None:
+    def _rebuild_damaged(self, views: Sequence[tail.View], head: int) -> None:
         """Leave a damaged index aside, and make it again if no other process is writing it."""
         with self._guard:
             for view in views:
                 if isinstance(view, text_snapshot.TextView):
-                    self._opened().distrust(view)
+                    self._open().distrust(view)
             self.catch_up(head)
 
     def _advance(self, index: TextIndex, head: int, documents: int) -> int:
@@ -377,10 +377,10 @@ class TextFollower:
             return base
         if index.marker is not None and (base == 0 or not self._witness.fits()):
             # Nothing is added to what another store, or somebody else, has written.
-            with text_snapshot.told_as(text_snapshot.IndexUnwritable):
+            with text_snapshot.raising_as(text_snapshot.IndexUnwritable):
                 reset(self._folder)
             base = 0
-        walk = tail.Walk(base)
+        walk = tail.StretchWalk(base)
 
         def up_to_boundary() -> Iterator[TextDocument]:
             taken = 0
@@ -405,7 +405,7 @@ class TextFollower:
         return walk.boundary
 
 
-def _up_to(search: text_snapshot.TextSearch, head: int) -> tuple[text_snapshot.TextSearch, int]:
+def _bounded_search(search: text_snapshot.TextSearch, head: int) -> tuple[text_snapshot.TextSearch, int]:
     """A search that sees no commit after ``head``, and the last commit that it sees."""
     horizon = head if search.through is None else min(search.through, head)
     return search._replace(through=horizon), horizon
@@ -429,7 +429,7 @@ def text_documents(log: LmdbLog, tables: Tables, after: int, through: int) -> It
                 some = events[at : at + _NUMBERED_TOGETHER]
                 numbers = tables.numbers_of([each.lineage for each in some if isinstance(each, Created | Revised)])
             if isinstance(event, Filled):
-                yield from _filled(log, tables, seq, event)
+                yield from _filled_document(log, tables, seq, event)
             elif isinstance(event, Stated):
                 from worlddb.projections.tables.statements import literal_rows
 
@@ -446,7 +446,7 @@ def text_documents(log: LmdbLog, tables: Tables, after: int, through: int) -> It
                     yield TextDocument(node, version, seq, body.name, body.content, body.type)
 
 
-def _filled(log: LmdbLog, tables: Tables, seq: int, event: Filled) -> Iterator[TextDocument]:
+def _filled_document(log: LmdbLog, tables: Tables, seq: int, event: Filled) -> Iterator[TextDocument]:
     """A text that came later than its hash is found from the commit on that brought it."""
     node = tables.node_of(event.lineage)
     row = None if node is None else tables.version(node, event.version)
@@ -471,7 +471,9 @@ def vector_rows(log: LmdbLog, tables: Tables, space: int, after: int, through: i
                     yield VectorRow(node, event.version, seq, blob.values, blob.statements, blob.stated)
 
 
-def without_vector(log: LmdbLog, tables: Tables, space: asof.OpenSpace | None, through: int) -> Iterator[TextDocument]:
+def documents_without_vector(
+    log: LmdbLog, tables: Tables, space: asof.OpenSpace | None, through: int
+) -> Iterator[TextDocument]:
     """Yield every version up to a commit that has a text and no vector in a space.
 
     In log order; without a space, all versions that have a text.

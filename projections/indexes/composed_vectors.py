@@ -45,7 +45,7 @@ _UNREADABLE: Final = (
 """What a changed byte of the file may raise: it may say that it is encrypted, too, or packed in an unknown way."""
 
 
-class Kept(NamedTuple):
+class StoredComposition(NamedTuple):
     """A stored composition, with the history and the moment that it belongs to."""
 
     marker: fields.Marker
@@ -59,10 +59,10 @@ class Kept(NamedTuple):
         return Moment(self.marker.seq, self.valid)
 
 
-def load(folder: Path, dimension: int, secret: bytes = witness.NO_SECRET) -> Kept | None:
+def load(folder: Path, dimension: int, secret: bytes = witness.NO_SECRET) -> StoredComposition | None:
     """Load the composition in a folder; ``None`` if there is none that can be read and was sealed under the secret."""
     found = _read(folder, dimension, secret)
-    return found if isinstance(found, Kept) else None
+    return found if isinstance(found, StoredComposition) else None
 
 
 def is_damaged(folder: Path, dimension: int, secret: bytes) -> bool:
@@ -70,11 +70,11 @@ def is_damaged(folder: Path, dimension: int, secret: bytes) -> bool:
     return _read(folder, dimension, secret) is None
 
 
-class _Passed(NamedTuple):
+class _Unused(NamedTuple):
     """A file that is not used, and need not be: there is none, or it is of another format."""
 
 
-def _read(folder: Path, dimension: int, secret: bytes) -> Kept | _Passed | None:
+def _read(folder: Path, dimension: int, secret: bytes) -> StoredComposition | _Unused | None:
     """The composition in a folder; ``None`` if it is not as it was written under the secret."""
     import numpy as np
 
@@ -85,7 +85,7 @@ def _read(folder: Path, dimension: int, secret: bytes) -> Kept | _Passed | None:
         marker = fields.Marker(bytes.fromhex(told["store"]), int(told["seq"]), bytes.fromhex(told["chain"]))
         whole = nodes.shape == filled.shape and matrix.shape == (int(filled.sum()), dimension)
         if told["format"] != FORMAT:
-            return _Passed()
+            return _Unused()
         if told["seal"] != _seal(secret, told, nodes, filled, matrix, turns):
             return None
         if not whole or matrix.dtype != np.float32 or turns.shape[1:] != (2,):
@@ -94,9 +94,9 @@ def _read(folder: Path, dimension: int, secret: bytes) -> Kept | _Passed | None:
         effective = {
             node: next(rows) if has else None for node, has in zip(nodes.tolist(), filled.tolist(), strict=True)
         }
-        return Kept(marker, int(told["valid"]), effective, [(time, node) for time, node in turns.tolist()])
+        return StoredComposition(marker, int(told["valid"]), effective, [(time, node) for time, node in turns.tolist()])
     except OSError:
-        return _Passed()
+        return _Unused()
     except _UNREADABLE:
         return None
 
@@ -109,7 +109,7 @@ def _seal(secret: bytes, told: dict[str, Any], *arrays: NDArray[Any]) -> str:
     return witness.seal(secret, witness.COMPOSED, parts).hex()
 
 
-def write(folder: Path, kept: Kept, dimension: int, secret: bytes = witness.NO_SECRET) -> None:
+def write(folder: Path, kept: StoredComposition, dimension: int, secret: bytes = witness.NO_SECRET) -> None:
     """Put another file in the place of the one that is there.
 
     Raises:
@@ -156,7 +156,7 @@ class Effective(NamedTuple):
     matrix: Matrix
 
 
-class KeptPlace(NamedTuple):
+class CompositionFolder(NamedTuple):
     """The folder of composed embeddings, and the check that they are of the store's history."""
 
     folder: Path
@@ -173,7 +173,7 @@ class ComposedFollower:
     there on. What took long to compose is kept on the disk, and the next process goes on from there.
     """
 
-    def __init__(self, space: int, dimension: int, pool: Pool, place: KeptPlace) -> None:
+    def __init__(self, space: int, dimension: int, pool: Pool, place: CompositionFolder) -> None:
         self._space = space
         self._dimension = dimension
         self._pool = pool
@@ -194,7 +194,7 @@ class ComposedFollower:
         with self._guard:
             known = self._composition
             if known is None or known.moment is None:
-                known, self._effective = self._loaded(log, moment), None
+                known, self._effective = self._load(log, moment), None
                 if known is None:
                     known = Composition(self._pool)
                     known.fill(tables, anchors, range(ROOT_NODE + 1, tables.progress().next_node), moment)
@@ -203,7 +203,7 @@ class ComposedFollower:
                 pass
             elif moment.seq < known.moment.seq or moment.valid < known.moment.valid:
                 return None
-            elif moment.seq > known.moment.seq or known.turns_by(moment.valid):
+            elif moment.seq > known.moment.seq or known.has_change_by(moment.valid):
                 commits = range(known.moment.seq + 1, moment.seq + 1)
                 events = (event for seq in commits for event in log.events(seq).events)
                 known.advance(tables, anchors, events, moment)
@@ -226,13 +226,13 @@ class ComposedFollower:
             self._kept = known.composed
             seq, valid = known.moment
             try:
-                with text_index.locked(self._place.folder, 0.0):
+                with text_index.index_lock(self._place.folder, 0.0):
                     chain = self._place.chain_at(seq)
                     # Whoever erases deletes the folder after the commit. What was composed before that is not put there
                     # after it, since it may hold something of the texts.
                     if chain is not None and self._place.head() == seq:
                         marker = fields.Marker(self._place.store_id, seq, chain)
-                        kept = Kept(marker, valid, known.effective, known.turns())
+                        kept = StoredComposition(marker, valid, known.effective, known.scheduled_changes())
                         write(self._place.folder, kept, self._dimension, self._place.secret)
             except (text_snapshot.IndexUnwritable, OSError):
                 pass
@@ -242,7 +242,7 @@ class ComposedFollower:
         with self._guard:
             self._composition = self._effective = None
 
-    def _loaded(self, log: LmdbLog, moment: Moment) -> Composition | None:
+    def _load(self, log: LmdbLog, moment: Moment) -> Composition | None:
         """The stored composition, if it is of this history and of no later moment."""
         kept = load(self._place.folder, self._dimension, self._place.secret)
         if kept is None or kept.marker.store_id != self._place.store_id or kept.valid > moment.valid:

@@ -44,40 +44,40 @@ class Composition:
         """By node, of those that have members at the moment; ``None`` where no text of them has a vector."""
         self.composed = 0
         """How many worlds were composed so far, once for each time."""
-        self._turns: list[tuple[int, int]] = []
+        self._scheduled: list[tuple[int, int]] = []
         """(valid time, node), soonest first: when something about a node begins or ends by itself."""
-        self._noted: set[tuple[int, int]] = set()
+        self._scheduled_set: set[tuple[int, int]] = set()
 
     def restore(
         self, effective: dict[int, Vector | None], turns: Iterable[tuple[int, int]], moment: asof.Moment
     ) -> None:
         """Take over what another one held at a moment."""
-        self.effective, self._turns, self.moment = dict(effective), sorted(turns), moment
-        self._noted = set(self._turns)
+        self.effective, self._scheduled, self.moment = dict(effective), sorted(turns), moment
+        self._scheduled_set = set(self._scheduled)
 
-    def turns(self) -> list[tuple[int, int]]:
+    def scheduled_changes(self) -> list[tuple[int, int]]:
         """(valid time, node) of what begins or ends by itself, soonest first."""
-        return sorted(self._turns)
+        return sorted(self._scheduled)
 
     def fill(self, tables: TableReads, anchors: Anchors, nodes: Iterable[int], moment: asof.Moment) -> None:
         """Compose all worlds among some nodes from nothing, but for the root."""
-        self.effective, self._turns, self._noted, self.moment = {}, [], set(), moment
+        self.effective, self._scheduled, self._scheduled_set, self.moment = {}, [], set(), moment
         self._compose(tables, anchors, set(nodes) - {ROOT_NODE})
 
     def advance(self, tables: TableReads, anchors: Anchors, events: Iterable[Event], moment: asof.Moment) -> None:
         """Move to a later moment, given the events of the commits in between."""
         assert self.moment is not None and moment.seq >= self.moment.seq and moment.valid >= self.moment.valid
-        touched = set(_touched(tables, events))
-        while self._turns and self._turns[0][0] <= moment.valid:
-            turn = heapq.heappop(self._turns)
-            self._noted.discard(turn)
+        touched = set(_touched_nodes(tables, events))
+        while self._scheduled and self._scheduled[0][0] <= moment.valid:
+            turn = heapq.heappop(self._scheduled)
+            self._scheduled_set.discard(turn)
             touched.add(turn[1])
         self.moment = moment
         self._compose(tables, anchors, touched - {ROOT_NODE})
 
-    def turns_by(self, valid: int) -> bool:
+    def has_change_by(self, valid: int) -> bool:
         """True if something begins or ends by itself up to a valid time."""
-        return bool(self._turns) and self._turns[0][0] <= valid
+        return bool(self._scheduled) and self._scheduled[0][0] <= valid
 
     def vector(self, tables: TableReads, anchors: Anchors, node: int) -> Vector | None:
         """The effective vector of any node.
@@ -92,20 +92,20 @@ class Composition:
         Members are composed before the worlds around them.
         """
         waiting = set(touched)
-        for node in self._inside_out(tables, touched):
+        for node in self._members_first(tables, touched):
             if node not in waiting:
                 continue
             before = self.effective.get(node)
             members = self._members(tables, node)
             if members:
-                self.effective[node] = self._pooled(tables, anchors, node, members)
+                self.effective[node] = self._pool_members(tables, anchors, node, members)
             else:
                 self.effective.pop(node, None)
             if node in touched or not is_same(before, self.effective.get(node)):
-                waiting.update(self._around(tables, node))
+                waiting.update(self._containers(tables, node))
 
-    def _pooled(self, tables: TableReads, anchors: Anchors, node: int, members: list[int]) -> Vector | None:
-        moment = self._at()
+    def _pool_members(self, tables: TableReads, anchors: Anchors, node: int, members: list[int]) -> Vector | None:
+        moment = self._current_moment()
         self.composed += 1
         if asof.version_at(tables, node, moment) is None:
             return None
@@ -113,7 +113,7 @@ class Composition:
         return self._pool(self._anchor(tables, anchors, node), [each for each in vectors if each is not None])
 
     def _anchor(self, tables: TableReads, anchors: Anchors, node: int) -> Vector | None:
-        seen = asof.version_at(tables, node, self._at())
+        seen = asof.version_at(tables, node, self._current_moment())
         return None if seen is None else anchors(node, seen.number)
 
     def _members(self, tables: TableReads, node: int) -> list[int]:
@@ -121,37 +121,37 @@ class Composition:
 
         Also notes what will change of them by itself.
         """
-        moment = self._at()
+        moment = self._current_moment()
         found: set[int] = set()
         turns: set[int] = set()
         for place, row in tables.outgoing(node, CONTAINS_CODE):
             if not asof.edge_known(row, moment.seq):
                 continue
             validity = asof.edge_validity(tables, place, row, moment.seq)
-            turns.update(_ends(validity))
-            turns.update(_bounds(asof.versions_as_of(tables, row.target, moment.seq)))
+            turns.update(_validity_bounds(validity))
+            turns.update(_version_bounds(asof.versions_as_of(tables, row.target, moment.seq)))
             if validity.contains(moment.valid):
                 found.add(row.target)
         if turns:
-            turns.update(_bounds(asof.versions_as_of(tables, node, moment.seq)))
+            turns.update(_version_bounds(asof.versions_as_of(tables, node, moment.seq)))
         for turn in ((time, node) for time in turns if moment.valid < time < times.FOREVER):
-            if turn not in self._noted:
-                self._noted.add(turn)
-                heapq.heappush(self._turns, turn)
+            if turn not in self._scheduled_set:
+                self._scheduled_set.add(turn)
+                heapq.heappush(self._scheduled, turn)
         return sorted(found)
 
-    def _around(self, tables: TableReads, node: int) -> list[int]:
+    def _containers(self, tables: TableReads, node: int) -> list[int]:
         """The worlds that hold a node now, or will; but not the root, which is about everything."""
         incoming = tables.incoming(node, CONTAINS_CODE)
-        known = (place.source for place, row in incoming if asof.edge_known(row, self._at().seq))
+        known = (place.source for place, row in incoming if asof.edge_known(row, self._current_moment().seq))
         return [container for container in known if container != ROOT_NODE]
 
-    def _inside_out(self, tables: TableReads, touched: set[int]) -> Iterator[int]:
+    def _members_first(self, tables: TableReads, touched: set[int]) -> Iterator[int]:
         """Some nodes and all worlds around them, each after everything in it that is among them."""
         done: set[int] = set()
         outside_in: list[int] = []
         for start in sorted(touched):
-            path = [(start, iter(self._around(tables, start)))] if start not in done else []
+            path = [(start, iter(self._containers(tables, start)))] if start not in done else []
             done.add(start)
             while path:
                 following = next((each for each in path[-1][1] if each not in done), None)
@@ -159,15 +159,15 @@ class Composition:
                     outside_in.append(path.pop()[0])
                 else:
                     done.add(following)
-                    path.append((following, iter(self._around(tables, following))))
+                    path.append((following, iter(self._containers(tables, following))))
         return reversed(outside_in)
 
-    def _at(self) -> asof.Moment:
+    def _current_moment(self) -> asof.Moment:
         assert self.moment is not None
         return self.moment
 
 
-def _touched(tables: TableReads, events: Iterable[Event]) -> Iterator[int]:
+def _touched_nodes(tables: TableReads, events: Iterable[Event]) -> Iterator[int]:
     """The nodes that events name, and the ends of the edges that they name."""
     for event in events:
         for name in event.__struct_fields__:
@@ -185,13 +185,13 @@ def _touched(tables: TableReads, events: Iterable[Event]) -> Iterator[int]:
                     yield tables.edge(place).target
 
 
-def _bounds(versions: Iterable[asof.SeenVersion]) -> Iterator[int]:
+def _version_bounds(versions: Iterable[asof.SeenVersion]) -> Iterator[int]:
     """The times at which versions begin and end."""
     for seen in versions:
-        yield from _ends(seen.validity)
+        yield from _validity_bounds(seen.validity)
 
 
-def _ends(validity: times.Validity) -> Iterator[int]:
+def _validity_bounds(validity: times.Validity) -> Iterator[int]:
     yield from (time for piece in validity.pieces or (validity,) for time in (piece.start, piece.end))
 
 
@@ -224,7 +224,7 @@ def mean_pool(anchor: Vector | None, members: Sequence[Vector]) -> Vector | None
     if not given:
         return None
     total = np.add.reduce(np.asarray(given, dtype=np.float64), axis=0)
-    return _unit(total / len(given))
+    return _unit_vector(total / len(given))
 
 
 def attention_pool(anchor: Vector | None, members: Sequence[Vector]) -> Vector | None:
@@ -242,10 +242,10 @@ def attention_pool(anchor: Vector | None, members: Sequence[Vector]) -> Vector |
     scores = np.add.reduce(values * asked, axis=1) / math.sqrt(asked.size)
     weights = np.exp(scores - scores.max())
     weights /= np.add.reduce(weights)
-    return _unit(asked + np.add.reduce(values * weights[:, None], axis=0))
+    return _unit_vector(asked + np.add.reduce(values * weights[:, None], axis=0))
 
 
-def _unit(total: NDArray[np.float64]) -> Vector | None:
+def _unit_vector(total: NDArray[np.float64]) -> Vector | None:
     """The vector of length 1 in a direction; ``None`` if it has none."""
     import numpy as np
 

@@ -68,7 +68,7 @@ class Marker(msgspec.Struct, frozen=True, array_like=True):
     chain: bytes
 
 
-class _Stored(msgspec.Struct, frozen=True, array_like=True):
+class _StoredMarker(msgspec.Struct, frozen=True, array_like=True):
     """A marker as it lies in the index, behind the number of the analysis that made the index."""
 
     format: int
@@ -272,7 +272,7 @@ def to_document(given: TextDocument, marker: Marker | None = None) -> Document:
 
 def _put_marker(document: Document, marker: Marker) -> None:
     document.add_unsigned(KIND, MARKER_KIND)
-    document.add_bytes(MARKER, msgspec.msgpack.encode(_Stored(analysis.FORMAT, marker)))
+    document.add_bytes(MARKER, msgspec.msgpack.encode(_StoredMarker(analysis.FORMAT, marker)))
 
 
 def read_marker(searcher: Searcher) -> Marker | None:
@@ -290,7 +290,7 @@ def read_marker(searcher: Searcher) -> Marker | None:
     if not hits:
         raise ValueError("no marker in the index")
     address = hits[0][1]
-    stored = msgspec.msgpack.decode(searcher.doc(address)[MARKER][0], type=_Stored)
+    stored = msgspec.msgpack.decode(searcher.doc(address)[MARKER][0], type=_StoredMarker)
     if stored.format != analysis.FORMAT:
         raise ValueError(f"format {stored.format} of the index, not {analysis.FORMAT}")
     return stored.marker

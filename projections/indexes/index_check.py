@@ -75,41 +75,41 @@ def index_findings(env: Environment, *, deep: bool) -> list[IndexFinding]:
             witness.secret_in(log),
             {number: row.dimension for number, row in spaces(tables) if dropped_at(tables, number) is None},
         )
-    found = _settled(partial(_text, env, env.folder / INDEX_FOLDER / "text", secret, deep))
+    found = _retry_if_changed(partial(_check_text, env, env.folder / INDEX_FOLDER / "text", secret, deep))
     for number, dimension in sorted(dimensions.items()):
         folder = env.folder / INDEX_FOLDER / f"vectors-{number}"
-        found += _settled(partial(_vectors, env, folder, secret, number, dimension, deep))
+        found += _retry_if_changed(partial(_check_vectors, env, folder, secret, number, dimension, deep))
         for pool in composition.POOLS if deep else ():
             folder = env.folder / INDEX_FOLDER / f"composed-{number}-{pool}"
-            found += _composed(env, folder, secret, number, dimension, pool)
+            found += _check_composed(env, folder, secret, number, dimension, pool)
     if deep:
-        found += _summaries(env, env.folder / INDEX_FOLDER / witness.SUMMARIES, secret)
+        found += _check_summaries(env, env.folder / INDEX_FOLDER / witness.SUMMARIES, secret)
         for file in kept_worlds.files_in(env.folder / INDEX_FOLDER / kept_worlds.FOLDER):
-            found += _settled(partial(_world, env, file, secret))
+            found += _retry_if_changed(partial(_check_world, env, file, secret))
     return found
 
 
-def _world(env: Environment, file: Path, secret: bytes) -> tuple[list[IndexFinding], bool]:
+def _check_world(env: Environment, file: Path, secret: bytes) -> tuple[list[IndexFinding], bool]:
     """What is wrong with what is kept of a world that is asked from inside; one that does not fit is not used."""
-    stamp = kept_worlds.stamp_of(file)
+    stamp = kept_worlds.file_stamp(file)
     with env.read() as txn:
-        faults = kept_worlds.faults(LmdbLog(txn), Tables(txn), file, secret)
+        faults = kept_worlds.find_faults(LmdbLog(txn), Tables(txn), file, secret)
     what = f"what is kept of the world {file.stem[:12]}"
-    found = [IndexFinding(file, "text", _told(env, what, "text", Fault(fault))) for fault in faults]
-    return found, stamp != kept_worlds.stamp_of(file)
+    found = [IndexFinding(file, "text", _describe_fault(env, what, "text", Fault(fault))) for fault in faults]
+    return found, stamp != kept_worlds.file_stamp(file)
 
 
-def _summaries(env: Environment, folder: Path, secret: bytes) -> list[IndexFinding]:
+def _check_summaries(env: Environment, folder: Path, secret: bytes) -> list[IndexFinding]:
     """What is wrong with what is kept of fresh summaries; a file that is not as it was written is not used."""
     try:
-        is_whole = witness.unsealed(secret, witness.SUMMARIES, (folder / FRESH_FILE).read_bytes()) is not None
+        is_whole = witness.unseal_bytes(secret, witness.SUMMARIES, (folder / FRESH_FILE).read_bytes()) is not None
     except OSError:
         return []
     what, fault = "what is kept of fresh summaries", Fault("is not as it was written")
-    return [] if is_whole else [IndexFinding(folder, "text", _told(env, what, "text", fault))]
+    return [] if is_whole else [IndexFinding(folder, "text", _describe_fault(env, what, "text", fault))]
 
 
-def _settled(look: Callable[[], tuple[list[IndexFinding], bool]]) -> list[IndexFinding]:
+def _retry_if_changed(look: Callable[[], tuple[list[IndexFinding], bool]]) -> list[IndexFinding]:
     """What a look finds at an index that did not change meanwhile."""
     found: list[IndexFinding] = []
     for _ in range(ATTEMPTS):
@@ -119,20 +119,20 @@ def _settled(look: Callable[[], tuple[list[IndexFinding], bool]]) -> list[IndexF
     return found
 
 
-def _text(env: Environment, folder: Path, secret: bytes, deep: bool) -> tuple[list[IndexFinding], bool]:
-    stamp = text_index.stamp_of(folder)
+def _check_text(env: Environment, folder: Path, secret: bytes, deep: bool) -> tuple[list[IndexFinding], bool]:
+    stamp = text_index.folder_stamp(folder)
     view = None if stamp is None else text_index.load(folder)
     if view is None or view.marker is None or not _is_ours(env, view.marker):
         return [], False
     if not deep and witness.SegmentWitness(folder, secret, (text_index.PASSED,)).fits():
         return [], False
-    documents = _fed(env, catchup.text_documents, view.marker.seq)
+    documents = _read_in_chunks(env, catchup.text_documents, view.marker.seq)
     try:
         faults = _text_faults(view, documents)
     except text_snapshot.IndexUnreadable as error:
         faults = [Fault(f"cannot be read to its end ({error})")]
-    found = [IndexFinding(folder, "text", _told(env, "the text index", "text", fault)) for fault in faults]
-    return found, stamp != text_index.stamp_of(folder)
+    found = [IndexFinding(folder, "text", _describe_fault(env, "the text index", "text", fault)) for fault in faults]
+    return found, stamp != text_index.folder_stamp(folder)
 
 
 def _text_faults(view: text_snapshot.TextView, documents: Iterable[fields.TextDocument]) -> list[Fault]:
@@ -157,7 +157,7 @@ def _text_faults(view: text_snapshot.TextView, documents: Iterable[fields.TextDo
         Fault("holds texts more than once", _places(twice)),
     ]
     faults = [fault for fault in faults if fault.about]
-    apart, otherwise = _differing(view, anew.view, tokens)
+    apart, otherwise = _compare_tokens(view, anew.view, tokens)
     apart -= {entry[:2] for entry in missing | foreign | twice}
     if apart:
         faults.append(
@@ -169,7 +169,7 @@ def _text_faults(view: text_snapshot.TextView, documents: Iterable[fields.TextDo
     return faults
 
 
-def _differing(
+def _compare_tokens(
     view: text_snapshot.TextView, anew: text_snapshot.TextView | None, tokens: Collection[tuple[str, str]]
 ) -> tuple[set[tuple[int, int]], bool]:
     """The documents that have a token in one of two indexes alone, and whether any other scores differ.
@@ -179,16 +179,16 @@ def _differing(
     apart: set[tuple[int, int]] = set()
     otherwise = False
     for field, token in sorted(tokens):
-        here, there = view.having(field, token), {} if anew is None else anew.having(field, token)
+        here, there = view.scores_of_token(field, token), {} if anew is None else anew.scores_of_token(field, token)
         apart |= here.keys() ^ there.keys()
         otherwise = otherwise or here != there
     return apart, otherwise
 
 
-def _vectors(
+def _check_vectors(
     env: Environment, folder: Path, secret: bytes, space: int, dimension: int, deep: bool
 ) -> tuple[list[IndexFinding], bool]:
-    stamp = vector_base.stamp_of(folder)
+    stamp = vector_base.folder_stamp(folder)
     base = None if stamp is None else vector_base.load(folder)
     if base is None or not _is_ours(env, base.marker):
         return [], False
@@ -196,15 +196,15 @@ def _vectors(
     faults: list[Fault] = []
     fits = vector_base.fits(folder, secret)
     if deep or not fits:
-        rows = _fed(env, partial(_rows_of_space, space), base.marker.seq)
+        rows = _read_in_chunks(env, partial(_rows_of_space, space), base.marker.seq)
         faults = _vector_faults(base, rows, dimension)
     if not fits and not faults:
         faults = [Fault("is not as it was written")]
-    found = [IndexFinding(folder, "vectors", _told(env, what, "vectors", fault)) for fault in faults]
-    return found, stamp != vector_base.stamp_of(folder)
+    found = [IndexFinding(folder, "vectors", _describe_fault(env, what, "vectors", fault)) for fault in faults]
+    return found, stamp != vector_base.folder_stamp(folder)
 
 
-def _composed(
+def _check_composed(
     env: Environment, folder: Path, secret: bytes, space: int, dimension: int, pool: str
 ) -> list[IndexFinding]:
     """Compose the vectors of worlds with members once more, of the moment that those on the disk are of.
@@ -213,7 +213,11 @@ def _composed(
     """
     what = f"the composed embeddings of space {space}"
     if composed_vectors.is_damaged(folder, dimension, secret):
-        return [IndexFinding(folder, "vectors", _told(env, what, "vectors", Fault("are not as they were written")))]
+        return [
+            IndexFinding(
+                folder, "vectors", _describe_fault(env, what, "vectors", Fault("are not as they were written"))
+            )
+        ]
     kept = composed_vectors.load(folder, dimension, secret)
     if kept is None or not _is_ours(env, kept.marker):
         return []
@@ -227,18 +231,18 @@ def _composed(
         for node in anew.effective.keys() | kept.effective.keys()
         if not composition.is_same(anew.effective.get(node), kept.effective.get(node))
     }
-    if not unlike and anew.turns() == sorted(kept.turns):
+    if not unlike and anew.scheduled_changes() == sorted(kept.turns):
         return []
     fault = Fault("are not what the vectors of the log come to", {(node, kept.marker.seq) for node in unlike})
-    return [IndexFinding(folder, "vectors", _told(env, what, "vectors", fault))]
+    return [IndexFinding(folder, "vectors", _describe_fault(env, what, "vectors", fault))]
 
 
-def _vector_faults(base: vector_base.Base, rows: Iterator[vector_rows.VectorRow], dimension: int) -> list[Fault]:
+def _vector_faults(base: vector_base.VectorBase, rows: Iterator[vector_rows.VectorRow], dimension: int) -> list[Fault]:
     import numpy as np
 
     numbers, place, unlike = base.numbers(), 0, set()
     while part := list(islice(rows, PART)):
-        expected, matrix = vector_rows.expanded(part, dimension)
+        expected, matrix = vector_rows.expand_rows(part, dimension)
         end = min(place + len(expected), base.count)
         count = max(0, end - place)
         same = np.zeros(len(expected), dtype=bool)
@@ -270,7 +274,9 @@ def _rows_of_space(
     return catchup.vector_rows(log, tables, space, after, through)
 
 
-def _fed(env: Environment, read: Callable[[LmdbLog, Tables, int, int], Iterable[Row]], through: int) -> Iterator[Row]:
+def _read_in_chunks(
+    env: Environment, read: Callable[[LmdbLog, Tables, int, int], Iterable[Row]], through: int
+) -> Iterator[Row]:
     """What an index takes of the commits up to one, a few commits in each transaction."""
     for first in range(0, through, FEED_COMMITS):
         with env.read() as txn:
@@ -286,7 +292,7 @@ def _is_ours(env: Environment, marker: fields.Marker) -> bool:
         return log.chain(marker.seq) == marker.chain
 
 
-def _told(env: Environment, what: str, name: str, fault: Fault) -> str:
+def _describe_fault(env: Environment, what: str, name: str, fault: Fault) -> str:
     """The fault in words, with the worlds and commits that it is about, and what mends it."""
     about = sorted(fault.about, key=lambda each: (each[1], each[0]))
     places = ""

@@ -59,7 +59,7 @@ Erasures = tuple[int, int | None]
 """How often the data file was found replaced, and the erasure whose bytes still lie in files."""
 
 
-class Worlds:
+class WorldCache:
     """The worlds of a store that are asked from inside. Handles of one process on one store share it.
 
     ``folder`` is that of the store's indexes. What cannot be read or written there is made anew, or kept in memory
@@ -81,25 +81,25 @@ class Worlds:
         tables: Tables,
         world: int,
         moment: asof.Moment,
-        wanted: world_moments.Wanted,
+        wanted: world_moments.VersionChoice,
         erasures: Erasures,
-    ) -> world_index.At | None:
+    ) -> world_index.WorldView | None:
         """A world as a view sees it; ``None`` if what is kept does not tell."""
-        index = self._of(log, tables, world, erasures)
+        index = self._get_or_create(log, tables, world, erasures)
         with index.guard:
             if index.marker is None:
                 self._load(index, log, tables, erasures)
             elif not _is_of(log, index.marker):
-                index = self._anew(world, index)
-            if not index.level(log, tables):
-                index = self._anew(world, index)
-                index.level(log, tables)
+                index = self._replace(world, index)
+            if not index.catch_up(log, tables):
+                index = self._replace(world, index)
+                index.catch_up(log, tables)
             seen = index.seen(moment, wanted)
-        return None if seen is None else world_index.At(index, seen, moment)
+        return None if seen is None else world_index.WorldView(index, seen, moment)
 
-    def _of(self, log: LmdbLog, tables: Tables, world: int, erasures: Erasures) -> world_index.WorldIndex:
+    def _get_or_create(self, log: LmdbLog, tables: Tables, world: int, erasures: Erasures) -> world_index.WorldIndex:
         with self._guard:
-            self._see(log, tables, erasures)
+            self._apply_erasures_locked(log, tables, erasures)
             found = self._kept.get(world)
             if found is None:
                 found = self._kept[world] = world_index.WorldIndex(world, self._secret)
@@ -110,17 +110,17 @@ class Worlds:
             self._kept.move_to_end(world)
             return found
 
-    def see(self, log: LmdbLog, tables: Tables, erasures: Erasures) -> None:
+    def apply_erasures(self, log: LmdbLog, tables: Tables, erasures: Erasures) -> None:
         """Let go of what was erased."""
         with self._guard:
-            self._see(log, tables, erasures)
+            self._apply_erasures_locked(log, tables, erasures)
 
-    def _see(self, log: LmdbLog, tables: Tables, erasures: Erasures) -> None:
+    def _apply_erasures_locked(self, log: LmdbLog, tables: Tables, erasures: Erasures) -> None:
         if self._erasures != erasures:
-            self._let_go_of_erased(log, tables)
+            self._drop_erased(log, tables)
             self._erasures = erasures
 
-    def _let_go_of_erased(self, log: LmdbLog, tables: Tables) -> None:
+    def _drop_erased(self, log: LmdbLog, tables: Tables) -> None:
         """Drop what may hold something of a text that was erased since.
 
         The files are gone, so the others are saved anew.
@@ -139,7 +139,7 @@ class Worlds:
             else:
                 del self._kept[world]
 
-    def _anew(self, world: int, old: world_index.WorldIndex) -> world_index.WorldIndex:
+    def _replace(self, world: int, old: world_index.WorldIndex) -> world_index.WorldIndex:
         with self._guard:
             fresh = world_index.WorldIndex(world, self._secret)
             if self._kept.get(world) is old:
@@ -154,7 +154,7 @@ class Worlds:
     def delete(self) -> None:
         """Drop everything, the files too, unless another process is writing them."""
         self.forget()
-        with suppress(text_snapshot.IndexUnwritable, OSError), text_index.locked(self._folder, 0.0):
+        with suppress(text_snapshot.IndexUnwritable, OSError), text_index.index_lock(self._folder, 0.0):
             text_index.reset(self._folder)
 
     # -- on the disk
@@ -174,7 +174,7 @@ class Worlds:
         with index.guard:
             index.unsaved, index.saved_at = 0, index.marker[0]
             try:
-                with text_index.locked(self._folder, 0.0):
+                with text_index.index_lock(self._folder, 0.0):
                     # Whoever erases deletes the folder after the commit. What was read before that is not put there
                     # after it.
                     if check() == erasures:
@@ -214,12 +214,12 @@ class Worlds:
             return
         stored.restore(index)
         index.marker, index.saved_at = marker, marker[0]
-        index.restored()
+        index.mark_restored()
         with suppress(OSError):
             os.utime(file)
 
 
-def faults(log: LmdbLog, tables: Tables, file: Path, secret: bytes) -> list[str]:
+def find_faults(log: LmdbLog, tables: Tables, file: Path, secret: bytes) -> list[str]:
     """What is wrong with a file that is in the place of one that a store wrote.
 
     Nothing of one of another format or history, which is made anew as a matter of course.
@@ -227,7 +227,7 @@ def faults(log: LmdbLog, tables: Tables, file: Path, secret: bytes) -> list[str]
     stored = _read(file, secret)
     if stored is None:
         return ["is not as it was written"]
-    if not isinstance(stored, Stored):
+    if not isinstance(stored, StoredWorld):
         return []
     if file.name != f"{tables.node(stored.told['node']).lineage.hex()}{_SUFFIX}":
         return ["is of another world"]
@@ -237,11 +237,11 @@ def faults(log: LmdbLog, tables: Tables, file: Path, secret: bytes) -> list[str]
     kept, anew = (world_index.WorldIndex(stored.told["node"], secret) for _ in range(2))
     stored.restore(kept)
     kept.marker = marker
-    if not kept.level(log, tables) or not anew.level(log, tables):
+    if not kept.catch_up(log, tables) or not anew.catch_up(log, tables):
         return []
     for number, space in kept.spaces.items():
         anew.space(log, tables, number, space.dimension)
-    one, other = kept.told(), anew.told()
+    one, other = kept.dump(), anew.dump()
     differing = [what for what in {**one, **other} if one.get(what) != other.get(what)]
     return [f"is not what the log says of its {', '.join(differing)}"] if differing else []
 
@@ -259,7 +259,7 @@ def files_in(folder: Path) -> list[Path]:
         return []
 
 
-def stamp_of(file: Path) -> tuple[int, int] | None:
+def file_stamp(file: Path) -> tuple[int, int] | None:
     """A stamp that changes whenever another file is put in the place of one."""
     try:
         looks = file.stat()
@@ -268,7 +268,7 @@ def stamp_of(file: Path) -> tuple[int, int] | None:
     return looks.st_ino, looks.st_mtime_ns
 
 
-class Stored(NamedTuple):
+class StoredWorld(NamedTuple):
     """A file that is as it was written."""
 
     told: dict[str, Any]
@@ -285,7 +285,9 @@ class Stored(NamedTuple):
             (world_texts.Segment(0, *(arrays[name] for name in world_texts.ARRAYS)),) if len(moments.texts) else ()
         )
         for number, dimension in self.told["spaces"]:
-            index.spaces[number] = world_texts.Space(dimension, arrays[f"vectors-{number}"], arrays[f"rows-{number}"])
+            index.spaces[number] = world_texts.SpaceVectors(
+                dimension, arrays[f"vectors-{number}"], arrays[f"rows-{number}"]
+            )
 
 
 _COLUMNS: Final = ("nodes", "texts", "holding", "containing")
@@ -302,7 +304,7 @@ def write(file: Path, index: world_index.WorldIndex, store_id: bytes, secret: by
 
     assert index.marker is not None
     if len(index.segments) > 1:
-        index.segments = (world_texts.merged(index.segments),)
+        index.segments = (world_texts.merge_segments(index.segments),)
     arrays: dict[str, Any] = {name: getattr(index.moments, name).lines for name in _COLUMNS}
     if index.segments:
         arrays |= dict(zip(world_texts.ARRAYS, index.segments[0][1:], strict=True))
@@ -345,17 +347,17 @@ def write(file: Path, index: world_index.WorldIndex, store_id: bytes, secret: by
     os.replace(fresh, file)
 
 
-def load(file: Path, secret: bytes) -> Stored | None:
+def load(file: Path, secret: bytes) -> StoredWorld | None:
     """What is in a file; ``None`` if there is none that can be read and is as it was written under the secret."""
     found = _read(file, secret)
-    return found if isinstance(found, Stored) else None
+    return found if isinstance(found, StoredWorld) else None
 
 
-class _Passed(NamedTuple):
+class _Unused(NamedTuple):
     """A file that is not used, and need not be: there is none, or it is of another format."""
 
 
-def _read(file: Path, secret: bytes) -> Stored | _Passed | None:
+def _read(file: Path, secret: bytes) -> StoredWorld | _Unused | None:
     """What is in a file; ``None`` if it is not as it was written under the secret."""
     import numpy as np
 
@@ -369,7 +371,7 @@ def _read(file: Path, secret: bytes) -> Stored | _Passed | None:
             if told["seal"] != _seal(secret, told):
                 return None
             if told["format"] != FORMAT or told["analysis"] != analysis.FORMAT:
-                return _Passed()
+                return _Unused()
         payload = np.memmap(file, dtype=np.uint8, mode="r", offset=_ALIGNED, shape=(size,))
         found = blake3(max_threads=blake3.AUTO)
         found.update(memoryview(payload))  # type: ignore[arg-type]
@@ -380,9 +382,9 @@ def _read(file: Path, secret: bytes) -> Stored | _Passed | None:
         for name, kind, shape, at in told["arrays"]:
             width = np.dtype(kind).itemsize * int(np.prod(shape))
             arrays[name] = plain[at : at + width].view(kind).reshape(shape)
-        return Stored(told, arrays)
+        return StoredWorld(told, arrays)
     except OSError:
-        return _Passed()
+        return _Unused()
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError):
         return None
 
@@ -393,22 +395,22 @@ def _seal(secret: bytes, told: dict[str, Any]) -> str:
     return witness.seal(secret, witness.WORLD, {"told": rest.encode()}).hex()
 
 
-_SHARED: dict[tuple[str, bytes], Worlds] = {}
+_SHARED: dict[tuple[str, bytes], WorldCache] = {}
 _SHARING: Final = threading.Lock()
 
 
-def worlds_of(folder: Path, store_id: bytes, secret: bytes) -> Worlds:
+def acquire_worlds(folder: Path, store_id: bytes, secret: bytes) -> WorldCache:
     """The worlds of a store, which all handles of this process share until each has given them back."""
     key = os.path.realpath(folder), store_id
     with _SHARING:
         found = _SHARED.get(key)
         if found is None:
-            found = _SHARED[key] = Worlds(folder, store_id, secret)
+            found = _SHARED[key] = WorldCache(folder, store_id, secret)
         found.handles += 1
         return found
 
 
-def give_back(worlds: Worlds) -> None:
+def release_worlds(worlds: WorldCache) -> None:
     """End the use of a handle; the last one frees the memory."""
     with _SHARING:
         worlds.handles -= 1

@@ -39,7 +39,7 @@ _Token = tuple[str, str]
 """A field, and what stands in it."""
 
 
-class Walk:
+class StretchWalk:
     """A walk through the texts of a log, from one boundary on, that tells where the next ones are.
 
     A text is held back until it is known to lie at or before a boundary. Before the first text of a log there is none.
@@ -86,7 +86,7 @@ class Walk:
         return released
 
 
-class FewTexts:
+class RecentTexts:
     """Texts in memory.
 
     What was taken in once stays as it is: a :meth:`seen` of it may be searched while more comes in.
@@ -94,7 +94,7 @@ class FewTexts:
 
     def __init__(self) -> None:
         self._places: dict[tuple[int, int], int] = {}
-        self._seen = SeenTexts(self, 0)
+        self._view = RecentTextsView(self, 0)
         self.documents: list[fields.TextDocument] = []
         self.nodes: set[int] = set()
         """Of what worlds they are."""
@@ -110,15 +110,15 @@ class FewTexts:
         for document in documents:
             place = len(self.documents)
             if self._places.setdefault((document.node, document.version), place) == place:
-                self._take_in(place, document)
+                self._index_document(place, document)
 
-    def seen(self) -> SeenTexts:
+    def seen(self) -> RecentTextsView:
         """A view of the texts that are here now."""
-        if self._seen.count != len(self.documents):
-            self._seen = SeenTexts(self, len(self.documents))
-        return self._seen
+        if self._view.count != len(self.documents):
+            self._view = RecentTextsView(self, len(self.documents))
+        return self._view
 
-    def shares_of(self, field: str, scoring: fields.Scoring) -> dict[int, float]:
+    def cached_shares(self, field: str, scoring: fields.Scoring) -> dict[int, float]:
         """The cache of what :meth:`Scoring.share` has given for a field.
 
         It goes by what stands in the postings, and is kept for one average.
@@ -129,7 +129,7 @@ class FewTexts:
             known = self._shares[field] = average, {}
         return known[1]
 
-    def _take_in(self, place: int, document: fields.TextDocument) -> None:
+    def _index_document(self, place: int, document: fields.TextDocument) -> None:
         counted: dict[str, Counter[str]] = {}
         for field, each in _by_field(document):
             if each:
@@ -144,13 +144,13 @@ class FewTexts:
         self.documents.append(document)
 
 
-class SeenTexts:
+class RecentTextsView:
     """The first so many of the texts, as a view to search.
 
     It is searched as :class:`worlddb.projections.indexes.text_snapshot.TextView` is.
     """
 
-    def __init__(self, texts: FewTexts, count: int) -> None:
+    def __init__(self, texts: RecentTexts, count: int) -> None:
         self._texts = texts
         self.count = count
         self._counted: tuple[Sequence[analysis.Term], fields.Counts] | None = None
@@ -167,7 +167,7 @@ class SeenTexts:
         self._counted = terms, counted
         return counted
 
-    def with_others(self, others: fields.Counts, terms: Sequence[analysis.Term]) -> fields.Counts:
+    def combined_counts(self, others: fields.Counts, terms: Sequence[analysis.Term]) -> fields.Counts:
         """How common the terms are here and in others together; kept for those who ask for the same again."""
         known = self._corpus
         if known is not None and known[0] is others:
@@ -187,7 +187,7 @@ class SeenTexts:
         if among is not None and self._texts.nodes.isdisjoint(among):
             return []
         among = frozenset(among) if isinstance(among, Sequence) else among
-        scoring = self._alone(terms) if beside is None else self._with_averages(beside)
+        scoring = self._own_scoring(terms) if beside is None else self._with_averages(beside)
         # Numbers in an array of 32 bits are rounded as Tantivy's are.
         scores, part = array("f", bytes(4 * self.count)), array("f", [0.0])
         for term, having in self.counts(terms).having.items():
@@ -196,7 +196,7 @@ class SeenTexts:
             # A copy: others may append to the list while it is gone through.
             postings = self._texts.postings[term.field, term.text][:having]
             weight = scoring.weight(term)
-            shares = self._texts.shares_of(term.field, scoring)
+            shares = self._texts.cached_shares(term.field, scoring)
             for place, shape in postings:
                 share = shares.get(shape)
                 if share is None:
@@ -211,18 +211,18 @@ class SeenTexts:
             node, version, seq = self._texts.documents[place][:3]
             if (through is None or seq <= through) and (among is None or node in among):
                 hits.append(fields.TextHit(node, version, seq, score))
-        return text_snapshot.best(hits, limit)
+        return text_snapshot.best_hits(hits, limit)
 
     def begin(
         self, search: text_snapshot.TextSearch, beside: fields.Scoring | None = None
-    ) -> text_snapshot.Ahead[list[fields.TextHit]]:
+    ) -> text_snapshot.SearchFuture[list[fields.TextHit]]:
         """Put :meth:`find` off until the hits are asked for.
 
         It is little work, and all of it in Python.
         """
-        return text_snapshot.Ahead(None, partial(self.find, search, beside))
+        return text_snapshot.SearchFuture(None, partial(self.find, search, beside))
 
-    def _alone(self, terms: Sequence[analysis.Term]) -> fields.Scoring:
+    def _own_scoring(self, terms: Sequence[analysis.Term]) -> fields.Scoring:
         return fields.Scoring(self.count, self.counts(terms).having, self._averages(), {})
 
     def _with_averages(self, beside: fields.Scoring) -> fields.Scoring:
@@ -254,7 +254,7 @@ def _by_field(document: fields.TextDocument) -> Iterator[tuple[str, Sequence[str
 Feed = Callable[[int, int], Iterable[fields.TextDocument]]
 """The documents of the commits in ``(from_seq, to_seq]``, in log order."""
 
-View = text_snapshot.TextView | SeenTexts
+View = text_snapshot.TextView | RecentTextsView
 """A part of a corpus: an index, or the few texts that were written since."""
 
 
@@ -268,10 +268,10 @@ class Tail:
         self.base = base
         self.head = base
         self._store_id = store_id
-        self._walk = Walk(base)
+        self._walk = StretchWalk(base)
         self._seen_boundary = 0
         self._texts = text_index.TextIndex.in_memory()
-        self._few = FewTexts()
+        self._recent = RecentTexts()
 
     @property
     def is_short(self) -> bool:
@@ -281,8 +281,8 @@ class Tail:
     @property
     def views(self) -> list[View]:
         """Views that hold everything up to the head once."""
-        indexed, few = self._texts.view, self._few.documents
-        return [*([] if indexed is None else [indexed]), *([self._few.seen()] if few else [])]
+        indexed, few = self._texts.view, self._recent.documents
+        return [*([] if indexed is None else [indexed]), *([self._recent.seen()] if few else [])]
 
     def extend(self, feed: Feed, head: int, *, bounded: bool) -> bool:
         """Take in the commits up to ``head``.
@@ -306,21 +306,21 @@ class Tail:
             return False
         if walk.boundary > self._walk.boundary:
             self._texts.apply(released, fields.Marker(self._store_id, walk.boundary, b""))
-            self._few = FewTexts()
-            self._few.add(walk.held)
+            self._recent = RecentTexts()
+            self._recent.add(walk.held)
         else:
-            self._few.add(walk.held[len(self._walk.held) :])
+            self._recent.add(walk.held[len(self._walk.held) :])
         self._walk, self.head = walk, head
         return True
 
 
-class Begun(Protocol):
+class StartedSearch(Protocol):
     """A search that has started."""
 
-    def found(self) -> list[fields.TextHit]:
+    def result(self) -> list[fields.TextHit]:
         """Its hits, best first, ties in log order; asked for once."""
 
-    def settle(self) -> None:
+    def cancel(self) -> None:
         """Cancel it, or wait for its end."""
 
 
@@ -342,10 +342,10 @@ class CorpusSearch:
     ) -> None:
         corpus = corpus_of(views, search.terms) if len(views) > 1 else None
         self._limit = search.limit
-        self._parts: list[Begun] = []
+        self._parts: list[StartedSearch] = []
         beside: fields.Scoring | None = None
         for view in views:
-            if isinstance(view, SeenTexts):
+            if isinstance(view, RecentTextsView):
                 self._parts.append(view.begin(search, beside))
                 continue
             if corpus is not None:
@@ -353,8 +353,8 @@ class CorpusSearch:
             begun = view.begin(search, corpus, threads)
             self._parts.append(begun)
 
-    def found(self) -> list[fields.TextHit]:
-        found = [hits for part in self._parts if (hits := part.found())]
+    def result(self) -> list[fields.TextHit]:
+        found = [hits for part in self._parts if (hits := part.result())]
         if len(found) == 1:
             return found[0]
         found.sort(key=len)
@@ -363,29 +363,29 @@ class CorpusSearch:
         for hit in few:
             # The tail has few hits, and fewer that are good enough.
             if hit.score >= least:
-                insort(most, hit, key=text_snapshot.rank)
+                insort(most, hit, key=text_snapshot.rank_key)
         return most[: self._limit]
 
-    def settle(self) -> None:
+    def cancel(self) -> None:
         for part in self._parts:
-            part.settle()
+            part.cancel()
 
 
-class Mended:
+class RetriedSearch:
     """A search that is repeated by ``again`` if an index turns out to be damaged."""
 
-    def __init__(self, search: Begun, again: Callable[[], list[fields.TextHit]]) -> None:
+    def __init__(self, search: StartedSearch, again: Callable[[], list[fields.TextHit]]) -> None:
         self._search = search
         self._again = again
 
-    def found(self) -> list[fields.TextHit]:
+    def result(self) -> list[fields.TextHit]:
         try:
-            return self._search.found()
+            return self._search.result()
         except text_snapshot.IndexUnreadable:
             return self._again()
 
-    def settle(self) -> None:
-        self._search.settle()
+    def cancel(self) -> None:
+        self._search.cancel()
 
 
 def corpus_of(views: Sequence[View], terms: Sequence[analysis.Term]) -> fields.Counts | None:
@@ -400,5 +400,5 @@ def corpus_of(views: Sequence[View], terms: Sequence[analysis.Term]) -> fields.C
         if corpus is None:
             corpus = counts
         else:
-            corpus = view.with_others(corpus, terms) if isinstance(view, SeenTexts) else corpus.plus(counts)
+            corpus = view.combined_counts(corpus, terms) if isinstance(view, RecentTextsView) else corpus.plus(counts)
     return corpus

@@ -35,7 +35,7 @@ _RESET_ATTEMPTS: Final = 3
 """How often to delete a folder in which a process that is just opening it makes Tantivy's lock file again."""
 
 
-def stamp_of(folder: Path) -> text_snapshot.Stamp | None:
+def folder_stamp(folder: Path) -> text_snapshot.Stamp | None:
     """A stamp that changes with every commit to the folder; None if it holds no index."""
     try:
         found = os.stat(f"{folder}/{_META}")  # As text: every search asks, and to join paths takes longer.
@@ -47,15 +47,15 @@ def stamp_of(folder: Path) -> text_snapshot.Stamp | None:
 def load(folder: Path) -> text_snapshot.TextView | None:
     """The index as it was last committed; None if it is missing, torn, or of another format."""
     for _ in range(_LOAD_ATTEMPTS):
-        stamp = stamp_of(folder)
+        stamp = folder_stamp(folder)
         if stamp is None:
             return None
         try:
-            with text_snapshot.told_as(text_snapshot.IndexUnreadable):
-                return _loaded(folder, stamp)
+            with text_snapshot.raising_as(text_snapshot.IndexUnreadable):
+                return _load_cached(folder, stamp)
         except text_snapshot.IndexUnreadable:
             # Another process may have merged files away between our reading the list and opening them.
-            if stamp == stamp_of(folder):
+            if stamp == folder_stamp(folder):
                 return None
     return None
 
@@ -70,9 +70,9 @@ def open_to_write(folder: Path, distrusted: text_snapshot.Stamp | None) -> Index
     """
     from tantivy import Index
 
-    stamp = stamp_of(folder)
+    stamp = folder_stamp(folder)
     usable = stamp is not None and stamp != distrusted and load(folder) is not None
-    with text_snapshot.told_as(text_snapshot.IndexUnwritable):
+    with text_snapshot.raising_as(text_snapshot.IndexUnwritable):
         if not usable:
             reset(folder)
         folder.mkdir(parents=True, exist_ok=True)
@@ -83,31 +83,31 @@ def open_to_write(folder: Path, distrusted: text_snapshot.Stamp | None) -> Index
 
 
 @contextmanager
-def writing(index: Index, heap_bytes: int) -> Iterator[IndexWriter]:
+def open_writer(index: Index, heap_bytes: int) -> Iterator[IndexWriter]:
     """The index's one writer; what is not committed inside is dropped.
 
     Raises:
         IndexUnwritable: somebody else has the writer.
     """
-    with text_snapshot.told_as(text_snapshot.IndexUnwritable):
+    with text_snapshot.raising_as(text_snapshot.IndexUnwritable):
         writer = index.writer(heap_bytes, 1)
     try:
         yield writer
     finally:
         # Waiting lets merges finish, without which segments pile up, and gives the writer lock back at once, even
         # while a traceback still refers to the writer. A merge that failed leaves the segments as they were.
-        with suppress(text_snapshot.IndexUnwritable), text_snapshot.told_as(text_snapshot.IndexUnwritable):
+        with suppress(text_snapshot.IndexUnwritable), text_snapshot.raising_as(text_snapshot.IndexUnwritable):
             writer.wait_merging_threads()
 
 
-def segments_of(folder: Path) -> list[int]:
+def segment_sizes(folder: Path) -> list[int]:
     """How many documents each segment has; none where that cannot be read."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         return [int(each["max_doc"]) for each in json.loads((folder / _META).read_bytes())["segments"]]
     return []
 
 
-def bytes_of(folder: Path) -> int:
+def index_bytes(folder: Path) -> int:
     """How many bytes the files of an index take, with what a merge has left behind; 0 where that cannot be read."""
     with suppress(OSError):
         return sum(each.stat().st_size for each in os.scandir(folder))
@@ -128,7 +128,7 @@ def reset(folder: Path) -> None:
 
 
 @contextmanager
-def locked(folder: Path, wait_seconds: float) -> Iterator[None]:
+def index_lock(folder: Path, wait_seconds: float) -> Iterator[None]:
     """Alone among the processes that write the index of a folder.
 
     Raises:
@@ -157,7 +157,7 @@ def damaged_files(folder: Path) -> list[str]:
     The checksum at the end of each tells. Reads everything, so it is for verifying, not for opening. An index that
     cannot be opened at all names its list of segments.
     """
-    if stamp_of(folder) is None:
+    if folder_stamp(folder) is None:
         return []
     damaged = [] if load(folder) is not None else [_META]
     for file in sorted(folder.iterdir()):
@@ -166,7 +166,7 @@ def damaged_files(folder: Path) -> list[str]:
     return damaged
 
 
-def _loaded(folder: Path, stamp: text_snapshot.Stamp) -> text_snapshot.TextView:
+def _load_cached(folder: Path, stamp: text_snapshot.Stamp) -> text_snapshot.TextView:
     from tantivy import Index
 
     index = Index.open(str(folder))
@@ -174,10 +174,10 @@ def _loaded(folder: Path, stamp: text_snapshot.Stamp) -> text_snapshot.TextView:
         raise text_snapshot.IndexUnreadable(f"{folder} has other fields")
     index.config_reader("manual")
     searcher = index.searcher()
-    return text_snapshot.TextView(searcher, _passed(folder, fields.read_marker(searcher)), stamp)
+    return text_snapshot.TextView(searcher, _read_passed(folder, fields.read_marker(searcher)), stamp)
 
 
-def _passed(folder: Path, marker: fields.Marker | None) -> fields.Marker | None:
+def _read_passed(folder: Path, marker: fields.Marker | None) -> fields.Marker | None:
     """How far the index is, from the marker in it.
 
     A stretch of commits without a text moves no marker there, since that would take a document. What cannot be read is
@@ -192,7 +192,7 @@ def _passed(folder: Path, marker: fields.Marker | None) -> fields.Marker | None:
     return marker
 
 
-def _pass(folder: Path, within: fields.Marker, through: fields.Marker) -> None:
+def _write_passed(folder: Path, within: fields.Marker, through: fields.Marker) -> None:
     """Say that nothing lies between the marker in the index and another."""
     aside = folder / f"{PASSED}.new"
     aside.write_bytes(msgspec.msgpack.encode((within, through)))
@@ -261,7 +261,7 @@ class TextIndex:
     def view(self) -> text_snapshot.TextView | None:
         """The current view for searches; None if the index is empty."""
         if self._writer is not None:
-            self._settle(self._writer)
+            self._merge_in_memory(self._writer)
         return self._view
 
     @property
@@ -280,7 +280,7 @@ class TextIndex:
         """See what other processes have committed; costs one ``stat`` if they have not."""
         if self._folder is None:
             return
-        stamp = stamp_of(self._folder)
+        stamp = folder_stamp(self._folder)
         if self._view is None or stamp != self._view.stamp:
             self._view = None if stamp is None or stamp == self._distrusted else load(self._folder)
 
@@ -315,8 +315,8 @@ class TextIndex:
             self._apply_in_memory(documents, reached)
             return
         index = open_to_write(self._folder, self._distrusted)
-        with writing(index, FOLDER_HEAP_BYTES) as writer:
-            with text_snapshot.told_as(text_snapshot.IndexUnwritable):
+        with open_writer(index, FOLDER_HEAP_BYTES) as writer:
+            with text_snapshot.raising_as(text_snapshot.IndexUnwritable):
                 index.reload()
                 searcher = index.searcher()
                 within = fields.read_marker(searcher)
@@ -324,23 +324,23 @@ class TextIndex:
             held: set[tuple[int, int]] = set()
             last: fields.TextDocument | None = None
             for chunk in _chunks(documents):
-                with text_snapshot.told_as(text_snapshot.IndexUnwritable):
+                with text_snapshot.raising_as(text_snapshot.IndexUnwritable):
                     if within is not None:
-                        held |= before.held(each for each in chunk if each.seq <= within.seq)
-                    for each in _fresh(chunk, held):
+                        held |= before.indexed_versions(each for each in chunk if each.seq <= within.seq)
+                    for each in _skip_indexed(chunk, held):
                         if last is not None:
                             writer.add_document(fields.to_document(last))
                         last = each
             marker = reached()
-            with text_snapshot.told_as(text_snapshot.IndexUnwritable):
+            with text_snapshot.raising_as(text_snapshot.IndexUnwritable):
                 if marker is not None and last is not None:
                     writer.add_document(fields.to_document(last, marker))
                     writer.commit()
                 elif marker is not None and within is not None:
-                    _pass(self._folder, within, marker)
+                    _write_passed(self._folder, within, marker)
         self._view = load(self._folder)
 
-    def gather(self, documents: Iterable[fields.TextDocument], marker: fields.Marker) -> None:
+    def merge_segments(self, documents: Iterable[fields.TextDocument], marker: fields.Marker) -> None:
         """Write all documents anew, given in log order, so that they lie in one segment if they are not too many.
 
         As with :meth:`apply`, either all of that is done or nothing.
@@ -350,17 +350,17 @@ class TextIndex:
         """
         assert self._folder is not None, "an index in memory has one segment"
         index, held = open_to_write(self._folder, self._distrusted), set[tuple[int, int]]()
-        with writing(index, GATHERING_HEAP_BYTES) as writer:
-            with text_snapshot.told_as(text_snapshot.IndexUnwritable):
+        with open_writer(index, GATHERING_HEAP_BYTES) as writer:
+            with text_snapshot.raising_as(text_snapshot.IndexUnwritable):
                 writer.delete_all_documents()
             last: fields.TextDocument | None = None
             for chunk in _chunks(documents):
-                with text_snapshot.told_as(text_snapshot.IndexUnwritable):
-                    for each in _fresh(chunk, held):
+                with text_snapshot.raising_as(text_snapshot.IndexUnwritable):
+                    for each in _skip_indexed(chunk, held):
                         if last is not None:
                             writer.add_document(fields.to_document(last))
                         last = each
-            with text_snapshot.told_as(text_snapshot.IndexUnwritable):
+            with text_snapshot.raising_as(text_snapshot.IndexUnwritable):
                 if last is not None:
                     writer.add_document(fields.to_document(last, marker))
                     writer.commit()
@@ -396,11 +396,11 @@ class TextIndex:
         if self._writer is None:
             self._writer = self._memory.writer(MEMORY_HEAP_BYTES, 1)
         for chunk in _chunks(documents):
-            for each in _fresh(chunk, self._held):
+            for each in _skip_indexed(chunk, self._held):
                 self._writer.add_document(fields.to_document(each))
         self._applied = reached()
 
-    def _settle(self, writer: IndexWriter) -> None:
+    def _merge_in_memory(self, writer: IndexWriter) -> None:
         """Make the documents that were applied in memory searchable."""
         assert self._memory is not None
         writer.commit()
@@ -410,7 +410,9 @@ class TextIndex:
         self._view = text_snapshot.TextView(self._memory.searcher(), self._applied, None)
 
 
-def _fresh(documents: Iterable[fields.TextDocument], held: set[tuple[int, int]]) -> Iterator[fields.TextDocument]:
+def _skip_indexed(
+    documents: Iterable[fields.TextDocument], held: set[tuple[int, int]]
+) -> Iterator[fields.TextDocument]:
     """Documents that are not held yet; they count as held from then on."""
     for each in documents:
         key = (each.node, each.version)

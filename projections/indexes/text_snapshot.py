@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Ahead(Generic[T]):
+class SearchFuture(Generic[T]):
     """The future result of ``search``, called once: on a thread, or on demand without threads."""
 
     def __init__(self, threads: Executor | None, search: Callable[[], T]) -> None:
         self._search = search
         self._begun = None if threads is None else threads.submit(search)
 
-    def found(self) -> T:
+    def result(self) -> T:
         """The result; what the search raises is raised here."""
         begun = self._begun
         return self._search() if begun is None or begun.cancel() else begun.result()
 
-    def settle(self) -> None:
+    def cancel(self) -> None:
         """Cancel the search, or wait for its end: nobody wants its result."""
         if self._begun is not None and not self._begun.cancel():
             self._begun.exception()
@@ -82,7 +82,7 @@ class IndexUnreadable(Exception):
 
 
 @contextmanager
-def told_as(kind: type[Exception]) -> Iterator[None]:
+def raising_as(kind: type[Exception]) -> Iterator[None]:
     """Whatever Tantivy raises inside, panics among it, is raised as ``kind``."""
     try:
         yield
@@ -145,7 +145,7 @@ class TextView:
         having = {term: kept.get(term, -1) for term in terms}
         new = [term for term, count in having.items() if count < 0]
         if new:
-            with told_as(IndexUnreadable):
+            with raising_as(IndexUnreadable):
                 counted = fields.count_terms(self._searcher, new).having
             having.update(counted)
             if len(kept) > MOST_FREQUENCIES:
@@ -194,7 +194,7 @@ class TextView:
             from tantivy import Query
 
             query = Query.term_query(fields.schema(), term.field, term.text, "freq")
-            with told_as(IndexUnreadable):
+            with raising_as(IndexUnreadable):
                 ((_, address),) = self._searcher.search(query, 1, count=False).hits
                 explained = query.explain(self._searcher, address).to_json()
                 _, rarity, share = msgspec.json.decode(explained)["details"]
@@ -210,11 +210,11 @@ class TextView:
         Raises:
             IndexUnreadable: the folder is damaged.
         """
-        return self.begin(search, corpus).found()
+        return self.begin(search, corpus).result()
 
     def begin(
         self, search: TextSearch, corpus: fields.Counts | None = None, threads: Executor | None = None
-    ) -> BegunSearch | PickedSearch | Ahead[list[fields.TextHit]]:
+    ) -> StartedSearch | PostFilteredSearch | SearchFuture[list[fields.TextHit]]:
         """Start :meth:`find`, on a worker thread if there are any.
 
         Raises:
@@ -222,31 +222,31 @@ class TextView:
         """
         terms, limit, through, nodes = search
         if not terms or limit < 1 or (nodes is not None and not nodes):
-            return Ahead(None, list)
+            return SearchFuture(None, list)
         if through is not None and self.marker is not None and through >= self.marker.seq:
             through = None
         # Few words are in names and types: what no text has here is not searched for, and scores nothing.
         here = self.counts(terms).having
         had = [term for term in terms if here[term]]
         if not had:
-            return Ahead(None, list)
-        with told_as(IndexUnreadable):
+            return SearchFuture(None, list)
+        with raising_as(IndexUnreadable):
             scale: dict[Term, float] = {}
             if corpus is not None:
                 scale = self._scale(terms, corpus)
             if isinstance(nodes, fields.Nodes):
-                fetch = self._likely(limit, nodes)
+                fetch = self._fetch_size(limit, nodes)
                 if fetch <= FETCHED_FOR_A_NODE * len(nodes):
                     every = fields.to_query(had, through=through, nodes=None, scale=scale)
 
                     def again() -> list[fields.TextHit]:
                         return self.find(search._replace(nodes=list(nodes)), corpus)
 
-                    return PickedSearch(self._searcher, every, limit, fetch, nodes, again, threads)
+                    return PostFilteredSearch(self._searcher, every, limit, fetch, nodes, again, threads)
             query = fields.to_query(had, through=through, nodes=nodes, scale=scale)
-            return BegunSearch(self._searcher, query, limit, threads)
+            return StartedSearch(self._searcher, query, limit, threads)
 
-    def _likely(self, limit: int, nodes: fields.Nodes) -> int:
+    def _fetch_size(self, limit: int, nodes: fields.Nodes) -> int:
         """How many of all hits are likely to have enough among them that belong to some nodes."""
         return int(LIKELY * (limit + _PICKED_ROOM) * self._searcher.num_docs / len(nodes))
 
@@ -258,11 +258,11 @@ class TextView:
         """
         from tantivy import Query
 
-        with told_as(IndexUnreadable):
+        with raising_as(IndexUnreadable):
             found = self._searcher.search(Query.all_query(), max(1, self._searcher.num_docs), count=False).hits
             return list(zip(*_columns(self._searcher, found, fields.NODE, fields.VERSION, fields.SEQ), strict=True))
 
-    def having(self, field: str, token: str) -> dict[tuple[int, int], float]:
+    def scores_of_token(self, field: str, token: str) -> dict[tuple[int, int], float]:
         """The score for a token of each (node, version) that has it in a field.
 
         Raises:
@@ -270,14 +270,14 @@ class TextView:
         """
         from tantivy import Query
 
-        with told_as(IndexUnreadable):
+        with raising_as(IndexUnreadable):
             query = Query.term_query(fields.schema(), field, token, "freq")
             most = max(1, self._searcher.doc_freq(field, token))
             found = self._searcher.search(query, most, count=False).hits
             pairs = zip(*_columns(self._searcher, found, fields.NODE, fields.VERSION), strict=True)
             return dict(zip(pairs, (score for score, _ in found), strict=True))
 
-    def held(self, documents: Iterable[fields.TextDocument]) -> set[tuple[int, int]]:
+    def indexed_versions(self, documents: Iterable[fields.TextDocument]) -> set[tuple[int, int]]:
         """Which nodes and versions are here, of those nodes that the documents belong to."""
         from tantivy import Query
 
@@ -289,7 +289,7 @@ class TextView:
         return set(zip(*_columns(self._searcher, found, fields.NODE, fields.VERSION), strict=True))
 
 
-class BegunSearch:
+class StartedSearch:
     """A search of one commit of an index, begun.
 
     Only Tantivy's part of it runs in another thread: to change between threads that both run Python costs more than it
@@ -301,32 +301,32 @@ class BegunSearch:
         self._query = query
         self._limit = min(limit, searcher.num_docs)
         self._most = limit
-        self._first = Ahead(threads, partial(searcher.search, query, self._limit + TIE_ROOM, count=False))
+        self._future = SearchFuture(threads, partial(searcher.search, query, self._limit + TIE_ROOM, count=False))
 
-    def found(self) -> list[fields.TextHit]:
+    def result(self) -> list[fields.TextHit]:
         """The hits, as :meth:`TextView.find` gives them."""
-        with told_as(IndexUnreadable):
-            return _in_order(self._searcher, self._fetched(), self._most)
+        with raising_as(IndexUnreadable):
+            return _first_in_order(self._searcher, self._fetch_with_ties(), self._most)
 
-    def settle(self) -> None:
+    def cancel(self) -> None:
         """Cancel it, or wait for its end."""
-        self._first.settle()
+        self._future.cancel()
 
-    def _fetched(self) -> list[tuple[float, DocAddress]]:
+    def _fetch_with_ties(self) -> list[tuple[float, DocAddress]]:
         """Fetch the best hits, and all that tie with the last of them.
 
         So the cut can follow the log's order.
         """
         limit = self._limit
         fetch = limit + TIE_ROOM
-        hits: list[tuple[float, DocAddress]] = self._first.found().hits
+        hits: list[tuple[float, DocAddress]] = self._future.result().hits
         while not (len(hits) < fetch or hits[limit - 1][0] > hits[-1][0] or fetch >= TIE_LIMIT + limit):
             fetch = limit + min(8 * (fetch - limit), TIE_LIMIT)
             hits = self._searcher.search(self._query, fetch, count=False).hits
         return hits
 
 
-class PickedSearch:
+class PostFilteredSearch:
     """A search for what belongs to many nodes.
 
     It takes the best hits of all and picks theirs out: a filter of so many would take longer. If too few are theirs, it
@@ -349,55 +349,57 @@ class PickedSearch:
         self._fetch = fetch
         self._nodes = nodes.nodes
         self._again = again
-        self._first = Ahead(threads, partial(searcher.search, query, fetch, count=False))
+        self._future = SearchFuture(threads, partial(searcher.search, query, fetch, count=False))
 
-    def found(self) -> list[fields.TextHit]:
+    def result(self) -> list[fields.TextHit]:
         """The hits, as :meth:`TextView.find` gives them."""
-        with told_as(IndexUnreadable):
-            hits: list[tuple[float, DocAddress]] = self._first.found().hits
-            fetch, theirs = self._fetch, self._picked(hits)
+        with raising_as(IndexUnreadable):
+            hits: list[tuple[float, DocAddress]] = self._future.result().hits
+            fetch, theirs = self._fetch, self._filter_hits(hits)
             # All that tie with the last one have to be there, so that the cut can follow the log's order.
             while not (len(theirs) >= self._limit and theirs[self._limit - 1][0] > hits[-1][0]) and len(hits) == fetch:
                 fetch *= _MORE
                 if fetch > FETCHED_FOR_A_NODE * len(self._nodes):
                     return self._again()
                 hits = self._searcher.search(self._query, fetch, count=False).hits
-                theirs = self._picked(hits)
-            return _in_order(self._searcher, theirs, self._limit)
+                theirs = self._filter_hits(hits)
+            return _first_in_order(self._searcher, theirs, self._limit)
 
-    def _picked(self, hits: list[tuple[float, DocAddress]]) -> list[tuple[float, DocAddress]]:
+    def _filter_hits(self, hits: list[tuple[float, DocAddress]]) -> list[tuple[float, DocAddress]]:
         (column,) = _columns(self._searcher, hits, fields.NODE)
         return [hit for hit, node in zip(hits, column, strict=True) if node in self._nodes]
 
-    def settle(self) -> None:
+    def cancel(self) -> None:
         """Cancel it, or wait for its end."""
-        self._first.settle()
+        self._future.cancel()
 
 
 _text_hit: Final = partial(tuple.__new__, fields.TextHit)
 """Makes a hit of a tuple without a call in Python, of which a search makes hundreds."""
 
 
-def _in_order(searcher: Searcher, found: list[tuple[float, DocAddress]], most: int) -> list[fields.TextHit]:
+def _first_in_order(searcher: Searcher, found: list[tuple[float, DocAddress]], most: int) -> list[fields.TextHit]:
     """The first so many hits, best first, ties in log order."""
     if 0 < most < len(found) and found[most][0] == found[most - 1][0]:
-        begin, end = (cut(found, -found[most][0], key=_falling) for cut in (bisect_left, bisect_right))
-        found = found[:begin] + _earliest(searcher, found[begin:end], most - begin)
+        begin, end = (cut(found, -found[most][0], key=_negative_score) for cut in (bisect_left, bisect_right))
+        found = found[:begin] + _earliest_ties(searcher, found[begin:end], most - begin)
     else:
         found = found[:most]
     scores = [score for score, _ in found]
     columns = _columns(searcher, found, fields.NODE, fields.VERSION, fields.SEQ)
     hits = list(map(_text_hit, zip(*columns, scores, strict=True)))
     if len(set(scores)) < len(scores):
-        hits.sort(key=rank)
+        hits.sort(key=rank_key)
     return hits
 
 
-def _falling(hit: tuple[float, DocAddress]) -> float:
+def _negative_score(hit: tuple[float, DocAddress]) -> float:
     return -hit[0]
 
 
-def _earliest(searcher: Searcher, tied: list[tuple[float, DocAddress]], most: int) -> list[tuple[float, DocAddress]]:
+def _earliest_ties(
+    searcher: Searcher, tied: list[tuple[float, DocAddress]], most: int
+) -> list[tuple[float, DocAddress]]:
     """The first so many of hits with one score, in the log's order.
 
     Of a word that all texts have there are thousands, of which few are looked at more closely.
@@ -420,11 +422,11 @@ def _columns(searcher: Searcher, found: list[tuple[float, DocAddress]], *names: 
     return cast("list[list[int]]", columns)
 
 
-def best(hits: Iterable[fields.TextHit], limit: int) -> list[fields.TextHit]:
+def best_hits(hits: Iterable[fields.TextHit], limit: int) -> list[fields.TextHit]:
     """The ``limit`` best hits, best first, ties in log order."""
-    return sorted(hits, key=rank)[:limit]
+    return sorted(hits, key=rank_key)[:limit]
 
 
-def rank(hit: fields.TextHit) -> tuple[float, int, int, int]:
+def rank_key(hit: fields.TextHit) -> tuple[float, int, int, int]:
     """What hits are ordered by."""
     return -hit.score, hit.seq, hit.node, hit.version

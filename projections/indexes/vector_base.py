@@ -66,7 +66,7 @@ def new_index(dimension: int, *, graph: bool) -> Any:
     return index
 
 
-class Searched:
+class VectorSearcher:
     """Vectors in a FAISS index.
 
     ``numbers`` has the world, version and commit of each, in the same order.
@@ -120,7 +120,9 @@ class Searched:
 
         # FAISS itself would wake all of its threads for each row that it gives.
         parts = [
-            vector_rows.cosines(vector_rows.widened(self.rows[places[first : first + vector_rows.CHUNK]]), query)
+            vector_rows.cosines(
+                vector_rows.widen_to_float32(self.rows[places[first : first + vector_rows.CHUNK]]), query
+            )
             for first in range(0, len(places), vector_rows.CHUNK)
         ]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
@@ -197,7 +199,7 @@ _VECTORS: Final = "vectors.faiss"
 _FILES: Final = (_ROWS, _ORDER, _VECTORS)
 
 
-class Base:
+class VectorBase:
     """One base as it was written."""
 
     def __init__(self, folder: Path, marker: fields.Marker, rows: Numbers, order: Numbers, index: Any) -> None:
@@ -209,7 +211,7 @@ class Base:
         rows, order = rows.view(np.ndarray), order.view(np.ndarray)
         self._nodes = rows[:, 0]
         self._order = order
-        self._vectors = Searched(rows, index)
+        self._vectors = VectorSearcher(rows, index)
         self._placed: tuple[fields.Nodes, Numbers] | None = None
 
     @property
@@ -224,14 +226,14 @@ class Base:
     def is_for_graph(self, passing: int, limit: int) -> bool:
         """True if a filter that so many vectors pass is left to the graph.
 
-        See :meth:`Searched.is_for_graph`.
+        See :meth:`VectorSearcher.is_for_graph`.
         """
         return self._vectors.is_for_graph(passing, limit)
 
     def search(
         self, query: Matrix, limit: int, selected: Numbers | None, *, by_graph: bool | None = None
     ) -> list[vector_rows.VectorHit]:
-        """The best vectors, of the selected places if there are such; see :meth:`Searched.search`."""
+        """The best vectors, of the selected places if there are such; see :meth:`VectorSearcher.search`."""
         return self._vectors.search(query, limit, selected, by_graph)
 
     def search_before(self, query: Matrix, limit: int, before: int | None) -> list[vector_rows.VectorHit]:
@@ -292,7 +294,7 @@ class Base:
         return index
 
 
-def load(folder: Path) -> Base | None:
+def load(folder: Path) -> VectorBase | None:
     """The base in force in a folder; ``None`` if there is none that can be read."""
     import faiss
     import numpy as np
@@ -314,7 +316,7 @@ def load(folder: Path) -> Base | None:
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, EOFError, AssertionError):
         # FAISS tells of a torn file by RuntimeError; whatever cannot be read is made anew.
         return None
-    return Base(base, marker, rows, order, index)
+    return VectorBase(base, marker, rows, order, index)
 
 
 def fits(folder: Path, secret: bytes) -> bool:
@@ -342,7 +344,7 @@ def _sealed(told: dict[str, Any], digests: witness.Digests) -> witness.Digests:
     return {**digests, _CURRENT: json.dumps(rest, sort_keys=True).encode()}
 
 
-def stamp_of(folder: Path) -> tuple[int, int] | None:
+def folder_stamp(folder: Path) -> tuple[int, int] | None:
     """A stamp that changes whenever another base is in force."""
     try:
         found = os.stat(f"{folder}/{_CURRENT}")
@@ -358,7 +360,7 @@ def write(
     parts: Iterable[tuple[Numbers, Matrix]],
     *,
     graph: bool,
-    after: Base | None = None,
+    after: VectorBase | None = None,
     secret: bytes = witness.NO_SECRET,
 ) -> None:
     """Put another base in force, and remove older ones.

@@ -47,7 +47,7 @@ class VectorTail:
             return
         fresh = list(feed(self.head, head))
         if fresh:
-            numbers, rows = vector_rows.expanded(fresh, self._dimension)
+            numbers, rows = vector_rows.expand_rows(fresh, self._dimension)
             self._make_room(self._count + len(rows))
             self._numbers[self._count : self._count + len(rows)] = numbers
             self._matrix[self._count : self._count + len(rows)] = rows
@@ -66,12 +66,12 @@ class VectorTail:
             self._numbers[: self._count] = numbers[: self._count]
             self._matrix[: self._count] = matrix[: self._count]
 
-    def seen(self) -> SeenTail:
+    def seen(self) -> VectorTailView:
         """A view of the vectors that are here now."""
-        return SeenTail(self._numbers[: self._count], self._matrix[: self._count])
+        return VectorTailView(self._numbers[: self._count], self._matrix[: self._count])
 
 
-class SeenTail:
+class VectorTailView:
     """Vectors in memory: for each its world, version and commit, and its row."""
 
     def __init__(self, numbers: Numbers, matrix: Matrix) -> None:
@@ -96,7 +96,7 @@ class SeenTail:
             chosen = np.flatnonzero(is_wanted if before is None else is_wanted & (numbers[:, 0] < before))
             numbers, matrix = numbers[chosen], matrix[chosen]
         scores = vector_rows.cosines(matrix, query)
-        places = vector_rows.top(scores, limit, numbers)
+        places = vector_rows.top_places(scores, limit, numbers)
         return vector_rows.as_hits(numbers[places], scores[places])
 
     def scores(self, query: Matrix, nodes: Numbers) -> dict[tuple[int, int], float]:
@@ -111,7 +111,7 @@ class VectorSet:
     """The vectors of some versions, given in the order in which ties are told apart."""
 
     def __init__(self, rows: Sequence[vector_rows.VectorRow], dimension: int) -> None:
-        self._numbers, self._matrix = vector_rows.expanded(rows, dimension)
+        self._numbers, self._matrix = vector_rows.expand_rows(rows, dimension)
         self._count = len(rows)
 
     def __len__(self) -> int:
@@ -129,9 +129,9 @@ class VectorSet:
         chosen = np.arange(len(self._numbers))
         if nodes is not None:
             chosen = np.flatnonzero(np.isin(self._numbers[:, 0], np.array(sorted(nodes), dtype=np.int64)))
-        scores = vector_rows.cosines(self._matrix[chosen], vector_rows.extended(query, stating=stating))
+        scores = vector_rows.cosines(self._matrix[chosen], vector_rows.query_row(query, stating=stating))
         hits = []
-        for place in vector_rows.top(scores, limit).tolist():
+        for place in vector_rows.top_places(scores, limit).tolist():
             node, version, _ = self._numbers[chosen[place]].tolist()
             hits.append(vector_rows.VectorHit(node, version, 0, float(scores[place])))
         return hits
@@ -144,7 +144,7 @@ class VectorSet:
 
         near = np.flatnonzero(np.isin(self._numbers[:, 0], np.array([node for node, _ in pairs], dtype=np.int64)))
         found = vector_rows.best_of_each(
-            self._numbers[near], vector_rows.cosines(self._matrix[near], vector_rows.extended(query, stating=stating))
+            self._numbers[near], vector_rows.cosines(self._matrix[near], vector_rows.query_row(query, stating=stating))
         )
         return {pair: found[pair] for pair in pairs if pair in found}
 
@@ -182,7 +182,7 @@ class VectorFollower:
         self._feed = feed
         self._chain_at = chain_at
         self._guard = threading.RLock()
-        self._base: vector_base.Base | None = None
+        self._base: vector_base.VectorBase | None = None
         self._stamp: tuple[int, int] | None = None
         self._tail: VectorTail | None = None
 
@@ -205,10 +205,10 @@ class VectorFollower:
         is nothing but statements is nearer by ``stating``. ``exact``: all of those worlds are compared, however many,
         since what a graph finds depends on what else is in it.
         """
-        query = vector_rows.extended(query, bonus, stating)
+        query = vector_rows.query_row(query, bonus, stating)
         if limit < 1 or (nodes is not None and not nodes):
             return []
-        base, tail = self._level(head)
+        base, tail = self._base_and_tail(head)
         wanted = None if nodes is None else fields.in_order(nodes)
         hits: list[vector_rows.VectorHit] = []
         if base is not None:
@@ -235,8 +235,8 @@ class VectorFollower:
 
         if not pairs:
             return {}
-        base, tail = self._level(head)
-        query = vector_rows.extended(query, stating=stating)
+        base, tail = self._base_and_tail(head)
+        query = vector_rows.query_row(query, stating=stating)
         nodes = np.array(sorted({node for node, _ in pairs}), dtype=np.int64)
         found: dict[tuple[int, int], float] = {}
         if base is not None:
@@ -251,7 +251,7 @@ class VectorFollower:
         False if another process is at it, or the folder cannot be written. Searches go on meanwhile, in the base that
         there is and the tail.
         """
-        base, tail = self._level(head)
+        base, tail = self._base_and_tail(head)
         count, start = (0, 0) if base is None else (base.count, base.marker.seq)
         is_long = len(tail) >= max(SHORT_TAIL, count // 10) or head - start > LONG_STRETCH
         if not len(tail) or not is_long:
@@ -259,7 +259,7 @@ class VectorFollower:
         chain = self._chain_at(head)
         if chain is None:
             return False
-        return self._written(
+        return self._write_base(
             fields.Marker(self._store_id, head, chain), count + len(tail) > EXACT_VECTORS, wait_seconds
         )
 
@@ -285,7 +285,7 @@ class VectorFollower:
     def checkpoint(self) -> int:
         """The commit that the base on disk has reached; 0 if there is none."""
         with self._guard:
-            base = self._refreshed()
+            base = self._current_base()
             return 0 if base is None else base.marker.seq
 
     def close(self) -> None:
@@ -293,7 +293,7 @@ class VectorFollower:
         with self._guard:
             self._base = self._stamp = self._tail = None
 
-    def _written(self, marker: fields.Marker, graph: bool, wait_seconds: float) -> bool:
+    def _write_base(self, marker: fields.Marker, graph: bool, wait_seconds: float) -> bool:
         from filelock import FileLock, Timeout
 
         try:
@@ -301,7 +301,7 @@ class VectorFollower:
             with FileLock(self._folder.parent / f"{self._folder.name}.lock", timeout=wait_seconds):
                 # Read again under the lock. Whoever erases takes it after the commit: a vector in memory may be erased
                 # by now, and one that is read here and erased meanwhile is deleted with the base.
-                base = self._in_force()
+                base = self._base_on_disk()
                 if base is not None and not vector_base.fits(self._folder, self._secret):
                     base = None  # Nothing is added to what somebody else has written.
                 start = 0 if base is None else base.marker.seq
@@ -316,27 +316,27 @@ class VectorFollower:
         """The vectors of some commits, some at a time."""
         fresh = iter(self._feed(after, through))
         while some := list(islice(fresh, PART)):
-            yield vector_rows.expanded(some, self._dimension)
+            yield vector_rows.expand_rows(some, self._dimension)
 
-    def _level(self, head: int) -> tuple[vector_base.Base | None, SeenTail]:
+    def _base_and_tail(self, head: int) -> tuple[vector_base.VectorBase | None, VectorTailView]:
         """The base, and the tail from there to ``head``."""
         with self._guard:
-            base = self._refreshed()
+            base = self._current_base()
             start = 0 if base is None else base.marker.seq
             if self._tail is None or self._tail.base != start:
                 self._tail = VectorTail(start, self._dimension)
             self._tail.extend(self._feed, head)
             return base, self._tail.seen()
 
-    def _refreshed(self) -> vector_base.Base | None:
+    def _current_base(self) -> vector_base.VectorBase | None:
         """The base in force, if it is one of this store's history."""
-        stamp = vector_base.stamp_of(self._folder)
+        stamp = vector_base.folder_stamp(self._folder)
         if stamp != self._stamp or stamp is None:
             self._stamp = stamp
-            self._base = None if stamp is None else self._in_force()
+            self._base = None if stamp is None else self._base_on_disk()
         return self._base
 
-    def _in_force(self) -> vector_base.Base | None:
+    def _base_on_disk(self) -> vector_base.VectorBase | None:
         """The base that is on disk now."""
         base = vector_base.load(self._folder)
         if base is None or base.marker.store_id != self._store_id:

@@ -70,7 +70,7 @@ def width(dimension: int) -> int:
     return -(-(dimension + 2) // _ALIGNED) * _ALIGNED
 
 
-def expanded(given: Sequence[VectorRow], dimension: int) -> tuple[Numbers, Matrix]:
+def expand_rows(given: Sequence[VectorRow], dimension: int) -> tuple[Numbers, Matrix]:
     """(world, version, commit) and the row of every vector, in the order given.
 
     Rows are rounded to 16 bits, as a base on disk has them: a vector scores alike wherever it lies.
@@ -100,7 +100,7 @@ def _is_all_statements(row: VectorRow, dimension: int) -> bool:
     return row.statements >= len(row.values) // (2 * dimension)
 
 
-def extended(query: Matrix, bonus: float = STATEMENT_BONUS, stating: float = 0.0) -> Matrix:
+def query_row(query: Matrix, bonus: float = STATEMENT_BONUS, stating: float = 0.0) -> Matrix:
     """Make a query's row.
 
     It has the query's vector, the bonus of a statement, and what it is worth that a text is nothing but statements.
@@ -121,7 +121,7 @@ def whole_text(values: bytes, dimension: int) -> Matrix:
     return np.frombuffer(values, dtype="<f2")[:dimension].astype(np.float32)
 
 
-def apart(vector: Matrix, others: Sequence[Matrix], share: float) -> Matrix:
+def subtract_mean(vector: Matrix, others: Sequence[Matrix], share: float) -> Matrix:
     """A vector without a share of the mean of others, of length 1; as it is where nothing would be left."""
     import numpy as np
 
@@ -138,7 +138,7 @@ _EXPONENTS_APART: Final = 2.0**112
 """What the exponents of both count from lies so far apart."""
 
 
-def widened(rows: Matrix) -> Matrix:
+def widen_to_float32(rows: Matrix) -> Matrix:
     """Finite numbers of 16 bits as ones of 32: bit by bit, a fifth of the time that NumPy takes for each by itself."""
     import numpy as np
 
@@ -177,7 +177,7 @@ def best_of_each(numbers: Numbers, scores: Matrix) -> dict[tuple[int, int], floa
     return dict(zip(zip(nodes, versions, strict=True), scores[order].tolist(), strict=True))
 
 
-def top(scores: Matrix, limit: int, numbers: Numbers | None = None) -> Numbers:
+def top_places(scores: Matrix, limit: int, numbers: Numbers | None = None) -> Numbers:
     """The places of the highest scores, best first.
 
     Ties are in order, or by world and version if ``numbers`` has them.

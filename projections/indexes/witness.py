@@ -59,15 +59,15 @@ def seal(secret: bytes, kind: str, digests: Digests) -> bytes:
 _SEAL_BYTES: Final = 32
 
 
-def sealed(secret: bytes, kind: str, told: bytes) -> bytes:
+def seal_bytes(secret: bytes, kind: str, told: bytes) -> bytes:
     """What an index's only file says, behind a seal over it."""
     return seal(secret, kind, {"told": blake3(told).digest()}) + told
 
 
-def unsealed(secret: bytes, kind: str, stored: bytes) -> bytes | None:
+def unseal_bytes(secret: bytes, kind: str, stored: bytes) -> bytes | None:
     """What such a file says; ``None`` if it is not as it was written under the secret."""
     told = stored[_SEAL_BYTES:]
-    return told if stored == sealed(secret, kind, told) else None
+    return told if stored == seal_bytes(secret, kind, told) else None
 
 
 def secret_in(log: LmdbLog) -> bytes:
@@ -118,8 +118,8 @@ class SegmentWitness:
         """What the witness says, if it was sealed under the secret."""
         with suppress(OSError, msgspec.MsgspecError):
             stored = (self._folder / _BESIDE).read_bytes()
-            digests, sealed = msgspec.msgpack.decode(stored, type=tuple[dict[str, bytes], bytes])
-            if sealed == seal(self._secret, TEXT, digests):
+            digests, found = msgspec.msgpack.decode(stored, type=tuple[dict[str, bytes], bytes])
+            if found == seal(self._secret, TEXT, digests):
                 return digests
         return None
 

@@ -37,13 +37,13 @@ _MOST_SEEN: Final = 8
 """How many moments and choices of one world are kept."""
 
 
-class _Held(NamedTuple):
+class _CachedView(NamedTuple):
     """What was made for a moment: for which commit, choice and times, and what it is."""
 
     seq: int
-    wanted: world_moments.Wanted
-    stay: world_moments.Stay
-    seen: world_texts.Seen
+    wanted: world_moments.VersionChoice
+    stay: world_moments.Stability
+    seen: world_texts.VisibleTexts
 
 
 class WorldIndex:
@@ -51,19 +51,19 @@ class WorldIndex:
 
     def __init__(self, node: int, secret: bytes) -> None:
         self.guard = threading.RLock()
-        self.keys = world_texts.Keys(secret)
+        self.keys = world_texts.TokenKeys(secret)
         self.marker: tuple[int, bytes] | None = None
         self.moments = world_moments.Moments(node)
         self.places: dict[int, int] = {}
         self.segments: tuple[world_texts.Segment, ...] = ()
-        self.spaces: dict[int, world_texts.Space] = {}
+        self.spaces: dict[int, world_texts.SpaceVectors] = {}
         self.unsaved = 0
         """How many texts and vectors the file does not have."""
         self.saved_at = 0
         self.lineage = b""
-        self._told: list[int] = []
-        self._held: list[_Held] = []
-        self._near: OrderedDict[tuple[int, int, int], world_texts.NearTexts] = OrderedDict()
+        self._telling_commits: list[int] = []
+        self._cached_views: list[_CachedView] = []
+        self._near_cache: OrderedDict[tuple[int, int, int], world_texts.VisibleVectors] = OrderedDict()
 
     @property
     def count(self) -> int:
@@ -80,14 +80,14 @@ class WorldIndex:
             + 300 * self.count
         )
 
-    def restored(self) -> None:
+    def mark_restored(self) -> None:
         """Note that all that is here came from a file."""
         assert self.marker is not None
-        self._told = [self.marker[0]]
+        self._telling_commits = [self.marker[0]]
 
     # -- following the log
 
-    def level(self, log: LmdbLog, tables: Tables) -> bool:
+    def catch_up(self, log: LmdbLog, tables: Tables) -> bool:
         """Take in what commits said since; False if all of it has to be made anew."""
         head = log.head()
         if self.marker is None:
@@ -100,9 +100,9 @@ class WorldIndex:
         return True
 
     def _begin(self, log: LmdbLog, tables: Tables) -> None:
-        self._place(self.moments.top)
-        self._read(log, tables, self._reached(tables, [self.moments.top]))
-        self._told = [log.head().seq]
+        self._add_place(self.moments.top)
+        self._read_worlds(log, tables, self._place_reachable(tables, [self.moments.top]))
+        self._telling_commits = [log.head().seq]
 
     def _follow(self, log: LmdbLog, tables: Tables, after: int, through: int) -> bool:
         touched: set[int] = set()
@@ -147,35 +147,35 @@ class WorldIndex:
         rows = [(place, tables.edge(place)) for place in edges.values()]
         for _, row in rows:
             if row.target not in self.places:
-                self._place(row.target)
+                self._add_place(row.target)
                 fresh.append(row.target)
         for place, row in rows:
-            lines += self._edge(tables, place, row)
-        self.moments.contain(lines, changed)
+            lines += self._edge_lines(tables, place, row)
+        self.moments.add_containment(lines, changed)
         if fresh:
             # What was said of them in between was not looked for.
             told = list(range(told[0], through + 1))
-            self._read(log, tables, self._reached(tables, fresh))
-        self._read_again(log, tables, touched)
+            self._read_worlds(log, tables, self._place_reachable(tables, fresh))
+        self._reread_worlds(log, tables, touched)
         restated.pop(self.moments.top, None)
-        self._state_again(log, tables, restated)
-        self._told += told
+        self._reread_literals(log, tables, restated)
+        self._telling_commits += told
         return True
 
-    def _place(self, node: int) -> None:
+    def _add_place(self, node: int) -> None:
         self.places[node] = len(self.places)
         self.moments.nodes.add([(node,)])
 
-    def _edge(self, tables: Tables, place: schema.EdgePlace, row: schema.EdgeRow) -> list[world_moments.Line]:
+    def _edge_lines(self, tables: Tables, place: schema.EdgePlace, row: schema.EdgeRow) -> list[world_moments.Line]:
         found = []
         for line, complete in world_moments.edge_lines(
             tables, place, row, self.places[place.source], self.places[row.target]
         ):
             found.append(line)
-            self.moments.restarts(complete)
+            self.moments.raise_complete_from(complete)
         return found
 
-    def _reached(self, tables: Tables, starts: list[int]) -> list[int]:
+    def _place_reachable(self, tables: Tables, starts: list[int]) -> list[int]:
         """Some worlds and all that they ever contained, which are given places."""
         found, level = list(starts), list(starts)
         while level:
@@ -185,16 +185,16 @@ class WorldIndex:
                 if row.target not in self.places:
                     self.places[row.target] = len(self.places)
                     fresh.append(row.target)
-                lines += self._edge(tables, place, row)
+                lines += self._edge_lines(tables, place, row)
             self.moments.nodes.add([(node,) for node in fresh])
             self.moments.containing.add(lines)
             found += fresh
             level = fresh
         return found
 
-    def _read(self, log: LmdbLog, tables: Tables, nodes: list[int]) -> None:
+    def _read_worlds(self, log: LmdbLog, tables: Tables, nodes: list[int]) -> None:
         """Take in all versions, and what was ever stated, of some worlds that are new here."""
-        stating = _stating(tables)
+        stating = _worlds_with_statements(tables)
         for first in range(0, len(nodes), _TAKEN_IN_AT_ONCE):
             texts: list[world_moments.Line] = []
             holding: list[world_moments.Line] = []
@@ -206,14 +206,14 @@ class WorldIndex:
                 numbered: dict[int, int] = {}
                 for number, row in versions:
                     numbered[number] = self.count + len(texts)
-                    self._note(log, node, number, row, texts, documents)
-                self._hold(tables, node, versions, numbered, holding)
+                    self._add_version(log, node, number, row, texts, documents)
+                self._add_times(tables, node, versions, numbered, holding)
                 if node in stating:
-                    self._state(log, tables, node, None, {}, texts, documents, holding)
-            self._add(log, tables, texts, documents)
+                    self._add_literals(log, tables, node, None, {}, texts, documents, holding)
+            self._index_texts(log, tables, texts, documents)
             self.moments.holding.add(holding)
 
-    def _read_again(self, log: LmdbLog, tables: Tables, touched: set[int]) -> None:
+    def _reread_worlds(self, log: LmdbLog, tables: Tables, touched: set[int]) -> None:
         """Take in what is new of some worlds that are here."""
         import numpy as np
 
@@ -234,11 +234,11 @@ class WorldIndex:
                 text = known.get((self.places[node], number))
                 if text is None:
                     text = self.count + len(texts)
-                    self._note(log, node, number, row, texts, documents)
+                    self._add_version(log, node, number, row, texts, documents)
                 numbered[number] = text
-            self._hold(tables, node, versions, numbered, holding)
+            self._add_times(tables, node, versions, numbered, holding)
         self.moments.holding.without(own)
-        self._add(log, tables, texts, documents)
+        self._index_texts(log, tables, texts, documents)
         self.moments.holding.add(holding)
         for number, space in list(self.spaces.items()):
             has = set(space.lines.lines[0][np.isin(space.lines.lines[0], np.array(own, dtype=np.int64))].tolist())
@@ -248,13 +248,13 @@ class WorldIndex:
                     if text < self.count - len(texts):
                         place = asof.vector_place(tables, number, node, version)
                         if place is not None and text not in has:
-                            rows += self._vector(log, place, node, version, text)
+                            rows += self._read_vector(log, place, node, version, text)
                         elif place is not None and place.seq > (self.marker or (0, b""))[0]:
                             self.spaces.pop(number, None)  # Recorded once more: read all of them again.
             space.add(rows)
             self.unsaved += len(rows)
 
-    def _state_again(self, log: LmdbLog, tables: Tables, restated: dict[int, set[int]]) -> None:
+    def _reread_literals(self, log: LmdbLog, tables: Tables, restated: dict[int, set[int]]) -> None:
         """Take in anew when literals hold of which a commit said something."""
         import numpy as np
 
@@ -268,12 +268,12 @@ class WorldIndex:
         holding: list[world_moments.Line] = []
         documents: list[fields.TextDocument | None] = []
         for node, terms in sorted(restated.items()):
-            self._state(log, tables, node, terms, known, texts, documents, holding)
+            self._add_literals(log, tables, node, terms, known, texts, documents, holding)
         self.moments.holding.without({line[0] for line in holding})
-        self._add(log, tables, texts, documents)
+        self._index_texts(log, tables, texts, documents)
         self.moments.holding.add(holding)
 
-    def _state(
+    def _add_literals(
         self,
         log: LmdbLog,
         tables: Tables,
@@ -299,9 +299,9 @@ class WorldIndex:
                 text = self.count + len(texts)
                 documents.append(fields.TextDocument(node, said.number, said.seq, "", said.text))
                 texts.append((self.places[node], said.number, said.seq, world_moments.LITERAL))
-            holding += [world_moments.stating_line(text, *each[1:5]) for each in held]
+            holding += [world_moments.statement_line(text, *each[1:5]) for each in held]
 
-    def _note(
+    def _add_version(
         self,
         log: LmdbLog,
         node: int,
@@ -319,7 +319,7 @@ class WorldIndex:
             documents.append(None)
             texts.append((self.places[node], number, row.seq, 0))
 
-    def _hold(
+    def _add_times(
         self,
         tables: Tables,
         node: int,
@@ -329,9 +329,9 @@ class WorldIndex:
     ) -> None:
         for line, complete in world_moments.version_lines(tables, node, versions, numbered):
             holding.append(line)
-            self.moments.restarts(complete)
+            self.moments.raise_complete_from(complete)
 
-    def _add(
+    def _index_texts(
         self,
         log: LmdbLog,
         tables: Tables,
@@ -342,12 +342,14 @@ class WorldIndex:
             return
         first = self.count
         self.moments.texts.add(texts)
-        self.segments = world_texts.added(self.segments, world_texts.taken_in(documents, first, self.keys))
+        self.segments = world_texts.append_segment(
+            self.segments, world_texts.build_segment(documents, first, self.keys)
+        )
         self.unsaved += len(texts)
         for number, space in self.spaces.items():
-            space.add(list(self._vectors(log, tables, number, first)))
+            space.add(list(self._read_vectors(log, tables, number, first)))
 
-    def _vectors(
+    def _read_vectors(
         self, log: LmdbLog, tables: Tables, space: int, first: int
     ) -> Iterator[tuple[int, vector_rows.VectorRow]]:
         """The vectors of the texts from one on."""
@@ -358,9 +360,9 @@ class WorldIndex:
             has_vector = kind and kind != world_moments.LITERAL
             place = asof.vector_place(tables, space, node, version) if has_vector else None
             if place is not None:
-                yield from self._vector(log, place, node, version, first + at)
+                yield from self._read_vector(log, place, node, version, first + at)
 
-    def _vector(
+    def _read_vector(
         self, log: LmdbLog, place: asof.VectorPlace, node: int, version: int, text: int
     ) -> Iterator[tuple[int, vector_rows.VectorRow]]:
         stored = log.blob(place.seq, place.position)
@@ -370,45 +372,51 @@ class WorldIndex:
 
     # -- what a view sees
 
-    def seen(self, moment: asof.Moment, wanted: world_moments.Wanted) -> world_texts.Seen | None:
+    def seen(self, moment: asof.Moment, wanted: world_moments.VersionChoice) -> world_texts.VisibleTexts | None:
         """What a view sees; ``None`` if that is from before what is known here."""
         if moment.seq < self.moments.complete_from:
             return None
-        seq = self._last_told(moment.seq)
-        for held in self._held:
+        seq = self._last_telling_commit(moment.seq)
+        for held in self._cached_views:
             if held.seq == seq and held.wanted == wanted and held.stay.start <= moment.valid < held.stay.end:
                 return held.seen
         inside, stay = self.moments.inside(moment)
         mask, other = self.moments.seen(moment, wanted, inside)
-        seen = world_texts.Seen(self.moments, self.places, self.keys, self.segments, inside, mask)
-        both = world_moments.Stay(max(stay.start, other.start), min(stay.end, other.end))
+        seen = world_texts.VisibleTexts(self.moments, self.places, self.keys, self.segments, inside, mask)
+        both = world_moments.Stability(max(stay.start, other.start), min(stay.end, other.end))
         if wanted.span is None:
-            self._held = [_Held(seq, wanted, both, seen), *self._held[: _MOST_SEEN - 1]]
+            self._cached_views = [_CachedView(seq, wanted, both, seen), *self._cached_views[: _MOST_SEEN - 1]]
         return seen
 
     def near(
-        self, log: LmdbLog, tables: Tables, seen: world_texts.Seen, moment: asof.Moment, space: int, dimension: int
-    ) -> world_texts.NearTexts | None:
+        self,
+        log: LmdbLog,
+        tables: Tables,
+        seen: world_texts.VisibleTexts,
+        moment: asof.Moment,
+        space: int,
+        dimension: int,
+    ) -> world_texts.VisibleVectors | None:
         """The vectors of a space that a view sees; ``None`` if tables of before do not have all of them."""
         kept = self.space(log, tables, space, dimension)
         if kept is None:
             return None
-        key = (id(seen), self._last_told(moment.seq), space)
-        found = self._near.get(key)
+        key = (id(seen), self._last_telling_commit(moment.seq), space)
+        found = self._near_cache.get(key)
         if found is None or found._seen is not seen:
-            found = self._near[key] = world_texts.NearTexts(seen, kept, moment.seq)
-            if len(self._near) > _MOST_SEEN:
-                self._near.popitem(last=False)
+            found = self._near_cache[key] = world_texts.VisibleVectors(seen, kept, moment.seq)
+            if len(self._near_cache) > _MOST_SEEN:
+                self._near_cache.popitem(last=False)
         return found
 
-    def space(self, log: LmdbLog, tables: Tables, number: int, dimension: int) -> world_texts.Space | None:
+    def space(self, log: LmdbLog, tables: Tables, number: int, dimension: int) -> world_texts.SpaceVectors | None:
         """The vectors of a space, read if they were not asked for before."""
         found = self.spaces.get(number)
         if found is None or found.dimension != dimension:
             if self.marker is None or log.head().seq < self.marker[0]:
                 return None
-            found = world_texts.Space(dimension)
-            found.add(list(self._vectors(log, tables, number, 0)))
+            found = world_texts.SpaceVectors(dimension)
+            found.add(list(self._read_vectors(log, tables, number, 0)))
             self.spaces[number] = found
             self.unsaved += len(found.lines)
         return found
@@ -421,7 +429,7 @@ class WorldIndex:
         inside, _ = self.moments.inside(moment, place)
         return fields.Nodes(frozenset(self.moments.nodes.lines[0][: len(inside)][inside].tolist()))
 
-    def told(self) -> dict[str, bytes]:
+    def dump(self) -> dict[str, bytes]:
         """All that is here in one order, however it came in: for comparing."""
         import numpy as np
 
@@ -436,14 +444,14 @@ class WorldIndex:
             "times": np.concatenate((names[:, held[0]], held[1:])),
             "members": np.concatenate((nodes[around[[0, 5]]], around[1:5])),
         }
-        segment = world_texts.merged(self.segments) if self.segments else None
+        segment = world_texts.merge_segments(self.segments) if self.segments else None
         if segment is not None:
             words = np.repeat(segment.keys.view(np.int64), np.diff(segment.ends, prepend=0))
             tables["words"] = np.concatenate((names[:, segment.places], [words, segment.often.astype(np.int64)]))
             places = np.concatenate([np.arange(each.first, each.first + each.texts) for each in self.segments])
             counts = np.concatenate([np.concatenate((each.lengths, each.codes)) for each in self.segments], axis=1)
             tables["lengths"] = np.concatenate((names[:, places], counts))[:, counts.any(axis=0)]
-        found = {what: _sorted(lines).tobytes() for what, lines in tables.items() if lines.size}
+        found = {what: _sort_columns(lines).tobytes() for what, lines in tables.items() if lines.size}
         for number, space in self.spaces.items():
             owners, seqs = space.lines.lines
             order = np.lexsort((names[1][owners], names[0][owners]))
@@ -453,13 +461,13 @@ class WorldIndex:
             )
         return found
 
-    def _last_told(self, seq: int) -> int:
+    def _last_telling_commit(self, seq: int) -> int:
         """The last commit up to one that told of the world, as far as that is known."""
-        at = bisect_right(self._told, seq)
-        return self._told[at - 1] if at else seq
+        at = bisect_right(self._telling_commits, seq)
+        return self._telling_commits[at - 1] if at else seq
 
 
-def _stating(tables: Tables) -> Set[int]:
+def _worlds_with_statements(tables: Tables) -> Set[int]:
     """The worlds that ever stated anything."""
     if not tables.has_rows("by_object"):
         return frozenset()
@@ -468,7 +476,7 @@ def _stating(tables: Tables) -> Set[int]:
     return frozenset(statement_rows.worlds(tables))
 
 
-def _sorted(lines: Numbers) -> Numbers:
+def _sort_columns(lines: Numbers) -> Numbers:
     import numpy as np
 
     found: Numbers = np.ascontiguousarray(lines[:, np.lexsort(lines)])
@@ -478,14 +486,14 @@ def _sorted(lines: Numbers) -> Numbers:
 _ABOUT_TEXTS: Final = (ev.Created, ev.Revised, ev.Closed, ev.Lost, ev.Ended, ev.Voided, ev.Filled, ev.Embedded)
 
 
-class At(NamedTuple):
+class WorldView(NamedTuple):
     """One world as a view sees it."""
 
     world: WorldIndex
-    seen: world_texts.Seen
+    seen: world_texts.VisibleTexts
     moment: asof.Moment
 
-    def near(self, log: LmdbLog, tables: Tables, space: int, dimension: int) -> world_texts.NearTexts | None:
+    def near(self, log: LmdbLog, tables: Tables, space: int, dimension: int) -> world_texts.VisibleVectors | None:
         """The vectors of a space; ``None`` as :meth:`WorldIndex.near` gives it."""
         with self.world.guard:
             return self.world.near(log, tables, self.seen, self.moment, space, dimension)

@@ -6,7 +6,7 @@ valid time up to another. So what a view sees is a few comparisons of whole arra
 and the same lines serve all of them.
 
 What a view sees stays the same between two commits that tell of the world, and between two times at which something in
-it begins or ends by itself: :class:`Stay` says for how long.
+it begins or ends by itself: :class:`Stability` says for how long.
 """
 
 from __future__ import annotations
@@ -83,14 +83,14 @@ class Column:
             self._count = int(self._room.shape[1])
 
 
-class Stay(NamedTuple):
+class Stability(NamedTuple):
     """The valid times, half-open, around one of them in which a view sees the same."""
 
     start: int
     end: int
 
 
-class Wanted(NamedTuple):
+class VersionChoice(NamedTuple):
     """Which versions of a world count: the valid one, unless something else is said.
 
     ``span``: those valid in it, throughout or at some instant. ``earlier``: what was valid before the valid one, too.
@@ -122,15 +122,15 @@ class Moments:
 
     # -- what a moment sees
 
-    def inside(self, moment: Moment, within: int = 0) -> tuple[Mask, Stay]:
+    def inside(self, moment: Moment, within: int = 0) -> tuple[Mask, Stability]:
         """Which of the worlds lie inside the one at a place (the top's), and for how long."""
         import numpy as np
 
         count = len(self.nodes)
         lines = self.containing.lines
-        known = _known(lines, moment.seq)
+        known = _known_at(lines, moment.seq)
         now = known & (lines[START] <= moment.valid) & (moment.valid < lines[END])
-        stay = _stay(lines, known, moment.valid)
+        stay = _stable_period(lines, known, moment.valid)
         sources, targets = lines[SUBJECT][now], lines[TARGET][now]
         found = np.zeros(count, dtype=bool)
         found[within] = True
@@ -141,17 +141,17 @@ class Moments:
             if reached == before:
                 break
         else:
-            found = _reached(sources, targets, count, within)
+            found = _reachable_places(sources, targets, count, within)
         found[within] = False
         return found, stay
 
-    def seen(self, moment: Moment, wanted: Wanted, inside: Mask) -> tuple[Mask, Stay]:
+    def seen(self, moment: Moment, wanted: VersionChoice, inside: Mask) -> tuple[Mask, Stability]:
         """Which of the texts count at a moment, of the worlds that are inside, and for how long."""
         import numpy as np
 
         texts, lines = self.texts.lines, self.holding.lines
-        known = _known(lines, moment.seq)
-        stay = _stay(lines, known, moment.valid)
+        known = _known_at(lines, moment.seq)
+        stay = _stable_period(lines, known, moment.valid)
         start, end = wanted.span or (moment.valid, moment.valid + 1)
         if wanted.throughout:
             fits = known & (lines[START] <= start) & (end <= lines[END])
@@ -170,7 +170,7 @@ class Moments:
             found &= shown[texts[0]] | ~said
         return found, stay
 
-    def _others(self, moment: Moment, wanted: Wanted, valid: Mask) -> Mask:
+    def _others(self, moment: Moment, wanted: VersionChoice, valid: Mask) -> Mask:
         """The versions that count beside the valid ones."""
         import numpy as np
 
@@ -183,7 +183,7 @@ class Moments:
         has_valid[nodes[valid & (self.texts.lines[3] != LITERAL)]] = True
         if wanted.earlier:
             lines = self.holding.lines
-            before = _known(lines, moment.seq) & (lines[START] <= moment.valid) & (lines[START] < lines[END])
+            before = _known_at(lines, moment.seq) & (lines[START] <= moment.valid) & (lines[START] < lines[END])
             found = np.zeros(len(valid), dtype=bool)
             found[lines[SUBJECT][before]] = True
             found &= has_valid[nodes] & (self.texts.lines[3] != LITERAL)
@@ -196,7 +196,7 @@ class Moments:
 
     # -- reading the tables
 
-    def contain(self, lines: list[Line], edges: set[int]) -> None:
+    def add_containment(self, lines: list[Line], edges: set[int]) -> None:
         """Put in what is said of containment, in the place of what was said of some edges."""
         if edges and len(self.containing):
             self._drop_edges(edges)
@@ -210,12 +210,12 @@ class Moments:
         if gone.any():
             self.containing = Column(7, lines[:, ~gone])
 
-    def restarts(self, seq: int) -> None:
+    def raise_complete_from(self, seq: int) -> None:
         """Note that something known before a commit is not here."""
         self.complete_from = max(self.complete_from, seq)
 
 
-def _reached(sources: Numbers, targets: Numbers, count: int, within: int) -> Mask:
+def _reachable_places(sources: Numbers, targets: Numbers, count: int, within: int) -> Mask:
     """What can be reached from a place, level by level: in time in proportion to the edges, at any depth."""
     import numpy as np
 
@@ -233,12 +233,12 @@ def _reached(sources: Numbers, targets: Numbers, count: int, within: int) -> Mas
     return found
 
 
-def _known(lines: Numbers, seq: int) -> Mask:
+def _known_at(lines: Numbers, seq: int) -> Mask:
     found: Mask = (lines[KNOWN_FROM] <= seq) & (seq < lines[KNOWN_TO])
     return found
 
 
-def _stay(lines: Numbers, known: Mask, valid: int) -> Stay:
+def _stable_period(lines: Numbers, known: Mask, valid: int) -> Stability:
     """The times around one in which none of the lines that are known begins or ends."""
     import numpy as np
 
@@ -247,7 +247,7 @@ def _stay(lines: Numbers, known: Mask, valid: int) -> Stay:
         is_past = bounds <= valid
         start = max(start, int(np.max(bounds, where=known & is_past, initial=times.ALWAYS)))
         end = min(end, int(np.min(bounds, where=known & ~is_past, initial=times.FOREVER)))
-    return Stay(start, end)
+    return Stability(start, end)
 
 
 def edge_lines(
@@ -255,7 +255,7 @@ def edge_lines(
 ) -> Iterator[tuple[Line, int]]:
     """The rectangles of a containment, and from which commit on they are complete."""
     line = timeline_rows.Place(timeline_rows.OF_EDGE, place.edge)
-    until = _signed(row.unlinked)
+    until = _bounded_seq(row.unlinked)
     if not row.closed:
         yield (source, row.seq, until, row.valid_from, row.valid_to, target, place.edge), 0
         return
@@ -277,12 +277,12 @@ def version_lines(
                 yield (texts[number], since, to, *span), complete
     if not there:
         for number, row in versions:
-            yield (texts[number], row.seq, _signed(schema.LIVE), row.valid_from, row.valid_to), 0
+            yield (texts[number], row.seq, _bounded_seq(schema.LIVE), row.valid_from, row.valid_to), 0
 
 
 def _rectangles(tables: Tables, place: timeline_rows.Place) -> Iterator[tuple[int, int, int, tuple[int, int], int]]:
     """Number, first commit, commit behind the last, span, and from which commit on all of them are told."""
-    every = timeline_rows.changes(tables.timelines, place, _signed(schema.LIVE))
+    every = timeline_rows.changes(tables.timelines, place, _bounded_seq(schema.LIVE))
     changes = every[-MOST_CHANGES:]
     complete = changes[0] if len(every) > len(changes) else 0
     open_since: dict[tuple[int, int, int], int] = {}
@@ -294,14 +294,14 @@ def _rectangles(tables: Tables, place: timeline_rows.Place) -> Iterator[tuple[in
         for fresh in there - open_since.keys():
             open_since[fresh] = commit
     for (number, start, end), since in open_since.items():
-        yield number, since, _signed(schema.LIVE), (start, end), complete
+        yield number, since, _bounded_seq(schema.LIVE), (start, end), complete
 
 
-def stating_line(text: int, since: int, until: int, valid_from: int, valid_to: int) -> Line:
+def statement_line(text: int, since: int, until: int, valid_from: int, valid_to: int) -> Line:
     """The rectangle of a statement, by the place of its literal among the texts."""
-    return text, since, _signed(until), valid_from, valid_to
+    return text, since, _bounded_seq(until), valid_from, valid_to
 
 
-def _signed(number: int) -> int:
+def _bounded_seq(number: int) -> int:
     """A number of a commit as the arrays have it: what is without an end has the highest there."""
     return min(number, 2**63 - 1)

@@ -78,7 +78,7 @@ ARRAYS: Final = {"keys": "<u8", "ends": "<i8", "places": "<i4", "often": "<u4", 
 """What a segment consists of, and the type of each."""
 
 
-class Keys:
+class TokenKeys:
     """The hashes of tokens under a store's secret."""
 
     def __init__(self, secret: bytes) -> None:
@@ -97,7 +97,7 @@ class Keys:
         return found
 
 
-def taken_in(documents: Sequence[fields.TextDocument | None], first: int, keys: Keys) -> Segment:
+def build_segment(documents: Sequence[fields.TextDocument | None], first: int, keys: TokenKeys) -> Segment:
     """A segment of some texts; what has no text takes its number all the same."""
     import numpy as np
 
@@ -115,7 +115,7 @@ def taken_in(documents: Sequence[fields.TextDocument | None], first: int, keys: 
         places.extend([place] * len(found))
         for (field, _), count in found.items():
             lengths[_FIELD_NUMBER[field], place] += count
-    return _ordered(
+    return _segment_of(
         first,
         np.array(tokens, dtype=np.uint64),
         np.array(places, dtype=np.int32),
@@ -124,7 +124,7 @@ def taken_in(documents: Sequence[fields.TextDocument | None], first: int, keys: 
     )
 
 
-def _ordered(first: int, tokens: Any, places: Any, often: Any, lengths: Any) -> Segment:
+def _segment_of(first: int, tokens: Any, places: Any, often: Any, lengths: Any) -> Segment:
     """A segment of postings that are in the order of their texts."""
     import numpy as np
 
@@ -136,7 +136,7 @@ def _ordered(first: int, tokens: Any, places: Any, often: Any, lengths: Any) -> 
     return Segment(first, tokens[begins], ends, places[order], often[order], lengths, rounded.astype(np.uint8))
 
 
-def merged(segments: Sequence[Segment]) -> Segment:
+def merge_segments(segments: Sequence[Segment]) -> Segment:
     """Segments that lie one behind the other, as one."""
     import numpy as np
 
@@ -144,21 +144,21 @@ def merged(segments: Sequence[Segment]) -> Segment:
     tokens = np.concatenate([np.repeat(each.keys, np.diff(each.ends, prepend=0)) for each in segments])
     places = np.concatenate([each.places + np.int32(each.first - first) for each in segments])
     often = np.concatenate([each.often for each in segments])
-    return _ordered(first, tokens, places, often, np.concatenate([each.lengths for each in segments], axis=1))
+    return _segment_of(first, tokens, places, often, np.concatenate([each.lengths for each in segments], axis=1))
 
 
-def added(segments: Sequence[Segment], fresh: Segment) -> tuple[Segment, ...]:
+def append_segment(segments: Sequence[Segment], fresh: Segment) -> tuple[Segment, ...]:
     """Segments with one more, of which the last ones are merged where they are as many and as small as it."""
     found = [*segments, fresh]
     while len(found) >= MERGED_AT_ONCE:
         last = found[-MERGED_AT_ONCE:]
         if last[0].texts > MERGED_AT_ONCE * sum(each.texts for each in last[1:]):
             break
-        found[-MERGED_AT_ONCE:] = [merged(last)]
+        found[-MERGED_AT_ONCE:] = [merge_segments(last)]
     return tuple(found)
 
 
-class Counted:
+class TextStatistics:
     """The texts that count: a mask over all of them, how many they are, and how long they are on average."""
 
     def __init__(self, segments: Sequence[Segment], mask: Mask) -> None:
@@ -179,14 +179,16 @@ class Counted:
         }
 
 
-class Scores(NamedTuple):
+class TextScores(NamedTuple):
     """The scores of all texts for a query, 0 where none of its terms stands or the text does not count."""
 
     counts: fields.Counts
     values: Matrix
 
 
-def scored(counted: Counted, terms: Sequence[analysis.Term], key: Callable[[tuple[str, str]], int]) -> Scores:
+def score_texts(
+    counted: TextStatistics, terms: Sequence[analysis.Term], key: Callable[[tuple[str, str]], int]
+) -> TextScores:
     """Score all texts that count by the terms."""
     import numpy as np
 
@@ -212,10 +214,10 @@ def scored(counted: Counted, terms: Sequence[analysis.Term], key: Callable[[tupl
                 parts = weight * (times / (times + norm[segment.codes[number][places]]))
                 own = values[segment.first : segment.first + segment.texts]
                 own[places] += parts
-    return Scores(fields.Counts(counted.count, having), values)
+    return TextScores(fields.Counts(counted.count, having), values)
 
 
-def _least(scores: Matrix, limit: int) -> float:
+def _score_at_rank(scores: Matrix, limit: int) -> float:
     """A score that at least so many reach, and hardly more: the greatest of many blocks are put in order, not all."""
     import numpy as np
 
@@ -225,14 +227,14 @@ def _least(scores: Matrix, limit: int) -> float:
     return float(np.partition(scores, len(scores) - limit)[len(scores) - limit])
 
 
-class Seen:
+class VisibleTexts:
     """What a view sees of one world: a choice of its texts at a moment. It stays as it is."""
 
     def __init__(
         self,
         moments: world_moments.Moments,
         places: Mapping[int, int],
-        keys: Keys,
+        keys: TokenKeys,
         segments: Sequence[Segment],
         inside: Mask,
         mask: Mask,
@@ -244,7 +246,7 @@ class Seen:
         self._key = keys.of
         self._nodes = moments.nodes.lines[0]
         self.texts = moments.texts.lines
-        self.counted = Counted(segments, mask)
+        self.counted = TextStatistics(segments, mask)
         self.members = int(inside.sum())
         """How many worlds are inside."""
         self.kept: dict[tuple[str, int, str], Any] = {}
@@ -273,9 +275,9 @@ class Seen:
         found: Mask = among[self.texts[0]]
         return found
 
-    def scores(self, terms: Sequence[analysis.Term]) -> Scores:
+    def scores(self, terms: Sequence[analysis.Term]) -> TextScores:
         """The scores of all texts for a query."""
-        return scored(self.counted, terms, self._key)
+        return score_texts(self.counted, terms, self._key)
 
     def best(self, values: Matrix, limit: int, nodes: Collection[int] | None) -> list[fields.TextHit]:
         """The texts with the highest scores, best first, ties in log order; with ``nodes``, of those worlds alone."""
@@ -284,7 +286,7 @@ class Seen:
         chosen = np.flatnonzero(values if nodes is None else self.texts_of(nodes) & (values > 0))
         found = values[chosen]
         if limit < len(chosen):
-            chosen = chosen[found >= _least(found, limit)]
+            chosen = chosen[found >= _score_at_rank(found, limit)]
         worlds, versions = self.names(chosen)
         seqs, scores = self.texts[2][chosen], values[chosen]
         order = np.lexsort((versions, worlds, seqs, -scores))[:limit]
@@ -292,7 +294,7 @@ class Seen:
         return [fields.TextHit(*line) for line in lines]
 
 
-class Space:
+class SpaceVectors:
     """The vectors of one embedding space: for each row its text and the commit that recorded it."""
 
     def __init__(self, dimension: int, lines: Numbers | None = None, matrix: Matrix | None = None) -> None:
@@ -311,7 +313,7 @@ class Space:
         if not rows:
             return
         numbered = [row._replace(node=text) for text, row in rows]
-        numbers, matrix = vector_rows.expanded(numbered, self.dimension)
+        numbers, matrix = vector_rows.expand_rows(numbered, self.dimension)
         count = len(self.lines) - len(self._base)
         if count + len(matrix) > len(self._tail):
             room = np.zeros((max(count + len(matrix), 2 * len(self._tail)), matrix.shape[1]), dtype=np.float32)
@@ -329,10 +331,10 @@ class Space:
         return int(self._base.nbytes + self._tail.nbytes)
 
 
-class NearTexts:
+class VisibleVectors:
     """The vectors of one space that a view sees; ``pending`` counts the texts that have none yet."""
 
-    def __init__(self, seen: Seen, space: Space, seq: int) -> None:
+    def __init__(self, seen: VisibleTexts, space: SpaceVectors, seq: int) -> None:
         import numpy as np
 
         self._seen = seen
@@ -364,7 +366,7 @@ class NearTexts:
         """
         import numpy as np
 
-        row = vector_rows.extended(query, stating=stating)
+        row = vector_rows.query_row(query, stating=stating)
         scores = np.concatenate([vector_rows.cosines(part, row) for part in self._parts])
         wanted = None if self._all else self._is_seen
         if nodes is not None:
@@ -373,7 +375,7 @@ class NearTexts:
         chosen = np.arange(len(scores)) if wanted is None else np.flatnonzero(wanted)
         found = scores if wanted is None else scores[chosen]
         if limit < len(chosen):
-            chosen = chosen[found >= _least(found, limit)]
+            chosen = chosen[found >= _score_at_rank(found, limit)]
         worlds, versions = self._seen.names(self._texts[chosen])
         order = np.lexsort((-versions, worlds, -scores[chosen]))[:limit]
         hits = zip(worlds[order].tolist(), versions[order].tolist(), scores[chosen[order]].tolist(), strict=True)
@@ -387,7 +389,7 @@ class NearTexts:
 
         among = self._seen.texts_of([node for node, _ in pairs])[self._texts]
         near = np.flatnonzero(among if self._all else among & self._is_seen)
-        row, first = vector_rows.extended(query, stating=stating), len(self._parts[0])
+        row, first = vector_rows.query_row(query, stating=stating), len(self._parts[0])
         parts = (self._parts[0][near[near < first]], self._parts[1][near[near >= first] - first])
         scores = np.concatenate([vector_rows.cosines(part, row) for part in parts])
         worlds, versions = self._seen.names(self._texts[near])

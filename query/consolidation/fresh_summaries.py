@@ -22,7 +22,7 @@ from worlddb.query.snapshot import visible
 from worlddb.query.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from worlddb.projections.indexes.composed_vectors import KeptPlace
+    from worlddb.projections.indexes.composed_vectors import CompositionFolder
 
 MAX_KEPT: Final = 200_000
 MAX_AT_HAND: Final = 16_384
@@ -64,7 +64,7 @@ class KnownVerdict(NamedTuple):
 class FreshSummaryCache:
     """What was found fresh in the whole store, by world, kept from one read to the next. Threads may share it."""
 
-    def __init__(self, place: "KeptPlace") -> None:
+    def __init__(self, place: "CompositionFolder") -> None:
         self._guard = Lock()
         self._through = 0
         self._fresh: dict[int, Verdict] = {}

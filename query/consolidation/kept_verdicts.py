@@ -17,7 +17,7 @@ from worlddb.projections.tables.consolidation.interior_witness import FRESH_FILE
 
 if TYPE_CHECKING:
     from worlddb.log.store.log import LmdbLog
-    from worlddb.projections.indexes.composed_vectors import KeptPlace
+    from worlddb.projections.indexes.composed_vectors import CompositionFolder
 
 FORMAT: Final = 2
 """Raised with any change of the file, or of how summaries are judged: one of another format is not used."""
@@ -34,10 +34,10 @@ class VerdictFile(msgspec.Struct, frozen=True, array_like=True):
 _DECODE: Final = msgspec.msgpack.Decoder(VerdictFile).decode
 
 
-def load(place: KeptPlace, log: LmdbLog) -> VerdictFile | None:
+def load(place: CompositionFolder, log: LmdbLog) -> VerdictFile | None:
     """What was kept of this history; ``None`` if nothing is that can be read, or it was not sealed by the store."""
     try:
-        told = witness.unsealed(place.secret, witness.SUMMARIES, (place.folder / FRESH_FILE).read_bytes())
+        told = witness.unseal_bytes(place.secret, witness.SUMMARIES, (place.folder / FRESH_FILE).read_bytes())
         found = None if told is None else _DECODE(told)
     except (OSError, msgspec.DecodeError):
         return None
@@ -48,20 +48,20 @@ def load(place: KeptPlace, log: LmdbLog) -> VerdictFile | None:
     return found if log.chain(found.marker.seq) == found.marker.chain else None
 
 
-def write(place: KeptPlace, seq: int, fresh: dict[int, Verdict]) -> None:
+def write(place: CompositionFolder, seq: int, fresh: dict[int, Verdict]) -> None:
     """Put what was found as of a commit in the place of what is there, if that is still the head.
 
     Must be called outside of transactions. What cannot be written is looked through anew by whoever asks next.
     """
     try:
-        with text_index.locked(place.folder, 0.0):
+        with text_index.index_lock(place.folder, 0.0):
             chain = place.chain_at(seq)
             if chain is None or place.head() != seq:
                 return
             told = msgspec.msgpack.encode(VerdictFile(FORMAT, fields.Marker(place.store_id, seq, chain), fresh))
             place.folder.mkdir(parents=True, exist_ok=True)
             new = place.folder / f"{FRESH_FILE}.new"
-            new.write_bytes(witness.sealed(place.secret, witness.SUMMARIES, told))
+            new.write_bytes(witness.seal_bytes(place.secret, witness.SUMMARIES, told))
             sync_file(new)
             os.replace(new, place.folder / FRESH_FILE)
     except (text_snapshot.IndexUnwritable, OSError):

@@ -74,7 +74,7 @@ def nearest_worlds(window: Window, query: VectorQuery, start: Start, pool: str) 
         gate = Gate(snapshot, inside, valid_period.Choice(), start.least_trust)
         scores = vector_rows.cosines(found.matrix, query.vector)
         best: dict[int, float] = {}
-        for place in vector_rows.top(scores, len(scores)).tolist():
+        for place in vector_rows.top_places(scores, len(scores)).tolist():
             node = int(found.nodes[place])
             if len(best) == k:
                 break

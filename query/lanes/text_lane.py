@@ -83,7 +83,7 @@ class PresentTextLane:
         self._follower = follower
         self.indexed = head
         self._threads = threads
-        self._begun: tuple[_Asked, tail.Begun] | None = None
+        self._begun: tuple[_Asked, tail.StartedSearch] | None = None
 
     def begin(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> None:
         """Begin a search on another thread; a second one takes the place of the first."""
@@ -101,13 +101,13 @@ class PresentTextLane:
         begun = self._begun
         if begun is not None and begun[0] == (text, limit, through, nodes):
             self._begun = None
-            return begun[1].found()
+            return begun[1].result()
         return self._follower.find(text_snapshot.TextSearch(_terms(text), limit, through, nodes), head=self.indexed)
 
     def close(self) -> None:
         """See that no search goes on that was begun."""
         if self._begun is not None:
-            self._begun[1].settle()
+            self._begun[1].cancel()
             self._begun = None
 
     def prepare(self, *, through: int) -> None:
@@ -150,10 +150,10 @@ class ExactTextLane:
 class WorldTextLane:
     """The texts of one world that a view sees, by what is kept of the world: scores are those of a scratch index."""
 
-    def __init__(self, seen: world_texts.Seen, indexed: int) -> None:
+    def __init__(self, seen: world_texts.VisibleTexts, indexed: int) -> None:
         self.indexed = indexed
         self._seen = seen
-        self._asked: tuple[str, world_texts.Scores] | None = None
+        self._asked: tuple[str, world_texts.TextScores] | None = None
 
     def begin(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> None:
         """Nothing: all texts are scored at once, and a second search finds their scores there."""
@@ -167,7 +167,7 @@ class WorldTextLane:
     def counts(self, terms: Sequence[analysis.Term]) -> Counts:
         return self._seen.scores(terms).counts
 
-    def _scores(self, text: str) -> world_texts.Scores:
+    def _scores(self, text: str) -> world_texts.TextScores:
         asked = self._asked
         if asked is None or asked[0] != text:
             asked = self._asked = text, self._seen.scores(_terms(text))

@@ -54,7 +54,7 @@ def _apart(query: VectorQuery, nearest: Sequence[tuple[int, int]], stored: Store
     """The query, of length 1, without a share of the mean vector of some versions' whole texts."""
     found = (stored(query.space, *pair) for pair in sorted(nearest))
     wholes = [vector_rows.whole_text(row.values, query.dimension) for row in found if row is not None]
-    return query._replace(vector=vector_rows.apart(query.vector, wholes, share)) if wholes else query
+    return query._replace(vector=vector_rows.subtract_mean(query.vector, wholes, share)) if wholes else query
 
 
 class PresentVectorLane:
@@ -118,7 +118,7 @@ class SeenVectors:
 class WorldVectors(NamedTuple):
     """The same by what is kept of a world that is asked from inside."""
 
-    vectors: world_texts.NearTexts
+    vectors: world_texts.VisibleVectors
 
     @property
     def pending(self) -> int:

@@ -23,8 +23,8 @@ from worlddb.query.snapshot.snapshot import InteriorCache, Snapshot, SnapshotSou
 
 if TYPE_CHECKING:
     from worlddb.projections.indexes.composed_vectors import ComposedFollower
-    from worlddb.projections.indexes.kept_worlds import Worlds
-    from worlddb.projections.indexes.world_index import At
+    from worlddb.projections.indexes.kept_worlds import WorldCache
+    from worlddb.projections.indexes.world_index import WorldView
 
 MAX_KEPT: Final = 100_000
 """For how many nodes a confined view caches whether they are inside; beyond that the cache is cleared."""
@@ -54,7 +54,7 @@ class Reader(SnapshotSource, Protocol):
 
     interiors: InteriorCache
     """The cache of interiors."""
-    worlds: Worlds
+    worlds: WorldCache
     """The cached indexes of worlds with confined views."""
     store_id: bytes
     entropy: Entropy
@@ -253,7 +253,7 @@ class Window:
             found = kept[asked] = find()
         return found
 
-    def use_kept_world(self, snapshot: visible.VisibleSnapshot, choice: valid_period.Choice) -> At | None:
+    def use_kept_world(self, snapshot: visible.VisibleSnapshot, choice: valid_period.Choice) -> WorldView | None:
         """Give a confined snapshot the members in its world's cached index, and return that index."""
         return snapshot.kept_world(self.reader.worlds, self.reader.generation, choice)
 

@@ -24,7 +24,7 @@ from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage import rows, schema
 
 if TYPE_CHECKING:
-    from worlddb.projections.indexes.composed_vectors import KeptPlace
+    from worlddb.projections.indexes.composed_vectors import CompositionFolder
 
 NO_DETAILS = blobs.Details(b"", [], "", {}, {})
 
@@ -389,7 +389,7 @@ class Interior(NamedTuple):
 class InteriorCache:
     """A cache of interiors and related facts of the whole store. Thread-safe."""
 
-    def __init__(self, place: Callable[[], KeptPlace]) -> None:
+    def __init__(self, place: Callable[[], CompositionFolder]) -> None:
         self._guard = threading.Lock()
         self.place = place
         """The folder in which the caches of :attr:`kept` are stored."""
@@ -401,7 +401,7 @@ class InteriorCache:
         """Worlds whose first container is valid up to the root."""
         self.referred: dict[int, ReferenceCount] = {}
         """Worlds to which many others refer."""
-        self.kept: dict[Callable[[KeptPlace], Any], Any] = {}
+        self.kept: dict[Callable[[CompositionFolder], Any], Any] = {}
         """Further caches that reads of the whole store share, by their type."""
         self.large: dict[int, int] = {}
         """Worlds that once had more members than this number, which were too many to list."""

@@ -67,14 +67,14 @@ class Choice(NamedTuple):
     is; indexes have all versions."""
 
     @property
-    def wanted(self) -> world_moments.Wanted:
+    def wanted(self) -> world_moments.VersionChoice:
         """The same choice for the cached index of a world."""
         if self.tag:
-            return world_moments.Wanted(ended=True, earlier=True)
+            return world_moments.VersionChoice(ended=True, earlier=True)
         if self.period is None or self.earlier:
-            return world_moments.Wanted(self.include_superseded, self.earlier)
+            return world_moments.VersionChoice(self.include_superseded, self.earlier)
         span = self.period.span
-        return world_moments.Wanted(span=(span.start, span.end), throughout=self.period.throughout)
+        return world_moments.VersionChoice(span=(span.start, span.end), throughout=self.period.throughout)
 
     def seen(self, tables: table_reads.TableReads, node: int, moment: asof.Moment) -> asof.SeenVersion | None:
         """The version of a world that may be shown, if there is one; in a period, the newest."""

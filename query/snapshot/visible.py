@@ -42,7 +42,7 @@ from worlddb.query.snapshot.snapshot import (
 )
 
 if TYPE_CHECKING:
-    from worlddb.projections.indexes.composed_vectors import KeptPlace
+    from worlddb.projections.indexes.composed_vectors import CompositionFolder
     from worlddb.projections.tables.beliefs import belief_rows
     from worlddb.projections.tables.dream.retention import Decay, Retained
     from worlddb.projections.tables.storage.rows import Lone, Tables
@@ -139,7 +139,7 @@ class VisibleSnapshot:
         self._any_mark: bool | None = False if unused and "marks" in unused else None
         self._snapshot = snapshot
         self._also_at = also_at
-        self._here: world_index.At | None = None
+        self._here: world_index.WorldView | None = None
         self._placings: dict[int, list[schema.EdgePlace]] = {}
         self._refs: dict[int, str] = {}
         self._interiors = None if place.is_confined else interiors
@@ -186,8 +186,8 @@ class VisibleSnapshot:
         return not self.place.is_confined or self._is_inside(node)
 
     def kept_world(
-        self, worlds: kept_worlds.Worlds, generation: int, choice: valid_period.Choice
-    ) -> world_index.At | None:
+        self, worlds: kept_worlds.WorldCache, generation: int, choice: valid_period.Choice
+    ) -> world_index.WorldView | None:
         """The cached index of the world that the view is confined to; ``None`` if none matches what is seen."""
         if not self.place.is_confined or self._also_at is not None or self.excluded.unindexed:
             return None
@@ -200,13 +200,13 @@ class VisibleSnapshot:
         return here
 
     def kept_vectors(
-        self, worlds: kept_worlds.Worlds, generation: int, choice: valid_period.Choice, space: int, dimension: int
-    ) -> world_texts.NearTexts | None:
+        self, worlds: kept_worlds.WorldCache, generation: int, choice: valid_period.Choice, space: int, dimension: int
+    ) -> world_texts.VisibleVectors | None:
         """The visible vectors of a space in that index."""
         here = self.kept_world(worlds, generation, choice)
         return None if here is None else here.near(*self._snapshot, space, dimension)
 
-    def shared_cache(self, kind: Callable[[KeptPlace], Kept]) -> Kept | None:
+    def shared_cache(self, kind: Callable[[CompositionFolder], Kept]) -> Kept | None:
         """The cache of a kind that reads of the whole store share; ``None`` in a confined view."""
         if self._interiors is None:
             return None

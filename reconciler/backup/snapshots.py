@@ -61,11 +61,11 @@ def start_from_snapshot(source: environment.Environment, target: environment.Env
 
     Returns the commit of the snapshot, 0 for none.
     """
-    for seq in sorted((seq for seq in check.snapshots(source.folder) if seq <= until), reverse=True):
+    for seq in sorted((seq for seq in check.list_snapshots(source.folder) if seq <= until), reverse=True):
         if _load(source, target, seq):
             return seq
         with suppress(WorldDBError):
-            shutil.rmtree(check.snapshot_place(source.folder, seq), ignore_errors=True)
+            shutil.rmtree(check.snapshot_path(source.folder, seq), ignore_errors=True)
             take(source, seq)
             if _load(source, target, seq):
                 return seq
@@ -96,7 +96,7 @@ def _take(source: environment.Environment, folder: Path, seq: int, progress: run
         # Erasures commit under the same lock and delete what is in place afterwards.
         if copier.erased_since(LmdbLog(txn)):
             return False
-        place = check.snapshot_place(source.folder, seq)
+        place = check.snapshot_path(source.folder, seq)
         place.parent.mkdir(exist_ok=True)
         shutil.rmtree(place, ignore_errors=True)
         os.replace(made, place)
@@ -108,13 +108,13 @@ def _take(source: environment.Environment, folder: Path, seq: int, progress: run
 
 def _load(source: environment.Environment, target: environment.Environment, seq: int) -> bool:
     """Put a snapshot into an empty target if it verifies; false if it does not."""
-    kept = check.opened_snapshot(source, seq)
+    kept = check.open_snapshot(source, seq)
     if kept is None:
         return False
     try:
         kept.refuse_damaged_pages()
         with kept.read() as pairs, source.read() as reading:
-            if not check.holds(pairs, reading, seq):
+            if not check.is_sound_snapshot(pairs, reading, seq):
                 return False
             target.write(partial(_put_all, pairs))
     except (DamagedStore, NewerFormat):

@@ -18,7 +18,7 @@ from worlddb.log.store.log import LmdbLog
 from worlddb.projections import check, runner
 from worlddb.projections.indexes import fields, vector_base
 from worlddb.projections.indexes.index_check import index_findings
-from worlddb.projections.indexes.text_index import TextIndex, damaged_files, stamp_of
+from worlddb.projections.indexes.text_index import TextIndex, damaged_files, folder_stamp
 from worlddb.projections.tables.apply import log_marks, settings
 from worlddb.projections.tables.reads.asof import space_in_use, spaces
 from worlddb.projections.tables.storage import rows, schema
@@ -129,7 +129,7 @@ def snapshots(
 def text_index(env: environment.Environment) -> Iterator[installation.Symptom]:
     """Is the text index whole, of this store, and near the head."""
     folder = env.folder / environment.INDEX_FOLDER / "text"
-    if stamp_of(folder) is None:
+    if folder_stamp(folder) is None:
         return  # None yet; the first search makes it.
     _must_be_ours(folder)
     damaged = damaged_files(folder)
@@ -148,7 +148,7 @@ def vector_indexes(env: environment.Environment) -> Iterator[installation.Sympto
         opened = list(spaces(rows.Tables(txn)))
     for number, _ in opened:
         folder = env.folder / environment.INDEX_FOLDER / f"vectors-{number}"
-        if vector_base.stamp_of(folder) is None:
+        if vector_base.folder_stamp(folder) is None:
             continue  # A short list of vectors needs none.
         _must_be_ours(folder)
         base = vector_base.load(folder)

@@ -7,7 +7,7 @@ import msgspec
 
 from worlddb.log.model import events as ev
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.indexes.catchup import without_vector
+from worlddb.projections.indexes.catchup import documents_without_vector
 from worlddb.projections.tables.apply import log_marks
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage.rows import Tables
@@ -78,7 +78,7 @@ def change(ctx: Context, command: cmd.UseSpace | cmd.DropSpace, details: int) ->
         return opened, body
     if used is None or is_used:
         return opened, ev.NONE
-    lacking = next(without_vector(ctx.draft.log, ctx.tables, space, used.row.through), None)
+    lacking = next(documents_without_vector(ctx.draft.log, ctx.tables, space, used.row.through), None)
     if lacking is not None:
         ctx.refuse(
             "space_behind",

@@ -62,7 +62,7 @@ class Batch(NamedTuple):
 
 def pending(log: LmdbLog, tables: Tables, space: OpenSpace | None) -> Iterator[tuple[int, Pending]]:
     """(commit, text) of every version that has a text and no vector in the space, in log order."""
-    for found in catchup.without_vector(log, tables, space, log.head().seq):
+    for found in catchup.documents_without_vector(log, tables, space, log.head().seq):
         text, lines = found.content, None
         if found.type == _ENRICHMENT:
             text, lines = _inferred(log, tables, found)

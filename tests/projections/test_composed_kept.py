@@ -25,13 +25,13 @@ WORLDS = 6
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The worlds that were composed, in all compositions."""
     found: list[int] = []
-    pooled = Composition._pooled
+    pooled = Composition._pool_members
 
     def counting(self: Any, tables: Any, anchors: Any, node: int, members: Any) -> Any:
         found.append(node)
         return pooled(self, tables, anchors, node, members)
 
-    monkeypatch.setattr(Composition, "_pooled", counting)
+    monkeypatch.setattr(Composition, "_pool_members", counting)
     monkeypatch.setattr(composed_vectors, "WORTH_KEEPING", 3)
     return found
 
@@ -187,7 +187,7 @@ def test_little_that_was_composed_is_not_written(store: Path, monkeypatch: pytes
 
 
 def test_a_world_in_which_nothing_has_a_vector_is_kept_as_such(tmp_path: Path) -> None:
-    kept = composed_vectors.Kept(
+    kept = composed_vectors.StoredComposition(
         Marker(b"s" * 16, 7, b"c" * 32), 5, {3: None, 1: np.ones(8, dtype=np.float32)}, [(9, 3)]
     )
     composed_vectors.write(tmp_path / "k", kept, 8)
@@ -240,7 +240,7 @@ def test_a_changed_bit_of_composed_embeddings_is_told_or_changes_nothing_and_end
 ) -> None:
     """A bit may say that the file is encrypted, or packed in a way that nobody knows."""
     vectors = {node: np.ones(4, dtype=np.float32) * node if node % 2 else None for node in range(1, 6)}
-    kept = composed_vectors.Kept(Marker(b"x" * 16, 5, b"c" * 32), 7, vectors, [(3, 4)])
+    kept = composed_vectors.StoredComposition(Marker(b"x" * 16, 5, b"c" * 32), 7, vectors, [(3, 4)])
     composed_vectors.write(tmp_path, kept, 4, b"s" * 32)
     (file,) = (each for each in tmp_path.iterdir() if each.suffix == ".npz")
     whole, told = file.read_bytes(), 0
@@ -253,5 +253,7 @@ def test_a_changed_bit_of_composed_embeddings_is_told_or_changes_nothing_and_end
     assert told > len(whole) / 21
 
 
-def replace_vector(kept: composed_vectors.Kept, node: int, vector: Any) -> composed_vectors.Kept:
+def replace_vector(
+    kept: composed_vectors.StoredComposition, node: int, vector: Any
+) -> composed_vectors.StoredComposition:
     return kept._replace(effective=kept.effective | {node: vector})

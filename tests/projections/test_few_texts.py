@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from worlddb.projections.indexes import tail
 from worlddb.projections.indexes.analysis import query_terms
 from worlddb.projections.indexes.fields import FIELD_NORMS, Marker, TextDocument, rounded_length
-from worlddb.projections.indexes.tail import CorpusSearch, FewTexts, SeenTexts, Tail
+from worlddb.projections.indexes.tail import CorpusSearch, RecentTexts, RecentTextsView, Tail
 from worlddb.projections.indexes.text_index import TextIndex
 from worlddb.projections.indexes.text_snapshot import TextSearch, TextView
 
@@ -21,8 +21,8 @@ _WORDS = st.sampled_from(
 _TEXTS = st.one_of(st.lists(_WORDS, max_size=12), st.lists(_WORDS, min_size=60, max_size=150)).map(" ".join)
 
 
-def few(documents: Sequence[TextDocument]) -> SeenTexts:
-    texts = FewTexts()
+def few(documents: Sequence[TextDocument]) -> RecentTextsView:
+    texts = RecentTexts()
     texts.add(documents)
     return texts.seen()
 
@@ -67,7 +67,7 @@ def test_the_same_text_scores_alike_in_an_index_and_in_the_tail_beside_it(
     documents, terms = numbered(texts), query_terms(query)
     later = [document._replace(node=document.node + 100, seq=document.seq + 100) for document in documents]
     search = CorpusSearch([indexed(documents), few(later)], TextSearch(terms, 100, 1000, None))
-    scores = {hit.node: hit.score for hit in search.found()}
+    scores = {hit.node: hit.score for hit in search.result()}
     assert {node: score for node, score in scores.items() if node < 100} == {
         node - 100: score for node, score in scores.items() if node > 100
     }
@@ -84,7 +84,7 @@ def test_texts_that_come_later_change_nothing_of_those_before(said: list[str], d
     documents = numbered([("", text) for text in said])
     cut = data.draw(st.integers(1, len(documents) - 1))
     terms = query_terms(" ".join(said))
-    texts = FewTexts()
+    texts = RecentTexts()
     texts.add(documents[:cut])
     before = texts.seen()
     found, counts = before.find(TextSearch(terms, limit=10)), before.counts(terms)
@@ -102,12 +102,12 @@ def test_a_tail_is_indexed_up_to_its_last_boundary_however_it_grew(monkeypatch: 
     for head in (1, 2, 3):
         assert grown.extend(lambda after, through: documents[after:through], head, bounded=False)
         kinds.append([type(view) for view in grown.views])
-    assert kinds == [[SeenTexts], [TextView], [TextView, SeenTexts]]
+    assert kinds == [[RecentTextsView], [TextView], [TextView, RecentTextsView]]
     assert not grown.is_short
     at_once = Tail(b"", 0)
     assert not at_once.extend(lambda after, through: documents[after:through], 3, bounded=True)
     assert at_once.views == []
     assert at_once.extend(lambda after, through: documents[after:through], 3, bounded=False)
-    found = [CorpusSearch(each.views, TextSearch(terms, limit=5)).found() for each in (grown, at_once)]
+    found = [CorpusSearch(each.views, TextSearch(terms, limit=5)).result() for each in (grown, at_once)]
     assert found[0] == found[1]
     assert [hit.node for hit in found[0]] == [2, 1]

@@ -14,8 +14,8 @@ import worlddb
 from worlddb import Turn, store
 from worlddb.projections.indexes.analysis import query_terms
 from worlddb.projections.indexes.fields import TextHit
-from worlddb.projections.indexes.tail import Mended
-from worlddb.projections.indexes.text_snapshot import Ahead, IndexUnreadable, TextSearch
+from worlddb.projections.indexes.tail import RetriedSearch
+from worlddb.projections.indexes.text_snapshot import IndexUnreadable, SearchFuture, TextSearch
 from worlddb.query.lanes.text_lane import PresentTextLane
 from worlddb.query.records.records import Recall
 
@@ -34,20 +34,20 @@ def unreadable() -> list[TextHit]:
 
 
 def test_what_was_begun_is_found_and_what_it_raises_is_raised(threads: ThreadPoolExecutor) -> None:
-    assert Ahead(threads, lambda: 7).found() == 7
-    assert Ahead(None, lambda: 7).found() == 7
+    assert SearchFuture(threads, lambda: 7).result() == 7
+    assert SearchFuture(None, lambda: 7).result() == 7
     with pytest.raises(IndexUnreadable):
-        Ahead(threads, unreadable).found()
-    Ahead(threads, unreadable).settle()
+        SearchFuture(threads, unreadable).result()
+    SearchFuture(threads, unreadable).cancel()
 
 
 def test_where_no_thread_is_free_whoever_asks_searches(threads: ThreadPoolExecutor) -> None:
     free = threading.Event()
     busy = threads.submit(free.wait, WAIT_SECONDS)
     try:
-        assert Ahead(threads, threading.get_ident).found() == threading.get_ident()
+        assert SearchFuture(threads, threading.get_ident).result() == threading.get_ident()
         ran: list[int] = []
-        Ahead(threads, lambda: ran.append(1)).settle()
+        SearchFuture(threads, lambda: ran.append(1)).cancel()
     finally:
         free.set()
     assert busy.result(WAIT_SECONDS)
@@ -55,8 +55,8 @@ def test_where_no_thread_is_free_whoever_asks_searches(threads: ThreadPoolExecut
 
 
 def test_a_search_of_a_damaged_index_is_done_again() -> None:
-    assert Mended(Ahead(None, unreadable), lambda: [HIT]).found() == [HIT]
-    assert Mended(Ahead(None, lambda: [HIT]), unreadable).found() == [HIT]
+    assert RetriedSearch(SearchFuture(None, unreadable), lambda: [HIT]).result() == [HIT]
+    assert RetriedSearch(SearchFuture(None, lambda: [HIT]), unreadable).result() == [HIT]
 
 
 def test_a_search_that_was_begun_gives_what_the_same_one_gives_later(
@@ -95,7 +95,7 @@ def test_a_search_that_was_begun_gives_what_the_same_one_gives_later(
         assert (
             texts.begin(
                 TextSearch(query_terms("nothing like it"), 5, begun.indexed), head=begun.indexed, threads=threads
-            ).found()
+            ).result()
             == []
         )
 

@@ -10,7 +10,7 @@ from worlddb.projections.indexes import text_snapshot
 from worlddb.projections.indexes.analysis import query_terms
 from worlddb.projections.indexes.fields import Marker, Nodes, TextDocument, in_order
 from worlddb.projections.indexes.text_index import TextIndex
-from worlddb.projections.indexes.text_snapshot import BegunSearch, PickedSearch, TextSearch, TextView
+from worlddb.projections.indexes.text_snapshot import PostFilteredSearch, StartedSearch, TextSearch, TextView
 
 COUNT = 120
 TERMS = query_terms("garden gate")
@@ -41,9 +41,9 @@ def test_hits_that_are_picked_out_are_those_that_a_filter_leaves(
 
 def test_hits_are_picked_out_where_a_filter_would_be_long(texts: TextView, monkeypatch: pytest.MonkeyPatch) -> None:
     most = Nodes(frozenset(range(1, COUNT)))
-    assert isinstance(texts.begin(TextSearch(TERMS, limit=5, nodes=most)), PickedSearch)
-    assert isinstance(texts.begin(TextSearch(TERMS, limit=5, nodes=list(most))), BegunSearch)
-    assert isinstance(texts.begin(TextSearch(TERMS, limit=5, nodes=Nodes(frozenset({1, 2, 3})))), BegunSearch)
+    assert isinstance(texts.begin(TextSearch(TERMS, limit=5, nodes=most)), PostFilteredSearch)
+    assert isinstance(texts.begin(TextSearch(TERMS, limit=5, nodes=list(most))), StartedSearch)
+    assert isinstance(texts.begin(TextSearch(TERMS, limit=5, nodes=Nodes(frozenset({1, 2, 3})))), StartedSearch)
 
 
 @given(st.frozensets(st.integers(0, 2**62)))

@@ -14,7 +14,7 @@ from worlddb.projections.indexes import text_snapshot
 from worlddb.projections.indexes.analysis import query_terms
 from worlddb.projections.indexes.fields import Marker, Nodes, TextDocument
 from worlddb.projections.indexes.text_index import TextIndex
-from worlddb.projections.indexes.text_snapshot import IndexUnwritable, TextSearch, TextView, rank
+from worlddb.projections.indexes.text_snapshot import IndexUnwritable, TextSearch, TextView, rank_key
 
 CONSONANTS, VOWELS = "bdgklmnprstvz", "aeiou"
 
@@ -288,7 +288,7 @@ def test_of_thousands_that_tie_the_earliest_are_found_and_few_are_looked_at(
         index.apply(documents[place : place + 1_500], marker(700 + place))
     assert index.view is not None and index.view.segments > 1
     in_order = [hit for hit in index.search("harbour", limit=5_000)]
-    assert in_order == sorted(in_order, key=rank) and len(in_order) == 4_005
+    assert in_order == sorted(in_order, key=rank_key) and len(in_order) == 4_005
     asked: list[int] = []
     columns = text_snapshot._columns
 

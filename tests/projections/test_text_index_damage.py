@@ -16,7 +16,7 @@ from worlddb.projections.indexes import tail
 from worlddb.projections.indexes.catchup import Status
 from worlddb.projections.indexes.fields import NODE, Marker, TextDocument
 from worlddb.projections.indexes.text_index import TextIndex, damaged_files, reset
-from worlddb.projections.indexes.text_snapshot import BegunSearch, IndexUnreadable
+from worlddb.projections.indexes.text_snapshot import IndexUnreadable, StartedSearch
 
 DAYS = 40
 
@@ -100,7 +100,7 @@ def test_a_document_that_lost_what_it_is_of_is_damage_and_not_an_error_of_a_read
     searcher: Any = Forgetful()
     nothing: Any = None
     with pytest.raises(IndexUnreadable):
-        BegunSearch(searcher, nothing, 1, None).found()
+        StartedSearch(searcher, nothing, 1, None).result()
 
 
 def test_a_flipped_bit_is_found_by_its_checksum(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from worlddb.log.model.errors import UnavailableError, WriterBusy
 from worlddb.projections.indexes import catchup, tail
 from worlddb.projections.indexes.catchup import Status, TextFollower
 from worlddb.projections.indexes.fields import TextDocument
-from worlddb.projections.indexes.text_index import TextIndex, segments_of
+from worlddb.projections.indexes.text_index import TextIndex, segment_sizes
 from worlddb.projections.indexes.text_snapshot import TextSearch
 
 STORE = b"store-1"
@@ -216,7 +216,7 @@ def test_the_index_ends_at_the_same_place_however_it_came_there(
     expected.rebuild(log.head)
     assert handles[0].catch_up(log.head)
     assert handles[0].status() == handles[1].status() == expected.status()
-    walk = tail.Walk(0)
+    walk = tail.StretchWalk(0)
     indexed = [each for document in log.documents for each in walk.add(document)] + walk.end(log.head)
     assert expected.status() == Status(walk.boundary, len(indexed))
     assert log.documents == indexed + walk.held
@@ -540,18 +540,18 @@ def test_few_texts_in_several_segments_are_gathered_in_one_that_answers_alike(tm
     for size in (60, 20, 10):
         log.add(*(f"lamp {number} of {size}" + " and chair" * (number % 3) for number in range(size)))
         assert follower.catch_up(log.head)
-    before = segments_of(folder), follower.search("lamp chair 7", head=log.head, limit=90)
+    before = segment_sizes(folder), follower.search("lamp chair 7", head=log.head, limit=90)
     assert sorted(before[0]) == [10, 20, 60]
     with FileLock(folder.parent / f"{folder.name}.lock"):
         follower.gather()
-    assert segments_of(folder) == before[0], "another process is writing the index"
+    assert segment_sizes(folder) == before[0], "another process is writing the index"
     follower.gather()
-    assert (segments_of(folder), follower.search("lamp chair 7", head=log.head, limit=90)) == ([90], before[1])
+    assert (segment_sizes(folder), follower.search("lamp chair 7", head=log.head, limit=90)) == ([90], before[1])
     assert follower.status() == Status(90, 90)
     log.add(*("lamp" for _ in range(20)))
     assert follower.catch_up(log.head)
     follower.gather()
-    assert sorted(segments_of(folder)) == [20, 90], "too few are new to write all again"
+    assert sorted(segment_sizes(folder)) == [20, 90], "too few are new to write all again"
     assert len(follower.search("lamp", head=log.head, limit=200)) == 110
 
 
@@ -564,9 +564,9 @@ def test_nothing_is_gathered_from_what_somebody_else_wrote_or_of_too_many(
         log.add(*("lamp" for _ in range(10)))
         assert TextFollower(folder, STORE, log.feed, log.chain).catch_up(log.head)
     TextFollower(folder, b"store-2", log.feed, log.chain).gather()
-    assert segments_of(folder) == [10, 10]
+    assert segment_sizes(folder) == [10, 10]
     for most in ({"GATHERED_AT_MOST": 19}, {"GATHERED_BYTES": 1_000}):
         with monkeypatch.context() as patch:
             patch.setattr(catchup, *next(iter(most.items())))
             TextFollower(folder, STORE, log.feed, log.chain).gather()
-        assert segments_of(folder) == [10, 10], most
+        assert segment_sizes(folder) == [10, 10], most

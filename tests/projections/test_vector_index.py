@@ -17,7 +17,7 @@ from worlddb.projections.indexes import vector_base
 from worlddb.projections.indexes import vector_base as vector_search
 from worlddb.projections.indexes.fields import Marker
 from worlddb.projections.indexes.vector_index import VectorFollower, VectorSet
-from worlddb.projections.indexes.vector_rows import VectorRow, best_of_each, cosines, widened
+from worlddb.projections.indexes.vector_rows import VectorRow, best_of_each, cosines, widen_to_float32
 
 DIMENSION = 16
 STORE = b"s" * 16
@@ -326,7 +326,7 @@ def test_a_cosine_does_not_depend_on_what_it_is_computed_with(count: int, seed: 
 def test_numbers_of_16_bits_are_widened_as_numpy_does_each_of_them() -> None:
     every = np.arange(2**16, dtype="<u2").view("<f2").reshape(256, 256)
     finite = np.where(np.isfinite(every), every, np.float16(0))
-    assert widened(finite).tobytes() == finite.astype(np.float32).tobytes()
+    assert widen_to_float32(finite).tobytes() == finite.astype(np.float32).tobytes()
 
 
 def test_the_best_of_each_version_is_its_highest_score_wherever_it_stands() -> None:

@@ -117,10 +117,10 @@ def test_composed_vectors_inside_are_made_once(folder: Path) -> None:
         db.move(refs[1], to=refs[0])
         first = nearest()
         (index,) = db._reader.worlds._kept.values()
-        (rows,) = index._held[0].seen.kept.values()
+        (rows,) = index._cached_views[0].seen.kept.values()
         again = nearest()
         assert again.refs == first.refs and set(first.refs) == {refs[0]}
-        assert [kept is rows for kept in index._held[0].seen.kept.values()] == [True]
+        assert [kept is rows for kept in index._cached_views[0].seen.kept.values()] == [True]
         db.move(refs[3], to=refs[2])
         assert set(nearest().refs) == {refs[0], refs[2]}
 
@@ -178,7 +178,7 @@ def test_the_deep_check_tells_of_every_byte_of_a_file_that_was_changed(folder: P
         for altered in (b"", stored[:-1], stored + b"\0", b"{}", *flips):
             file.write_bytes(altered)
             with db._env.read() as txn:
-                told = kept_worlds.faults(LmdbLog(txn), Tables(txn), file, db._reader._secret)
+                told = kept_worlds.find_faults(LmdbLog(txn), Tables(txn), file, db._reader._secret)
             assert told == ["is not as it was written"]
         assert "rebuild text" in str(db.verify(deep=True).findings) and db.verify().ok
         file.rename(file.with_name("another.bin"))
@@ -284,7 +284,7 @@ def test_where_nothing_can_be_written_memory_serves(folder: Path, monkeypatch: p
         def unwritable(*_: object) -> Iterator[None]:
             raise text_snapshot.IndexUnwritable("read only")
 
-        monkeypatch.setattr(text_index, "locked", unwritable)
+        monkeypatch.setattr(text_index, "index_lock", unwritable)
         assert answer(db, top) == expected and answer(db, top) == expected
         assert kept(folder) == []
 

@@ -15,7 +15,7 @@ from worlddb import Database, ManualClock, Turn
 from worlddb.projections.indexes.analysis import MAX_STATEMENTS, said, sentences
 from worlddb.projections.indexes.fields import Marker
 from worlddb.projections.indexes.vector_index import VectorFollower, VectorSet
-from worlddb.projections.indexes.vector_rows import STATEMENT_BONUS, VectorRow, cosines, expanded
+from worlddb.projections.indexes.vector_rows import STATEMENT_BONUS, VectorRow, cosines, expand_rows
 from worlddb.query.recall import ranking
 from worlddb.query.recall.candidates import lent
 
@@ -287,7 +287,7 @@ def test_several_vectors_of_a_version_are_compared_in_the_base_and_in_the_tail(
     assert (first.node, first.version) == max(by_share, key=lambda pair: by_share[pair])
     inside = {7, 41}
     assert {hit.node for hit in index.find(asked, head=60, limit=50, nodes=inside)} == inside
-    numbers, matrix = expanded(rows, DIMENSION)
+    numbers, matrix = expand_rows(rows, DIMENSION)
     assert len(numbers) == len(matrix) == len(cosines(matrix, np.zeros(8, dtype=np.float32)))
 
 

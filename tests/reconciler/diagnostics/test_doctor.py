@@ -190,9 +190,9 @@ def _until_told(store: Path) -> Symptom:
 
 
 def test_the_lease_and_an_indexs_lock_are_told(store: Path) -> None:
-    from worlddb.projections.indexes.text_index import locked
+    from worlddb.projections.indexes.text_index import index_lock
 
-    with background_lease(store) as mine, locked(store / "indexes" / "text", 0.0):
+    with background_lease(store) as mine, index_lock(store / "indexes" / "text", 0.0):
         assert mine
         told = {symptom.code: symptom for symptom in location.locks(store)}
     assert told.keys() == {"lease_held", "index_held"}

@@ -248,7 +248,7 @@ def test_how_much_lies_elsewhere_keeps_nobody_near_out(
         monkeypatch.setattr(vector_index, "EXACT_VECTORS", 1)
         monkeypatch.setattr(vector_index, "SHORT_TAIL", 1)
         monkeypatch.setattr(vector_base, "GATHERED_SHARE", 0.0)
-        monkeypatch.setattr(vector_base.Searched, "is_for_graph", lambda *_: pytest.fail("a graph was searched"))
+        monkeypatch.setattr(vector_base.VectorSearcher, "is_for_graph", lambda *_: pytest.fail("a graph was searched"))
     with worlddb.open(tmp_path / "store", embedder=Topics()) as db:
         mine, theirs = (db.create("Topic", name).ref for name in ("mine", "theirs"))
         with db.batch() as tx:

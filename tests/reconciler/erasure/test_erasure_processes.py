@@ -21,7 +21,7 @@ from tests.support.faults.remote import Remote
 from tests.support.faults.traces import traces
 from tests.support.running import Here
 from worlddb import UnavailableError
-from worlddb.projections.indexes.text_index import locked
+from worlddb.projections.indexes.text_index import index_lock
 from worlddb.tools.cli.main import main
 
 
@@ -240,7 +240,7 @@ def test_an_erasure_that_finds_the_index_or_the_disk_in_its_way_is_made_good_lat
         assert db.view().recall("okapi").hits == ()
         assert not db.verify().ok
         (store / ".scrub").unlink()
-        with locked(store / "indexes" / "text", 1.0):
+        with index_lock(store / "indexes" / "text", 1.0):
             assert not db.finish_erasures(wait_seconds=0)
         assert db.finish_erasures()
         assert traces(store, ["okapi"]) == [] and db.verify(deep=True).ok

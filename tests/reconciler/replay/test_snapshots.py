@@ -20,7 +20,7 @@ from worlddb.log.model.codec import Header
 from worlddb.log.store import environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections import check
-from worlddb.projections.check import SEAL_FILE, snapshots
+from worlddb.projections.check import SEAL_FILE, list_snapshots
 from worlddb.projections.runner import apply_commit
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.backup import commit_copier
@@ -83,7 +83,7 @@ def test_a_replay_derives_only_what_came_after_the_nearest_snapshot(
     assert (first.seq, first.root) == (10, db.view(seq=10).hash())
     assert db.snapshot().seq == head
     assert applied == list(range(1, head + 1)), "the second starts from the first"
-    assert snapshots(db.path) == [10, head]
+    assert list_snapshots(db.path) == [10, head]
     for until, begins in ((9, 1), (10, 11), (head - 1, 11), (head, head + 1)):
         applied.clear()
         holds(db, tmp_path / f"until {until}", until)
@@ -275,7 +275,7 @@ def test_an_erasure_reaches_every_snapshot_also_one_that_is_being_made(
     db.create("Note", "later")
     assert traces(db.path / "snapshots", ["Perishable0"])
     db.erase(gone[0], reason="request")
-    assert snapshots(db.path) == [] and traces(db.path, ["Perishable0"]) == []
+    assert list_snapshots(db.path) == [] and traces(db.path, ["Perishable0"]) == []
     left = [at]
 
     def step(name: str) -> None:
@@ -287,7 +287,7 @@ def test_an_erasure_reaches_every_snapshot_also_one_that_is_being_made(
         patched.setattr(environment, "_skip_crash_point", step)
         patched.setattr(commit_copier, "CHUNK_COMMITS", commits)
         made = db.snapshot(seq=db.head().seq)
-    assert left[0] <= 0 and snapshots(db.path) == [made.seq]
+    assert left[0] <= 0 and list_snapshots(db.path) == [made.seq]
     assert traces(db.path, ["Perishable1"]) == []
     holds(db, tmp_path / "then", made.seq)
 

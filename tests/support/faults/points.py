@@ -34,7 +34,7 @@ SEAMS: tuple[tuple[Any, str], ...] = (
     (Tables, "clear"),
     (LmdbLog, "append"),
     (TextIndex, "apply_up_to"),
-    (text_index, "_fresh"),
+    (text_index, "_skip_indexed"),
 )
 
 
