@@ -1,7 +1,7 @@
-"""Read and write whole bundles; every frame is checked on its way, in either direction.
+"""Read and write whole bundles; every frame is checked, in either direction.
 
-All of a bundle in memory, its frames by the world that they are said of: for whoever decides or compares. What went
-another way there than here is parted from its world, for whoever joins the two.
+:class:`Contents` holds a bundle in memory, its frames grouped by world, for imports and comparisons. Where a world
+diverged in the two stores, :func:`split_divergent` moves the bundle's own versions to a world of their own, for joins.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ class Bundle(NamedTuple):
 
 
 class CheckedFrames:
-    """The checked frames of an open bundle; only the end shows that none is missing."""
+    """Iterates over the checked frames of an open bundle; only the last shows that none is missing."""
 
     def __init__(self, reader: BundleReader) -> None:
         self._reader = reader
@@ -64,7 +64,7 @@ class CheckedFrames:
             yield frame
 
     def bundle(self) -> Bundle:
-        """What the bundle states. Frames that were not asked for are read and checked first."""
+        """Summarise the bundle, after reading and checking the frames that were not read yet."""
         if not self._check.done:
             for _ in self:
                 pass
@@ -80,13 +80,11 @@ class CheckedFrames:
 
 @contextmanager
 def open_checked_bundle(path: Path) -> Iterator[CheckedFrames]:
-    """Open a bundle and check its frames while they are read.
-
-    The memory that this takes does not grow with the bundle's texts.
+    """Open a bundle and check its frames while they are read, in memory that does not grow with the texts.
 
     Raises:
-        InvalidBundle: it does not hold; which frame, and why. Also later, from any frame.
-        NewerFormat: it was made by a newer release.
+        InvalidBundle: a frame is invalid; the message names the frame and the reason. Also raised while reading.
+        NewerFormat: a newer release made the bundle.
         InputError: there is no such file.
     """
     with open_bundle(path) as reader:
@@ -94,12 +92,12 @@ def open_checked_bundle(path: Path) -> Iterator[CheckedFrames]:
 
 
 def write_bundle(path: Path, frames: Iterable[AnyFrame], *, store: Path, overwrite: bool) -> Bundle:
-    """Write frames and the ``end`` frame as a bundle; nothing stays behind if they do not hold.
+    """Write frames and the ``end`` frame as a bundle; leave no file if a frame is invalid.
 
     Raises:
         InputError, UnavailableError: the file cannot be made; see :func:`new_file`.
         LimitExceeded: it would be larger than a bundle may be.
-        DamagedStore: the frames do not hold: what they were made from is damaged.
+        DamagedStore: a frame is invalid, since the store that it was made from is damaged.
     """
     check = BundleCheck()
     with new_file(path, store=store, overwrite=overwrite) as out:
@@ -119,12 +117,10 @@ def write_bundle(path: Path, frames: Iterable[AnyFrame], *, store: Path, overwri
 
 
 def check_frames(frames: Iterable[AnyFrame]) -> int:
-    """Check frames without an ``end`` frame as for a bundle, and write nothing.
-
-    Gives how many worlds they are of.
+    """Check frames without an ``end`` frame as for a bundle, and write nothing. Return the number of worlds.
 
     Raises:
-        DamagedStore: they do not: what they were made from is damaged.
+        DamagedStore: a frame is invalid, since the store that it was made from is damaged.
     """
     check, count = BundleCheck(), 0
     try:
@@ -138,9 +134,9 @@ def check_frames(frames: Iterable[AnyFrame]) -> int:
 
 
 def write_lines(path: Path, lines: Iterable[dict[str, Any]], *, store: Path, overwrite: bool) -> dict[str, Any]:
-    """Write objects as JSON Lines.
+    """Write objects as JSON Lines, and return the fields of the first and the last, apart from their kinds.
 
-    Gives what the first and the last say, apart from their kinds. See :func:`new_file`.
+    See :func:`new_file`.
     """
     first: dict[str, Any] = {}
     last: dict[str, Any] = {}
@@ -226,12 +222,10 @@ class Contents(NamedTuple):
 
 
 def read_contents(path: Path, head: checkpoint.Anchor | None = None) -> tuple[Bundle, Contents]:
-    """Read a bundle and check all of it: what it states, and what it holds.
-
-    With a ``head``, see that it stands for it.
+    """Read a bundle and check all of it. With a ``head``, require that it stands for the bundle.
 
     Raises:
-        InvalidBundle: it does not hold; which frame, and why.
+        InvalidBundle: a frame is invalid; the message names the frame and the reason.
         UnprovedBundle: the head does not stand for the bundle's world hash.
     """
     with open_checked_bundle(path) as frames:
@@ -243,7 +237,7 @@ def read_contents(path: Path, head: checkpoint.Anchor | None = None) -> tuple[Bu
 
 
 def collect_contents(frames: Iterable[fr.AnyFrame]) -> Contents:
-    """The frames of one bundle, which hold; the ``end`` frame may be missing."""
+    """Group the valid frames of one bundle by world; the ``end`` frame may be missing."""
     commits: dict[int, fr.CommitFrame] = {}
     texts: dict[bytes, bytes | None] = {}
     outside: list[fr.OutsideFrame] = []
@@ -313,7 +307,7 @@ def collect_contents(frames: Iterable[fr.AnyFrame]) -> Contents:
     return Contents(heading, commits, texts, outside, worlds)
 
 
-# -- what went apart
+# -- divergent worlds
 
 _SAME_AS: Final = "same_as"
 _CONTAINS: Final = "contains"
@@ -323,7 +317,7 @@ _CARRIED: Final = frozenset(
         *("depends_on", "created_from", "supports", "refines", "relates_to"),
     )
 )
-"""The types of edges that only record a relation: what a world has of them, its rest has as well."""
+"""Edge types that only record a relation: the divergent part of a world gets copies of these edges."""
 _LAST: Final = 1 << 62
 """Stands for the newest version of a world."""
 _F = TypeVar("_F", fr.EdgeFrame, fr.ProposalFrame)
@@ -333,10 +327,10 @@ _By = TypeVar("_By", fr.VersionFrame, fr.EndedFrame, fr.VoidedFrame)
 
 
 class Divergence(NamedTuple):
-    """A world of which two stores wrote different versions: how many they have in common, and where the rest goes.
+    """A world of which two stores wrote different versions: how many versions they share, and where the rest goes.
 
-    ``theirs`` is the lineage of the bundle's own rest, empty if it has none; ``ours`` is the one under which the bundle
-    has what this store wrote, empty if it does not.
+    ``theirs`` is the lineage for the bundle's own later versions, empty if there are none. ``ours`` is the lineage
+    under which the bundle has the later versions of this store, empty if it has none.
     """
 
     common: int
@@ -345,24 +339,24 @@ class Divergence(NamedTuple):
 
 
 def divergent_lineage(lineage: bytes, body: bytes) -> bytes:
-    """The lineage of what became of a world in another store: the same in every store that takes it in."""
+    """The lineage for the versions that another store added to a world: the same in every store that imports them."""
     return hashing.digest(hashing.APART, lineage, body)[: ids.LINEAGE_BYTES]
 
 
 def split_divergent(
     contents: Contents, apart: Mapping[bytes, Divergence], marked: Mapping[bytes, BundledWorld]
 ) -> Contents:
-    """A bundle with what went apart in worlds of their own, beside those here; what came from here is taken back.
+    """Move the divergent versions in a bundle to worlds of their own, and rejoin those that this store wrote.
 
-    ``apart`` is by lineage, and so is ``marked``: whose marks a rest has, where that is not its world. A rest begins at
-    the version that differs, and lies where its world does. Edges keep their nonces, so that what one store renamed the
-    other knows again.
+    ``apart`` and ``marked`` are by lineage; ``marked`` says whose marks a divergent world gets, if not its origin's. A
+    divergent world begins at the first version that differs, and has the containers of its origin. Edges keep their
+    nonces, so that one store recognises edges that the other renamed.
     """
     return _DivergenceSplit(contents, apart, marked).contents()
 
 
 def list_uncarried(contents: Contents, lineage: bytes, told: Divergence) -> list[str]:
-    """What a bundle says of a world that its own rest does not have, in words."""
+    """List in words what the divergent part of a world does not take over from it."""
     world = next(each for each in contents.worlds if each.frame.lineage == lineage)
     edges = [each for group in contents.worlds for each in group.edges]
     own = {each.type for each in edges if each.source == lineage and each.source_version <= told.common}
@@ -405,7 +399,7 @@ class _DivergenceSplit:
         return self._contents._replace(worlds=worlds, blobs=self._blobs)
 
     def _rename_successors(self, world: BundledWorld) -> BundledWorld:
-        """A world that ended by one that has another lineage now; one of two rests by the other, not by the world."""
+        """Rename the successors of a world; of two divergent parts, one ends by the other, not by their origin."""
         is_rest = world.frame.lineage in self._diverged
 
         def told(frames: Sequence[_By]) -> list[_By]:
@@ -417,7 +411,7 @@ class _DivergenceSplit:
         return world._replace(versions=told(world.versions), ended=told(world.ended), voided=told(world.voided))
 
     def _renamed_end(self, lineage: bytes, version: int) -> tuple[bytes, int]:
-        """What stands for a version of a world."""
+        """Lineage and number of a version after the split."""
         found = self._returned.get(lineage)
         if found is not None:
             return found[0], version + found[1]
@@ -427,13 +421,13 @@ class _DivergenceSplit:
         return lineage, version
 
     def _common_part(self, world: BundledWorld, told: Divergence) -> BundledWorld:
-        """The world without the bundle's own rest, and with that of this store, if the bundle has it."""
+        """The shared versions of a world, and behind them those of this store, if the bundle has them."""
         at = told.common
         kept = _keep_versions(world, lambda after: after <= at)._replace(versions=world.versions[:at])
         back = self._worlds.get(told.ours)
         if back is None:
             return kept
-        # What the bundle says to have ended was written anew here, before it came there.
+        # The bundle ends versions that this store had already written anew when they got there.
         windows = [times.Interval(each.valid_from, each.born_to) for each in back.versions]
         kept = kept._replace(
             ended=[each for each in kept.ended if not any(window.end > each.at for window in windows)],
@@ -455,7 +449,7 @@ class _DivergenceSplit:
         return BundledWorld._make([kept.frame, *joined, moved.own | kept.own])
 
     def _divergent_part(self, world: BundledWorld, told: Divergence) -> BundledWorld:
-        """The bundle's own rest as a world: its versions, when they end, and every mark that its world has."""
+        """The bundle's own later versions as a world, with their ends and every mark of their origin."""
         at = told.common
         rest = _shift_versions(_keep_versions(world, lambda after: after > at), -at)
         marked = self._marked.get(world.frame.lineage, world)
@@ -474,7 +468,7 @@ class _DivergenceSplit:
         )
 
     def _copy_marks(self, frames: Sequence[_Mark], marked: BundledWorld, rest: bytes) -> list[_Mark]:
-        """Marks of a world said of a rest as well, unless their texts are gone."""
+        """Copy of a world marks to the divergent world, unless their texts were erased."""
         return [
             msgspec.structs.replace(each, details=self._copy_details(each.details, marked, rest))
             for each in frames
@@ -482,9 +476,9 @@ class _DivergenceSplit:
         ]
 
     def _copy_details(self, details: bytes, world: BundledWorld, rest: bytes) -> bytes:
-        """Details as a blob of a rest's own, so that an erasure of the one world leaves the other's: always the same.
+        """Copy details to a blob of the divergent world, so that erasing one world leaves the other's.
 
-        Empty if there are none, or if they were erased.
+        The copy has the same id each time. Empty if there are no details, or if they were erased.
         """
         stored = self._contents.blob(details, world) if details else None
         found = None if stored is None else codec.decode_blob(stored, 0)
@@ -504,7 +498,7 @@ class _DivergenceSplit:
 
     def _split_edge(self, edge: fr.EdgeFrame, world: BundledWorld, home: bytes) -> list[fr.EdgeFrame]:
         renamed = self._rename_ends(edge.type, edge, home)
-        # What joined a world with its own rest says nothing once they are one again, nor does what both have.
+        # An edge between a world and its divergent part is void once they are joined, as is one that both have.
         is_double = edge.source in self._returned and edge.type in _CARRIED and self._has_original(renamed)
         made = [] if renamed.source == renamed.target != edge.target or is_double else [renamed]
         told = self._apart.get(edge.target)
@@ -518,13 +512,13 @@ class _DivergenceSplit:
         return made
 
     def _has_original(self, edge: fr.EdgeFrame) -> bool:
-        """True if the bundle has what a rest's edge was made from."""
+        """True if the bundle has the edge that this one was copied from."""
         return (edge.type, edge.source, edge.target, edge.nonce) in self._edge_keys
 
     def _carry_edge(
         self, edge: fr.EdgeFrame, world: BundledWorld, renamed: fr.EdgeFrame, told: Divergence, home: bytes
     ) -> list[fr.EdgeFrame]:
-        """The edge of a world that its rest has as well, if it holds while the rest does."""
+        """Copy an edge to the divergent world, if it holds while that world does."""
         rest = self._worlds[edge.source].versions[told.common :]
         held = times.Interval(edge.valid_from, edge.valid_to)
         holds = any(times.Interval(each.valid_from, each.valid_to).overlaps(held) for each in rest)
@@ -559,7 +553,7 @@ def _with_identity(type_name: str, frame: _F, home: bytes) -> _F:
 
 
 def _keep_versions(world: BundledWorld, is_kept: Callable[[int], bool]) -> BundledWorld:
-    """A world with what is said after, or of, some numbers of versions alone."""
+    """A world with only the facts about the versions whose numbers pass ``is_kept``."""
     count = len(world.versions)
     ended = [msgspec.structs.replace(each, after=each.after or count) for each in world.ended]
     voided = [msgspec.structs.replace(each, after=each.after or count) for each in world.voided]
@@ -572,7 +566,7 @@ def _keep_versions(world: BundledWorld, is_kept: Callable[[int], bool]) -> Bundl
 
 
 def _shift_versions(world: BundledWorld, by: int) -> BundledWorld:
-    """A world with its versions counted on from others."""
+    """A world whose version numbers are shifted by ``by``."""
     count = len(world.versions)
 
     def after(frames: Sequence[_Hole]) -> list[_Hole]:

@@ -37,14 +37,12 @@ _AGAIN: Final = "Export it, or fetch it, again"
 def new_file(path: Path, *, store: Path, overwrite: bool) -> Iterator[BinaryIO]:
     """Write a new file that appears whole, or not at all.
 
-    When the block has ended, it is there, whole and on the disk; if the block raises, it is not there at all. What a
-    kill leaves of it goes when the store in the directory ``store`` is next opened. A name that ends in ``.zst`` is
-    written compressed.
+    After the block the file is whole and on the disk; if the block raises, there is none. The next opening of the store
+    in the directory ``store`` removes what a killed process left. A name that ends in ``.zst`` is written compressed.
 
     Raises:
-        InputError: there is something under the name already, or no directory that could hold it; or what would be
-            replaced is part of a store.
-        UnavailableError: it cannot be written there.
+        InputError: the name is taken, its directory does not exist, or the file to replace is part of a store.
+        UnavailableError: the file cannot be written there.
     """
     if overwrite and path.is_file() and _belongs_to_store(path):
         raise errors.InputError(f"{str(path)!r:.200} belongs to a store", "Choose a name outside of every store")
@@ -76,7 +74,7 @@ def new_file(path: Path, *, store: Path, overwrite: bool) -> Iterator[BinaryIO]:
 
 
 def _belongs_to_store(path: Path) -> bool:
-    """True of a file of LMDB, whatever its name, and of any other in a store's directory, also through links."""
+    """True for an LMDB file of any name, and for any file in a store's directory, also through links."""
     try:
         with path.open("rb") as file:
             if _LMDB_MAGIC in file.read(_LMDB_HEAD_BYTES):
@@ -90,7 +88,7 @@ def _belongs_to_store(path: Path) -> bool:
 
 
 class BundleWriter:
-    """Writes frames one after the other; ``hash`` stands for all that were written."""
+    """Writes frames one after the other; ``hash`` covers all of them."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out
@@ -121,14 +119,14 @@ class BundleWriter:
 
 
 class BundleReader:
-    """Frames of an open bundle, each checked against its hash.
+    """Reads the frames of an open bundle, each checked against its hash.
 
-    What they say is for others to check. After the ``end`` frame, ``hash`` is the bundle's. ``frames`` counts those
-    that were read.
+    The contents of the frames are not checked here. After the ``end`` frame, ``hash`` is the bundle's. ``frames``
+    counts the frames read.
     """
 
     def __init__(self, stream: BinaryIO, name: str, damage: tuple[type[Exception], ...] = ()) -> None:
-        """``damage`` is what reading raises where the compression is damaged."""
+        """``damage``: the exceptions that reading raises where the compressed data is damaged."""
         self._stream = stream
         self.name = name
         self._damage = damage
@@ -139,7 +137,7 @@ class BundleReader:
     def __iter__(self) -> Iterator[bundle.AnyFrame]:
         """Yield the frames up to the ``end`` frame.
 
-        Raises ``InvalidBundle`` at the first that does not hold.
+        Raises ``InvalidBundle`` at the first invalid one.
         """
         self._check_magic()
         while True:
@@ -151,7 +149,7 @@ class BundleReader:
                 return
 
     def invalid(self, why: str, remedy: str = _AGAIN) -> errors.InvalidBundle:
-        """The error that says which frame is at fault; the one last read."""
+        """The error that blames the frame that was read last."""
         return errors.InvalidBundle(
             f"The bundle {self.name} does not hold at frame {self.frames}: {why}",
             remedy,
@@ -228,7 +226,7 @@ class BundleReader:
 
 @contextmanager
 def open_bundle(path: Path) -> Iterator[BundleReader]:
-    """A bundle, compressed or not, to be read frame by frame.
+    """Open a bundle, compressed or not, for reading frame by frame.
 
     Raises:
         InputError: there is no such file, or it is not a regular one.

@@ -1,14 +1,14 @@
 """The copies that a store has made elsewhere, which the receipt of an erasure names.
 
-They are noted twice, so that neither a file that is deleted nor one that is altered takes a copy out of the receipts:
+Each copy is noted twice, so that a deleted or altered file does not remove it from the receipts:
 
     DIR/copies.jsonl    one JSON object a line, for people
     data.mdb            beside the log, under 0x06 and a number u64 from 1 on: msgpack ``[kind, path, seq, head]``
 
-The file is written first. Whoever notes a copy next, or finishes an erasure, writes what either place lacks; nobody
-else writes to them. A backup and a restored store have what their source had in them. They are no part of the log:
-nothing is decided by them, and copies that were made by other means are not in them. Stores of earlier releases have
-the file alone.
+The file is written first. The next note of a copy, and the end of an erasure, write what either place lacks; nothing
+else writes to them. A backup and a restored store inherit the notes of their source. The notes are not part of the log:
+no decision depends on them, and copies that were made by other means are missing. Stores of earlier releases have only
+the file.
 """
 
 import os
@@ -34,7 +34,7 @@ RESTORING: Final = "restoring"
 
 _KEYS: Final = (HEAD_KEY, bytes([COPIES]))
 _PATIENCE_SECONDS: Final = 2.0
-"""How long to wait for another writer: what is noted in the file alone comes into the data file with the next copy."""
+"""How long to wait for another writer. The next copy takes over what only the file has."""
 
 
 class Copy(msgspec.Struct, frozen=True):
@@ -51,12 +51,10 @@ _Row = tuple[str, str, int, int]
 
 
 def refuse_inside(folder: Path, target: Path) -> None:
-    """Refuse a copy that would go into the directory of the store itself.
-
-    An erasure has to find everything there.
+    """Refuse to copy into the directory of the store itself: an erasure must find everything there.
 
     Raises:
-        InputError: it would, or it is no path.
+        InputError: the target lies inside the store, or is not a path.
     """
     try:
         is_inside = folder.resolve() in target.resolve().parents
@@ -67,14 +65,14 @@ def refuse_inside(folder: Path, target: Path) -> None:
 
 
 def note_copy(env: environment.Environment, copy: Copy) -> None:
-    """Remember a copy, as far as the directory can be written to."""
+    """Note a copy in both places, if the directory is writable."""
     path = copy.path.encode("utf-8", "backslashreplace").decode()
     _append_lines(env.folder, [msgspec.structs.replace(copy, path=path)])
     reconcile_notes(env)
 
 
 def reconcile_notes(env: environment.Environment) -> None:
-    """Write to either list of copies what only the other one has, as far as they can be written to."""
+    """Complete each list of copies from the other one, if they are writable."""
     with suppress(errors.WorldDBError, OSError, lmdb.Error):
         with env.read() as txn:
             lacking = _only_in_file(env.folder, LmdbLog(txn))
@@ -86,9 +84,9 @@ def reconcile_notes(env: environment.Environment) -> None:
 
 
 def inherit_notes(source: environment.Environment, target: environment.Environment, seq: int) -> None:
-    """Let a copy of the first ``seq`` commits know the copies that its source knows, as far as it can be written to.
+    """Give a copy of the first ``seq`` commits the notes of its source, if it is writable.
 
-    They may hold what the copy erases one day. Of commits that came after ``seq`` it knows nothing.
+    Those copies may hold texts that this one will erase. It knows nothing of commits after ``seq``.
     """
     with suppress(errors.WorldDBError, OSError, lmdb.Error):
         with source.read() as txn:
@@ -101,12 +99,12 @@ def inherit_notes(source: environment.Environment, target: environment.Environme
 
 
 def noted_copies(folder: Path, log: LmdbLog) -> list[Copy]:
-    """List the copies that were remembered in either place; a backup as often as it was brought up to date."""
+    """List the copies noted in either place: a backup once for each update."""
     return [*_read_data_file(log), *_only_in_file(folder, log)]
 
 
 def latest_copies(copies: Iterable[Copy]) -> list[Copy]:
-    """Of copies that were noted, list each once, a backup as it was last: it has had the erasures that came before."""
+    """List each noted copy once, a backup in its latest state, which includes the earlier erasures."""
     newest: dict[object, Copy] = {}
     for copy in copies:
         place = copy.path if copy.kind == BACKUP else copy
@@ -117,9 +115,9 @@ def latest_copies(copies: Iterable[Copy]) -> list[Copy]:
 
 
 def list_lost_lines(folder: Path, log: LmdbLog) -> Iterator[str]:
-    """Say which copies the file lacks: nothing is lost by that, and somebody may have wanted it.
+    """Report copies that only the data file lists. Nothing is lost, and the lines may have been removed on purpose.
 
-    That the file alone has some is as earlier releases left it.
+    Copies that only the file lists are normal in stores of earlier releases.
     """
     known = _read_data_file(log)
     lost = _subtract_known(known, _read_file(folder))
@@ -131,14 +129,14 @@ def list_lost_lines(folder: Path, log: LmdbLog) -> Iterator[str]:
 
 
 def list_lost_notes(log: LmdbLog) -> Iterator[str]:
-    """Say which notes of copies are gone from the data file, or cannot be read."""
+    """Report notes of copies that are missing from the data file or unreadable."""
     most, known = max((number for number, _ in log.copies()), default=0), len(_read_data_file(log))
     if known != most:
         yield f"of the {most:,} copies that were noted in data.mdb, {known:,} can be read"
 
 
 def _read_data_file(log: LmdbLog) -> list[Copy]:
-    """Those in the data file that can be read, oldest first."""
+    """The readable notes in the data file, oldest first."""
     found: list[Copy] = []
     for _, stored in log.copies():
         with suppress(msgspec.MsgspecError):
@@ -154,18 +152,18 @@ def _add_notes(lacking: Iterable[Copy], txn: lmdb.Transaction) -> None:
 
 
 def copies_holding(copies: Iterable[Copy], first: int, seq: int) -> list[str]:
-    """Name the copies that hold texts from commit ``first`` on, and were made before commit ``seq`` erased these."""
+    """Name the copies that hold texts from commit ``first`` on and were made before commit ``seq`` erased them."""
     return [f"{copy.kind} at {copy.path}" for copy in copies if copy.seq >= first and copy.head < seq]
 
 
 def _subtract_known(copies: Iterable[Copy], known: Iterable[Copy]) -> list[Copy]:
-    """Each of some copies once, but for those that are known."""
+    """The copies that are not among the known ones, each once."""
     passed = set(known)
     return [copy for copy in dict.fromkeys(copies) if copy not in passed]
 
 
 def _only_in_file(folder: Path, log: LmdbLog) -> list[Copy]:
-    """What only the file has, but for what cannot have been: it would pass for a backup that is up to date."""
+    """Copies that only the file lists, without impossible ones, which would pass for an up-to-date backup."""
     head = log.head().seq
     return [
         copy for copy in _subtract_known(_read_file(folder), _read_data_file(log)) if 0 <= copy.seq <= copy.head <= head

@@ -95,7 +95,7 @@ _OF_ONE_MACHINE: Final = frozenset(
 
 
 class Mount(NamedTuple):
-    """How a file system is mounted: its type, where, and whether it is read-only by itself, for all of its mounts."""
+    """A mounted file system: type, mount point, and whether the file system itself is read-only in all its mounts."""
 
     kind: str
     point: str

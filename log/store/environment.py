@@ -37,11 +37,11 @@ _LARGE_BYTES: Final = 256 * 1024
 
 @cache
 def release_large_blocks() -> None:
-    """Have the allocator map each large block by itself, so that its memory goes back when it is freed.
+    """Make the allocator map each large block separately, so that freeing it returns the memory to the system.
 
-    Of itself glibc takes larger and larger ones from its heap, the more it has seen, where small ones that live long
-    keep the room of those that are gone: a server grew by a tenth over hours, and a load by a fifth. Other allocators
-    have no such setting.
+    By default glibc raises this threshold with each large block it frees and takes the next ones from its heap, where
+    small long-lived blocks keep the space occupied: a server grew by a tenth over hours, a load by a fifth. Other
+    allocators have no such setting.
     """
     import ctypes  # Most processes hold little and do without: it takes milliseconds to load.
 
@@ -50,13 +50,13 @@ def release_large_blocks() -> None:
 
 
 def write_copy(source: lmdb.Transaction, folder: Path, without: bytes, map_bytes: int) -> Path:
-    """Copy every pair of a transaction but that of the key ``without`` into a new file.
+    """Copy every pair of a transaction, except the one with the key ``without``, into a new file.
 
-    The file counts transactions where the source is, so that it can take its place under the same lock file.
+    The file continues the transaction numbers of the source, so that it can replace it under the same lock file.
 
     Raises:
-        OSError: it cannot be written.
-        DamagedStore: what was written is not what was read.
+        OSError: the file cannot be written.
+        DamagedStore: the copy differs from the source.
     """
     aside = folder / shared_environment.REWRITE_FOLDER
     shutil.rmtree(aside, ignore_errors=True)
@@ -86,12 +86,10 @@ def _pairs_except(pairs: lmdb.Cursor, key: bytes) -> Iterator[tuple[bytes, bytes
 
 
 def replace_data_file(copy: Path, folder: Path, step: Callable[[str], None]) -> None:
-    """Let a copy take the place of the folder's data file, durably.
-
-    Whoever has the old one open keeps it.
+    """Replace the folder's data file by a copy, durably. Processes that have the old file open keep it.
 
     Raises:
-        OSError: it cannot be; the old file is still there.
+        OSError: the file cannot be replaced; the old one is still there.
     """
     shutil.copymode(folder / shared_environment.DATA_FILE, copy)
     os.replace(copy, folder / shared_environment.DATA_FILE)
@@ -103,21 +101,20 @@ def replace_data_file(copy: Path, folder: Path, step: Callable[[str], None]) -> 
 
 T = TypeVar("T")
 Stamp = tuple[int, int]
-"""How often the data file was found replaced, and the number of its last transaction. It never comes back."""
+"""How often the data file was replaced, and the number of its last transaction. No stamp occurs twice."""
 
 INDEX_FOLDER: Final = "indexes"
 SNAPSHOT_FOLDER: Final = "snapshots"
 _SNAPSHOT_ATTEMPTS: Final = 5
-"""How often to begin again because two commits came between opening a snapshot and finding it in the file."""
+"""How often to retry when two commits intervene between opening a snapshot and finding it in the file."""
 
 
 def _recommit_scrub_mark(txn: lmdb.Transaction, settled: int) -> bool:
-    """Commit what is there once more, if the rewriting for an erasure is still due.
+    """Commit the present state a second time, if the rewrite for an erasure is still due; return whether it is.
 
-    True if it is. LMDB keeps the last two commits, and a reader takes the one or the other by whether the number of
-    the last commit is even. That number is shared with those who have the new file and go on counting, so a reader
-    that is still inside a transaction on the old file, and begins another there, could be given the last commit but
-    one. After this the two say the same.
+    LMDB keeps the last two commits, and a reader picks one by whether the last transaction number is even. Processes on
+    the new file go on counting with the same number, so a reader that is still inside a transaction on the old file and
+    begins another there could get the last commit but one. After this the two have the same contents.
     """
     if log.LmdbLog(txn).scrub_due() != settled:
         return False
@@ -126,7 +123,7 @@ def _recommit_scrub_mark(txn: lmdb.Transaction, settled: int) -> bool:
 
 
 def _skip_crash_point(name: str) -> None:
-    """Tests put their crash points here."""
+    """Do nothing: tests put their crash points here."""
 
 
 class Environment:
@@ -141,11 +138,11 @@ class Environment:
         self.folder = folder = folder.absolute()
         self.step: Callable[[str], None] = _skip_crash_point
         self.end_seen = False
-        """Whether the last commits were looked at, as they are before the first write."""
+        """Whether the last commits were checked, as they are before the first write."""
         self.unlooked = 0
-        """How many writes there were since something of the store was looked at."""
+        """How many writes there were since this handle last checked a part of the store."""
         self.look_from: tuple[int, bytes] = 0, b""
-        """The commit, and the key, from which on to look next; 0 where none was looked at."""
+        """The commit and the key at which the next check begins; 0 before the first check."""
         self._pid = os.getpid()
         self._closed = False
         self._lock = lock.WriterLock(folder, author, timeout_seconds)
@@ -153,10 +150,10 @@ class Environment:
 
     @contextmanager
     def read(self, *, unread: bool = False) -> Iterator[lmdb.Transaction]:
-        """A read transaction for the length of one call; ``unread`` for one that reads no records.
+        """Open a read transaction for one call; ``unread`` for one that reads no records.
 
         Raises:
-            UnavailableError: another store, or an older copy of this one, is in its place.
+            UnavailableError: another store, or an older copy of this one, has replaced it.
         """
         self._require_open()
         shared, turn = self._shared, shared_environment.TransactionSlot()
@@ -178,17 +175,17 @@ class Environment:
             raise found from error
 
     def write(self, work: Callable[[lmdb.Transaction], T], *, timeout_seconds: float | None = None) -> T:
-        """Run ``work`` in the one write transaction and make it durable; another time limit than usual may be given.
+        """Run ``work`` in the write transaction and make it durable; ``timeout_seconds`` overrides the usual limit.
 
-        On any exception nothing happened. ``work`` may run again from the start when the map had to grow, so it must
-        not keep state.
+        An exception leaves the store unchanged. ``work`` may run again from the start after the map had to grow, so it
+        must not keep state.
 
         Raises:
             WriterBusy: another writer held the store beyond the time limit.
             UnavailableError: the store was moved, deleted or replaced while it was open here.
         """
         self._require_open()
-        # Looked at before the lock, which would make the directory again, or lie in another store.
+        # Check before locking: the lock would recreate the directory, or lie in another store.
         self._shared.refuse_replaced()
         with self._lock.held(timeout_seconds, look=self._shared.refuse_replaced):
             self.step("locked")
@@ -229,29 +226,28 @@ class Environment:
 
     @property
     def generation(self) -> int:
-        """How many times this process found the data file replaced since it was opened here."""
+        """How many times the data file was replaced since this process opened it."""
         return self._shared.generation
 
     def stamp(self) -> Stamp | None:
-        """What every write changes, by any process: no transaction, and so far less than one, is needed to look.
+        """A value that every write of any process changes; reading it is far cheaper than a transaction.
 
-        ``None`` while another file is in the place of the data file.
+        ``None`` while another file has replaced the data file.
         """
         self._require_open()
         return self._shared.stamp()
 
     def rewrite(self, settled: int, *, timeout_seconds: float | None = None) -> None:
-        """Put a data file in place that holds every record and nothing else.
+        """Replace the data file by one that holds every record and nothing else.
 
-        What LMDB keeps of deleted records in free pages and in gaps is gone. A crash leaves the old file or the new
-        one. ``settled`` is the erasure after which all else was done, and the mark that a rewriting is due is left
-        out. Nothing happens if somebody else did it meanwhile, or if a later erasure came, for which all else is to
-        be done again.
+        The bytes that LMDB keeps of deleted records in free pages and gaps are gone. A crash leaves the old file or the
+        new one. ``settled`` is the erasure whose other steps are done; the mark that a rewrite is due is left out. Does
+        nothing if another process did it meanwhile, or if a later erasure requires those steps again.
 
         Raises:
             WriterBusy: another writer held the store beyond the time limit.
             DamagedStore: the file is damaged; it is left as it is.
-            UnavailableError: there is no room for a second file, it cannot be written, or the file is a symbolic link.
+            UnavailableError: a second file has no room or cannot be written, or the data file is a symbolic link.
         """
         self._require_open()
         self._shared.refuse_replaced()
@@ -271,7 +267,7 @@ class Environment:
                 ) from error
 
     def refuse_replaced(self) -> None:
-        """Look before something is written beside the data file, without a transaction.
+        """Check before writing beside the data file, without a transaction, that the store is still in place.
 
         Raises:
             UnavailableError: the store was moved, deleted or replaced while it was open here.
@@ -292,13 +288,13 @@ class Environment:
         return []
 
     def some_damaged_pages(self, begin: bytes, count: int) -> tuple[list[PageFinding], bytes]:
-        """As :meth:`damaged_pages`, of some leaves from a key on; also gives the key from which on to look next."""
+        """As :meth:`damaged_pages`, for ``count`` leaves from a key on; also return the key to continue from."""
         with self.read(unread=True) as txn:
             found = some_damaged_pages(self.folder / shared_environment.DATA_FILE, txn.id(), begin, count)
         return ([], begin) if found is None else found
 
     def refuse_damaged_pages(self, keys: Sequence[bytes] = ()) -> None:
-        """Look before much is read or written, or before the records of some keys are.
+        """Check the data file before a large read or write, or only the paths to ``keys`` before using those records.
 
         Raises:
             DamagedStore: the data file is damaged in a way that would lead LMDB astray.
@@ -310,17 +306,17 @@ class Environment:
             )
 
     def size_bytes(self) -> int:
-        """Bytes of the data file that hold something."""
+        """Size of the data file in bytes."""
         return (self.folder / shared_environment.DATA_FILE).stat().st_size
 
     def map_bytes(self) -> tuple[int, int]:
-        """Bytes of the memory map that are reserved, and those that pages have been given out of."""
+        """Reserved bytes of the memory map, and the bytes up to the last page in use."""
         self._require_open()
         info = self._shared.env.info()
         return info["map_size"], (info["last_pgno"] + 1) * self._shared.env.stat()["psize"]
 
     def close(self) -> None:
-        """Let go of the environment; the last handle of the process closes it."""
+        """Release the environment; the last handle of the process closes it."""
         if not self._closed:
             self._closed = True
             if os.getpid() == self._pid:

@@ -1,8 +1,8 @@
-"""Group commit: threads that come while one works wait, and the next one serves them all.
+"""Group commit: requests that arrive during a write wait in a queue and are written together in the next one.
 
-Whoever finds nobody at work serves at once; whoever comes meanwhile queues. When the one at work has finished, it hands
-the queue to its first, who serves all that are in it and itself. So a lone caller waits for nobody, and the more
-callers there are, the more are served at a time.
+A thread that finds the queue idle becomes the leader and serves its own request at once. Threads that arrive meanwhile
+wait in the queue. When the leader has finished, the first waiting thread becomes the leader and serves everything in
+the queue. So a lone caller never waits, and the batches grow with the number of callers.
 """
 
 import threading
@@ -17,19 +17,19 @@ Answer = TypeVar("Answer")
 MAX_TOGETHER: Final = 256
 """How many requests are served at a time."""
 LONGEST_SECONDS: Final = 3600.0
-"""How long a request that is being served is waited for."""
+"""How long to wait for a request that a leader is serving."""
 
 Serve = Callable[[Sequence[Request]], Sequence[Answer | Exception]]
-"""What answers requests: for each of them a value, or what is to be raised to the one who asked."""
+"""Serves a batch of requests: returns for each a value, or the exception to raise in its caller."""
 
 
 class _QueuedRequest(Generic[Request, Answer]):
-    """One caller in the queue."""
+    """A request in the queue, and its answer."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
         self.called = threading.Event()
-        """Set when it is this caller's turn to serve, or when it has been served."""
+        """Set when this caller becomes the leader, or when its request was served."""
         self.leads = False
         self.answers: list[Answer | Exception] = []
 
@@ -41,7 +41,7 @@ class _QueuedRequest(Generic[Request, Answer]):
 
 
 class CommitQueue(Generic[Request, Answer]):
-    """A queue of callers, one of whom is at work."""
+    """A queue of requests, of which one leader at a time serves a batch."""
 
     def __init__(self, timeout_seconds: float) -> None:
         self.timeout_seconds = timeout_seconds
@@ -50,10 +50,10 @@ class CommitQueue(Generic[Request, Answer]):
         self._busy = False
 
     def submit(self, request: Request, serve: Serve[Request, Answer]) -> Answer:
-        """The answer to a request, which may be served together with others.
+        """Return the answer to a request, which may be served in a batch with others.
 
         Raises:
-            WriterBusy: its turn did not come within the time limit; it was not served.
+            WriterBusy: the request was not served within the time limit.
         """
         place: _QueuedRequest[Request, Answer] = _QueuedRequest(request)
         try:
@@ -80,7 +80,7 @@ class CommitQueue(Generic[Request, Answer]):
                     f"Other threads of this process were writing for {self.timeout_seconds:g} s",
                     "Try again. Nothing was written, reads go on",
                 )
-        # What is being served has time limits of its own, and always ends with an answer.
+        # A batch has time limits of its own, and always ends with an answer.
         if taken and not place.called.wait(LONGEST_SECONDS):
             raise _interrupted_error()
 
@@ -102,7 +102,7 @@ class CommitQueue(Generic[Request, Answer]):
                     place.called.set()
 
     def _release(self, place: _QueuedRequest[Request, Answer]) -> None:
-        """Hand on the work, however this caller has ended."""
+        """Leave the queue, and make the next caller the leader, whether this one succeeded or failed."""
         with self._lock:
             if place in self._waiting:
                 self._waiting.remove(place)

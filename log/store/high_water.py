@@ -1,24 +1,23 @@
-"""Where a store's log has been: the mark that finds one that was rolled back or exchanged.
+"""The high-water mark: detects a store that was rolled back or replaced.
 
-LMDB takes one of the two metas of its file for the present state by the numbers that stand in them. One changed bit
-there, or an older file in place of this one, and the store opens as it was before, with nothing wrong inside. What
-says so lies in three places:
+LMDB picks the present state from the two metas of its file by the numbers in them. After one changed bit there, or with
+an older file in place of this one, the store opens as it was before, with nothing wrong inside. Three places show it:
 
     the metas        are written by turns: their numbers are one apart, the even one in page 0, and the tree of the one
                      in use has the newer head of the log. The other's tree is whole, so that both can be read.
     DIR/high-water   the last commit that this directory acknowledged, written after each commit and not synced: it may
                      lag behind what is durable and is never ahead of it
-    the process      remembers the head that it saw last, and finds it again in every transaction
+    the process      remembers the last head that it saw, and checks that every transaction has it
 
 The mark, big-endian:
 
     8s "wdb-mark", u64 commit, 32s its chain hash, u64 transaction, u64 inode of data.mdb, u32 CRC-32 of the meta that
     the transaction left (both trees, last page), u32 CRC-32 of all that
 
-A mark that is missing, torn or does not have its checksum says nothing. Without it the metas are still compared.
+A mark that is missing, torn or fails its checksum is ignored; the metas are still compared.
 
-Another mark, ``DIR/damaged``, says that a verification has found damage: from then on no process writes to the store,
-until one as deep finds nothing, which takes the mark away. It names the first bad commit, and no text.
+Another mark, ``DIR/damaged``, says that a verification has found damage. While it is there no process writes to the
+store; a verification as deep that finds nothing removes it. It names the first bad commit, and no text.
 """
 
 import json
@@ -45,7 +44,7 @@ DAMAGE_REMEDY: Final = (
 )
 _REMEDY: Final = "Restore the store from a backup, and check the disk"
 _ATTEMPTS: Final = 8
-"""How often a file that others write to is looked at before it is taken for what it seems."""
+"""How often a problem is checked again, in a file that others may be writing, before it is reported."""
 
 
 class Mark(NamedTuple):
@@ -58,7 +57,7 @@ class Mark(NamedTuple):
 
 
 def read_mark(folder: Path) -> Mark | None:
-    """The mark of a directory, if there is one that holds."""
+    """Read the mark of a directory; ``None`` if there is no valid one."""
     try:
         with open(folder / MARK_FILE, "rb", buffering=0) as opened:
             stored = opened.read(_MARK.size + _CHECKSUM.size)
@@ -73,14 +72,14 @@ def read_mark(folder: Path) -> Mark | None:
 
 
 class Damage(NamedTuple):
-    """What a verification has found: the first bad commit (0: in none), and whether it was a deep one."""
+    """Damage that a verification found: the first bad commit (0: in none), and whether it was a deep verification."""
 
     seq: int
     deep: bool
 
 
 def read_damage(folder: Path) -> Damage | None:
-    """What is noted of damage in a directory; a note that cannot be read is one of a deep verification."""
+    """Read the note of damage in a directory; an unreadable one counts as that of a deep verification."""
     try:
         with open(folder / DAMAGE_FILE, "rb", buffering=0) as opened:
             stored = opened.read()
@@ -96,7 +95,7 @@ def read_damage(folder: Path) -> Damage | None:
 
 
 def note_damage(folder: Path, damage: Damage) -> None:
-    """Keep every process from writing, as far as the directory can be written to."""
+    """Note damage, so that no process writes to the store, if the directory is writable."""
     before = read_damage(folder)
     kept = damage if before is None else Damage(damage.seq, damage.deep or before.deep)
     with suppress(OSError):
@@ -104,13 +103,13 @@ def note_damage(folder: Path, damage: Damage) -> None:
 
 
 def forget_damage(folder: Path) -> None:
-    """Let writes go on."""
+    """Remove the note of damage, so that writes go on."""
     with suppress(OSError):
         (folder / DAMAGE_FILE).unlink()
 
 
 def refuse_damaged(folder: Path) -> None:
-    """Look before anything is written; five microseconds where there is no note.
+    """Refuse to write to a store with a note of damage; takes five microseconds where there is none.
 
     Raises:
         DamagedStore: a verification has found damage.
@@ -133,7 +132,7 @@ class MarkFile:
         self._opened: int | None = None
 
     def put(self, mark: Mark) -> None:
-        """Write the mark, as far as the directory can be written to: the commit is durable without it."""
+        """Write the mark, if the directory is writable: the commit is durable without it."""
         stored = _MARK.pack(_MAGIC, *mark.head, mark.transaction, mark.inode, mark.meta)
         with suppress(OSError):
             if self._opened is None:
@@ -149,14 +148,14 @@ class MarkFile:
 def refuse_rolled_back(env: lmdb.Environment, data: Path) -> None:
     """Compare the state that LMDB takes for the present one with the other meta, and with the mark.
 
-    Nothing is said of a file whose pages cannot be followed; others find that.
+    Damaged pages are not reported here; other checks find them.
 
     Raises:
-        DamagedStore: the store was rolled back, or is not the one that the mark is of.
+        DamagedStore: the store was rolled back, or the mark belongs to another store.
     """
     problem: _Problem | None = None
     for _ in range(_ATTEMPTS):
-        # Read first: what is committed after it only takes the store further.
+        # Read the mark first: later commits only take the store further.
         mark = read_mark(data.parent)
         with env.begin() as txn:
             problem = _find_problem(data, txn.id(), mark)
@@ -167,7 +166,7 @@ def refuse_rolled_back(env: lmdb.Environment, data: Path) -> None:
 
 
 class _Problem(NamedTuple):
-    """What is wrong, what to do, and the first commit that may be lost (0: none is known to be)."""
+    """A problem, its remedy, and the first commit that may be lost (0: none is known to be)."""
 
     message: str
     remedy: str
@@ -175,7 +174,7 @@ class _Problem(NamedTuple):
 
 
 def _find_problem(data: Path, number: int, mark: Mark | None) -> _Problem | None:
-    """What is wrong with the state of a transaction that the caller keeps open, and what to do."""
+    """Find a problem of the state that a transaction sees, which the caller keeps open."""
     keys = [log.HEAD_KEY] if mark is None else [log.HEAD_KEY, log.commit_key(mark.head.seq)]
     metas = pages.read_metas(data, keys)
     if metas is None:
@@ -251,17 +250,17 @@ def _compare_with_mark(data: Path, here: log.Head, used: pages.MetaPage, mark: M
 
 
 def is_different_commit(stored: bytes | None, chain: bytes) -> bool:
-    """True if a stored commit is whole, and not the one of this chain hash. A damaged one is for ``verify`` to find."""
+    """True if a stored commit is intact but has another chain hash. ``verify`` finds damaged ones."""
     if stored is None or stored[: ids.HASH_BYTES] == chain:
         return False
     return codec.chain_hash(stored[ids.HASH_BYTES :]) == stored[: ids.HASH_BYTES]
 
 
 def has_commit(data: Path, seen: log.Head) -> bool:
-    """True if a file holds a commit that was seen before; it is read without LMDB.
+    """True if a file has the commit of a head that was seen before; reads the file without LMDB.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     for _ in range(_ATTEMPTS):
         metas = pages.read_metas(data, [log.HEAD_KEY, log.commit_key(seen.seq)])

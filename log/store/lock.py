@@ -28,7 +28,7 @@ _MODE: Final = 0o644
 class WriterLock:
     """The store's lock between writers of all processes and threads.
 
-    Each holder opens the file anew: the kernel tells threads and handles of one process apart by what they have opened.
+    Each holder opens the file again: the kernel tells threads and handles of one process apart by their descriptors.
     """
 
     def __init__(self, folder: Path, author: str, timeout_seconds: float) -> None:
@@ -41,7 +41,9 @@ class WriterLock:
 
     @contextmanager
     def held(self, timeout_seconds: float | None = None, *, look: Callable[[], None] = lambda: None) -> Iterator[None]:
-        """Hold the lock; another time limit than usual may be given, and a look at the directory before it is signed.
+        """Hold the lock for a block; ``look`` checks the directory before the holder's name is written.
+
+        ``timeout_seconds`` overrides the usual time limit.
 
         Raises:
             WriterBusy: another writer held it for the whole time limit; the message names it.
@@ -84,9 +86,9 @@ class WriterLock:
         return taken
 
     def _try_file(self) -> int | None:
-        """Return the locked file; None if somebody else has it, or has taken it away meanwhile."""
+        """Return the locked file; None if it is locked elsewhere, or was unlinked meanwhile."""
         try:
-            # Without wanting to make it: in a folder with a sticky bit that would need the file's owner.
+            # Without O_CREAT: in a folder with a sticky bit that would need the file's owner.
             opened = os.open(self._lock_file, _OPENED)
         except FileNotFoundError:
             opened = os.open(self._lock_file, _OPENED | os.O_CREAT, _MODE)
@@ -94,7 +96,7 @@ class WriterLock:
             return None  # Somebody's lease on the file is being broken.
         try:
             fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # What was unlinked between opening and locking guards no name any more.
+            # A file that was unlinked between opening and locking protects no name any more.
             if os.fstat(opened).st_nlink:
                 return opened
         except OSError as error:
@@ -106,7 +108,7 @@ class WriterLock:
         return None
 
     def holder(self) -> dict[str, Any]:
-        """Who took the lock last, as far as it could say."""
+        """Process, host and author of the last holder; empty if that was not recorded."""
         try:
             found = json.loads(self._holder_file.read_bytes())
         except (OSError, ValueError):

@@ -76,11 +76,11 @@ _FILLER_BYTES: Final = (_PAGE_BYTES - 16) // 3
 
 
 def put_sorted(txn: lmdb.Transaction, room: bytes, keys: list[bytes], values: Sequence[bytes]) -> None:
-    """Put pairs whose keys are in order and begin alike, so that those which lie together come to fill their pages.
+    """Put pairs with sorted keys of one key range (``room`` is its first byte) so that they fill their pages.
 
-    LMDB fills a page to the end if each new pair is the last of it. Else it splits it in two halves, and of what grows
-    at the end of its room the first stays half empty for good. So it does as long as the last page of a room has the
-    first pairs of the next one too: where pages are seen to be half empty, these get a page of their own.
+    LMDB fills a page completely if each new pair is its last. Otherwise it splits the page in two halves, and where
+    pairs are appended to a key range, the first half stays half empty. That happens while the last page of the range
+    also has the first pairs of the next range: when pages turn out half empty, those pairs get a page of their own.
     """
     with txn.cursor() as cursor:
         if len(keys) < MANY_TOGETHER:
@@ -101,7 +101,7 @@ def put_sorted(txn: lmdb.Transaction, room: bytes, keys: list[bytes], values: Se
 
 
 def _count_before_stored(cursor: lmdb.Cursor, keys: Sequence[bytes]) -> int:
-    """From where on none of some keys has a stored one between itself and the last of them."""
+    """Count the keys that come before the last stored key in front of ``keys[-1]``; the others can be appended."""
     if cursor.set_range(keys[-1]):
         if cursor.key() == keys[-1]:
             return len(keys)
@@ -112,10 +112,10 @@ def _count_before_stored(cursor: lmdb.Cursor, keys: Sequence[bytes]) -> int:
 
 
 def _start_page_behind(txn: lmdb.Transaction, room: bytes, last: bytes) -> None:
-    """Have a page begin behind a room whose last key this is.
+    """Make a page begin behind the last key of a key range.
 
-    The pairs of a page behind it are put back behind pairs that fill several pages, and these are deleted again: at the
-    key of one of them the page begins from then on.
+    The pairs of the page behind it are put back behind fillers that take several pages, and the fillers are deleted:
+    from then on the page begins at the key of one of them.
     """
     behind: list[tuple[bytes, bytes]] = []
     left = _PAGE_BYTES
@@ -146,7 +146,7 @@ EMPTY_HEAD: Final = Head(0, hashing.GENESIS)
 
 
 def head_of(stored: bytes | None) -> Head | None:
-    """The head that a record names; :data:`EMPTY_HEAD` where there is no record, ``None`` for one that is cut short."""
+    """Parse a head record: :data:`EMPTY_HEAD` where there is none, ``None`` for one that is cut short."""
     if stored is None:
         return EMPTY_HEAD
     if len(stored) != _HEAD.size:
@@ -198,7 +198,7 @@ class LmdbLog(Log):
 
     @property
     def transaction(self) -> int:
-        """The number of the last transaction that wrote what is read."""
+        """The number of the last write transaction that this one sees."""
         return self._txn.id()
 
     def head(self) -> Head:
@@ -220,12 +220,12 @@ class LmdbLog(Log):
         return 0
 
     def stored_seqs(self, first: int, most: int) -> list[int]:
-        """The commits from ``first`` on that have a header; at most so many, however far apart they are."""
+        """The numbers of the first ``most`` commits from ``first`` on that have a header."""
         pairs = self._pairs(_SEQ.pack(_COMMIT, first), bytes([_EVENTS]))
         return [seq_of_key(key) for key, _ in islice((pair for pair in pairs if len(pair[0]) == _SEQ.size), most)]
 
     def refuse_other_end(self) -> None:
-        """Raise ``DamagedStore`` unless the last commit that has a header is the one that the head record names."""
+        """Raise ``DamagedStore`` unless the head record names the last commit that has a header."""
         head, last = self.head().seq, self.last_stored()
         if head != last:
             found = f"there is a commit {last}" if last > head else f"its last commit is {last}"
@@ -285,16 +285,16 @@ class LmdbLog(Log):
     def erase(self, blobs: Iterable[tuple[int, int]], seq: int) -> None:
         """Delete blobs, given by (commit, position), for the erasure that commit ``seq`` records.
 
-        LMDB leaves the bytes in free pages, so the file is due to be written anew; see :meth:`scrub_due`.
+        LMDB leaves the bytes in free pages, so the file is due for a rewrite; see :meth:`scrub_due`.
         """
         for commit, position in blobs:
             self._txn.delete(_BLOB.pack(_BLOBS, commit, position))
         self.mark_scrub(seq)
 
     def strike(self, blobs: Mapping[tuple[int, int], bytes], seq: int) -> None:
-        """Put what is left of details into their places, for the erasure of single texts that commit ``seq`` records.
+        """Replace details by what is left of them, for the erasure of single texts that commit ``seq`` records.
 
-        As of :meth:`erase`, the file is due to be written anew.
+        As with :meth:`erase`, the file is due for a rewrite.
         """
         for (commit, position), stored in blobs.items():
             self._txn.put(_BLOB.pack(_BLOBS, commit, position), stored)
@@ -302,69 +302,60 @@ class LmdbLog(Log):
         self.mark_scrub(seq)
 
     def mark_scrub(self, seq: int) -> None:
-        """Say that the bytes of an erasure may still lie in the files; no snapshot counts from here on."""
+        """Note that the bytes of an erasure may still be in the files, and forget all snapshots."""
         for noted, _ in self.snapshots():
             self._txn.delete(_SEQ.pack(_SNAPSHOTS, noted))
         self._txn.put(SCRUB_KEY, _U64.pack(seq))
 
     def scrub_due(self) -> int | None:
-        """The last erasure whose bytes may still lie in the store's files.
-
-        ``None`` if all of them are gone.
-        """
+        """The last erasure whose bytes may still be in the store's files; ``None`` if all are gone."""
         stored = self._get(SCRUB_KEY)
         return None if stored is None else int(_U64.unpack(stored)[0])
 
     def copy_kind(self) -> str:
-        """What this log is a copy for, if only copying may go on with it.
-
-        Empty for a store of its own.
-        """
+        """The kind of copy that this log is, if only copying may write to it; empty for a store of its own."""
         return (self._get(_COPY_KEY) or b"").decode("ascii", "replace")
 
     def mark_copy(self, kind: str) -> None:
-        """Mark this log as a copy of some kind.
-
-        With an empty kind, say that it is a store of its own again.
-        """
+        """Mark this log as a copy of some kind; with an empty kind, as a store of its own again."""
         if kind:
             self._txn.put(_COPY_KEY, kind.encode("ascii"))
         else:
             self._txn.delete(_COPY_KEY)
 
     def has_untied(self) -> bool:
-        """True if anything lies beside the log about erasures, as earlier releases kept it."""
+        """True if there are records of erasures beside the log, as earlier releases kept them."""
         with self._txn.cursor() as cursor:
             return bool(cursor.set_range(bytes([UNTIED]))) and cursor.key()[:1] == bytes([UNTIED])
 
     @property
     def untied(self) -> UntiedErasures:
-        """What lies beside the log about erasures, as earlier releases kept it."""
+        """The records of erasures beside the log, as earlier releases kept them."""
         return UntiedErasures(self._txn)
 
     def copies(self) -> list[tuple[int, bytes]]:
-        """The notes of copies that were made elsewhere, by their numbers; ``copies.py`` reads and writes them."""
+        """The notes of copies, by their numbers; ``copies.py`` reads and writes them."""
         pairs = self._pairs(bytes([COPIES]), bytes([COPIES + 1]))
         return [(int(_SEQ.unpack(key)[1]), value) for key, value in pairs if len(key) == _SEQ.size]
 
     def note_copy(self, number: int, stored: bytes) -> None:
-        """Keep the note of a copy under a new number."""
+        """Store the note of a copy under a new number."""
         self._txn.put(_SEQ.pack(COPIES, number), stored)
 
     def snapshots(self) -> list[tuple[int, bytes]]:
-        """The commits of which snapshots were made, each with the digest of all pairs of it."""
+        """The commits that have snapshots, each with the digest of all pairs of the snapshot."""
         pairs = self._pairs(bytes([_SNAPSHOTS]), bytes([_SNAPSHOTS + 1]))
         return [(int(_SEQ.unpack(key)[1]), value) for key, value in pairs if len(key) == _SEQ.size]
 
     def note_snapshot(self, seq: int, digest: bytes) -> None:
-        """Keep the digest of all pairs of the snapshot of a commit, which is what it is held against."""
+        """Store the digest of all pairs of a commit's snapshot, which the snapshot is checked against."""
         self._txn.put(_SEQ.pack(_SNAPSHOTS, seq), digest)
 
     def fill(self, seq: int, position: int, stored: bytes) -> None:
-        """Put a blob into the place that was kept for it by its hash.
+        """Store the blob for a position whose hash the commit already names.
 
         Raises:
-            Conflict: something is there already, or the commit names another hash there.
+            Conflict: the position has a blob already, or the commit names another hash there.
         """
         key = _BLOB.pack(_BLOBS, seq, position)
         if self.events(seq).blob(position) != codec.named_id(stored) or not self._txn.put(key, stored, overwrite=False):
@@ -393,7 +384,7 @@ class LmdbLog(Log):
         return self._decode_events(self.stored_events(seq), seq)
 
     def some_events(self, seq: int, kinds: frozenset[type[Event]]) -> Sequence[AnyEvent]:
-        """The events of a commit that are of some kinds, in a fraction of the time of :meth:`events`."""
+        """The events of a commit with one of these types, in a fraction of the time of :meth:`events`."""
         stored = self.stored_events(seq)
         try:
             return codec.decode_some_events(stored, seq, kinds)
@@ -420,7 +411,7 @@ class LmdbLog(Log):
         return self._get(_BLOB.pack(_BLOBS, seq, position))
 
     def blobs(self, places: Sequence[tuple[int, int]]) -> list[bytes | None]:
-        """As :meth:`blob`, of many, each by its commit and position."""
+        """As :meth:`blob`, for many blobs, each by its commit and position."""
         if any(not 0 <= position <= _MAX_POSITION for _, position in places):
             return [self.blob(*place) for place in places]
         get, pack = self._txn.get, _BLOB.pack
@@ -434,7 +425,7 @@ class LmdbLog(Log):
             yield seq, codec.Record(self.stored_header(seq)[1], events, blobs)
 
     def keys(self, after: bytes, most: int) -> list[bytes]:
-        """The keys of the log that come after one, and of whatever else lies before the tables; at most so many."""
+        """The first ``most`` keys behind ``after`` of everything that is stored before the tables."""
         with self._txn.cursor() as cursor:
             if not cursor.set_range(after + b"\x00" if after else b""):
                 return []
@@ -442,17 +433,17 @@ class LmdbLog(Log):
             return [bytes(key) for key in takewhile(lambda key: key[:1] < TABLES_FROM, islice(found, most))]
 
     def find_mark_problem(self, key: bytes) -> str:
-        """What is wrong with a record that is no header, events or blob; empty if it is a mark that the log writes."""
+        """Why a record that is no header, events or blob is invalid; empty if it is a mark that the log writes."""
         stored = self._get(key) or b""
         if key[:1] == bytes([UNTIED]) or (key[:1] == bytes([COPIES]) and len(key) == _SEQ.size):
-            return ""  # Each is told by what it says.
+            return ""  # Checked by their contents elsewhere.
         if key[:1] == bytes([_SNAPSHOTS]) and len(key) == _SEQ.size:
             return "" if len(stored) == ids.HASH_BYTES else "the note of a snapshot is not what was written"
         if key == _FORMAT_KEY:
             is_mark = stored in (codec.encode((MAGIC, FORMAT)), _STRUCK_MARK)
             return "" if is_mark else "the mark of the format is not what was written"
         if key == HEAD_KEY:
-            return ""  # It is held against the last commit.
+            return ""  # Compared with the last commit elsewhere.
         if key == SCRUB_KEY:
             return "" if len(stored) == _U64.size else "the mark of an unfinished erasure is not what was written"
         if key == _COPY_KEY:
@@ -464,14 +455,11 @@ class LmdbLog(Log):
         return self._get(_FORMAT_KEY) == _STRUCK_MARK
 
     def has_format(self) -> bool:
-        """True if the mark of the format is there."""
+        """True if the log has its format mark."""
         return self._get(_FORMAT_KEY) is not None
 
     def stored_pairs(self, last: int) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the keys and values of commits 1 to ``last`` exactly as they lie there.
-
-        All headers, all events, all blobs.
-        """
+        """Yield the stored keys and values of commits 1 to ``last``: all headers, all events, all blobs."""
         for kind in _LOG_BYTES:
             yield from self._pairs(kind, kind + (last + 1).to_bytes(8, "big"))
 
@@ -506,7 +494,7 @@ _ELSEWHERE_TAG: Final = codec.encode(str(StruckElsewhere.__struct_config__.tag))
 
 
 def _has_strikes(events: bytes, seq: int) -> bool:
-    """True if the stored events of a commit say that single texts were erased."""
+    """True if a commit's stored events include an erasure of single texts."""
     may = _STRUCK_TAG in events or _ELSEWHERE_TAG in events
     return may and bool(codec.decode_some_events(events, seq, _STRIKING))
 
@@ -518,9 +506,9 @@ def _missing_error(what: str, seq: int) -> errors.DamagedStore:
 
 
 def _refuse_changed(what: str, holds: bool, seq: int) -> None:
-    """Refuse bytes that do not have their hash as damaged, and not as newer.
+    """Report bytes that do not have their hash as damaged rather than as a newer format.
 
-    A turned bit makes an unknown type of a known one.
+    A flipped bit can turn a known type into an unknown one.
     """
     if not holds:
         raise errors.DamagedStore(
@@ -531,7 +519,7 @@ def _refuse_changed(what: str, holds: bool, seq: int) -> None:
 
 
 class RecordPlace(NamedTuple):
-    """The record that a key names: ``header``, ``events`` or ``blob`` (with its position)."""
+    """The record behind a key: ``header``, ``events`` or ``blob`` (with its position)."""
 
     kind: str
     seq: int
@@ -539,10 +527,7 @@ class RecordPlace(NamedTuple):
 
 
 def place_of_key(key: bytes) -> RecordPlace | None:
-    """Name the record that a key of the log stands for.
-
-    ``None`` if it is no key of the log, or one that the log does not write.
-    """
+    """Parse a key of the log; ``None`` if the log writes no such key."""
     if key[:1] not in _LOG_BYTES or len(key) != (_BLOB.size if key[0] == _BLOBS else _SEQ.size):
         return None
     if key[0] == _BLOBS:

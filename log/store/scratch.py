@@ -1,17 +1,17 @@
-"""Temporary files that are found again: folders inside a store's directory, each locked by whoever lives from it.
+"""Temporary folders inside a store's directory, each locked by its owner, so that leftovers are found and removed.
 
-    DIR/.scratch-TOKEN/   tables derived once more, to compare or to copy them; an erasure takes them from anybody
-    DIR/.held-TOKEN/      what is nobody else's: input on its way in, and where a file is being written elsewhere
+    DIR/.scratch-TOKEN/   scratch tables, derived again to compare or copy them; an erasure removes them at any time
+    DIR/.held-TOKEN/      private to the owner: staged input, and the note of a file that is being written elsewhere
     .../held              locked by the process that made the folder, for as long as it lives
     .../outside           the directory in which ``.export-TOKEN-*`` is being written, and which folder says so; the
                           file is locked, too
 
-The kernel releases a lock when its process dies, so a folder whose lock is free was left behind. Opening the store
-removes it, and so does an erasure. A process number would not do: it may live again. In a copy of a store nobody has
-the lock, while the original's file may still be written: the copy's folder goes, and what it names elsewhere stays.
+The kernel releases a lock when its process dies, so a folder whose lock is free was abandoned. Opening the store and
+erasures remove it. A process number would not do, since numbers are reused. In a copy of a store nobody has the lock,
+while the original's file may still be in use: the copy's folder is removed, and the file that it names stays.
 
-Earlier releases made tables in the system's temporary directory, too. What they left there an erasure removes as well;
-an opening does not look there, since it would list what all programs of the machine have in it.
+Earlier releases also made tables in the system's temporary directory. An erasure removes those too; opening a store
+does not look there, since it would have to list the files of every program on the machine.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ T = TypeVar("T")
 
 @contextmanager
 def temporary_folder(store: Path, prefix: str = HELD_PREFIX) -> Iterator[Path]:
-    """Make a folder for temporary files in a store's directory, and remove it afterwards.
+    """Make a folder for temporary files in a store's directory, and remove it after the block.
 
     Raises:
-        UnavailableError: the directory cannot be written to.
+        UnavailableError: the directory is not writable.
     """
     folder, lock = _make_locked_folder(store, prefix)
     try:
@@ -69,10 +69,10 @@ def temporary_folder(store: Path, prefix: str = HELD_PREFIX) -> Iterator[Path]:
 
 
 def run_with_tables(store: Path, work: Callable[[Path], T]) -> T:
-    """Call ``work`` with a folder for scratch tables; again from the start if an erasure took it away meanwhile.
+    """Call ``work`` with a folder for scratch tables; restart it if an erasure removed the folder meanwhile.
 
     Raises:
-        UnavailableError: the directory cannot be written to, or texts were erased again and again.
+        UnavailableError: the directory is not writable, or erasures removed the folder again and again.
     """
     for _ in range(_ATTEMPTS):
         with temporary_folder(store, TABLES_PREFIX) as folder:
@@ -86,10 +86,10 @@ def run_with_tables(store: Path, work: Callable[[Path], T]) -> T:
 
 @contextmanager
 def unfinished_file(store: Path, target: Path) -> Iterator[IO[bytes]]:
-    """Open a file beside ``target`` that is still to get its name; what has not got it goes afterwards.
+    """Open a file beside ``target``, to be renamed when it is complete; it is removed if it was not renamed.
 
-    After a kill it goes when the store is next opened, or with the next export of any store to that place. A store
-    that cannot be written to does not learn of it.
+    After a kill the next opening of the store removes it, or the next export of any store to that place. A store that
+    is not writable keeps no note of it.
 
     Raises:
         OSError: there can be no file beside ``target``.
@@ -116,14 +116,14 @@ def unfinished_file(store: Path, target: Path) -> Iterator[IO[bytes]]:
 
 
 def _locked_file(folder: Path, prefix: str) -> IO[bytes]:
-    """Make a file that is locked for as long as it is open; another one if somebody took it for a left one just then.
+    """Make a file that is locked while it is open; retry if another process removed it as abandoned just then.
 
-    Where there are no locks, nobody else gets one either, and so nobody removes it.
+    Where the file system has no locks, no other process can lock it either, so none removes it.
     """
     for _ in range(_ATTEMPTS):
         made = cast("IO[bytes]", NamedTemporaryFile(dir=folder, prefix=prefix, delete=False))  # noqa: SIM115
         with suppress(OSError):
-            fcntl.flock(made, fcntl.LOCK_EX)  # Whoever has it is just about to remove it.
+            fcntl.flock(made, fcntl.LOCK_EX)  # Another holder is about to remove it.
         if os.path.exists(made.name):
             return made
         made.close()
@@ -131,7 +131,7 @@ def _locked_file(folder: Path, prefix: str) -> IO[bytes]:
 
 
 def _remove_unfinished(folder: Path) -> None:
-    """Remove the files of exports that nobody writes any more, of whatever store: it may never be opened again."""
+    """Remove abandoned files of exports of any store, since that store may never be opened again."""
     with suppress(OSError), os.scandir(folder) as entries:
         for each in entries:
             if _UNFINISHED.fullmatch(each.name) and each.is_file(follow_symlinks=False) and _is_of_user(each):
@@ -141,7 +141,7 @@ def _remove_unfinished(folder: Path) -> None:
 
 
 def abandoned_folders(store: Path) -> list[Path]:
-    """List the folders whose owner has ended; nothing is changed."""
+    """List the folders whose owner has ended, without changing anything."""
     return [folder for folder in _list_folders(store) if not _is_locked(folder)]
 
 
@@ -176,7 +176,7 @@ def _is_abandoned(folder: Path) -> bool:
 
 
 def remove_abandoned(store: Path) -> None:
-    """Remove the folders whose owner has ended, as far as that is possible; costs one listing where there are none."""
+    """Remove the folders whose owner has ended, if possible; costs one directory listing where there are none."""
     for folder in _list_folders(store):
         lock = _lock_folder(folder)
         if lock is not None:
@@ -185,7 +185,7 @@ def remove_abandoned(store: Path) -> None:
 
 
 def remove_for_erasure(store: Path) -> bool:
-    """Remove tables whoever works with them, and all else that was left behind; false if some could not be removed."""
+    """Remove scratch tables, even those in use, and everything abandoned; false if some could not be removed."""
     remove_abandoned(store)
     for folder in abandoned_system_folders():
         shutil.rmtree(folder, ignore_errors=True)
@@ -199,7 +199,7 @@ def remove_for_erasure(store: Path) -> bool:
 
 
 def _make_locked_folder(store: Path, prefix: str) -> tuple[Path, FileLock]:
-    """Make a folder and lock it. Whoever looks just then may take it for one that was left behind: there is another."""
+    """Make a folder and lock it; retry if another process removed it as abandoned before it was locked."""
     try:
         for _ in range(_ATTEMPTS):
             folder = Path(mkdtemp(prefix=prefix, dir=store))
@@ -216,7 +216,7 @@ def _make_locked_folder(store: Path, prefix: str) -> tuple[Path, FileLock]:
 
 
 def _lock_folder(folder: Path) -> FileLock | None:
-    """Take the lock of a folder; None if its owner lives, or it is another user's."""
+    """Lock a folder; ``None`` if its owner lives, or it is another user's."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(folder / _LOCK, timeout=0)
@@ -246,7 +246,7 @@ def _list_folders(store: Path, *prefixes: str) -> list[Path]:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder, and before it what it says is being written elsewhere."""
+    """Remove a folder, and before it the unfinished files elsewhere that it notes."""
     with suppress(OSError):
         elsewhere = _read_outside_note(folder)
         for file in elsewhere.glob(f"{UNFINISHED_PREFIX}{_token(folder)}-*") if elsewhere else ():
@@ -255,14 +255,14 @@ def _remove(folder: Path) -> None:
 
 
 def _outside_note(folder: Path, elsewhere: Path) -> bytes:
-    """Where a file is being written, then the path, inode and device of the folder that says so."""
+    """The note of a file that is being written elsewhere: its directory, then path, inode and device of this folder."""
     itself = folder.stat()
     parts = (elsewhere.resolve(), folder.resolve(), str(itself.st_ino), str(itself.st_dev))
     return b"\0".join(os.fsencode(part) for part in parts)
 
 
 def _read_outside_note(folder: Path) -> Path | None:
-    """Where a folder's own file is being written; None if the note came here with a copy, or tells no place.
+    """The directory of a folder's unfinished file; ``None`` if the note was copied here with a store, or is empty.
 
     A store that was moved keeps inode and device; after a restart of the machine the device may have another number.
     """

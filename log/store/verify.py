@@ -37,7 +37,7 @@ class Totals(NamedTuple):
 
 
 class ErasureLedger:
-    """Missing and erased blobs, gathered on the way through a log and compared at its end."""
+    """Collects missing and erased blobs while a log is verified, and compares them at the end."""
 
     def __init__(self) -> None:
         self._missing: dict[tuple[int, int], str] = {}
@@ -46,10 +46,10 @@ class ErasureLedger:
         self._struck: dict[tuple[int, int], bytes] = {}
         self._strikes: dict[tuple[int, int], tuple[int, bytes]] = {}
         self.filled: dict[tuple[bytes, int], int] = {}
-        """Versions whose texts came later than their hashes, and the commits that brought them."""
+        """Versions whose texts arrived after their hashes, and the commits that brought the texts."""
 
     def add_events(self, seq: int, events: codec.Events) -> None:
-        """What the events of a commit say."""
+        """Note what the events of a commit erased or filled."""
         for event in events.events:
             if isinstance(event, Erased | ErasedElsewhere):
                 self.add_erased(event.blobs, seq)
@@ -59,37 +59,37 @@ class ErasureLedger:
                 self.filled[event.lineage, event.version] = seq
 
     def add_missing(self, seq: int, position: int, identifier: bytes) -> None:
-        """A blob that is not there."""
+        """Note a missing blob."""
         self._missing[seq, position] = identifier.hex()[:12]
 
     def add_erased(self, blobs: Iterable[tuple[int, int]], by: int) -> None:
-        """What commit ``by`` says to have erased; 0 for one that is not copied yet."""
+        """Note blobs that commit ``by`` erased; 0 for a commit that is not copied yet."""
         self._erased.update(dict.fromkeys(blobs, by))
 
     def add_struck_blob(self, seq: int, position: int, left: bytes) -> None:
-        """A blob of which single texts are gone, and the hash of what is left of it."""
+        """Note a blob without some of its texts, and the hash of the rest."""
         self._struck[seq, position] = left
 
     def add_strike(self, event: ev.Struck | ev.StruckElsewhere, by: int) -> None:
-        """What commit ``by`` says to have left of blobs; the last that speaks of one is right."""
+        """Note what commit ``by`` left of blobs; for each blob the last such commit counts."""
         for blob, left in zip(event.blobs, event.hashes, strict=False):
             if self._strikes.get(blob, (by, b""))[0]:
                 self._strikes[blob] = by, left
 
     def add_foreign_strikes(self, blobs: Iterable[tuple[int, int]]) -> None:
-        """Blobs of which a commit that is not copied yet says what is left."""
+        """Note blobs whose texts a commit erased that is not copied yet."""
         self._strikes.update(dict.fromkeys(blobs, (0, b"")))
 
     def has_erased(self, seq: int, position: int) -> bool:
-        """True if a commit says to have erased a blob."""
+        """True if a commit erased the blob."""
         return (seq, position) in self._erased
 
     def add_unreadable(self, seq: int) -> None:
-        """A commit that may have erased something and cannot be read, or not be trusted."""
+        """Note a commit that may have erased something, but is unreadable or untrusted."""
         self._doubtful.append(seq)
 
     def findings(self, log: LmdbLog) -> Iterator[Finding]:
-        """Blobs that are gone without having been erased, and those that were erased and are there."""
+        """Yield blobs that are missing without an erasure, and blobs that are there despite one."""
         unexplained: dict[int, int] = {}
         for (seq, position), shown in self._missing.items():
             if (seq, position) in self._erased:
@@ -108,7 +108,7 @@ class ErasureLedger:
         yield from self._struck_findings(log)
 
     def _struck_findings(self, log: LmdbLog) -> Iterator[Finding]:
-        """Blobs that are not what the commit that erased single texts of them says to have left."""
+        """Yield blobs that differ from what the commit that erased single texts left of them."""
         for (seq, position), left in self._struck.items():
             by, said = self._strikes.get((seq, position), (None, b""))
             if by is None and not any(doubtful > seq for doubtful in self._doubtful):
@@ -123,7 +123,7 @@ class ErasureLedger:
 
 
 def page_findings(damaged: list[PageFinding]) -> list[Finding]:
-    """Pages that cannot be followed, by the first commit that they may hold."""
+    """Findings for damaged pages, by the first commit that each may hold."""
     return [
         Finding(seq_of_key(found.key), f"data.mdb is damaged at page {found.page}: {found.problem}")
         for found in damaged
@@ -133,9 +133,9 @@ def page_findings(damaged: list[PageFinding]) -> list[Finding]:
 def verify_commit(
     log: LmdbLog, seq: int, previous: codec.Header | None, erasures: ErasureLedger
 ) -> tuple[codec.Header | None, list[Finding]]:
-    """Check one commit against its own hashes and its predecessor; the header if it can be read.
+    """Check one commit against its own hashes and its predecessor; return its header, if readable, and the findings.
 
-    What it erased, and what is missing of it, is left to ``erasures``.
+    Its erasures and missing blobs are added to ``erasures``.
     """
     problems: list[str] = []
     header: codec.Header | None = None
@@ -155,7 +155,7 @@ def verify_commit(
             problems.append(f"it has {len(events.events)} events and its header counts {header.event_count}")
         problems.extend(_blob_problems(log, seq, events, erasures))
         problems.extend(erasure_evidence.list_unproved(events, partial(log.blob, seq), seq))
-        # What damaged events say to have erased may name texts of sound commits, which would be blamed for it.
+        # Damaged events may claim to have erased texts of sound commits, which would then be reported.
         if sound:
             erasures.add_events(seq, events)
     except errors.WorldDBError as error:
@@ -166,7 +166,7 @@ def verify_commit(
 
 
 def list_unproved_erasures(log: LmdbLog) -> Iterator[Finding]:
-    """What the log repeats though nothing proves it: erasures that an upgrade found beside an older release's log."""
+    """Yield erasures without proof, which an upgrade found beside an older release's log and took over."""
     tag = codec.encode(str(ErasedElsewhere.__struct_config__.tag))
     for seq in range(1, log.head().seq + 1):
         if tag not in log.stored_events(seq):
@@ -183,7 +183,7 @@ def list_unproved_erasures(log: LmdbLog) -> Iterator[Finding]:
 
 
 def hash_findings(log: LmdbLog, seq: int) -> Iterator[Finding]:
-    """The hashes of a commit's header and events alone, of one that has very many."""
+    """Check only the hashes of a commit's header and events, for a commit with very many events."""
     chain, stored = log.stored_header(seq)
     if codec.chain_hash(stored) != chain:
         yield Finding(seq, "its header does not have the chain hash that was stored with it")
@@ -192,12 +192,10 @@ def hash_findings(log: LmdbLog, seq: int) -> Iterator[Finding]:
 
 
 def require_intact(log: LmdbLog, seq: int) -> None:
-    """Check one commit and its texts before something is made of them.
-
-    What was erased may be missing.
+    """Require that one commit and its texts are intact before they are used; erased texts may be missing.
 
     Raises:
-        DamagedStore: it is not what was written.
+        DamagedStore: the commit is not what was written.
     """
     _, findings = verify_commit(log, seq, log.header(seq - 1) if seq > 1 else None, ErasureLedger())
     for finding in findings:
@@ -237,7 +235,7 @@ def verify_log(
     progress: Callable[[int, int], None] | None = None,
     chunk: int = 256,
 ) -> tuple[Totals, list[Finding]]:
-    """Check every commit up to ``last``, a few in each read transaction; a gap in their numbers is one finding.
+    """Check every commit up to ``last``, ``chunk`` of them in each read transaction; a gap is one finding.
 
     ``read`` runs a function over the log inside one short transaction.
     """
@@ -251,7 +249,7 @@ def verify_log(
 
     def check(log: LmdbLog) -> None:
         nonlocal due, previous
-        # By the headers that are there: a changed key may stand for a number that no log ever reaches.
+        # Follow the stored headers: a changed key may stand for a number that no log ever reaches.
         for stored in log.stored_seqs(due, chunk) or [last + 1]:
             upto = min(stored, last + 1)
             if upto - due > 1:
@@ -271,7 +269,7 @@ def verify_log(
         if header is not None:
             events += header.event_count
         count = _blob_count(log, seq)
-        if seq == len(counts):  # Beyond a gap it cannot be told by place, and need not be.
+        if seq == len(counts):  # Behind a gap the counts are not needed.
             counts.append(count)
         blobs += max(count, 0)
 
@@ -291,9 +289,9 @@ def verify_log(
 def _find_lost_fills(
     first: int, last: int, erasures: ErasureLedger, counted: dict[bytes, int], findings: list[Finding], log: LmdbLog
 ) -> None:
-    """Find texts that a later commit brought and that are gone again, although no commit erased them.
+    """Find texts that a later commit brought and that are missing again, although no commit erased them.
 
-    ``counted`` are the versions that earlier commits gave to the worlds which such texts are of.
+    ``counted`` has the number of versions that earlier commits gave to each world with such texts.
     """
     lineages = {lineage for lineage, _ in erasures.filled}
     for seq in range(first, last + 1):
@@ -307,14 +305,14 @@ def _find_lost_fills(
 
 
 _STRAY_KEYS: Final = 65_536
-"""How many keys are looked at in one read transaction."""
+"""How many keys are checked in one read transaction."""
 _MOST_STRAY: Final = 20
 
 
 def _stray_findings(read: Callable[[Callable[[LmdbLog], object]], object], counts: Sequence[int]) -> list[Finding]:
-    """Records beside those that the log consists of: nothing names them, so anybody may have put them there.
+    """Find records that do not belong to the log: nothing names them, so anybody may have added them.
 
-    ``counts`` says how many blobs each commit names, from commit 0 on, and -1 where that cannot be told.
+    ``counts`` has the number of blobs that each commit names, from commit 0 on, and -1 where that is unknown.
     """
     findings: list[Finding] = []
     after = b""
@@ -336,7 +334,7 @@ def _stray_findings(read: Callable[[Callable[[LmdbLog], object]], object], count
 
 
 def _stray_problem(log: LmdbLog, key: bytes, last: int, counts: Sequence[int]) -> str:
-    """What is wrong with there being a record of a key; empty if it has its place in the log."""
+    """Why a record under this key does not belong in the log; empty if it does."""
     place = place_of_key(key)
     if place is not None:
         if not 1 <= place.seq <= last:
@@ -349,11 +347,11 @@ def _stray_problem(log: LmdbLog, key: bytes, last: int, counts: Sequence[int]) -
 
 
 UNFINISHED: Final = "its erasure is not finished: the bytes that it erased may still lie in the store's files"
-"""What is found of an erasure that was broken off; nothing is damaged."""
+"""The finding for an interrupted erasure; nothing is damaged."""
 
 
 def _erasure_findings(log: LmdbLog, last: int, erasures: ErasureLedger) -> list[Finding]:
-    """Find faults about erasures, by all records of them: up to ``last``, since, and elsewhere."""
+    """Find faults of erasures, from all records of them: up to ``last``, since, and beside the log."""
     findings: list[Finding] = []
     try:
         if log.head().seq > log.last_stored():
@@ -377,7 +375,7 @@ def _erasure_findings(log: LmdbLog, last: int, erasures: ErasureLedger) -> list[
 
 
 def _untied_findings(log: LmdbLog) -> Iterator[Finding]:
-    """What lies beside the log about erasures: no commit names it, so it explains nothing."""
+    """Find records of erasures beside the log: no commit names them, so they explain no missing text."""
     readable = log.untied.all()
     for each in readable:
         header = each.header
@@ -403,17 +401,17 @@ CHUNK_COMMITS: Final = 4096
 HOLDS, UNTRUSTED, OTHER_STORE, SHORTER, REWRITTEN, UNREADABLE = (
     *("holds", "untrusted", "other_store", "shorter", "rewritten", "unreadable"),
 )
-"""How a log stands to a head: it begins with what the head stands for; the head is not signed as it should be, or says
-something else of its last commit; it is about another store; commits are missing; one is another; not to be told."""
+"""The verdicts on a log and a head: the log begins with what the head covers; the head lacks a signature, or differs
+about its last commit; it belongs to another store; the log lacks commits; one was rewritten; the log is unreadable."""
 
 
 def anchor_findings(
     read: Callable[[], AbstractContextManager[lmdb.Transaction]], origin: str, anchor: checkpoint.Anchor
 ) -> tuple[str, list[Finding]]:
-    """Tell how the log stands to the checkpoint, and list what they do not agree on.
+    """Compare the log with a checkpoint: return the verdict, and the findings.
 
-    Nothing is trusted but the headers' bytes. ``origin`` names the store, ``read`` opens a read transaction on it. A
-    head that is not signed as it should be says nothing about the log, so they are not compared.
+    Only the headers' bytes are trusted. ``origin`` names the store, ``read`` opens a read transaction on it. A head
+    that lacks a signature proves nothing about the log, so it is not compared.
     """
     if anchor.problems:
         return UNTRUSTED, [Finding(0, problem) for problem in anchor.problems]
@@ -454,7 +452,7 @@ def tree_of_headers(read: Callable[[], AbstractContextManager[lmdb.Transaction]]
 
 
 def _line_problems(log: LmdbLog, known: checkpoint.Checkpoint) -> list[str]:
-    """The extension lines that do not say what the commit says."""
+    """List the extension lines that differ from the commit."""
     if not known.size or known.commit_state is None:
         return []
     stored = log.stored_header(known.size)[1]
@@ -468,12 +466,10 @@ def _line_problems(log: LmdbLog, known: checkpoint.Checkpoint) -> list[str]:
 
 
 def common_commits(one: LmdbLog, other: LmdbLog) -> int:
-    """Count the commits two logs have in common, by the chain hashes that they keep.
-
-    Takes a number of steps in the logarithm of their length.
+    """Count the commits that two logs share, by a binary search over their stored chain hashes.
 
     Raises:
-        DamagedStore: a commit that was looked at is missing.
+        DamagedStore: a compared commit is missing.
     """
     low, high = 0, min(one.head().seq, other.head().seq)
     while low < high:
