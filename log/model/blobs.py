@@ -11,9 +11,9 @@ import msgspec
 EDGE_CONTEXT: Final = ("alternatives", "optimises_for", "sentiment", "evidence")
 """The properties of an edge that say, beside its reason, how it came to be."""
 IMPORTED: Final = "imported"
-"""Under this name the source of an imported version (or its properties) says where it is from. Only imports do."""
+"""The field in the source (or the properties) of an imported version that names its origin. Only imports set it."""
 BEFORE: Final = "before"
-"""Beside that, what the version said of imports before, the first of them first: the exporting store's word."""
+"""The field beside it with the origins of earlier imports, first one first, as the exporting store reported them."""
 _ORIGIN: Final = {"store", "seq", "ingested_at", "author"}
 
 
@@ -27,7 +27,7 @@ def origin_in(record: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def first_origin_in(record: dict[str, Any]) -> dict[str, Any] | None:
-    """As :func:`origin_in`, by what was said of the first of several imports."""
+    """As :func:`origin_in`, for the first of several imports."""
     found = origin_in(record)
     earlier = [] if found is None else found.get(BEFORE)
     first = earlier[0] if isinstance(earlier, list) and earlier else None
@@ -111,10 +111,10 @@ class Evidence(msgspec.Struct, frozen=True, array_like=True, tag_field="blob", t
 
 
 class Struck(msgspec.Struct, frozen=True, array_like=True, tag_field="blob", tag="struck"):
-    """What is left of details of which single texts were erased; it lies in their place.
+    """Details with single texts erased, stored in place of the original.
 
-    ``was`` is the id that the log names for them, ``left`` the stored bytes of the rest and ``hash`` the hash of these,
-    which the event names that erased the texts.
+    ``was`` is the id in the log, ``left`` the stored bytes of the rest, and ``hash`` their hash, which the event of the
+    erasure names.
     """
 
     was: bytes

@@ -72,7 +72,7 @@ class BlobFrame(Frame, frozen=True, tag="blob"):
 
 
 class ErasedFrame(Frame, frozen=True, tag="erased"):
-    """The id of a blob whose text the exporting store does not hold (any more)."""
+    """The id of a blob whose text the exporting store lacks, such as an erased one."""
 
     blob: bytes
 
@@ -134,7 +134,7 @@ class AliasFrame(Frame, frozen=True, tag="alias"):
 
 
 class RestatedFrame(Frame, frozen=True, tag="restated"):
-    """Version number ``version`` of the world was said again; ``details`` an id, or empty."""
+    """Version number ``version`` of the world was stated again; ``details`` is an id, or empty."""
 
     version: int
     details: bytes
@@ -216,7 +216,7 @@ class EndedFrame(Frame, frozen=True, tag="ended"):
 
 
 class VoidedFrame(Frame, frozen=True, tag="voided"):
-    """It was said that the world holds nothing in a span; or that it has ended, and it was resumed since.
+    """A span in which the world was said to have no valid version; or an end after which it was resumed.
 
     The fields are as those of :class:`EndedFrame`.
     """
@@ -339,9 +339,9 @@ class ProfileFrame(Frame, frozen=True, tag="profile"):
 
 
 class BeliefFrame(Frame, frozen=True, tag="belief"):
-    """What the exporting store sets of what is believed, as far as something in the bundle is of it.
+    """A belief setting of the exporting store that applies to something in the bundle.
 
-    See :class:`worlddb.log.model.events.BeliefsSet`. It stands with the exported world.
+    See :class:`worlddb.log.model.events.BeliefsSet`. It belongs to the group of the exported world.
     """
 
     what: BeliefSetting
@@ -417,21 +417,21 @@ def decode_frame(stored: bytes) -> AnyFrame:
 
 
 def validity_of(begins: int, ends: int, spans: Sequence[Span]) -> times.Validity:
-    """The validity that a frame tells."""
+    """The validity in a frame."""
     if not spans:
         return times.Interval(begins, ends)
     return times.spans_of(tuple(times.Interval(*span) for span in spans), begins)
 
 
 def spans_of(validity: times.Validity, begins: int) -> list[Span]:
-    """The spans that a frame tells of a validity, where its first start and its last end do not say all."""
+    """The spans to store in a frame: none where the first start and the last end describe the validity."""
     if isinstance(validity, times.Interval) and validity.start == begins:
         return []
     return [(piece.start, piece.end) for piece in validity.pieces]
 
 
 class Hole(NamedTuple):
-    """A span in which it was said that a lineage holds nothing, by commit ``seq`` and after so many versions.
+    """A span in which a lineage has no valid version, stated by commit ``seq`` and after so many versions.
 
     ``details`` is a position in that commit.
     """
@@ -444,10 +444,10 @@ class Hole(NamedTuple):
 
 
 class LineageHistory(NamedTuple):
-    """What events say of when a lineage holds.
+    """When a lineage holds, by its events.
 
-    ``born_to`` are the ends that its versions were written with, ``by`` the lineages that took from them last, by
-    ordinal, ``holes`` all that was said to be empty, in order, and ``end`` the one of these that has ended it for good.
+    ``born_to`` are the ends that its versions were written with, ``by`` the lineages that last superseded each of
+    them, by ordinal, ``holes`` the empty spans in order, and ``end`` the index of the hole that has ended it for good.
     """
 
     born_to: list[int]
@@ -457,7 +457,7 @@ class LineageHistory(NamedTuple):
 
 
 def lineage_history(events: Iterable[tuple[int, ev.AnyEvent]]) -> LineageHistory:
-    """What the events of a lineage say, each with its commit, in log order."""
+    """Collect when a lineage holds from its events, each with its commit, in log order."""
     born_to: list[int] = []
     by: dict[int, bytes] = {}
     holes: list[Hole] = []

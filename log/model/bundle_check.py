@@ -1,10 +1,9 @@
-"""Check a bundle's frames: compute every id and world hash again, from the inside out.
+"""Check a bundle's frames: recompute every id and world hash, innermost worlds first.
 
-What is kept while reading are ids and hashes (of worlds, versions and blobs) and the members and edges of the world
-that is being read; never a text. A frame that does not hold raises an error that says why; the reader of the file adds
-which frame it was.
+Reading keeps ids and hashes (of worlds, versions and blobs) and the members and edges of the current world, but no
+texts. An invalid frame raises an error with the reason; the reader of the file adds the number of the frame.
 
-The proof in a bundle: whether it is about the bundle's world, and whether a head stands for that.
+The proof in a bundle is checked too: it must prove the bundle's world hash, and a head may be required to cover it.
 """
 
 from collections.abc import Callable
@@ -16,12 +15,12 @@ from worlddb.log.model.proof import ROOT, Inclusion, check, proved_world, read_p
 
 
 def read_bundle_proof(stored: bytes, heading: bundle.Heading, commit: bundle.CommitFrame | None = None) -> Inclusion:
-    """Read the proof and see that it leads to what the heading states.
+    """Read the proof and require that it proves what the heading and the frame of its commit state.
 
-    That is the world, the hash, the commit, its time and the store; and what ``commit`` says, the frame of that commit.
+    That is the world, its hash, the commit with its time and author, and the store.
 
     Raises:
-        InvalidBundle: it does not.
+        InvalidBundle: the proof is invalid, or proves something else.
     """
     try:
         proof = read_proof(stored, "the proof")
@@ -48,7 +47,7 @@ def read_bundle_proof(stored: bytes, heading: bundle.Heading, commit: bundle.Com
 
 
 def check_against_head(proof: Inclusion | None, head: checkpoint.Anchor, name: str) -> None:
-    """Check that a head stands for the world hash of a checked bundle; ``name`` is the bundle's.
+    """Require that a head covers the world hash of a checked bundle; ``name`` names the bundle in errors.
 
     Raises:
         UnprovedBundle: there is no proof, it was made for another head, or the head lacks a signature.
@@ -72,10 +71,7 @@ CONTAINS: Final = "contains"
 
 
 class BundleCheck:
-    """Takes the frames of a bundle one after the other and checks them.
-
-    After the ``end`` frame everything that the bundle states holds.
-    """
+    """Checks the frames of a bundle one after the other; after the ``end`` frame the whole bundle is valid."""
 
     def __init__(self) -> None:
         self.heading: fr.Heading | None = None
@@ -98,39 +94,39 @@ class BundleCheck:
 
     @property
     def edge_types(self) -> list[tuple[str, int, bytes]]:
-        """Name, version and digest of the registrations that were given."""
+        """Name, version and digest of each registered edge type in the bundle."""
         return list(self._registered_types)
 
     @property
     def registrations(self) -> list[tuple[bytes, fr.RegistrationFrame]]:
-        """The registrations that are in force, each with the world that it holds for."""
+        """The registrations in force, each with the world that it applies to."""
         return self._registrations
 
     @property
     def tunings(self) -> list[tuple[bytes, fr.TuningFrame]]:
-        """The thresholds that are in force, each with the world that it holds for."""
+        """The thresholds in force, each with the world that they apply to."""
         return self._tunings
 
     @property
     def profiles(self) -> list[tuple[bytes, fr.ProfileFrame]]:
-        """The profiles that are in force, each with the world that it closes."""
+        """The profiles in force, each with the world whose vocabulary it closes."""
         return self._profiles
 
     @property
     def beliefs(self) -> list[fr.BeliefFrame]:
-        """What is set of beliefs."""
+        """The belief settings."""
         return self._beliefs
 
     @property
     def worlds(self) -> int:
-        """How many worlds were begun."""
+        """The number of worlds so far."""
         return self._world_count
 
     def check_frame(self, frame: fr.AnyFrame) -> None:
-        """See that the next frame holds.
+        """Check the next frame.
 
         Raises:
-            InputError: it does not; ``InvalidBundle``, or the error of the value that is wrong in it.
+            InputError: it is invalid; ``InvalidBundle``, or the error of an invalid value in it.
         """
         if (self.heading is None) is not (type(frame) is fr.Heading):
             bundle_values.refuse("the heading is missing" if self.heading is None else "there is a second heading")
@@ -268,7 +264,7 @@ class BundleCheck:
         self._check_hole(self._require_group(), frame)
 
     def _check_hole(self, group: bundle_values.WorldGroup, frame: fr.EndedFrame | fr.VoidedFrame) -> None:
-        """What ends and holes share."""
+        """Check the fields that ends and holes share."""
         self._references.check_version_count(group.lineage, frame.after)
         self._references.use_details(frame.details)
         self._references.require_commit(frame.seq)
@@ -379,7 +375,7 @@ class BundleCheck:
             )
         self.done = True
 
-    # -- what they share
+    # -- helpers
 
     def _close_group(self) -> None:
         group, self._group = self._group, None

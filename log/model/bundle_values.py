@@ -1,8 +1,7 @@
-"""Checks of the values in a bundle's frames, and of what the frames say together.
+"""Checks of the values in a bundle's frames, of the references between frames, and of each world.
 
-First the single values: sizes, bounds, times and texts, and ids that are hashes of them. Then the references: whether
-the commits, blobs and versions that a frame names came before it. Then each world: that everything about it comes
-once, and that all of it gives the world's hash.
+Values: sizes, bounds, times and texts, and ids that are hashes of them. References: the commits, blobs and versions
+that a frame names came before it. Worlds: each fact is given once, and all of them together give the world's hash.
 """
 
 from collections import Counter
@@ -16,7 +15,7 @@ from worlddb.log.model import events as ev
 
 BODY: Final = -1
 ERASED: Final = -2
-"""What a blob is; details are told by how many aliases they have."""
+"""Kinds of blobs; the kind of details is the number of their aliases."""
 
 _MAX_NUMBER: Final = 2**63 - 1
 _MAX_VERSION: Final = 2**32 - 1
@@ -25,11 +24,11 @@ _MAX_MOST: Final = 2**32 - 1
 MOST_TERMS: Final = 2**32 - 1
 """How many terms a world may have."""
 _HISTORIES: Final[tuple[list[str], ...]] = ([], ["accepted"], ["rejected"], ["accepted", "undone"])
-"""What can have been decided about a proposal."""
+"""The possible sequences of decisions about a proposal."""
 
 
 def refuse(why: str) -> NoReturn:
-    """Stop: the bundle does not hold."""
+    """Raise ``InvalidBundle``."""
     raise errors.InvalidBundle(why)
 
 
@@ -44,14 +43,14 @@ def check_number(value: int, what: str, lowest: int = 0, highest: int = _MAX_NUM
 
 
 def check_time(value: int) -> None:
-    """A moment, not an open end."""
+    """Check a moment that is not an open end."""
     check_number(value, "a time", times.MIN_TIME, times.MAX_TIME)
 
 
 def check_interval(begins: int, born_to: int, ends: int) -> None:
-    """Check a validity: it began, was to end, and now ends.
+    """Check a validity: its start, the end it was written with, and its present end, which is never later (law 8).
 
-    It never ends later than it was to (law 8). Only the root begins at no time.
+    Only the root has an open start.
     """
     if begins != times.ALWAYS:
         check_time(begins)
@@ -63,7 +62,7 @@ def check_interval(begins: int, born_to: int, ends: int) -> None:
 
 
 def check_spans(spans: list[fr.Span], begins: int, ends: int) -> None:
-    """Check the spans of a validity: in order, with holes between them, and told only where they say more."""
+    """Check the spans of a validity: in order, with holes between them, and given only where they are needed."""
     if not spans:
         return
     before = None
@@ -79,13 +78,13 @@ def check_spans(spans: list[fr.Span], begins: int, ends: int) -> None:
 
 
 def check_stated(stated: int) -> None:
-    """Which ends of a window were stated."""
+    """Check the flags that say which ends of a validity were stated."""
     if stated not in (ev.UNKNOWN, ev.DEFAULTED, ev.START_STATED, ev.END_STATED, ev.START_STATED | ev.END_STATED):
         refuse(f"which ends of a validity were stated is {stated}")
 
 
 def check_voided(frame: fr.VoidedFrame) -> None:
-    """A span in which a world holds nothing."""
+    """Check a span in which a world has no valid version."""
     check_time(frame.valid_from)
     if frame.valid_to != times.FOREVER:
         check_time(frame.valid_to)
@@ -119,10 +118,7 @@ def check_end(frame: fr.EndFrame, frames: int, worlds: int) -> None:
 
 
 def blob_kind(stored: bytes) -> int:
-    """Tell a body (:data:`BODY`) from details (how many aliases they have).
-
-    Texts must be such as a command could have given.
-    """
+    """Return :data:`BODY` for a body, or the number of aliases of details; check the limits of their texts."""
     try:
         blob = codec.decode_blob(stored, 0)
     except (errors.DamagedStore, errors.NewerFormat):
@@ -149,7 +145,7 @@ def blob_kind(stored: bytes) -> int:
 
 
 def check_proposal(frame: fr.ProposalFrame) -> bool:
-    """True if it stands accepted."""
+    """Check a proposal; return whether it is accepted and was not undone."""
     check_size(frame.proposal, ids.HASH_BYTES, "a proposal's id")
     _check_common_fields(frame)
     decided = [decision for decision, _, _ in frame.decisions]
@@ -159,7 +155,7 @@ def check_proposal(frame: fr.ProposalFrame) -> bool:
 
 
 def check_edge_type(frame: fr.EdgeTypeFrame) -> None:
-    """Name, version and digest of a registered edge type."""
+    """Check name, version and digest of a registered edge type."""
     limits.checked_text(frame.type, "an edge type", limits.MAX_TYPE_BYTES, empty=False)
     check_number(frame.handler_version, "a handler's version", 0, _MAX_HANDLER_VERSION)
     if frame.digest_of == "built_in":
@@ -168,7 +164,7 @@ def check_edge_type(frame: fr.EdgeTypeFrame) -> None:
 
 
 def check_registration(frame: fr.RegistrationFrame) -> None:
-    """As :func:`check_edge_type`; a built-in type has a name and no code."""
+    """Check a registration, as :func:`check_edge_type`; a built-in type has a name and no code."""
     limits.checked_text(frame.type, "an edge type", limits.MAX_TYPE_BYTES, empty=False)
     check_number(frame.handler_version, "a handler's version", 0, _MAX_HANDLER_VERSION)
     _check_digest(frame)
@@ -179,7 +175,7 @@ def check_registration(frame: fr.RegistrationFrame) -> None:
 
 
 def _check_digest(frame: fr.EdgeTypeFrame | fr.RegistrationFrame) -> None:
-    """What stands for a handler's code; of a declared relation its laws."""
+    """Check the digest of a handler's code, or the laws of a declared relation in its place."""
     if frame.digest_of != "laws":
         check_size(frame.digest, 0 if frame.digest_of == "built_in" else ids.HASH_BYTES, "a digest")
         return
@@ -193,7 +189,7 @@ def _check_digest(frame: fr.EdgeTypeFrame | fr.RegistrationFrame) -> None:
 
 
 def check_tuning(frame: fr.TuningFrame) -> None:
-    """Thresholds such as a command could have set."""
+    """Check that a command could have set these thresholds."""
     limits.checked_text(frame.type, "a node type", limits.MAX_TYPE_BYTES)
     for name in ("fuzzy", "phonetic", "embedding", "margin"):
         if not 0 <= getattr(frame, name) <= 1:
@@ -204,7 +200,7 @@ def check_tuning(frame: fr.TuningFrame) -> None:
 
 
 def check_profile(frame: fr.ProfileFrame) -> None:
-    """A vocabulary such as a command could have closed a world to."""
+    """Check that a command could have closed a world to this vocabulary."""
     limits.checked_text(frame.profile, "a profile", limits.MAX_TYPE_BYTES, empty=False)
     for names, what in ((frame.node_types, "a node type"), (frame.relations, "a relation")):
         if len(names) > limits.MAX_VOCABULARY or len(set(names)) < len(names):
@@ -216,7 +212,7 @@ def check_profile(frame: fr.ProfileFrame) -> None:
 
 
 def check_belief(frame: fr.BeliefFrame) -> None:
-    """A setting of beliefs such as a command could have made."""
+    """Check that a command could have made this belief setting."""
     limits.checked_text(frame.name, f"a {frame.what}", limits.MAX_NAME_BYTES, empty=False)
     known = {"tag": ("bearing",), "predicate": ("single",), "kind": ("confidence", "recency", "support")}[frame.what]
     if frame.how not in known:
@@ -246,7 +242,7 @@ def _check_common_fields(frame: fr.EdgeFrame | fr.ProposalFrame) -> None:
 
 
 def identity_of(frame: fr.EdgeFrame | fr.ProposalFrame, type_name: str, home: bytes) -> bytes:
-    """The id of an edge or a proposal, computed from what it says."""
+    """Compute the id of an edge or a proposal from its fields."""
     return hashing.edge_id(
         type_name,
         frame.source,
@@ -261,7 +257,7 @@ def identity_of(frame: fr.EdgeFrame | fr.ProposalFrame, type_name: str, home: by
 
 
 class BundleReferences:
-    """Ids alone: of a blob its kind, of a world the bodies of its versions; never a text."""
+    """The ids in a bundle and the references to them: kinds of blobs, and bodies of the versions of each world."""
 
     def __init__(self) -> None:
         self._commits: set[int] = set()
@@ -278,13 +274,13 @@ class BundleReferences:
     # -- commits and blobs
 
     def add_commit(self, seq: int) -> None:
-        """A commit, which none was given of before."""
+        """Add a commit, once."""
         if seq in self._commits:
             refuse(f"commit {seq} is given twice")
         self._commits.add(seq)
 
     def require_commit(self, seq: int) -> None:
-        """Something names a commit."""
+        """Require that a named commit was given."""
         if seq not in self._commits:
             refuse(f"the commit {seq} is missing")
 
@@ -293,7 +289,7 @@ class BundleReferences:
         self._group = lineage
 
     def add_blob(self, blob: bytes, kind: int, is_own: bool, *, struck: bool = False) -> None:
-        """A blob, whose kind is as :func:`blob_kind` has it; ``struck`` if single texts of it were erased.
+        """Add a blob with its :func:`blob_kind`, once; ``struck`` if single texts of it were erased.
 
         One that ``is_own`` to its group may have been given before, for another.
         """
@@ -320,14 +316,17 @@ class BundleReferences:
         return bool(self._struck)
 
     def use_body(self, blob: bytes) -> None:
-        """Something names a blob as a body."""
+        """Require that a blob that is named as a body is one, and mark it as used."""
         kind = self._require_blob(blob)
         if kind not in (BODY, ERASED):
             refuse(f"the blob {ids.short(blob)} is of another kind than it is named as")
         self._unused.discard(blob)
 
     def use_details(self, blob: bytes, *, struck: bool = False) -> None:
-        """Something names a blob as details, or nothing if it is empty; with ``struck`` single texts may be gone."""
+        """Require that a blob that is named as details is one, and mark it as used; an empty id names none.
+
+        With ``struck``, single texts of it may be erased.
+        """
         if not blob:
             return
         if blob in self._struck and not struck:
@@ -337,7 +336,7 @@ class BundleReferences:
         self._unused.discard(blob)
 
     def aliases_in(self, details: bytes) -> int:
-        """How many aliases a blob of details holds; what is not there, or erased, holds none."""
+        """The number of aliases in details; negative for a blob that is missing or erased."""
         return self._blobs.get(details, ERASED)
 
     def _require_blob(self, blob: bytes) -> int:
@@ -351,32 +350,29 @@ class BundleReferences:
     # -- worlds and their versions
 
     def add_world(self, lineage: bytes) -> None:
-        """A world, which none was given of before."""
+        """Add a world, once."""
         check_size(lineage, ids.LINEAGE_BYTES, "a world's id")
         if lineage in self._versions:
             refuse(f"the world {ids.short(lineage)} is given twice")
         self._versions[lineage] = []
 
     def add_outside(self, lineage: bytes, bodies: list[bytes]) -> None:
-        """Add a world outside of the bundle, with all of its versions that are named.
-
-        Some edge has to lead there.
-        """
+        """Add a world outside of the bundle with its named versions; some edge must lead to it."""
         self._versions[lineage] = bodies
         self._unnamed.add(lineage)
 
     def add_version(self, lineage: bytes, body: bytes) -> None:
-        """The next version of a world."""
+        """Add the next version of a world."""
         self._versions[lineage].append(body)
 
     def check_version_count(self, lineage: bytes, count: int) -> None:
-        """Something names how many versions a world had; it has no more by now."""
+        """Check that a world has at least as many versions by now as a frame counts."""
         told = len(self._versions[lineage])
         if not 0 <= count <= told:
             refuse(f"{ids.short(lineage)} is said to have had {count} versions, and {told} are told")
 
     def complete_world(self, lineage: bytes) -> bytes:
-        """The body of the newest version of a world, of which there will be no more."""
+        """Check the pending references to a complete world, and return the body of its newest version."""
         versions = self._versions[lineage]
         if not versions:
             refuse(f"the world {ids.short(lineage)} has no version")
@@ -403,7 +399,7 @@ class BundleReferences:
     # -- at the end
 
     def find_unmatched(self) -> Iterator[tuple[str, Collection[bytes]]]:
-        """What was given and never named, or named and never given, with what is wrong about it."""
+        """Yield ids that are never named, or named but never given, each with a description of the fault."""
         yield "lies outside, and no edge leads there", self._unnamed
         yield "is neither in the bundle nor listed as outside, and an edge names it", self._awaited.keys()
         yield "is a blob that nothing names", self._unused
@@ -413,7 +409,7 @@ SAME_AS = "same_as"
 
 
 class WorldGroup:
-    """The group of one world, as far as it was read."""
+    """The frames of one world that were read so far."""
 
     def __init__(self, frame: fr.WorldFrame) -> None:
         self.frame = frame
@@ -422,9 +418,9 @@ class WorldGroup:
         self._ended = False
         self._members: dict[bytes, bytes | None] = {}
         self._member_times: dict[bytes, times.Validity] = {}
-        """When each of them is one."""
+        """The times at which each member is one."""
         self._empty_memberships: set[bytes] = set()
-        """The memberships of no time."""
+        """Ids of memberships with an empty validity."""
         self._edges: dict[bytes, bytes | None] = {}
         self._proposals: dict[bytes, bool] = {}
         self._types: set[str] = set()
@@ -440,20 +436,20 @@ class WorldGroup:
         return self.frame.lineage
 
     def add_alias(self) -> None:
-        """Another alias."""
+        """Count another alias."""
         self._aliases += 1
         if self._aliases > limits.MAX_ALIASES:
             refuse(f"{ids.short(self.lineage)} has more than {limits.MAX_ALIASES} aliases")
 
     def add_mark(self, kind: type[fr.Frame]) -> None:
-        """Another label or tag, or the one deadline, pin or deprecation that stands."""
+        """Count another label or tag, or the only deadline, pin or deprecation."""
         self._marks[kind] += 1
         most = {fr.LabelFrame: limits.MAX_LABELS, fr.TagFrame: limits.MAX_TAGS}.get(kind, 1)
         if self._marks[kind] > most:
             refuse(f"{ids.short(self.lineage)} has more than {most} marks of one kind")
 
     def add_terms(self, frame: fr.TermsFrame, known: int) -> None:
-        """More terms, each at another place of so many."""
+        """Add terms, each at another of the ``known`` places in a blob."""
         if not frame.places or frame.places != sorted(set(frame.places)):
             refuse(f"the terms in {ids.short(frame.details)} are none, or not in order")
         for place in (frame.places[0], frame.places[-1]):
@@ -462,7 +458,7 @@ class WorldGroup:
         self._terms += (hashing.term_identity(frame.details, place) for place in frame.places)
 
     def add_quads(self, frame: fr.StatedFrame) -> None:
-        """More statements."""
+        """Add statements."""
         if not frame.quads or len(frame.quads) % 4 or frame.valid_from == frame.valid_to:
             refuse(f"statements of {ids.short(self.lineage)} are none, cut short, or hold at no time")
         for quad in ev.quads_of(frame.quads):
@@ -478,19 +474,19 @@ class WorldGroup:
             yield hashing.statement_leaf([self._terms[number] for number in quad])
 
     def add_end(self) -> None:
-        """The world's end."""
+        """Note the world's end, once."""
         if self._ended:
             refuse(f"{ids.short(self.lineage)} has ended twice")
         self._ended = True
 
     def add_proposal(self, proposal: bytes, *, accepted: bool) -> None:
-        """A proposal; the edge of an accepted one comes behind it."""
+        """Add a proposal; the edge of an accepted one follows it."""
         if proposal in self._proposals:
             refuse(f"the proposal {ids.short(proposal)} is given twice")
         self._proposals[proposal] = accepted
 
     def add_edge(self, frame: fr.EdgeFrame) -> None:
-        """An edge of the interior."""
+        """Add an edge of the interior."""
         if frame.edge in self._edges:
             refuse(f"the edge {ids.short(frame.edge)} is given twice")
         if frame.type == SAME_AS and not self._proposals.get(frame.edge):
@@ -498,7 +494,7 @@ class WorldGroup:
         self._edges[frame.edge] = b""
 
     def add_member(self, frame: fr.EdgeFrame, member_hash: bytes | None) -> None:
-        """A member, with its hash if its group was read."""
+        """Add a member, with its hash if its group was read."""
         if frame.source != self.lineage:
             refuse(f"the membership {ids.short(frame.edge)} stands with another world than its container")
         if member_hash is None:
@@ -520,31 +516,31 @@ class WorldGroup:
         self._members[frame.target] = member_hash
 
     def add_registration(self, edge_type: str) -> None:
-        """A registration of an edge type."""
+        """Note the registration of an edge type, once."""
         if edge_type in self._types:
             refuse(f"the edge type {errors.shown(edge_type)} is registered for {ids.short(self.lineage)} twice")
         self._types.add(edge_type)
 
     def add_tuning(self, node_type: str) -> None:
-        """Thresholds for a node type, or for every type."""
+        """Note thresholds for a node type, or for every type, once."""
         if node_type in self._tuned:
             refuse(f"thresholds for {node_type or 'every type'!r:.80} are set for {ids.short(self.lineage)} twice")
         self._tuned.add(node_type)
 
     def add_profile(self, name: str) -> None:
-        """The vocabulary that it is closed to."""
+        """Note the profile that closes its vocabulary, once."""
         if self._profiled:
             refuse(f"{ids.short(self.lineage)} is closed to a second profile, {errors.shown(name)}")
         self._profiled = True
 
     def add_belief(self, what: str, name: str) -> None:
-        """A setting of beliefs."""
+        """Note a belief setting, once."""
         if (what, name) in self._believed:
             refuse(f"the {what} {errors.shown(name)} is set twice")
         self._believed.add((what, name))
 
     def check_hash(self, newest: bytes) -> None:
-        """Check that all of it, with the newest version's body, gives the world's hash."""
+        """Check that the group and the body of the newest version give the world's hash."""
         for proposal, accepted in self._proposals.items():
             if accepted and proposal not in self._edges:
                 refuse(f"the accepted proposal {ids.short(proposal)} has no edge")

@@ -1,4 +1,4 @@
-"""Checkpoints: a store at one commit, in a few lines to be signed and kept elsewhere.
+"""Checkpoints: the state of a store at one commit, as a few lines that can be signed and kept elsewhere.
 
 The text follows c2sp.org/tlog-checkpoint. The first three lines are what proofs are checked against; the others are
 extension lines, which a verification of the store checks as well:
@@ -27,7 +27,7 @@ _LINES: Final = 3
 
 
 class CommitState(NamedTuple):
-    """The last commit in the extension lines: its chain hash, the root hash after it, its time."""
+    """The last commit, from the extension lines: its chain hash, the root hash after it, its time."""
 
     chain: bytes
     root: bytes
@@ -35,7 +35,7 @@ class CommitState(NamedTuple):
 
 
 class Checkpoint(NamedTuple):
-    """A checkpoint that was read; ``commit_state`` is ``None`` without extension lines."""
+    """A parsed checkpoint; ``commit_state`` is ``None`` without extension lines."""
 
     origin: str
     size: int
@@ -44,7 +44,7 @@ class Checkpoint(NamedTuple):
 
 
 class OwnCheckpoint(NamedTuple):
-    """A checkpoint as a store makes it."""
+    """A checkpoint made by a store, which always has extension lines."""
 
     origin: str
     size: int
@@ -66,13 +66,11 @@ def checkpoint_text(checkpoint: OwnCheckpoint) -> str:
 
 
 def read_checkpoint(given: object, what: str = "the head") -> tuple[Checkpoint, signed_note.SignedNote]:
-    """Read a checkpoint, and give back the note that it was written as too.
-
-    The JSON document of ``worlddb head --json`` is taken too.
+    """Parse a checkpoint, or the JSON document of ``worlddb head --json``; return it with its signed note.
 
     Raises:
-        MalformedFile: it is no checkpoint; the line is named.
-        LimitExceeded: it is too large to be one.
+        MalformedFile: it is not a checkpoint; the message names the line.
+        LimitExceeded: it is larger than a checkpoint may be.
         InputError: it is not text.
     """
     told = _parse_document(given, what)
@@ -100,7 +98,7 @@ def read_checkpoint(given: object, what: str = "the head") -> tuple[Checkpoint, 
 
 
 class Anchor(NamedTuple):
-    """A checkpoint that was kept elsewhere, and what is wrong with its signatures."""
+    """A checkpoint that was kept elsewhere, and the problems of its signatures."""
 
     checkpoint: Checkpoint
     problems: tuple[str, ...]
@@ -110,8 +108,8 @@ def anchor_of(head: str | bytes | None, keys: Sequence[str], what: str = "the he
     """The anchor for verifying a log: a checkpoint that each verifier key should have signed.
 
     Raises:
-        MalformedFile, LimitExceeded: ``head`` is no checkpoint.
-        InputError: a key is no verifier key, or there is no head.
+        MalformedFile, LimitExceeded: ``head`` is not a checkpoint.
+        InputError: a key is not a verifier key, or there is no head.
     """
     holders = [signed_note.parse_verifier_key(key) for key in limits.checked_list(keys, "keys")]
     if head is None:
@@ -123,9 +121,9 @@ def anchor_of(head: str | bytes | None, keys: Sequence[str], what: str = "the he
 
 
 def _parse_commit_state(lines: list[str]) -> CommitState | None:
-    """Read the extension lines of a store's checkpoint, if they are as they are written.
+    """Parse the extension lines of a store's checkpoint; ``None`` if they are not in canonical form.
 
-    Others may follow.
+    Other lines may follow.
     """
     found = _COMMIT_STATE.match("\n".join([*lines, ""]))
     if found is None:
@@ -143,7 +141,7 @@ def _parse_commit_state(lines: list[str]) -> CommitState | None:
 
 
 class _HeadDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The answer of ``worlddb head --json`` or ``worlddb cosign --json``, whose ``checkpoint`` is read back."""
+    """The answer of ``worlddb head --json`` or ``worlddb cosign --json``, which contains a checkpoint."""
 
     checkpoint: str
     seq: int | None = None
@@ -157,7 +155,7 @@ class _HeadDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: Literal[""] = ""
 
     def matches(self, found: Checkpoint) -> bool:
-        """True if all else that was told is what the checkpoint says."""
+        """True if the other fields agree with the checkpoint."""
         state = found.commit_state
         said = {"seq": found.size, "store": found.origin.removeprefix(_ORIGIN), "tree": found.tree.hex()}
         if state is not None:
@@ -170,7 +168,7 @@ _DOCUMENT_FIELDS: Final = ("seq", "chain", "root", "ingested_at", "store", "tree
 
 
 def _parse_document(given: object, what: str) -> _HeadDocument:
-    """The text of a checkpoint, with what a document says beside it."""
+    """Parse the text of a checkpoint, or a JSON document that contains it."""
     if not isinstance(given, str | bytes):
         raise errors.InputError(f"{what} is {type(given).__name__}, not text", "Give the text of a checkpoint")
     if len(given) > limits.MAX_CHECKPOINT_BYTES:

@@ -21,7 +21,7 @@ class Clock(Protocol):
 
 
 def now_of(clock: Clock) -> int:
-    """What a clock says, if that is a time.
+    """Read a clock, and check that its answer is a time.
 
     Raises:
         InvalidTime: it is no whole number, or lies outside the years 1 to 9999.

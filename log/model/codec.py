@@ -187,9 +187,9 @@ def decode_events(stored: bytes, seq: int) -> Events:
 
 
 def decode_some_events(stored: bytes, seq: int, kinds: frozenset[type[Event]]) -> Sequence[AnyEvent]:
-    """Those events of commit ``seq`` that are of some kinds; raises as :func:`decode_events`.
+    """The events of commit ``seq`` with one of these types; raises as :func:`decode_events`.
 
-    The others are passed over: where they are most, that takes a fifth of the time.
+    The others are skipped: where they are the majority, that takes a fifth of the time.
     """
     try:
         events = _decoder_of(kinds).decode(stored).events
@@ -200,7 +200,7 @@ def decode_some_events(stored: bytes, seq: int, kinds: frozenset[type[Event]]) -
 
 @cache
 def _decoder_of(kinds: frozenset[type[Event]]) -> msgspec.msgpack.Decoder[Any]:
-    """Decode an events record without the receipt's fields, and of events of other kinds only the tag."""
+    """A decoder for events records that skips the receipt's fields, and all but the tag of other events."""
     each = [kind if kind in kinds else _skipped_kind(kind) for kind in get_args(AnyEvent)]
     read = {"staged": bool, "events": list[reduce(or_, each)]}  # type: ignore[misc]
     fields = [(name, read.get(name, msgspec.Raw)) for name in Events.__struct_fields__]
@@ -213,9 +213,9 @@ def _skipped_kind(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
 
 
 def _upcast_record(stored: bytes, seq: int) -> bytes:
-    """Rewrite an events record with its older events as they would be written today.
+    """Rewrite an events record with its older events in their newest version.
 
-    The record itself if it has none, or is no record.
+    Returns the record itself if it has none, or cannot be decoded.
     """
     try:
         record = _PLAIN.decode(stored)
@@ -232,9 +232,9 @@ def _upcast_record(stored: bytes, seq: int) -> bytes:
 
 
 def decode_blob(stored: bytes, seq: int) -> Blob:
-    """A blob of commit ``seq``; raises as :func:`decode_header`.
+    """Decode a blob of commit ``seq``; raises as :func:`decode_header`.
 
-    Of details of which single texts were erased what is left: an erased one is empty, which no name or term is.
+    Details with single texts erased have empty texts in their place, which no name or term has.
     """
     try:
         return _BLOB.decode(stored)  # By far the most: nothing was erased of it.
@@ -247,12 +247,12 @@ _STRUCK_HEAD: Final = encode([str(Struck.__struct_config__.tag), b"", b"", b""])
 
 
 def is_struck(stored: bytes) -> bool:
-    """True if a stored blob says to be what is left of details."""
+    """True if a stored blob is tagged as details with single texts erased."""
     return stored.startswith(_STRUCK_HEAD)
 
 
 def struck_in(stored: bytes) -> Struck | None:
-    """What is left of details of which single texts were erased, if a stored blob is that and whole."""
+    """The rest of details with single texts erased, if a stored blob is that and intact; else ``None``."""
     if not is_struck(stored):
         return None
     try:
@@ -263,16 +263,16 @@ def struck_in(stored: bytes) -> Struck | None:
 
 
 def named_id(stored: bytes) -> bytes:
-    """The id that the log names for a stored blob: its hash, or that of what it was."""
+    """The id by which the log names a stored blob: its hash, or its hash before single texts were erased."""
     struck = struck_in(stored) if stored.startswith(_STRUCK_HEAD) else None
     return hashing.blob_id(stored) if struck is None else struck.was
 
 
 def strike_texts(stored: bytes, places: Iterable[int], seq: int) -> bytes:
-    """Stored details of commit ``seq`` without the texts at some places among their aliases; done twice it is the same.
+    """Erase the texts at some places among the aliases of stored details of commit ``seq``; idempotent.
 
     Raises:
-        DamagedStore: they are no details, or have no such places.
+        DamagedStore: the blob is not details, or has no such places.
     """
     before = struck_in(stored)
     left = stored if before is None else before.left
@@ -289,10 +289,10 @@ def strike_texts(stored: bytes, places: Iterable[int], seq: int) -> bytes:
 
 
 def decode_checked_blob(stored: bytes, identifier: bytes, seq: int) -> Blob:
-    """A blob of commit ``seq`` whose bytes have the id that the log names for them.
+    """Decode a blob of commit ``seq`` after checking that it has the id in the log.
 
     Raises:
-        DamagedStore: they have another, or cannot be decoded.
+        DamagedStore: the blob has another id, or cannot be decoded.
         NewerFormat: as :func:`decode_header`.
     """
     if hashing.blob_id(stored) != identifier and named_id(stored) != identifier:
@@ -305,7 +305,7 @@ def decode_checked_blob(stored: bytes, identifier: bytes, seq: int) -> Blob:
 
 
 def decode_checked_blobs(found: Iterable[tuple[bytes | None, bytes, int]]) -> list[Blob | None]:
-    """As :func:`decode_checked_blob`, of many; ``None`` for one that is not there."""
+    """As :func:`decode_checked_blob`, for many blobs; ``None`` for a missing one."""
     blobs: list[Blob | None] = []
     decode, blob_id = _BLOB.decode, hashing.blob_id
     for stored, identifier, seq in found:
@@ -335,10 +335,7 @@ def _decode(decoder: msgspec.msgpack.Decoder[T], stored: bytes, what: str, seq: 
 
 
 def _is_newer(stored: bytes, error: Exception) -> bool:
-    """True if the bytes are sound msgpack that a newer format explains.
-
-    That is an unknown tag or a higher format.
-    """
+    """True if the bytes are valid msgpack with an unknown tag or a higher format, as a newer release writes."""
     if not isinstance(error, msgspec.ValidationError):
         return False
     try:

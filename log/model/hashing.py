@@ -76,7 +76,7 @@ def digest(tag: bytes, *fields: bytes) -> bytes:
 
 
 def keyed(secret: bytes, tag: bytes, *fields: bytes) -> bytes:
-    """As :func:`digest`, under a 32-byte secret: nobody without the secret can guess the fields."""
+    """As :func:`digest`, keyed with a 32-byte secret: nobody without the secret can guess the fields."""
     parts = [tag]
     for field in fields:
         parts.append(_U32.pack(len(field)))
@@ -155,12 +155,12 @@ def _edge_type(type_name: str) -> bytes:
 
 
 def term_identity(blob: bytes, place: int) -> bytes:
-    """What stands for a term in hashes: a place in a blob. Nobody without the blob can guess the text."""
+    """The identity of a term in hashes: a place in a blob. Nobody without the blob can guess the text."""
     return digest(TERM, blob, _U32.pack(place))
 
 
 def statement_leaf(identities: Sequence[bytes]) -> bytes:
-    """The 32 bytes that stand for a quad in hashes, of what stands for its terms (empty: the default graph)."""
+    """The hash of a quad, from the identities of its terms (empty: the default graph)."""
     return identities[0][:_SUBJECT_BYTES] + digest(STATEMENT, *identities)[_SUBJECT_BYTES:]
 
 

@@ -54,7 +54,7 @@ MAX_EDGE_TYPES: Final = 1_000
 MAX_VOCABULARY: Final = 1_000
 """How many node types, and how many relations, a profile allows at most."""
 MAX_TRUSTED: Final = 1_000
-"""Of how many sources a level of trust may be in force in one store."""
+"""How many sources may have a level of trust in one store."""
 MAX_QUADS: Final = 1_000
 """How many statements one command holds; a call makes as many commands as it needs."""
 MAX_HANDLER_VERSION: Final = 65_535
@@ -74,10 +74,7 @@ def checked_number(number: object, what: str, lowest: int, highest: int) -> int:
 
 
 def _bounds(lowest: int, highest: int) -> str:
-    """Say the bounds in words.
-
-    Those of 64 bits say nothing to a person, and nobody comes near them by counting.
-    """
+    """Describe the bounds in words; 64-bit bounds as a number of digits, which people understand better."""
     if highest < HIGHEST_SEQ:
         return f"{lowest:,} to {highest:,}"
     kind = "a whole number" if lowest <= -HIGHEST_SEQ else f"a whole number from {lowest:,} up"
@@ -110,7 +107,7 @@ Value = TypeVar("Value")
 
 
 def checked_callable(value: Value, what: str, method: str = "") -> Value:
-    """The value itself if it is ``None`` or can be called, or if it has that method.
+    """The value itself if it is ``None`` or callable, or has the method.
 
     Raises:
         InputError: it is something else.
@@ -123,7 +120,7 @@ def checked_callable(value: Value, what: str, method: str = "") -> Value:
 
 
 def checked_list(values: Iterable[Value], what: str) -> list[Value]:
-    """The values as a list; a single text is none.
+    """The values as a list; a single text is not accepted as one.
 
     Raises:
         InputError: it is something else.
@@ -145,14 +142,14 @@ _ON_OTHERS: Final = re.compile("[\u034f\u17b4\u17b5\u180b-\u180d\u180f\ufe00-\uf
 
 
 def is_blank(text: str) -> bool:
-    """True if nothing of a text can be seen: it has blanks, controls, joiners and fillers alone, or nothing at all."""
+    """True if a text is invisible: empty, or only blanks, control characters, joiners and fillers."""
     return all(
         unicodedata.category(each) in _UNSEEN or each in FILLERS or _ON_OTHERS.match(each) is not None for each in text
     )
 
 
 def _describe_non_character(error: UnicodeEncodeError) -> str:
-    """What a text has that is no character; a byte that was not UTF-8 is kept as one of U+DC80 to U+DCFF."""
+    """Describe the invalid character of a text; a byte that was not UTF-8 is kept as one of U+DC80 to U+DCFF."""
     code = ord(error.object[error.start])
     found = f"the byte 0x{code - 0xDC00:02x}, which is not UTF-8," if 0xDC80 <= code <= 0xDCFF else "half of a pair,"
     return f"{found} U+{code:04X}, at character {error.start}"
@@ -223,7 +220,7 @@ _REMEDY: Final = "Use text, finite numbers, booleans, None, lists, and dictionar
 
 
 def checked_record(record: Any, what: str) -> None:
-    """See that a record can be stored and read back as it is.
+    """Check that a record can be stored and read back unchanged.
 
     Raises:
         InputError: something in it is not plain; the message names the place, as in ``properties.pages[3]``.
@@ -249,10 +246,7 @@ def checked_record(record: Any, what: str) -> None:
 
 
 def _is_small_and_flat(record: dict[Any, Any]) -> bool:
-    """True for a few plain values by name, which need no further look.
-
-    Nearly all records are that.
-    """
+    """True for a few plain named values, which need no further checks. Nearly all records are like this."""
     size = 0
     for key, value in record.items():
         if type(key) is not str or not key.isascii():

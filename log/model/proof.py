@@ -127,13 +127,13 @@ class _ProofFails(Exception):
 
 
 class _ProofDocument(msgspec.Struct, frozen=True):
-    """What tells a proof from the answer of ``worlddb prove --json``: there, ``proof`` is the whole document."""
+    """Distinguishes a proof from the answer of ``worlddb prove --json``, whose ``proof`` is the whole document."""
 
     proof: msgspec.Raw
 
 
 class _ProveAnswer(_ProofDocument, frozen=True, forbid_unknown_fields=True):
-    """The answer of ``worlddb prove --json``. Where it was written to (``file``) says nothing of the proof."""
+    """The answer of ``worlddb prove --json``; ``file``, where it was written, does not concern the proof."""
 
     ok: Literal[True] = True
     file: str | None = None
@@ -141,7 +141,7 @@ class _ProveAnswer(_ProofDocument, frozen=True, forbid_unknown_fields=True):
     shows_text: bool | None = None
 
     def matches(self, proof: Inclusion | Consistency) -> bool:
-        """True if all else that was told is so."""
+        """True if the other fields agree with the proof."""
         shows = proof.shown is not None if isinstance(proof, Inclusion) else None
         return self.bytes in (None, len(proof_text(proof))) and self.shows_text in (None, shows)
 
@@ -159,12 +159,10 @@ def proof_text(proof: Inclusion | Consistency) -> str:
 
 
 def read_proof(given: object, what: str = "the proof") -> Inclusion | Consistency:
-    """Read a proof that was written down.
-
-    It may be the answer of ``worlddb prove --json`` too. ``what`` names it in errors.
+    """Parse a proof, or the answer of ``worlddb prove --json``. ``what`` names it in errors.
 
     Raises:
-        MalformedFile: it is no proof, or of a version that is not known; the place is named.
+        MalformedFile: it is not a proof, or has an unknown version; the message names the place.
         LimitExceeded: it is larger than ``MAX_PROOF_BYTES``.
         InputError: it is neither text nor bytes.
     """
@@ -195,7 +193,7 @@ def read_proof(given: object, what: str = "the proof") -> Inclusion | Consistenc
 
 
 def _unique_members(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; of a member that comes twice, another reader could take the other one."""
+    """Make a JSON object, and refuse duplicate members, of which another parser could take the other one."""
     found = dict(members)
     if len(found) != len(members):
         raise ValueError("an object has a member twice")
@@ -203,10 +201,7 @@ def _unique_members(members: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def check(proof: Inclusion | Consistency, heads: Sequence[checkpoint.Anchor]) -> ProofCheck:
-    """Hold a proof against heads.
-
-    One for an inclusion; for a consistency the old, the new, or both in that order.
-    """
+    """Check a proof against heads: one for an inclusion; for a consistency the old, the new, or both in that order."""
     kind = "inclusion" if isinstance(proof, Inclusion) else "consistency"
     try:
         for head in heads:
@@ -226,10 +221,9 @@ def check(proof: Inclusion | Consistency, heads: Sequence[checkpoint.Anchor]) ->
 
 
 def proved_world(proof: Inclusion) -> tuple[str, bytes, bytes, codec.Header]:
-    """Give the last world of a proof, its hash, and the chain hash and header of the commit.
+    """Return the last world of a proof, its hash, and the chain hash and header of the commit.
 
-    They are so by the header in the proof. That the commit is in a log at all is for a head to say: see
-    :func:`check`.
+    This relies on the header in the proof. Only a head can show that the commit is in a log: see :func:`check`.
 
     Raises:
         ValueError: the proof does not lead from the header's root hash to that world.
@@ -319,10 +313,10 @@ def _descend(proof: Inclusion, header: codec.Header) -> WorldStep:
 
 
 def proved_member(worlds: Sequence[WorldStep], top: str, world_hash: bytes) -> WorldStep:
-    """The last of the worlds on a way down from a world whose hash is known.
+    """Verify the path down from a world whose hash is known, and return its last world.
 
     Raises:
-        ValueError: the way does not lead there.
+        ValueError: the path is invalid.
     """
     try:
         return _walk_down(worlds, world_hash, top)
@@ -370,7 +364,7 @@ def _edge_claim(edge: EdgeStep) -> dict[str, Any]:
 
 
 def _shown_text(proof: Inclusion, last: WorldStep) -> dict[str, Any]:
-    """Decode the shown bytes, if they are those that the body or the details stand for."""
+    """Decode the shown bytes, if they have the hash of the body or the details."""
     if proof.shown is None:
         return {}
     stored = bytes.fromhex(proof.shown)

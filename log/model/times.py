@@ -25,7 +25,7 @@ MAX_TIME: Final = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
 _LEAST: Final = 10**15
 _MOST: Final = 10**16
-"""From 2001 to 2286: what a number that was meant in another unit may be."""
+"""From 2001 to 2286: the range in which a number probably has another unit."""
 
 _LONGEST_SECONDS: Final = 1_000 * 366 * 86_400
 
@@ -43,7 +43,7 @@ _WORDS_REMEDY: Final = f"{_TEXT_REMEDY}; times in words are understood in the te
 
 
 class _LazyPattern:
-    """A pattern that is compiled when it is first looked for."""
+    """A pattern that is compiled at its first use."""
 
     def __init__(self, source: str, flags: re.RegexFlag) -> None:
         self._source, self._flags = source, flags
@@ -55,7 +55,7 @@ class _LazyPattern:
 
 
 def lazy(source: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
-    """Return a pattern as ``re.compile`` does, compiled at its first use: a read needs a few of all of them."""
+    """Return a pattern as ``re.compile`` does, compiled at its first use: a read needs only a few of them."""
     return cast("re.Pattern[str]", _LazyPattern(source, flags))
 
 
@@ -111,7 +111,7 @@ def parse_duration(value: timedelta | float, what: str = "ttl") -> int:
 
 
 def _refuse_other_units(value: int, what: str) -> int:
-    """Refuse a number that seems to count seconds or milliseconds, such as a clock gives.
+    """Refuse a number that seems to count seconds or milliseconds, as clocks do.
 
     As microseconds it would be a moment of early 1970, as seconds or milliseconds it is after 2001. Whole minutes of
     1970 that would be milliseconds are let through.
@@ -196,11 +196,11 @@ def span_in_words(held: Validity) -> str:
 
 
 class PresentTime(int):
-    """The present, as a number that notes for how long what is found out with it stays so.
+    """The present, as a number that records how long results that depend on it stay valid.
 
-    Reads look at the present by comparing it with times that are stored. Up to the next of those that it was compared
-    with, :attr:`until`, each comparison has the same outcome, and so has the read. Who calculates with the number,
-    shows or hashes it gets what is so at this instant alone.
+    Reads use the present by comparing it with stored times. Up to the next stored time that it was compared with,
+    :attr:`until`, each comparison has the same outcome, and so has the read. A read that calculates with the number,
+    shows or hashes it is valid only at this instant.
     """
 
     at: int
@@ -209,13 +209,13 @@ class PresentTime(int):
     """Microseconds; :data:`FOREVER` where it was compared with nothing that is still to come."""
 
     def __new__(cls, now: int) -> PresentTime:
-        """Begin to note."""
+        """Start with no comparison recorded."""
         made = super().__new__(cls, now)
         made.at, made.until = now, FOREVER
         return made
 
     def note(self, other: object) -> None:
-        """Note what this was compared with."""
+        """Record a comparison with another time."""
         if type(other) is PresentTime:
             other.until = min(other.until, self.at if self.at > other.at else other.until)
             other = other.at
@@ -225,7 +225,7 @@ class PresentTime(int):
 
 def _noting_comparison(plain: Callable[[int, Any], Any]) -> Callable[[PresentTime, Any], Any]:
     def compare(self: PresentTime, other: Any) -> Any:
-        # By far the most are times that are over, of which there is nothing to note.
+        # Most are past times, which need no record.
         if type(other) is not int or other >= self.at:
             self.note(other)
         return plain(self, other)
@@ -297,7 +297,7 @@ class Interval(NamedTuple):
         return Interval(start, max(start, min(self.end, other.end)))
 
     def without(self, window: Interval) -> Validity:
-        """What is left when a window is taken away: it may be two spans."""
+        """The rest without a window, which may be two spans."""
         return spans_of((*_subtract(self, window),), self.start)
 
 
@@ -343,7 +343,7 @@ class Spans(NamedTuple):
         return spans_of(tuple(piece for piece in found if not piece.is_empty), max(self.start, other.start))
 
     def without(self, window: Interval) -> Validity:
-        """What is left when a window is taken away."""
+        """The rest without a window."""
         return spans_of(tuple(left for piece in self.pieces for left in _subtract(piece, window)), self.start)
 
 
@@ -352,7 +352,7 @@ Validity = Interval | Spans
 
 
 def spans_of(pieces: tuple[Interval, ...], start: int) -> Validity:
-    """Spans in order, as one interval where they are one, and as the empty one at ``start`` where they are none."""
+    """Make a validity of sorted spans: an interval of a single one, and the empty interval at ``start`` of none."""
     if len(pieces) > 1:
         return Spans(pieces)
     return pieces[0] if pieces else Interval(start, start)
@@ -367,7 +367,7 @@ def common(one: Validity, other: Validity) -> Validity:
 
 
 def piece_at(validity: Validity, moment: int) -> Interval:
-    """The span that contains a moment; where none does, all from the first start to the last end."""
+    """The span that contains a moment; where none does, the interval from the first start to the last end."""
     if isinstance(validity, Interval):
         return validity
     found = (piece for piece in validity.pieces if piece.contains(moment))

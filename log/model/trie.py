@@ -83,7 +83,7 @@ class Trie:
     def __init__(
         self, nodes: NodeStore, key_size: int, value_size: int, written: dict[bytes, bytes] | None = None
     ) -> None:
-        """``written`` has nodes that were written not long ago, by their hashes: they need not be read and checked."""
+        """``written`` has recently written nodes by their hashes: they need not be read and checked."""
         self.nodes = nodes
         self._written = written
         self._key_size = key_size
@@ -201,7 +201,7 @@ class Trie:
         return growth, self._hash_of_written(node, was_kept)
 
     def _put_changed(self, path: bytes, node: bytes, changes: Sequence[Change]) -> None:
-        """Store a bucket that was one before, given what has changed in it."""
+        """Store a changed bucket, given its changes."""
         self.nodes.put(path, node)
 
     def _merge_changes(self, before: list[bytes], changes: Sequence[Change]) -> list[bytes]:
@@ -270,7 +270,7 @@ class Trie:
 
 
 def _replace(entries: list[bytes], key: bytes, entry: Sequence[bytes]) -> None:
-    """Put an entry, or none, in the place of the one of a key in sorted entries, if that has one."""
+    """Replace the entry of a key in sorted entries by another one or by none; insert it if the key is new."""
     at = bisect_left(entries, key)
     found = at < len(entries) and entries[at].startswith(key)
     entries[at : at + found] = entry
@@ -278,7 +278,7 @@ def _replace(entries: list[bytes], key: bytes, entry: Sequence[bytes]) -> None:
 
 @lru_cache(maxsize=4 * BUCKET_ENTRIES)
 def _layout(size: int, count: int) -> struct.Struct:
-    """So many fields of one size, in a row."""
+    """The layout of ``count`` fields of one size."""
     return struct.Struct(f"{size}s" * count)
 
 
@@ -346,7 +346,7 @@ def with_changes(
 def changed_entries(
     bucket: bytes, key_bytes: int, value_bytes: int, noted: Sequence[bytes | tuple[bytes, bytes]]
 ) -> list[bytes]:
-    """The entries of a bucket after changes, as :func:`with_changes` takes them."""
+    """The entries of a bucket after changes in the form that :func:`with_changes` takes."""
     size = key_bytes + value_bytes
     entries = list(_layout(size, len(bucket) // size).unpack_from(bucket, len(_BUCKET)))
     for note in noted:
@@ -398,7 +398,7 @@ _BUCKET_TAG, _BRANCH_TAG = b"\x00", b"\x01"
 
 
 class MemoryNodes:
-    """The nodes of a trie that is kept nowhere."""
+    """The nodes of a trie in memory."""
 
     def __init__(self) -> None:
         self._nodes: dict[bytes, bytes] = {}
@@ -414,7 +414,7 @@ class MemoryNodes:
 
 
 def build_trie(entries: Iterable[tuple[bytes, bytes]], key_size: int, value_size: int) -> MemoryNodes:
-    """The trie of some entries."""
+    """Build the trie of some entries in memory."""
     nodes = MemoryNodes()
     Trie(nodes, key_size, value_size).update(dict(entries))
     return nodes

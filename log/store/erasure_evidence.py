@@ -1,8 +1,8 @@
-"""Evidence of erasures that another history of this log recorded after it had parted from this one.
+"""Evidence of erasures that another history of this log recorded after the two had diverged.
 
-A store that is made as it was at an earlier moment, or restored from a backup, lacks texts that were erased later. A
-commit of its own says so: an ``erased_elsewhere`` event for each world, and the erasing commit as a blob that the event
-names. So the chain of hashes covers it as it covers every other erasure.
+A store that is restored from a backup, or made as it was at an earlier moment, lacks texts that were erased later. A
+commit of its own records that: an ``erased_elsewhere`` event for each world, and the erasing commit as a blob that the
+event names. So the chain of hashes covers it like every other erasure.
 
 Earlier releases kept such commits beside the log, where no hash covered them:
 
@@ -12,8 +12,8 @@ Earlier releases kept such commits beside the log, where no hash covered them:
 | 0x05 | 16-byte lineage | the chain hash of the last commit that erased it |
 | 0x05 | 32-byte keyed hash of a text, ``00`` | the chain hash of the last commit that forbade it |
 
-Anybody may have put these there, so they explain nothing. An upgrade takes those that fit into the log, once, if all up
-to the last commit that both histories have is such as those releases wrote.
+Anybody may have added these, so they explain no missing text. An upgrade takes those that fit into the log, once, if
+everything up to the last shared commit is as those releases wrote it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -27,17 +27,17 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Details, Evidence
 
 UNTIED: Final = 0x05
-"""The first byte of what earlier releases kept beside the log."""
+"""The first byte of the records that earlier releases kept beside the log."""
 _FIRST: Final = bytes([UNTIED])
 _FORBIDDEN: Final = b"\x00"
 
 
 class LaterErasure(NamedTuple):
-    """A commit that erased something, as it stands in another history of this log.
+    """A commit of another history of this log that erased something.
 
-    ``through`` is the last commit that both histories have: up to it the erasing commit speaks of texts of this log
-    too. ``details`` are stored blobs by their position in that commit, which say under which reference it was done.
-    ``listed``: nothing proved it when an upgrade took it into the log.
+    ``through`` is the last commit that both histories share: the erasing commit refers to texts of this log up to it.
+    ``details`` are stored blobs by their position in that commit, with the reference of the erasure. ``listed``: an
+    upgrade took it into the log without proof.
     """
 
     through: int
@@ -58,7 +58,7 @@ class LaterErasure(NamedTuple):
 
     @property
     def events(self) -> codec.Events:
-        """The commit's events; :class:`DamagedStore` if they are not those that its header names."""
+        """The commit's events; raises :class:`DamagedStore` if they do not have the hash in its header."""
         if codec.events_hash(self.events_bytes) != self.header.events_hash:
             raise errors.DamagedStore("The record of a later erasure is damaged", "Copy the store again")
         return codec.decode_events(self.events_bytes, 0)
@@ -70,16 +70,16 @@ class LaterErasure(NamedTuple):
 
     @property
     def blobs(self) -> Iterator[tuple[int, int]]:
-        """The (commit, position) of what it erased of the commits that both histories have."""
+        """The (commit, position) of the blobs that it erased in shared commits."""
         return (blob for event in self.erased for blob in event.blobs if blob[0] <= self.through)
 
     @property
     def struck(self) -> list[ev.Struck]:
-        """The details of which it erased single texts."""
+        """The events by which it erased single texts of details."""
         return [event for event in self.events.events if isinstance(event, ev.Struck)]
 
     def places(self) -> Iterator[tuple[tuple[int, int], list[int]]]:
-        """The details of the commits that both histories have, each with the places of the texts that it erased."""
+        """The details in shared commits of which it erased single texts, each with the places of those texts."""
         for event in self.struck:
             for blob, places in zip(event.blobs, event.places, strict=False):
                 if blob[0] <= self.through:
@@ -87,18 +87,18 @@ class LaterErasure(NamedTuple):
 
     @property
     def reached(self) -> Iterator[tuple[int, int]]:
-        """The (commit, position) of all that it erased, or erased texts of, of the commits that both histories have."""
+        """The (commit, position) of every blob in shared commits that it erased wholly or in part."""
         yield from self.blobs
         yield from (blob for blob, _ in self.places())
 
     def blob(self) -> Evidence:
-        """The evidence as a blob of the commit that takes it into this log; the same each time."""
+        """The evidence as a blob for the commit that takes it into this log; the same each time."""
         return Evidence(
             self.chain[: ids.NONCE_BYTES], self.header_bytes, self.events_bytes, sorted(self.details.items())
         )
 
     def reason(self, lineage: bytes) -> str:
-        """Under which reference a world was erased; empty if it is not known."""
+        """The reference under which a world was erased; empty if it is unknown."""
         said: list[ev.Erased | ev.Struck] = [*self.erased, *self.struck]
         position = next((event.details for event in said if event.lineage == lineage), None)
         stored = None if position is None else self.details.get(position)
@@ -107,7 +107,7 @@ class LaterErasure(NamedTuple):
 
 
 def evidence_of(blob: Evidence, event: ev.ErasedElsewhere | ev.StruckElsewhere) -> LaterErasure:
-    """The evidence that a blob holds, as an event of its commit says how far it goes."""
+    """The evidence in a blob, limited to the shared commits that the event names."""
     listed = isinstance(event, ev.ErasedElsewhere) and event.listed
     return LaterErasure(event.through, blob.header, blob.events, dict(blob.details), listed)
 
@@ -116,7 +116,7 @@ def list_evidence(events: codec.Events, blob_at: Callable[[int], bytes | None], 
     """The later erasures that commit ``seq`` took into this log.
 
     Raises:
-        DamagedStore: the evidence of one is missing, or is none.
+        DamagedStore: the evidence of one is missing or invalid.
     """
     kinds = ev.ErasedElsewhere | ev.StruckElsewhere
     named = {event.record: event for event in events.events if isinstance(event, kinds)}
@@ -135,7 +135,7 @@ def _read_evidence(event: ev.ErasedElsewhere | ev.StruckElsewhere, stored: bytes
 
 
 def list_unproved(events: codec.Events, blob_at: Callable[[int], bytes | None], seq: int) -> Iterator[str]:
-    """What commit ``seq`` says of later erasures that its evidence does not bear out."""
+    """List the claims of commit ``seq`` about later erasures that its evidence does not support."""
     for event in events.events:
         if not isinstance(event, ev.ErasedElsewhere | ev.StruckElsewhere):
             continue
@@ -165,7 +165,7 @@ def list_unproved(events: codec.Events, blob_at: Callable[[int], bytes | None], 
 def _list_unproved_strikes(
     event: ev.StruckElsewhere, evidence: LaterErasure, struck: list[ev.Struck], seq: int
 ) -> Iterator[str]:
-    """As :func:`list_unproved`, of single texts of a world."""
+    """As :func:`list_unproved`, for single texts of a world."""
     shown = event.lineage.hex()[:12]
     known = {
         (blob, place)
@@ -205,7 +205,7 @@ _NEWER: Final = (
 
 
 def has_newer_events(events: codec.Events) -> bool:
-    """True if no release wrote such events that kept erasures beside the log: it kept none of what they say."""
+    """True if a commit has events that releases which kept erasures beside the log did not write."""
     return any(
         isinstance(event, _NEWER) or (isinstance(event, ev.Created | ev.Revised) and event.stated != ev.UNKNOWN)
         for event in events.events
@@ -213,13 +213,13 @@ def has_newer_events(events: codec.Events) -> bool:
 
 
 class UntiedErasures:
-    """What earlier releases kept beside the log, in one transaction."""
+    """Reads and writes the records that earlier releases kept beside the log, in one transaction."""
 
     def __init__(self, txn: lmdb.Transaction) -> None:
         self._txn = txn
 
     def replace(self, kept: Iterable[LaterErasure]) -> None:
-        """Keep these, given oldest first, and no others."""
+        """Replace all records by these, given oldest first."""
         for key in list(self.keys()):
             self._txn.delete(key)
         for each in kept:
@@ -231,11 +231,11 @@ class UntiedErasures:
                     self._txn.put(_FIRST + digest + _FORBIDDEN, each.chain)
 
     def forbids(self, digest: bytes) -> bool:
-        """True if the text of a keyed hash may not be written again."""
+        """True if the text with this keyed hash may not be written again."""
         return self._txn.get(_FIRST + digest + _FORBIDDEN) is not None
 
     def keys(self) -> Iterator[bytes]:
-        """Every key of them."""
+        """Every key of a record."""
         with self._txn.cursor() as cursor:
             within = cursor.set_range(_FIRST)
             while within and cursor.key()[:1] == _FIRST:
@@ -243,7 +243,7 @@ class UntiedErasures:
                 within = cursor.next()
 
     def all(self) -> list[LaterErasure]:
-        """Every record that can be read, oldest first."""
+        """Every readable record, oldest first."""
         found: list[LaterErasure] = []
         for key in self.keys():
             if len(key) == len(_FIRST) + ids.HASH_BYTES:

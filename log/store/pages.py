@@ -135,7 +135,7 @@ def some_damaged_pages(
 
 
 def read_metas(file: Path, keys: Sequence[bytes]) -> tuple[MetaPage, MetaPage] | None:
-    """What each of the two metas leads to, in the order of their pages.
+    """Read the two metas and the values under some keys in the tree of each, in the order of their pages.
 
     LMDB writes them by turns and uses no page again that the last two transactions left, so that both can be read.
     Whoever reads while others write may see half of a page, and looks again. ``None`` if the file has no two metas of
@@ -156,7 +156,7 @@ def read_metas(file: Path, keys: Sequence[bytes]) -> tuple[MetaPage, MetaPage] |
 
 
 def counted_bytes(file: Path) -> int:
-    """How long a file would be with as many pages as its metas count, of the one that counts more.
+    """The length of the file by the page count of its metas, the larger of the two.
 
     Raises:
         OSError: it cannot be read.
@@ -273,7 +273,7 @@ class _PageWalk:
         self._parsed: dict[tuple[int, int], list[tuple[bytes, int, tuple[int, int]]]] = {}
         self._free: list[tuple[int, bytes]] = []
         self.following = b""
-        """Where the leaf behind the one that a path led to begins; empty if there is none."""
+        """The first key of the leaf behind the one that the last path ended at; empty if there is none."""
 
     def tree(self, tree: _Tree, name: str) -> Iterator[PageFinding]:
         if tree.root == _NO_PAGE:
@@ -312,9 +312,9 @@ class _PageWalk:
             yield PageFinding(tree.root, b"", f"the tree of {name} has {entries} entries, and {tree.entries} were kept")
 
     def free_pages(self) -> Iterator[PageFinding]:
-        """Pages that LMDB would write over although the trees that were walked need them.
+        """Find pages that are listed as free although the walked trees use them.
 
-        A write takes its pages from lists in the tree of free pages, and looks at nothing else.
+        LMDB takes pages for a write from these lists without further checks, and would overwrite them.
         """
         free: set[int] = set()
         for page, stored in self._free:
@@ -341,7 +341,7 @@ class _PageWalk:
         return listed
 
     def path(self, key: bytes, *, whole: bool = False) -> Iterator[PageFinding]:
-        """Only what lies on the way to a key; of the leaf there the long values too, if the ``whole`` of it counts."""
+        """Check only the path to a key; with ``whole`` also all long values of its leaf."""
         page, level, lower = self._meta.main.root, 1, b""
         upper: bytes | None = None
         self.following = b""
@@ -480,7 +480,7 @@ def _number_key(key: bytes) -> bytes:
 
 
 def _check_order(keys: list[bytes], lower: bytes, upper: bytes | None) -> None:
-    """See that keys ascend from ``lower`` and stay below ``upper``, or a search goes past what a scan finds."""
+    """Check that keys ascend from ``lower`` and stay below ``upper``, so that a search finds what a scan finds."""
     if keys[0] < lower or any(one >= other for one, other in pairwise(keys)):
         raise _DamagedPage("its keys are not in order")
     if upper is not None and keys[-1] >= upper:

@@ -1,11 +1,10 @@
-"""One LMDB environment a path and process: opened once, shared, remapped when unused.
+"""One LMDB environment per path and process: opened once, shared, remapped when unused.
 
-An erasure puts a new data file in the old one's place. Every transaction therefore looks whether the file that it is on
-is still the one of that name, and the process opens the new one if it is not. A file that is open keeps its inode, so
-its number cannot come back while it is compared with.
+An erasure replaces the data file. So every transaction checks that the open file still has its name, and the process
+opens the new file if it does not. An open file keeps its inode, so the inode cannot be reused while it is compared.
 
-Anything else that is put in its place is refused: the new file must hold the last commit that this process saw, and so
-must the state that every transaction begins on. A store that is deleted or moved away can be read on, not written.
+Any other replacement is refused: the new file must hold the last commit that this process saw, and so must the state
+on which every transaction begins. A store that was deleted or moved away can still be read, but not written.
 """
 
 import errno
@@ -26,24 +25,24 @@ from worlddb.log.store import durable, high_water, lock, log, pages
 DATA_FILE: Final = "data.mdb"
 LMDB_LOCK_FILE: Final = "lock.mdb"
 REWRITE_FOLDER: Final = ".scrub"
-"""Where a data file is written anew, until it has taken the place of the old one for good."""
+"""Where a rewrite of the data file is prepared, until it has durably replaced the old one."""
 _MAP_BYTES: Final = 1 << 30 if sys.platform == "win32" else 1 << 40
 _SMALLEST_MAP_BYTES: Final = 1 << 24
 _MAX_READERS: Final = 1024
 _LOCK_BYTES: Final = 128 + 64 * _MAX_READERS
-"""What LMDB's table of that many readers takes."""
+"""The size of LMDB's table of that many readers."""
 _PATIENCE_SECONDS: Final = 10.0
 _REPLACED_ATTEMPTS: Final = 8
-"""How often a data file that has been replaced is opened before giving up."""
+"""How often to reopen a data file that is being replaced before giving up."""
 FORK_REMEDY: Final = "Start the process by spawn or forkserver, or open the store only after the fork"
 
 
 class ReadTransaction:
-    """A read transaction as those who read have it, until it ends.
+    """A read transaction as readers get it.
 
-    LMDB's binding gives the reader's slot back when nothing refers to its transaction any more, and not when that is
-    aborted. An error's traceback refers to all that was read with, for as long as somebody keeps the error. So readers
-    get the methods alone, which go at the end.
+    LMDB's binding frees the reader's slot only when nothing refers to the transaction any more, not when it is aborted,
+    and a kept error refers to it through its traceback. So readers get only the bound methods, which are dropped at the
+    end.
     """
 
     __slots__ = ("_abort", "cursor", "get", "id", "stat")
@@ -56,7 +55,7 @@ class ReadTransaction:
         self._abort = txn.abort
 
     def abort(self) -> None:
-        """Abort the transaction and let go of it; whoever goes on reading gets an error."""
+        """Abort the transaction and release it; later reads raise an error."""
         self._abort()
         self.get = self.cursor = self.id = self.stat = self._abort = _raise_ended  # type: ignore[assignment]
 
@@ -66,7 +65,7 @@ def _raise_ended(*_: object, **__: object) -> None:
 
 
 class TransactionSlot:
-    """That of one transaction, from before it begins until it has ended."""
+    """The entry of one transaction in :attr:`SharedEnvironment.open_slots`, from before its begin until its end."""
 
     __slots__ = ("thread",)
 
@@ -81,16 +80,16 @@ class SharedEnvironment:
         self.key = os.path.realpath(folder)
         self.handles = 0
         self.generation = 0
-        """How many times the data file was found replaced."""
+        """How many times the data file was replaced."""
         self._folder = folder
         self._data = str(folder / DATA_FILE)
         self._use(_open_data_file(folder))
         self._mark = high_water.MarkFile(folder)
         self._seen: tuple[bytes | None, log.Head] = (None, log.EMPTY_HEAD)
-        """The head that was seen last, as stored and read. It never goes back."""
+        """The last head that was seen, stored and decoded. It never goes back."""
         self._turn = threading.Condition()
         self.open_slots: set[TransactionSlot] = set()
-        """The turns of the transactions that there are."""
+        """The slots of all current transactions."""
         self._excluding = 0
 
     def _use(self, present: "_OpenFile") -> None:
@@ -98,7 +97,7 @@ class SharedEnvironment:
         self._page_bytes: int = self.env.stat()["psize"]
 
     def close(self) -> None:
-        """Let go of the data file and of the mark."""
+        """Close the data file and the mark."""
         self.env.close()
         self._mark.close()
         descriptor, self._descriptor = self._descriptor, -1
@@ -106,12 +105,12 @@ class SharedEnvironment:
             os.close(descriptor)
 
     def enter(self, turn: TransactionSlot) -> None:
-        """Before every transaction, so that :meth:`exclude_threads` knows of it.
+        """Register a transaction before it begins, so that :meth:`exclude_threads` knows of it.
 
-        Ctrl-C may come at any call. Whoever enters does so where :meth:`leave` follows in any case, entered or not.
+        Ctrl-C may come at any call, so callers make sure that :meth:`leave` follows, whether this succeeded or not.
         """
         self.open_slots.add(turn)
-        # Entered first and looked at then, by both sides, so that one of them sees the other without a lock.
+        # Both sides register first and check then, so that one of them sees the other without a lock.
         if self._excluding and self._count_slots(turn.thread) == 1:
             self.open_slots.discard(turn)
             with self._turn:
@@ -120,7 +119,7 @@ class SharedEnvironment:
                 self.open_slots.add(turn)
 
     def leave(self, turn: TransactionSlot) -> None:
-        """After every transaction. Ctrl-C may come first, so callers discard from :attr:`open_slots` before."""
+        """Unregister a transaction. Ctrl-C may come first, so callers discard it from :attr:`open_slots` before."""
         self.open_slots.discard(turn)
         if self._excluding:
             with self._turn:
@@ -131,16 +130,16 @@ class SharedEnvironment:
 
     @contextmanager
     def exclude_threads(self) -> Iterator[int]:
-        """Keep new transactions of other threads waiting until theirs have ended.
+        """Block new transactions of other threads, and wait until their current ones have ended.
 
-        The wait has a time limit. Yields how many are left then.
+        The wait has a time limit. Yields how many transactions are still open then.
         """
         with self._turn:
             self._excluding += 1
             try:
                 mine = self._count_slots(threading.get_ident())
                 ended = self._turn.wait_for(lambda: len(self.open_slots) <= mine, _PATIENCE_SECONDS)
-                # Whoever comes meanwhile is among them for a moment, and waits without a transaction.
+                # A thread that arrives meanwhile is counted for a moment, and waits without a transaction.
                 yield mine if ended else len(self.open_slots)
             finally:
                 self._excluding -= 1
@@ -149,30 +148,30 @@ class SharedEnvironment:
     def begin(self, turn: TransactionSlot, *, write: bool, unread: bool = False) -> lmdb.Transaction:
         """Begin a transaction on the present data file.
 
-        Inside another one of the same thread, it is on the file of that. With ``unread`` nothing of the file's records
-        is looked at, for who is to check its pages first.
+        Inside another transaction of the same thread, it uses the file of that one. With ``unread`` no record is read,
+        for callers that check the pages first.
 
         Raises:
-            UnavailableError: the file was replaced, and other threads did not end their transactions on the old one; it
-                is to be written to and is there no more; or another store, or an older copy, is in its place.
-            DamagedStore: the file does not hold what was read from it before.
+            UnavailableError: the file was replaced, and other threads did not end their transactions on the old one; or
+                it is gone and was to be written; or another store, or an older copy, has replaced it.
+            DamagedStore: the file lacks a commit that was read from it before.
         """
         for _ in range(_REPLACED_ATTEMPTS):
             if self._is_frozen and not durable.is_mounted_read_only(self._folder):
-                # It can be written to by now: opened anew, with the lock file that keeps readers and writers apart.
+                # It is writable by now: reopen it with the lock file that separates readers from writers.
                 self.file = _NO_FILE
             there = self.file != _NO_FILE if not write else self._is_there()
             if not there:
                 self.refuse_replaced()
-            # A writer looks before it begins, too: it holds the lock without which nobody replaces the file. If the one
-            # before it was killed in a write, LMDB sets the number of the last transaction to that of the file that
-            # this process has open, and going back with it would lose commits of the new file.
+            # A writer checks before it begins, too: it holds the lock that replacing the file requires. If the previous
+            # writer was killed in a write, LMDB sets the number of the last transaction to that of the file that this
+            # process has open, and going back to it would lose commits of the new file.
             if there:
                 seen = self._seen
                 begun = self._begin(turn, write=write)
                 txn = begun if write else cast(lmdb.Transaction, ReadTransaction(begun))
                 del begun
-                # Looked at after the beginning: what is replaced from here on has this snapshot as it was.
+                # Check after the begin: a replacement from here on leaves this snapshot unchanged.
                 if self._is_present() or (not write and self._count_slots(turn.thread) > 1):
                     try:
                         if not unread and txn.get(log.HEAD_KEY) != seen[0]:
@@ -190,10 +189,10 @@ class SharedEnvironment:
         raise UnavailableError(f"The data file of {self.key} is being replaced again and again", "Try again")
 
     def _remember_head(self, txn: lmdb.Transaction, seen: log.Head) -> None:
-        """Remember the head of a transaction that goes on from what was seen before it began."""
+        """Remember the head of a transaction, which must include the head that was seen before it began."""
         stored: bytes | None = txn.get(log.HEAD_KEY)  # type: ignore[assignment]
         head = log.LmdbLog(txn).head()
-        # Before anything was seen, whoever opens has looked at the pages on the way to the head alone.
+        # Before any head was seen, opening has checked only the pages on the path to the head.
         known: bytes | None = txn.get(log.commit_key(seen.seq)) if seen.seq else None  # type: ignore[assignment]
         if head.seq < seen.seq or high_water.is_different_commit(known, seen.chain):
             raise DamagedStore(
@@ -205,7 +204,7 @@ class SharedEnvironment:
             self._seen = stored, head
 
     def record_commit(self, number: int, stored: bytes | None) -> None:
-        """After a commit, under the writer's lock: remember its head, in the process and in the directory's mark.
+        """Remember the head of a new commit in the process and in the directory's mark, under the writer's lock.
 
         Raises:
             UnavailableError: the file was replaced or deleted meanwhile, so that the commit may be lost.
@@ -225,10 +224,10 @@ class SharedEnvironment:
             self._mark.put(high_water.Mark(head, number, self.file[1], checksum))
 
     def _extend_file(self) -> None:
-        """Make the file as long as its pages count, under the writer's lock.
+        """Extend the file to the length of its counted pages, under the writer's lock.
 
-        Pages that a commit took behind the end and gave back are counted, and were never written. Whoever opens the
-        store takes a file that is too short for one that was cut off, and looks through all of it.
+        Pages that a commit allocated behind the end and freed again are counted but were never written. Opening takes a
+        file that is too short for a truncated one, and checks all of it.
         """
         counted_bytes = (self.env.info()["last_pgno"] + 1) * self._page_bytes
         if os.fstat(self._descriptor).st_size >= counted_bytes:
@@ -238,7 +237,7 @@ class SharedEnvironment:
                 file.truncate(counted_bytes)
 
     def stamp(self) -> tuple[int, int] | None:
-        """The generation and the number of the last transaction; ``None`` if another file is in the place of this."""
+        """The generation and the number of the last transaction; ``None`` if another file has replaced this one."""
         turn = TransactionSlot()
         try:
             self.enter(turn)
@@ -248,12 +247,12 @@ class SharedEnvironment:
             self.leave(turn)
 
     def refuse_replaced(self) -> None:
-        """Refuse to go on if the data file does not have its name any more, or if another store has it.
+        """Refuse to go on if the data file was deleted or moved, or if another store has its name.
 
-        What is written to a file that was deleted is lost, and what is another's is not ours to write to.
+        Writes to a deleted file would be lost, and another store must not be written to.
 
         Raises:
-            UnavailableError: the store was moved or deleted while it was open here, or another was put in its place.
+            UnavailableError: the store was moved or deleted while it was open here, or another has replaced it.
         """
         if self._is_there():
             return
@@ -270,26 +269,26 @@ class SharedEnvironment:
             )
 
     def is_displaced(self) -> bool:
-        """True if the store that is open was moved or deleted, or if another is in its place."""
+        """True if the open store was moved or deleted, or if another has replaced it."""
         return not self._is_there() and not self.has_seen_commits()
 
     def _is_there(self) -> bool:
-        """True if the name of the data file is that of the file that is open."""
+        """True if the open file still has the name of the data file."""
         return _is_file(self._data, self.file, gone=False)
 
     def _is_present(self) -> bool:
-        """True if the file that is open has its name, or if nothing has that name any more."""
+        """True if the open file still has the name of the data file, or if no file has it."""
         return _is_file(self._data, self.file, gone=True)
 
     def has_seen_commits(self) -> bool:
-        """True if the data file of the folder holds all that this process has seen: an erasure has written it anew."""
+        """True if the folder's data file has every commit that this process saw, as after the rewrite of an erasure."""
         try:
             return high_water.has_commit(self._folder / DATA_FILE, self._seen[1])
         except OSError:
             return False
 
     def _reopen(self) -> None:
-        """Open the data file that has taken the place of the one that is open."""
+        """Open the data file that has replaced the open one."""
         self.refuse_replaced()
         with self.exclude_threads() as left:
             if self._is_present():
@@ -301,21 +300,21 @@ class SharedEnvironment:
                 )
             self._remember_last_head()
             self.refuse_replaced()
-            # No file has this number: if the new one does not open, the next transaction comes here again.
+            # No file has this id: if the new one does not open, the next transaction tries again.
             self.file = _NO_FILE
             self.generation += 1
             self.close()
             self._use(_open_data_file(self._folder))
 
     def _remember_last_head(self) -> None:
-        """Remember the head at which the old file ends, which others may have written."""
+        """Remember the last head of the old file, which other processes may have written."""
         with suppress(lmdb.Error, DamagedStore), self.env.begin() as txn:
             head = log.LmdbLog(txn).head()
             if head.seq > self._seen[1].seq:
                 self._seen = txn.get(log.HEAD_KEY), head
 
     def _begin(self, turn: TransactionSlot, *, write: bool) -> lmdb.Transaction:
-        """A transaction; if another process has grown the map, this one follows it first."""
+        """Begin a transaction, after following another process that has grown the map."""
         try:
             return self.env.begin(write=write)
         except lmdb.MapResizedError:
@@ -327,9 +326,9 @@ class SharedEnvironment:
             return self.env.begin(write=write)
 
     def abort(self, txn: lmdb.Transaction) -> None:
-        """Undo a write transaction, with new ones of other threads kept waiting.
+        """Abort a write transaction while new transactions of other threads wait.
 
-        LMDB's binding waits for a moment in which no thread reads, which may never come while several are at it.
+        LMDB's binding waits for a moment in which no thread reads, which may never come while several threads read.
         """
         with self.exclude_threads():
             txn.abort()
@@ -339,7 +338,7 @@ class SharedEnvironment:
         self._resize(lambda: self.env.info()["map_size"] * 2)
 
     def _resize(self, map_bytes: Callable[[], int]) -> None:
-        """Map the file anew (0: at the size that the file says), which ends every open transaction."""
+        """Remap the file (0: at the size in the file), which ends every open transaction."""
         with self.exclude_threads() as left:
             if left:
                 raise UnavailableError(
@@ -351,7 +350,7 @@ class SharedEnvironment:
 
 _open_environments: dict[tuple[int, str], SharedEnvironment] = {}
 _displaced: set[SharedEnvironment] = set()
-"""Those whose handles are still open, although another store is in their place."""
+"""Environments whose handles are still open although another store has replaced them."""
 _registry_lock = threading.Lock()
 
 
@@ -361,7 +360,7 @@ def acquire(folder: Path) -> SharedEnvironment:
         _refuse_inherited(key[1])
         shared = _open_environments.get(key)
         if shared is not None and shared.is_displaced():
-            # Its handles refuse to go on with what is there now, which can be opened beside them.
+            # Its handles refuse to use the store that is there now, which can be opened beside them.
             _displaced.add(shared)
             shared = None
         try:
@@ -388,13 +387,13 @@ _REMEDIES: Final = {
     errno.EACCES: "Who reads a store is entered in its files, so you have to be allowed to write to them: run as their"
     " owner, or copy the directory and open the copy",
 }
-"""By what the system says when LMDB opens its files."""
+"""Remedies by the error of the system when LMDB opens its files."""
 
 
 def _refuse_opened_twice(folder: Path) -> None:
-    """Refuse files that this process has open under another name, or under this one before it was another store's.
+    """Refuse files that this process has open under another name, or under this name before another store took it.
 
-    LMDB opens a file once in a process: the second to be closed would give back the locks of the first.
+    LMDB can open a file only once in a process: closing the second would release the locks of the first.
     """
     opened = {shared for (pid, _), shared in _open_environments.items() if pid == os.getpid()} | _displaced
     for name in (DATA_FILE, LMDB_LOCK_FILE):
@@ -411,7 +410,7 @@ def _refuse_opened_twice(folder: Path) -> None:
 def _refuse_inherited(path: str) -> None:
     """Refuse a store that the parent process had open when it forked.
 
-    LMDB opens a file once in a process, and a forked child cannot close what its parent is using.
+    LMDB can open a file only once in a process, and a forked child cannot close its parent's environment.
     """
     if any(pid != os.getpid() and inherited == path for pid, inherited in _open_environments):
         raise ForkedProcess(f"The store {path} was open in the parent process when it forked", FORK_REMEDY)
@@ -433,18 +432,18 @@ _NO_FILE: Final = (-1, -1)
 
 
 class _OpenFile(NamedTuple):
-    """The environment of a folder, which file it is on, that file opened for reading, and which lock file it has."""
+    """The environment of a folder, the id and a read descriptor of its data file, and the id of its lock file."""
 
     env: lmdb.Environment
     file: _File
     descriptor: int
     lock_file: _File
     is_frozen: bool
-    """Whether it is read without the lock file, since nobody can write to it."""
+    """Whether it is opened without the lock file, since nobody can write to it."""
 
 
 def _is_file(data: str | Path, file: _File, *, gone: bool) -> bool:
-    """True if a data file is this one; ``gone`` if there is none."""
+    """True if a data file has this id; ``gone`` if there is no file."""
     try:
         found = os.stat(data)
     except OSError:
@@ -493,11 +492,11 @@ def _open_data_file(folder: Path) -> _OpenFile:
             except DamagedStore:
                 if _is_file(data, file, gone=True):
                     raise
-                continue  # What was compared belongs to two files.
+                continue  # Two different files were compared.
             if _is_file(data, file, gone=True):
                 if (folder / REWRITE_FOLDER).exists() and not is_frozen:
-                    # Whoever replaced the file may have ended before that was on the disk. What is written to a file
-                    # whose name goes with a crash is not durable.
+                    # The process that replaced the file may have died before the rename was durable. Writes to a file
+                    # whose name a crash can undo are not durable.
                     durable.sync_folder(folder)
                 kept = True
                 lock_file = _NO_FILE if is_frozen else _file_id(os.stat(folder / LMDB_LOCK_FILE))
@@ -526,7 +525,7 @@ def _open_lmdb(folder: Path, *, is_frozen: bool = False) -> lmdb.Environment:
                 str(folder),
                 map_size=max(map_bytes, existing_bytes),
                 max_readers=_MAX_READERS,
-                # A forked child that lets go of its copy would end the parent's spare transactions with it.
+                # A forked child that frees its copy would end the parent's spare transactions.
                 max_spare_txns=0,
                 subdir=True,
                 readonly=is_frozen,
@@ -555,7 +554,7 @@ def _open_lmdb(folder: Path, *, is_frozen: bool = False) -> lmdb.Environment:
 
 
 def _allocate_lock_file(folder: Path) -> None:
-    """Give LMDB's lock file all of its disk space before it is mapped.
+    """Allocate all disk space of LMDB's lock file before it is mapped.
 
     LMDB maps this file with holes in it: on a full disk, touching one would end the process without a word.
     """
@@ -571,7 +570,7 @@ def _allocate_lock_file(folder: Path) -> None:
 
 
 def _refuse_truncated(env: lmdb.Environment, folder: Path) -> None:
-    """A page beyond the end of the data file would end the process on access, so look before."""
+    """Refuse a data file with pages beyond its end: accessing one would kill the process."""
     data = folder / DATA_FILE
     needed = (env.info()["last_pgno"] + 1) * env.stat()["psize"]
     size_bytes = data.stat().st_size
@@ -587,7 +586,7 @@ def _refuse_truncated(env: lmdb.Environment, folder: Path) -> None:
 
 
 def _refuse_miscounted(data: Path, size_bytes: int) -> None:
-    """Refuse a file that counts far more pages than it has: they are given out within the map, one after the other."""
+    """Refuse a file that counts far more pages than it has; pages are allocated within the map, one after another."""
     if size_bytes and (counted := pages.counted_bytes(data)) > max(_MAP_BYTES, 2 * size_bytes):
         raise DamagedStore(
             f"{data} has a damaged meta: it has {size_bytes:,} bytes and counts pages of {counted:,}",
@@ -596,10 +595,7 @@ def _refuse_miscounted(data: Path, size_bytes: int) -> None:
 
 
 def _refuse_emptied(folder: Path) -> None:
-    """Refuse an empty or missing data file of a store that was written to.
-
-    LMDB would make it into an empty store, which must not happen.
-    """
+    """Refuse an empty or missing data file of a store that was written to: LMDB would turn it into an empty store."""
     data = folder / DATA_FILE
     if (folder / lock.HOLDER_FILE).exists() and not (data.exists() and data.stat().st_size):
         raise DamagedStore(
@@ -608,7 +604,7 @@ def _refuse_emptied(folder: Path) -> None:
 
 
 def _is_raised_here(error: Exception) -> bool:
-    """True if code of this package raised it: a host's own code may run within a transaction."""
+    """True if code of this package raised the error: the host's own code may run within a transaction."""
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
@@ -617,7 +613,7 @@ def _is_raised_here(error: Exception) -> bool:
 
 
 def _is_row_error(error: Exception) -> bool:
-    """True for an error as rows raise it that are not what was written."""
+    """True for an error that decoding a damaged row may raise."""
     if isinstance(error, struct.error):
         return "unpack" in str(error)
     if isinstance(error, RuntimeError):
@@ -631,14 +627,14 @@ BY_DAMAGE: Final = (
     *(lmdb.Error, SystemError, struct.error, StopIteration),
     *(IndexError, KeyError, AssertionError, ValueError, RuntimeError),
 )
-"""What damage may raise within a transaction; see :func:`translate_error`."""
+"""Errors that damage may raise within a transaction; see :func:`translate_error`."""
 
 
 def translate_error(error: Exception, folder: Path) -> Exception:
-    """Translate an error within a transaction; itself if it tells nothing of the store."""
+    """Translate an error within a transaction; return it unchanged if it does not concern the store."""
     data = folder / DATA_FILE
     if not isinstance(error, lmdb.Error | SystemError):
-        # Rows are decoded, and followed to one another, without a look at them first, which would cost every read.
+        # Rows are decoded and followed without validation, which would slow every read.
         if not _is_row_error(error) or not _is_raised_here(error):
             return error
         wrong = "has the wrong length" if isinstance(error, struct.error) else "does not fit the others"
