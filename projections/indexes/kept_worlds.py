@@ -1,13 +1,13 @@
-"""The worlds of a store that are asked from inside, kept from one call to the next, in memory and on the disk.
+"""A cache of the indexes of worlds that are queried by confined views, in memory and on disk.
 
-All handles of a process share them; on the disk they are one file a world, ``indexes/worlds/LINEAGE.bin``, which is
-replaced as a whole, may be deleted at any time, and is read only if it is what was written under the store's secret:
+All handles of a process share it. On disk each world has one file, ``indexes/worlds/LINEAGE.bin``, which is replaced as
+a whole, may be deleted at any time, and is used only if it is sealed under the store's secret:
 
-    u64 bytes of all arrays | u64 bytes of what is told | zeros up to 64 | arrays, each at a multiple of 64 bytes
-    | what is told, as JSON: of which store, history and commit it is, where the arrays are, their hash, a seal
+    u64 bytes of all arrays | u64 bytes of the description | zeros up to 64 | arrays, each at a multiple of 64 bytes
+    | the description, as JSON: its store, history and commit, where the arrays are, their hash, a seal
 
-Texts are not in it, words as keyed hashes alone. An erasure deletes all files, and drops every world that ever
-contained what was erased; the others are written again when they are next asked.
+It has no texts, and words only as keyed hashes. An erasure deletes all files, and drops every world that ever contained
+the erased one; the others are written again when they are next queried.
 """
 
 from __future__ import annotations
@@ -46,24 +46,24 @@ FORMAT: Final = 1
 FOLDER: Final = "worlds"
 MAX_WORLDS: Final = 256
 MAX_BYTES: Final = 1 << 30
-"""How many worlds a process keeps in memory, and how large they are together: those that were asked about last."""
+"""How many worlds a process keeps in memory, the most recently used ones, and how large they may be together."""
 MAX_FILE_BYTES: Final = 4 << 30
 """How large their files are together."""
 WORTH_KEEPING: Final = 256
-"""From so many new texts on, and a tenth of all, a world is written down."""
+"""With so many new texts, and at least a tenth of all, a world is written to disk."""
 LONG_STRETCH: Final = 20_000
-"""A file that is behind by more commits is written again, however little they brought."""
+"""A file that is behind by more commits is written again, even if they brought little."""
 _SUFFIX: Final = ".bin"
 
 Erasures = tuple[int, int | None]
-"""How often the data file was found replaced, and the erasure whose bytes still lie in files."""
+"""How often the data file was replaced, and the erasure whose bytes may still be in the files."""
 
 
 class WorldCache:
-    """The worlds of a store that are asked from inside. Handles of one process on one store share it.
+    """The indexes of the worlds of a store that are queried by confined views, shared by the handles of a process.
 
-    ``folder`` is that of the store's indexes. What cannot be read or written there is made anew, or kept in memory
-    alone.
+    ``folder`` is that of the store's indexes. A file that cannot be read is made again; one that cannot be written is
+    kept in memory only.
     """
 
     def __init__(self, folder: Path, store_id: bytes, secret: bytes) -> None:
@@ -84,7 +84,7 @@ class WorldCache:
         wanted: world_moments.VersionChoice,
         erasures: Erasures,
     ) -> world_index.WorldView | None:
-        """A world as a view sees it; ``None`` if what is kept does not tell."""
+        """A world as a view sees it; ``None`` if the index does not reach back to that moment."""
         index = self._get_or_create(log, tables, world, erasures)
         with index.guard:
             if index.marker is None:
@@ -111,7 +111,7 @@ class WorldCache:
             return found
 
     def apply_erasures(self, log: LmdbLog, tables: Tables, erasures: Erasures) -> None:
-        """Let go of what was erased."""
+        """Drop worlds that contained erased texts."""
         with self._guard:
             self._apply_erasures_locked(log, tables, erasures)
 
@@ -121,9 +121,9 @@ class WorldCache:
             self._erasures = erasures
 
     def _drop_erased(self, log: LmdbLog, tables: Tables) -> None:
-        """Drop what may hold something of a text that was erased since.
+        """Drop worlds that may contain something of a text erased since, and mark the others unsaved.
 
-        The files are gone, so the others are saved anew.
+        The erasure has deleted their files.
         """
         head = log.head().seq
         known = {world: index.marker[0] for world, index in self._kept.items() if index.marker is not None}
@@ -147,12 +147,12 @@ class WorldCache:
             return fresh
 
     def forget(self) -> None:
-        """Drop what is in memory: it may hold what was erased."""
+        """Drop all worlds in memory, which may contain erased texts."""
         with self._guard:
             self._kept.clear()
 
     def delete(self) -> None:
-        """Drop everything, the files too, unless another process is writing them."""
+        """Drop all worlds in memory, and delete the files, unless another process is writing them."""
         self.forget()
         with suppress(text_snapshot.IndexUnwritable, OSError), text_index.index_lock(self._folder, 0.0):
             text_index.reset(self._folder)
@@ -160,9 +160,9 @@ class WorldCache:
     # -- on the disk
 
     def keep(self, world: int, check: Callable[[], Erasures]) -> None:
-        """Write a world down if much of it is new. Must be called outside of transactions.
+        """Write a world to disk if much of it is new. Must be called outside of transactions.
 
-        ``check`` looks for erasures. What cannot be written is made anew by the next process.
+        ``check`` returns the present erasures. If the file cannot be written, the next process makes the index again.
         """
         with self._guard:
             index, erasures = self._kept.get(world), self._erasures
@@ -175,8 +175,7 @@ class WorldCache:
             index.unsaved, index.saved_at = 0, index.marker[0]
             try:
                 with text_index.index_lock(self._folder, 0.0):
-                    # Whoever erases deletes the folder after the commit. What was read before that is not put there
-                    # after it.
+                    # An erasure deletes the folder after its commit, so nothing that was read before is written then.
                     if check() == erasures:
                         self._folder.mkdir(parents=True, exist_ok=True)
                         write(self._file(index.lineage), index, self._store_id, self._secret)
@@ -188,7 +187,7 @@ class WorldCache:
         return self._folder / f"{lineage.hex()}{_SUFFIX}"
 
     def _prune(self) -> None:
-        """Delete the files that were of no use for the longest time, if there are too many."""
+        """Delete the least recently used files, if there are too many."""
         files = sorted(
             ((looks.st_mtime_ns, looks.st_size, file) for file in files_in(self._folder) for looks in (file.stat(),)),
             reverse=True,
@@ -200,7 +199,7 @@ class WorldCache:
                 file.unlink(missing_ok=True)
 
     def _load(self, index: world_index.WorldIndex, log: LmdbLog, tables: Tables, erasures: Erasures) -> None:
-        """Take over what is in the file, if it is of this history and of before no erasure."""
+        """Restore an index from its file, if that belongs to this history and is not older than a due erasure."""
         index.lineage = tables.node(index.moments.top).lineage
         file = self._file(index.lineage)
         due = erasures[1]
@@ -220,10 +219,7 @@ class WorldCache:
 
 
 def find_faults(log: LmdbLog, tables: Tables, file: Path, secret: bytes) -> list[str]:
-    """What is wrong with a file that is in the place of one that a store wrote.
-
-    Nothing of one of another format or history, which is made anew as a matter of course.
-    """
+    """Find faults of a world's file. One of another format or history has none: it is simply made again."""
     stored = _read(file, secret)
     if stored is None:
         return ["is not as it was written"]
@@ -247,7 +243,7 @@ def find_faults(log: LmdbLog, tables: Tables, file: Path, secret: bytes) -> list
 
 
 def _is_of(log: LmdbLog, marker: tuple[int, bytes]) -> bool:
-    """True if a commit is one of the log's, or a later one than a transaction sees."""
+    """True if a commit belongs to the log, or is later than the transaction sees."""
     return marker[0] > log.head().seq or log.chain(marker[0]) == marker[1]
 
 
@@ -260,7 +256,7 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def file_stamp(file: Path) -> tuple[int, int] | None:
-    """A stamp that changes whenever another file is put in the place of one."""
+    """A stamp that changes whenever the file is replaced."""
     try:
         looks = file.stat()
     except OSError:
@@ -269,13 +265,13 @@ def file_stamp(file: Path) -> tuple[int, int] | None:
 
 
 class StoredWorld(NamedTuple):
-    """A file that is as it was written."""
+    """The contents of an intact file."""
 
     told: dict[str, Any]
     arrays: dict[str, Any]
 
     def restore(self, index: world_index.WorldIndex) -> None:
-        """Put what is in the file into an index that has nothing yet."""
+        """Copy the contents into an empty index."""
         arrays, moments = self.arrays, index.moments
         for name in _COLUMNS:
             setattr(moments, name, world_moments.Column(len(arrays[name]), arrays[name]))

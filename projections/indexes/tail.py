@@ -1,13 +1,13 @@
-"""The tail: texts that the text index on disk has not reached, where it begins, and one search of both.
+"""The tail: texts that the text index on disk has not reached yet, where it begins, and the search of both.
 
-Tantivy weighs a text by the average length of those that it has, so scores depend on which texts are indexed and which
-are searched beside them. Were the index to end wherever somebody happened to catch up, a rebuild would change answers.
-So the log is cut into stretches: a commit ends one when it brings the stretch to so many texts, characters or commits.
-The index ends at the last such boundary, in every process and after every rebuild, since it follows from the log alone.
+Tantivy weighs a text by the average length of the indexed texts, so scores depend on which texts are indexed and which
+are in the tail. If the index ended wherever a process happened to catch up, a rebuild would change answers. So the log
+is cut into stretches: a commit ends a stretch when it brings it to so many texts, characters or commits. The index ends
+at the last such boundary, in every process and after every rebuild, since boundaries depend on the log alone.
 
-What lies behind it is not indexed. Tantivy's writer takes milliseconds to make one text searchable, in threads of its
-own; to analyse and score a short text here takes tens of microseconds. The scores are Tantivy's to the last bit:
-lengths are rounded to its byte, numbers to 32 bits, and terms are added up in their order. Where the index on disk
+Texts behind the boundary are not indexed. Tantivy's writer takes milliseconds to make one text searchable, in threads
+of its own; analysing and scoring a short text here takes tens of microseconds. The scores are Tantivy's to the last
+bit: lengths are rounded to its byte, numbers to 32 bits, and terms are added up in their order. Where the index on disk
 cannot be brought to the last boundary, the texts up to there are indexed in memory.
 
 :class:`CorpusSearch` searches an index and its tail as one corpus: it starts at once and gives its hits later.
@@ -40,26 +40,26 @@ _Token = tuple[str, str]
 
 
 class StretchWalk:
-    """A walk through the texts of a log, from one boundary on, that tells where the next ones are.
+    """Walks through the texts of a log from one boundary on, and finds the next boundaries.
 
-    A text is held back until it is known to lie at or before a boundary. Before the first text of a log there is none.
+    A text is held back until it is known to lie at or before a boundary. There is none before the first text of a log.
     """
 
     def __init__(self, base: int) -> None:
         self.boundary = base
         """The last boundary that was found."""
         self.held: list[fields.TextDocument] = []
-        """The texts behind it, so far."""
+        """The texts behind it so far."""
         self._characters = 0
 
     def copy(self) -> Self:
-        """A walk that goes on from here by itself."""
+        """A copy that continues from here independently."""
         made = copy(self)
         made.held = list(self.held)
         return made
 
     def add(self, document: fields.TextDocument) -> list[fields.TextDocument]:
-        """Take the next text; returns those, in order, that lie at or before the last boundary by now."""
+        """Take the next text; return the texts, in order, that are known to lie at or before the last boundary."""
         if document.seq <= self.boundary:
             return [document]  # The rest of the commit that is the boundary.
         released = self.end(document.seq - 1)
@@ -74,7 +74,7 @@ class StretchWalk:
         return released
 
     def end(self, head: int) -> list[fields.TextDocument]:
-        """Learn that no other text comes up to commit ``head``; returns what :meth:`add` does."""
+        """Note that no other text comes up to commit ``head``; return texts as :meth:`add` does."""
         stretches = (head - self.boundary) // STRETCH_COMMITS
         if stretches < 1 or not (self.boundary or self.held):
             return []
@@ -87,41 +87,38 @@ class StretchWalk:
 
 
 class RecentTexts:
-    """Texts in memory.
-
-    What was taken in once stays as it is: a :meth:`seen` of it may be searched while more comes in.
-    """
+    """Texts in memory, which are only ever appended: a :meth:`seen` view may be searched while more come in."""
 
     def __init__(self) -> None:
         self._places: dict[tuple[int, int], int] = {}
         self._view = RecentTextsView(self, 0)
         self.documents: list[fields.TextDocument] = []
         self.nodes: set[int] = set()
-        """Of what worlds they are."""
+        """The worlds that they belong to."""
         self.postings: dict[_Token, list[tuple[int, int]]] = {}
-        """For each token the places of the texts that it stands in, in order, and there how often it does times
-        :data:`_SHAPES` plus how long that field is, rounded as in an index: one number is looked up faster than two."""
+        """For each token the places of its texts, in order, each with a number: its frequency there times
+        :data:`_SHAPES`, plus the field's length, rounded as in an index. One number is looked up faster than two."""
         self.totals: list[Counter[str]] = [Counter()]
-        """How many tokens each field has in the first so many texts together."""
+        """By number of texts, the tokens of each field in the first so many texts together."""
         self._shares: dict[str, tuple[float, dict[int, float]]] = {}
 
     def add(self, documents: Sequence[fields.TextDocument]) -> None:
-        """Take in texts, but for those that are here (by node and version)."""
+        """Add texts, except those that are here (by node and version)."""
         for document in documents:
             place = len(self.documents)
             if self._places.setdefault((document.node, document.version), place) == place:
                 self._index_document(place, document)
 
     def seen(self) -> RecentTextsView:
-        """A view of the texts that are here now."""
+        """A view of the present texts."""
         if self._view.count != len(self.documents):
             self._view = RecentTextsView(self, len(self.documents))
         return self._view
 
     def cached_shares(self, field: str, scoring: fields.Scoring) -> dict[int, float]:
-        """The cache of what :meth:`Scoring.share` has given for a field.
+        """The cached results of :meth:`Scoring.share` for a field, by the number in the postings.
 
-        It goes by what stands in the postings, and is kept for one average.
+        The cache is dropped when the average length changes.
         """
         average = scoring.averages[field]
         known = self._shares.get(field)
@@ -145,9 +142,9 @@ class RecentTexts:
 
 
 class RecentTextsView:
-    """The first so many of the texts, as a view to search.
+    """A view of the first ``count`` texts.
 
-    It is searched as :class:`worlddb.projections.indexes.text_snapshot.TextView` is.
+    It has the methods of :class:`worlddb.projections.indexes.text_snapshot.TextView`.
     """
 
     def __init__(self, texts: RecentTexts, count: int) -> None:
@@ -168,7 +165,7 @@ class RecentTextsView:
         return counted
 
     def combined_counts(self, others: fields.Counts, terms: Sequence[analysis.Term]) -> fields.Counts:
-        """How common the terms are here and in others together; kept for those who ask for the same again."""
+        """How common the terms are here and in other texts together; the last result is cached."""
         known = self._corpus
         if known is not None and known[0] is others:
             return known[1]
@@ -177,10 +174,10 @@ class RecentTextsView:
         return corpus
 
     def find(self, search: text_snapshot.TextSearch, beside: fields.Scoring | None = None) -> list[fields.TextHit]:
-        """The hits of a search.
+        """Find the hits of a search.
 
-        They get the scores that the index ``beside`` them would give them, to the last bit; without one, those of an
-        index of these texts alone. Terms are added up in their order, as Tantivy does.
+        Scores are those that the index ``beside`` would give, to the last bit; without one, those of an index of these
+        texts alone. Terms are added up in their order, as Tantivy does.
         """
         terms, limit, through, nodes = search
         among = nodes.nodes if isinstance(nodes, fields.Nodes) else nodes
@@ -216,17 +213,14 @@ class RecentTextsView:
     def begin(
         self, search: text_snapshot.TextSearch, beside: fields.Scoring | None = None
     ) -> text_snapshot.SearchFuture[list[fields.TextHit]]:
-        """Put :meth:`find` off until the hits are asked for.
-
-        It is little work, and all of it in Python.
-        """
+        """Defer :meth:`find` until the hits are needed: it is little work, all of it in Python."""
         return text_snapshot.SearchFuture(None, partial(self.find, search, beside))
 
     def _own_scoring(self, terms: Sequence[analysis.Term]) -> fields.Scoring:
         return fields.Scoring(self.count, self.counts(terms).having, self._averages(), {})
 
     def _with_averages(self, beside: fields.Scoring) -> fields.Scoring:
-        """The scoring of an index, with averages of our own for the fields that it knows none of."""
+        """The scoring of an index, with the averages of these texts for fields that it has none for."""
         own = self._averages()
         return beside if own.keys() <= beside.averages.keys() else beside._replace(averages={**own, **beside.averages})
 
@@ -235,10 +229,7 @@ class RecentTextsView:
 
 
 def tokens(document: fields.TextDocument) -> Iterator[_Token]:
-    """Split a text into tokens, each with its field.
-
-    The fields are as :func:`worlddb.projections.indexes.fields.to_document` hands them over.
-    """
+    """Split a text into tokens, each with its field, as :func:`worlddb.projections.indexes.fields.to_document` does."""
     return ((field, token) for field, each in _by_field(document) for token in each)
 
 
@@ -255,13 +246,13 @@ Feed = Callable[[int, int], Iterable[fields.TextDocument]]
 """The documents of the commits in ``(from_seq, to_seq]``, in log order."""
 
 View = text_snapshot.TextView | RecentTextsView
-"""A part of a corpus: an index, or the few texts that were written since."""
+"""A part of a corpus: an index, or the recent texts behind it."""
 
 
 class Tail:
     """The texts of the commits in ``(base, head]``; the head moves on with the log's.
 
-    They are indexed up to the last boundary, as they would be on disk, and few behind it.
+    Up to the last boundary they are indexed, as they would be on disk; the recent texts behind it are not.
     """
 
     def __init__(self, store_id: bytes, base: int) -> None:
@@ -275,19 +266,19 @@ class Tail:
 
     @property
     def is_short(self) -> bool:
-        """True if no boundary lies in it, so that the index on disk cannot go further."""
+        """True if it contains no boundary, so that the index on disk cannot advance."""
         return self._walk.boundary == self.base
 
     @property
     def views(self) -> list[View]:
-        """Views that hold everything up to the head once."""
+        """Views that together have every text up to the head once."""
         indexed, few = self._texts.view, self._recent.documents
         return [*([] if indexed is None else [indexed]), *([self._recent.seen()] if few else [])]
 
     def extend(self, feed: Feed, head: int, *, bounded: bool) -> bool:
-        """Take in the commits up to ``head``.
+        """Add the texts of the commits up to ``head``; return whether they were added.
 
-        ``bounded``: False, and nothing is taken in, if a boundary lies among them.
+        With ``bounded`` nothing is added if a boundary lies among them.
         """
         if head <= self.head:
             return True
@@ -318,20 +309,20 @@ class StartedSearch(Protocol):
     """A search that has started."""
 
     def result(self) -> list[fields.TextHit]:
-        """Its hits, best first, ties in log order; asked for once."""
+        """Return its hits, best first, ties in log order; called once."""
 
     def cancel(self) -> None:
         """Cancel it, or wait for its end."""
 
 
 class CorpusSearch:
-    """The best documents of all views together.
+    """A search of all views together.
 
-    A word that is common in the index would be a rarity in a tail of three documents, or the reverse: both are weighed
-    by the corpus as a whole, or what was written last would be found last.
+    A word that is common in the index may be rare in a tail of three documents, or the reverse: both are weighed by the
+    whole corpus, or the latest texts would be ranked last.
 
     Raises:
-        IndexUnreadable: an index turned out to be damaged; so does asking what was found.
+        IndexUnreadable: an index is damaged; :meth:`result` may raise it, too.
     """
 
     def __init__(
@@ -361,7 +352,7 @@ class CorpusSearch:
         most, few = found.pop() if found else [], chain.from_iterable(found)
         least = most[self._limit - 1].score if len(most) >= self._limit else 0.0
         for hit in few:
-            # The tail has few hits, and fewer that are good enough.
+            # The tail has few hits, and fewer that reach the limit.
             if hit.score >= least:
                 insort(most, hit, key=text_snapshot.rank_key)
         return most[: self._limit]
@@ -372,7 +363,7 @@ class CorpusSearch:
 
 
 class RetriedSearch:
-    """A search that is repeated by ``again`` if an index turns out to be damaged."""
+    """A search that calls ``again`` if an index turns out to be damaged."""
 
     def __init__(self, search: StartedSearch, again: Callable[[], list[fields.TextHit]]) -> None:
         self._search = search
@@ -392,7 +383,7 @@ def corpus_of(views: Sequence[View], terms: Sequence[analysis.Term]) -> fields.C
     """How common the terms are in all views together; ``None`` if there are none.
 
     Raises:
-        IndexUnreadable: an index turned out to be damaged.
+        IndexUnreadable: an index is damaged.
     """
     corpus: fields.Counts | None = None
     for view in views:

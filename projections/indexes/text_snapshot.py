@@ -1,8 +1,8 @@
-"""A search of one commit of a text index, which stays the same whatever is committed later.
+"""Search one commit of a text index, which stays the same whatever is committed later.
 
 A search can start on a worker thread before its hits are needed. Tantivy searches without holding the interpreter's
-lock, so on a second processor a recall waits only for the rest of it. The answer is the same; where no thread is free,
-the caller searches when it needs the hits.
+lock, so with a second processor a recall waits only for the rest of the search. The answer is the same: where no thread
+is free, the caller searches when it needs the hits.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ T = TypeVar("T")
 
 
 class SearchFuture(Generic[T]):
-    """The future result of ``search``, called once: on a thread, or on demand without threads."""
+    """The future result of ``search``, which is called once: on a thread, or on demand without threads."""
 
     def __init__(self, threads: Executor | None, search: Callable[[], T]) -> None:
         self._search = search
         self._begun = None if threads is None else threads.submit(search)
 
     def result(self) -> T:
-        """The result; what the search raises is raised here."""
+        """Return the result, or raise what the search raised."""
         begun = self._begun
         return self._search() if begun is None or begun.cancel() else begun.result()
 
     def cancel(self) -> None:
-        """Cancel the search, or wait for its end: nobody wants its result."""
+        """Cancel the search, or wait for its end if it is running."""
         if self._begun is not None and not self._begun.cancel():
             self._begun.exception()
 
@@ -122,7 +122,7 @@ class TextView:
 
     @property
     def count(self) -> int:
-        """How many documents there are."""
+        """The number of documents."""
         return self._searcher.num_docs
 
     @property
@@ -156,7 +156,7 @@ class TextView:
         return found
 
     def scoring(self, terms: Sequence[Term], corpus: fields.Counts) -> fields.Scoring:
-        """The scoring of this index, by which texts outside of it are scored alike.
+        """The scoring of this index, so that texts outside of it get comparable scores.
 
         Raises:
             IndexUnreadable: the folder is damaged.
@@ -184,10 +184,9 @@ class TextView:
         return scale
 
     def _explain(self, term: Term) -> tuple[int, float]:
-        """How many documents Tantivy counts, and the average length of the term's field.
+        """The number of documents that Tantivy counts, with deleted ones, and the average length of the term's field.
 
-        Deleted documents count too. Tantivy says both nowhere but where it explains a score. They are those of the
-        field, whatever term is asked for.
+        Tantivy reveals both only where it explains a score. They are the same for all terms of a field.
         """
         found = self._explained.get(term.field)
         if found is None:
@@ -225,7 +224,7 @@ class TextView:
             return SearchFuture(None, list)
         if through is not None and self.marker is not None and through >= self.marker.seq:
             through = None
-        # Few words are in names and types: what no text has here is not searched for, and scores nothing.
+        # Few words are in names and types: terms that no text has are left out, since they score nothing.
         here = self.counts(terms).having
         had = [term for term in terms if here[term]]
         if not had:
@@ -247,7 +246,7 @@ class TextView:
             return StartedSearch(self._searcher, query, limit, threads)
 
     def _fetch_size(self, limit: int, nodes: fields.Nodes) -> int:
-        """How many of all hits are likely to have enough among them that belong to some nodes."""
+        """How many hits to fetch so that enough of them probably belong to the nodes."""
         return int(LIKELY * (limit + _PICKED_ROOM) * self._searcher.num_docs / len(nodes))
 
     def entries(self) -> list[tuple[int, int, int]]:
@@ -278,7 +277,7 @@ class TextView:
             return dict(zip(pairs, (score for score, _ in found), strict=True))
 
     def indexed_versions(self, documents: Iterable[fields.TextDocument]) -> set[tuple[int, int]]:
-        """Which nodes and versions are here, of those nodes that the documents belong to."""
+        """The (node, version) pairs in the index of those nodes that the documents belong to."""
         from tantivy import Query
 
         nodes = sorted({each.node for each in documents})
@@ -290,10 +289,9 @@ class TextView:
 
 
 class StartedSearch:
-    """A search of one commit of an index, begun.
+    """A started search of one commit of an index.
 
-    Only Tantivy's part of it runs in another thread: to change between threads that both run Python costs more than it
-    gains.
+    Only Tantivy's part runs in another thread: switching between threads that both run Python costs more than it gains.
     """
 
     def __init__(self, searcher: Searcher, query: Query, limit: int, threads: Executor | None) -> None:
@@ -313,10 +311,7 @@ class StartedSearch:
         self._future.cancel()
 
     def _fetch_with_ties(self) -> list[tuple[float, DocAddress]]:
-        """Fetch the best hits, and all that tie with the last of them.
-
-        So the cut can follow the log's order.
-        """
+        """Fetch the best hits and all that tie with the last one, so that the cut can follow the log's order."""
         limit = self._limit
         fetch = limit + TIE_ROOM
         hits: list[tuple[float, DocAddress]] = self._future.result().hits
@@ -327,10 +322,10 @@ class StartedSearch:
 
 
 class PostFilteredSearch:
-    """A search for what belongs to many nodes.
+    """A search among many nodes that filters the hits afterwards.
 
-    It takes the best hits of all and picks theirs out: a filter of so many would take longer. If too few are theirs, it
-    takes more of them, and where these are more than what the filter takes, all is done ``again`` in that way.
+    It fetches the best hits of all nodes and keeps those of the given ones: a filter of so many would take longer.
+    If too few are left, it fetches more; when the filter would be cheaper, it calls ``again``, which searches with it.
     """
 
     def __init__(
@@ -356,7 +351,7 @@ class PostFilteredSearch:
         with raising_as(IndexUnreadable):
             hits: list[tuple[float, DocAddress]] = self._future.result().hits
             fetch, theirs = self._fetch, self._filter_hits(hits)
-            # All that tie with the last one have to be there, so that the cut can follow the log's order.
+            # All ties with the last hit must be there, so that the cut can follow the log's order.
             while not (len(theirs) >= self._limit and theirs[self._limit - 1][0] > hits[-1][0]) and len(hits) == fetch:
                 fetch *= _MORE
                 if fetch > FETCHED_FOR_A_NODE * len(self._nodes):
@@ -379,7 +374,7 @@ _text_hit: Final = partial(tuple.__new__, fields.TextHit)
 
 
 def _first_in_order(searcher: Searcher, found: list[tuple[float, DocAddress]], most: int) -> list[fields.TextHit]:
-    """The first so many hits, best first, ties in log order."""
+    """The first ``most`` hits, best first, ties in log order."""
     if 0 < most < len(found) and found[most][0] == found[most - 1][0]:
         begin, end = (cut(found, -found[most][0], key=_negative_score) for cut in (bisect_left, bisect_right))
         found = found[:begin] + _earliest_ties(searcher, found[begin:end], most - begin)
@@ -400,9 +395,9 @@ def _negative_score(hit: tuple[float, DocAddress]) -> float:
 def _earliest_ties(
     searcher: Searcher, tied: list[tuple[float, DocAddress]], most: int
 ) -> list[tuple[float, DocAddress]]:
-    """The first so many of hits with one score, in the log's order.
+    """The first ``most`` of hits with equal scores, in the log's order.
 
-    Of a word that all texts have there are thousands, of which few are looked at more closely.
+    A word that all texts have gives thousands of them, of which only a few are sorted.
     """
     (seqs,) = _columns(searcher, tied, fields.SEQ)
     last = nsmallest(most, seqs)[-1]
@@ -428,5 +423,5 @@ def best_hits(hits: Iterable[fields.TextHit], limit: int) -> list[fields.TextHit
 
 
 def rank_key(hit: fields.TextHit) -> tuple[float, int, int, int]:
-    """What hits are ordered by."""
+    """The sort key of hits."""
     return -hit.score, hit.seq, hit.node, hit.version

@@ -1,8 +1,8 @@
-"""One world that is asked from inside: its texts, times and vectors, level with the log, and made of nothing else.
+"""The index of one world for confined views: its texts, validity times and vectors, kept up to date with the log.
 
-A confined view may not search the store's own indexes: how rare a word is there tells of others (docs/decisions, 18).
-So a world that is asked from inside has postings, vectors and rectangles of its own (:mod:`.world_texts`,
-:mod:`.world_moments`). They follow the log: what commits say of the world is taken in, once.
+A confined view may not search the store's own indexes: how rare a word is there reveals other worlds (docs/decisions,
+18). So a world that is queried from inside has postings, vectors and rectangles of its own (:mod:`.world_texts`,
+:mod:`.world_moments`). They follow the log: each commit that concerns the world is read once.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 EVENTS_FOR_A_TEXT: Final = 20
 FEW_EVENTS: Final = 20_000
-"""After more events than these, and than so many for each text, it is quicker to begin anew."""
+"""After more events than these, plus so many for each text, rebuilding the index is quicker."""
 _TAKEN_IN_AT_ONCE: Final = 10_000
 _MOST_SEEN: Final = 8
 """How many moments and choices of one world are kept."""
 
 
 class _CachedView(NamedTuple):
-    """What was made for a moment: for which commit, choice and times, and what it is."""
+    """A cached view: the commit, the choice of versions and the period that it is valid for, and its texts."""
 
     seq: int
     wanted: world_moments.VersionChoice
@@ -58,7 +58,7 @@ class WorldIndex:
         self.segments: tuple[world_texts.Segment, ...] = ()
         self.spaces: dict[int, world_texts.SpaceVectors] = {}
         self.unsaved = 0
-        """How many texts and vectors the file does not have."""
+        """How many texts and vectors are not in the file yet."""
         self.saved_at = 0
         self.lineage = b""
         self._telling_commits: list[int] = []
@@ -67,12 +67,12 @@ class WorldIndex:
 
     @property
     def count(self) -> int:
-        """How many texts there are."""
+        """The number of texts."""
         return len(self.moments.texts)
 
     @property
     def size_bytes(self) -> int:
-        """About how much room this takes."""
+        """Estimate of the memory in use."""
         arrays = (array for segment in self.segments for array in segment[1:])
         return (
             sum(int(array.nbytes) for array in arrays)
@@ -81,14 +81,14 @@ class WorldIndex:
         )
 
     def mark_restored(self) -> None:
-        """Note that all that is here came from a file."""
+        """Note that the contents come from a file."""
         assert self.marker is not None
         self._telling_commits = [self.marker[0]]
 
     # -- following the log
 
     def catch_up(self, log: LmdbLog, tables: Tables) -> bool:
-        """Take in what commits said since; False if all of it has to be made anew."""
+        """Read the commits since; False if the index has to be rebuilt."""
         head = log.head()
         if self.marker is None:
             self._begin(log, tables)
@@ -153,7 +153,7 @@ class WorldIndex:
             lines += self._edge_lines(tables, place, row)
         self.moments.add_containment(lines, changed)
         if fresh:
-            # What was said of them in between was not looked for.
+            # The commits in between were not searched for events of these worlds.
             told = list(range(told[0], through + 1))
             self._read_worlds(log, tables, self._place_reachable(tables, fresh))
         self._reread_worlds(log, tables, touched)
@@ -176,7 +176,7 @@ class WorldIndex:
         return found
 
     def _place_reachable(self, tables: Tables, starts: list[int]) -> list[int]:
-        """Some worlds and all that they ever contained, which are given places."""
+        """Give places to some worlds and to all that they ever contained, and return them."""
         found, level = list(starts), list(starts)
         while level:
             lines: list[world_moments.Line] = []
@@ -193,7 +193,7 @@ class WorldIndex:
         return found
 
     def _read_worlds(self, log: LmdbLog, tables: Tables, nodes: list[int]) -> None:
-        """Take in all versions, and what was ever stated, of some worlds that are new here."""
+        """Add all versions and statements of worlds that are new here."""
         stating = _worlds_with_statements(tables)
         for first in range(0, len(nodes), _TAKEN_IN_AT_ONCE):
             texts: list[world_moments.Line] = []
@@ -214,7 +214,7 @@ class WorldIndex:
             self.moments.holding.add(holding)
 
     def _reread_worlds(self, log: LmdbLog, tables: Tables, touched: set[int]) -> None:
-        """Take in what is new of some worlds that are here."""
+        """Update worlds that are here: add new versions, and read all validity times again."""
         import numpy as np
 
         touched.discard(self.moments.top)
@@ -255,7 +255,7 @@ class WorldIndex:
             self.unsaved += len(rows)
 
     def _reread_literals(self, log: LmdbLog, tables: Tables, restated: dict[int, set[int]]) -> None:
-        """Take in anew when literals hold of which a commit said something."""
+        """Read again when literals hold that commits stated or unstated."""
         import numpy as np
 
         if not restated:
@@ -284,9 +284,9 @@ class WorldIndex:
         documents: list[fields.TextDocument | None],
         holding: list[world_moments.Line],
     ) -> None:
-        """Note literals of a world, those of them that are not known as texts, and when each of them holds.
+        """Add the literals of a world that are not known yet, and when each of them holds.
 
-        With ``terms`` they are those of these, without them all.
+        With ``terms`` only the literals with these numbers, else all.
         """
         from worlddb.projections.tables.statements import literal_rows
 
@@ -352,7 +352,7 @@ class WorldIndex:
     def _read_vectors(
         self, log: LmdbLog, tables: Tables, space: int, first: int
     ) -> Iterator[tuple[int, vector_rows.VectorRow]]:
-        """The vectors of the texts from one on."""
+        """The vectors of the texts from ``first`` on."""
         nodes = self.moments.nodes.lines[0]
         places, versions, _, has = self.moments.texts.lines[:, first:]
         owners = nodes[places].tolist()
@@ -373,7 +373,7 @@ class WorldIndex:
     # -- what a view sees
 
     def seen(self, moment: asof.Moment, wanted: world_moments.VersionChoice) -> world_texts.VisibleTexts | None:
-        """What a view sees; ``None`` if that is from before what is known here."""
+        """The texts that a view sees; ``None`` if the index does not reach back to its moment."""
         if moment.seq < self.moments.complete_from:
             return None
         seq = self._last_telling_commit(moment.seq)
@@ -397,7 +397,7 @@ class WorldIndex:
         space: int,
         dimension: int,
     ) -> world_texts.VisibleVectors | None:
-        """The vectors of a space that a view sees; ``None`` if tables of before do not have all of them."""
+        """The vectors of a space that a view sees; ``None`` if the transaction is too old to read all of them."""
         kept = self.space(log, tables, space, dimension)
         if kept is None:
             return None
@@ -410,7 +410,7 @@ class WorldIndex:
         return found
 
     def space(self, log: LmdbLog, tables: Tables, number: int, dimension: int) -> world_texts.SpaceVectors | None:
-        """The vectors of a space, read if they were not asked for before."""
+        """The vectors of a space, read at the first use."""
         found = self.spaces.get(number)
         if found is None or found.dimension != dimension:
             if self.marker is None or log.head().seq < self.marker[0]:
@@ -422,7 +422,7 @@ class WorldIndex:
         return found
 
     def members(self, moment: asof.Moment, world: int) -> fields.Nodes | None:
-        """Who lies inside another world here."""
+        """The worlds inside another world of this index."""
         place = self.places.get(world)
         if place is None:
             return None
@@ -430,7 +430,7 @@ class WorldIndex:
         return fields.Nodes(frozenset(self.moments.nodes.lines[0][: len(inside)][inside].tolist()))
 
     def dump(self) -> dict[str, bytes]:
-        """All that is here in one order, however it came in: for comparing."""
+        """Everything in the index in a canonical order, for comparing two indexes."""
         import numpy as np
 
         nodes, texts = self.moments.nodes.lines[0], self.moments.texts.lines
@@ -462,13 +462,13 @@ class WorldIndex:
         return found
 
     def _last_telling_commit(self, seq: int) -> int:
-        """The last commit up to one that told of the world, as far as that is known."""
+        """The last known commit up to ``seq`` that concerns the world."""
         at = bisect_right(self._telling_commits, seq)
         return self._telling_commits[at - 1] if at else seq
 
 
 def _worlds_with_statements(tables: Tables) -> Set[int]:
-    """The worlds that ever stated anything."""
+    """The worlds that ever had statements."""
     if not tables.has_rows("by_object"):
         return frozenset()
     from worlddb.projections.tables.statements import statement_rows
@@ -499,6 +499,6 @@ class WorldView(NamedTuple):
             return self.world.near(log, tables, self.seen, self.moment, space, dimension)
 
     def members(self, node: int) -> fields.Nodes | None:
-        """Who lies inside another world that is seen."""
+        """The worlds inside another world that the view sees."""
         with self.world.guard:
             return self.world.members(self.moment, node)

@@ -1,12 +1,11 @@
-"""Who lies inside one world and which texts hold there, at any moment: the rows of the tables as arrays.
+"""The members and valid texts of one world at any moment, from the rows of the tables as arrays.
 
-Everything that the world ever contained is here, at any depth, with all of its versions. Each line of an array is a
-rectangle: from one commit up to another it was known that a version holds, or that a world contains another, from one
-valid time up to another. So what a view sees is a few comparisons of whole arrays, at any commit and any valid time,
-and the same lines serve all of them.
+The arrays have everything that the world ever contained, at any depth, with all versions. Each line is a rectangle:
+between two commits it was known that a version holds, or that a world contains another, between two valid times. So a
+view is computed by a few comparisons of whole arrays, at any commit and any valid time, from the same lines.
 
-What a view sees stays the same between two commits that tell of the world, and between two times at which something in
-it begins or ends by itself: :class:`Stability` says for how long.
+A view stays the same between two commits that concern the world, and between two times at which something in it begins
+or ends by itself: :class:`Stability` gives that period.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ if TYPE_CHECKING:
 LITERAL: Final = 3
 """Stands for the literal of a statement among the texts."""
 MOST_CHANGES: Final = 16
-"""How many changes of one timeline are told apart; what was known before those is left to the tables."""
+"""How many changes of one timeline the arrays have; the tables answer for what was known before those."""
 
 SHALLOW: Final = 12
-"""So many levels are gone through by looking at all edges for each, which is quick where there are few."""
+"""Up to so many levels, all edges are scanned for each, which is quick where there are few levels."""
 
 SUBJECT, KNOWN_FROM, KNOWN_TO, START, END = range(5)
 """The columns of rectangles; containment has the target behind them."""
@@ -43,7 +42,7 @@ Line = tuple[int, ...]
 
 
 class Column:
-    """Lines of whole numbers that more are added to; what was given out stays as it is."""
+    """Lines of whole numbers that can be appended to; arrays that were handed out never change."""
 
     def __init__(self, width: int, lines: Numbers | None = None) -> None:
         import numpy as np
@@ -74,7 +73,7 @@ class Column:
         self._count = end
 
     def without(self, subjects: Iterable[int]) -> None:
-        """Take the lines of some subjects away, for who has read the others before."""
+        """Remove the lines of some subjects; arrays that were handed out keep them."""
         import numpy as np
 
         gone = np.isin(self.lines[SUBJECT], np.fromiter(subjects, dtype=np.int64))
@@ -84,17 +83,17 @@ class Column:
 
 
 class Stability(NamedTuple):
-    """The valid times, half-open, around one of them in which a view sees the same."""
+    """The half-open period of valid times around a moment in which a view stays the same."""
 
     start: int
     end: int
 
 
 class VersionChoice(NamedTuple):
-    """Which versions of a world count: the valid one, unless something else is said.
+    """Which versions of a world a view chooses: by default the valid one.
 
-    ``span``: those valid in it, throughout or at some instant. ``earlier``: what was valid before the valid one, too.
-    ``ended``: of a world that has no valid one the newest, and with ``earlier`` all.
+    ``span``: those valid in it, throughout or at some instant. ``earlier``: also those valid before the valid one.
+    ``ended``: of a world without a valid version the newest one, with ``earlier`` all.
     """
 
     ended: bool = False
@@ -109,21 +108,21 @@ class Moments:
     def __init__(self, top: int) -> None:
         self.top = top
         self.nodes = Column(1)
-        """The worlds that were ever inside, and the top as the first; elsewhere they are called by their places."""
+        """The worlds that were ever inside, the top first; the other arrays refer to them by their places."""
         self.texts = Column(4)
-        """Of each version the place of its world, its number, its commit, and 1 for a text, 2 for an empty one; of each
-        literal of its statements as much, and :data:`LITERAL`."""
+        """For each version the place of its world, its number, its commit, and 1 for a text, 2 for an empty one; for
+        each literal of a statement the same, and :data:`LITERAL`."""
         self.holding = Column(5)
-        """Of versions and literals, by their place in ``texts``."""
+        """The rectangles of versions and literals, by their place in ``texts``."""
         self.containing = Column(7)
-        """Of worlds, by the places of container and member; at the end the number of the edge."""
+        """The rectangles of containment, by the places of container and member, with the number of the edge last."""
         self.complete_from = 0
         """The commit from which on everything is here."""
 
     # -- what a moment sees
 
     def inside(self, moment: Moment, within: int = 0) -> tuple[Mask, Stability]:
-        """Which of the worlds lie inside the one at a place (the top's), and for how long."""
+        """Which worlds lie inside the one at a place (by default the top), and how long that stays so."""
         import numpy as np
 
         count = len(self.nodes)
@@ -146,7 +145,7 @@ class Moments:
         return found, stay
 
     def seen(self, moment: Moment, wanted: VersionChoice, inside: Mask) -> tuple[Mask, Stability]:
-        """Which of the texts count at a moment, of the worlds that are inside, and for how long."""
+        """Which texts of the worlds inside a view chooses at a moment, and how long that stays so."""
         import numpy as np
 
         texts, lines = self.texts.lines, self.holding.lines
@@ -164,14 +163,14 @@ class Moments:
         found &= inside[texts[0]] & (texts[3] > 0)
         said = texts[3] == LITERAL
         if said.any():
-            # What a world states counts where a version of the world does.
+            # The literals of a world count where one of its versions does.
             shown = np.zeros(len(self.nodes), dtype=bool)
             shown[texts[0][found & ~said]] = True
             found &= shown[texts[0]] | ~said
         return found, stay
 
     def _others(self, moment: Moment, wanted: VersionChoice, valid: Mask) -> Mask:
-        """The versions that count beside the valid ones."""
+        """The chosen versions with the valid ones, where a view also chooses others."""
         import numpy as np
 
         nodes, _, seqs, _ = self.texts.lines
@@ -197,7 +196,7 @@ class Moments:
     # -- reading the tables
 
     def add_containment(self, lines: list[Line], edges: set[int]) -> None:
-        """Put in what is said of containment, in the place of what was said of some edges."""
+        """Add rectangles of containment, replacing those of some edges."""
         if edges and len(self.containing):
             self._drop_edges(edges)
         self.containing.add(lines)
@@ -211,12 +210,12 @@ class Moments:
             self.containing = Column(7, lines[:, ~gone])
 
     def raise_complete_from(self, seq: int) -> None:
-        """Note that something known before a commit is not here."""
+        """Note that the arrays lack something that was known before a commit."""
         self.complete_from = max(self.complete_from, seq)
 
 
 def _reachable_places(sources: Numbers, targets: Numbers, count: int, within: int) -> Mask:
-    """What can be reached from a place, level by level: in time in proportion to the edges, at any depth."""
+    """Places that can be reached from one, level by level, in time linear in the number of edges at any depth."""
     import numpy as np
 
     order = np.argsort(sources, kind="stable")
@@ -239,7 +238,7 @@ def _known_at(lines: Numbers, seq: int) -> Mask:
 
 
 def _stable_period(lines: Numbers, known: Mask, valid: int) -> Stability:
-    """The times around one in which none of the lines that are known begins or ends."""
+    """The period around a valid time in which no known line begins or ends."""
     import numpy as np
 
     start, end = times.ALWAYS, times.FOREVER
@@ -253,7 +252,7 @@ def _stable_period(lines: Numbers, known: Mask, valid: int) -> Stability:
 def edge_lines(
     tables: Tables, place: schema.EdgePlace, row: schema.EdgeRow, source: int, target: int
 ) -> Iterator[tuple[Line, int]]:
-    """The rectangles of a containment, and from which commit on they are complete."""
+    """The rectangles of a containment, each with the commit from which on they are complete."""
     line = timeline_rows.Place(timeline_rows.OF_EDGE, place.edge)
     until = _bounded_seq(row.unlinked)
     if not row.closed:
@@ -267,7 +266,8 @@ def edge_lines(
 def version_lines(
     tables: Tables, node: int, versions: Sequence[tuple[int, schema.VersionRow]], texts: dict[int, int]
 ) -> Iterator[tuple[Line, int]]:
-    """The rectangles of all versions of a world, which ``texts`` places, and from when on they are complete."""
+    """The rectangles of all versions of a world, at their places in ``texts``, each with the commit from which on they
+    are complete."""
     there = False
     if len(versions) > 1 or versions[0][1].closed:
         line = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)

@@ -1,9 +1,9 @@
-"""The texts of one world as postings and vectors, searched as if some of the texts were all that there are.
+"""The texts of one world as postings and vectors, searched as if a chosen subset were all texts.
 
-Which texts count is a mask, chosen for each search: how rare a word is and how long texts are is counted among those
-alone. So one set of postings answers as of any moment, and a text that does not hold any more costs its room and
-nothing else. Scores are those of a Tantivy index of the texts that count, to the last bit (:class:`.fields.Scoring`):
-numbers have 32 bits, and terms are added up in their order.
+Each search chooses its texts by a mask: word frequencies and text lengths are counted among those only. So one set of
+postings serves every moment, and a text that does not hold any more costs only its space. Scores are those of a Tantivy
+index of the chosen texts, to the last bit (:class:`.fields.Scoring`): numbers have 32 bits, and terms are added up in
+their order.
 
 A token is kept as 8 bytes of its hash under the store's secret, not as the word. Postings lie in *segments* that never
 change; one is added for what comes in, and small ones are merged.
@@ -51,15 +51,15 @@ class Segment(NamedTuple):
     lengths: NDArray[np.int32]
     """For each field the number of tokens of each text."""
     codes: NDArray[np.uint8]
-    """As much, as an index keeps it: places in :data:`.fields.FIELD_NORMS`."""
+    """The same lengths as an index stores them: places in :data:`.fields.FIELD_NORMS`."""
 
     @property
     def texts(self) -> int:
-        """How many texts there are."""
+        """The number of texts."""
         return int(self.lengths.shape[1])
 
     def found(self, keys: NDArray[np.uint64]) -> dict[int, tuple[NDArray[np.int32], NDArray[np.uint32]]]:
-        """The postings of those of some tokens that stand here, by the place of each among them."""
+        """The postings of those tokens that occur here, by the place of each among ``keys``."""
         import numpy as np
 
         if not len(self.keys):
@@ -75,7 +75,7 @@ class Segment(NamedTuple):
 
 
 ARRAYS: Final = {"keys": "<u8", "ends": "<i8", "places": "<i4", "often": "<u4", "lengths": "<i4", "codes": "u1"}
-"""What a segment consists of, and the type of each."""
+"""The arrays of a segment, and the type of each."""
 
 
 class TokenKeys:
@@ -86,7 +86,7 @@ class TokenKeys:
         self._known: dict[tuple[str, str], int] = {}
 
     def of(self, token: tuple[str, str]) -> int:
-        """The number that stands for a field and what stands in it."""
+        """The key of a field and a token in it."""
         found = self._known.get(token)
         if found is None:
             named = f"{token[0]}\0{token[1]}".encode("utf-8", "surrogatepass")
@@ -98,7 +98,7 @@ class TokenKeys:
 
 
 def build_segment(documents: Sequence[fields.TextDocument | None], first: int, keys: TokenKeys) -> Segment:
-    """A segment of some texts; what has no text takes its number all the same."""
+    """Build a segment of some texts; a missing text takes a number, too."""
     import numpy as np
 
     tokens: list[int] = []
@@ -125,7 +125,7 @@ def build_segment(documents: Sequence[fields.TextDocument | None], first: int, k
 
 
 def _segment_of(first: int, tokens: Any, places: Any, often: Any, lengths: Any) -> Segment:
-    """A segment of postings that are in the order of their texts."""
+    """Build a segment from postings in the order of their texts."""
     import numpy as np
 
     order = np.argsort(tokens, kind="stable")
@@ -137,7 +137,7 @@ def _segment_of(first: int, tokens: Any, places: Any, often: Any, lengths: Any) 
 
 
 def merge_segments(segments: Sequence[Segment]) -> Segment:
-    """Segments that lie one behind the other, as one."""
+    """Merge adjacent segments into one."""
     import numpy as np
 
     first = segments[0].first
@@ -148,7 +148,7 @@ def merge_segments(segments: Sequence[Segment]) -> Segment:
 
 
 def append_segment(segments: Sequence[Segment], fresh: Segment) -> tuple[Segment, ...]:
-    """Segments with one more, of which the last ones are merged where they are as many and as small as it."""
+    """Append a segment, and merge the last ones where there are several of about its size."""
     found = [*segments, fresh]
     while len(found) >= MERGED_AT_ONCE:
         last = found[-MERGED_AT_ONCE:]
@@ -159,7 +159,7 @@ def append_segment(segments: Sequence[Segment], fresh: Segment) -> tuple[Segment
 
 
 class TextStatistics:
-    """The texts that count: a mask over all of them, how many they are, and how long they are on average."""
+    """The chosen texts: a mask over all texts, their number, and the average length of each field."""
 
     def __init__(self, segments: Sequence[Segment], mask: Mask) -> None:
         import numpy as np
@@ -180,7 +180,7 @@ class TextStatistics:
 
 
 class TextScores(NamedTuple):
-    """The scores of all texts for a query, 0 where none of its terms stands or the text does not count."""
+    """The scores of all texts for a query, 0 where none of its terms occurs or the text is not chosen."""
 
     counts: fields.Counts
     values: Matrix
@@ -189,7 +189,7 @@ class TextScores(NamedTuple):
 def score_texts(
     counted: TextStatistics, terms: Sequence[analysis.Term], key: Callable[[tuple[str, str]], int]
 ) -> TextScores:
-    """Score all texts that count by the terms."""
+    """Score all chosen texts by the terms."""
     import numpy as np
 
     keys = np.array([key((term.field, term.text)) for term in terms], dtype=np.uint64)
@@ -218,7 +218,7 @@ def score_texts(
 
 
 def _score_at_rank(scores: Matrix, limit: int) -> float:
-    """A score that at least so many reach, and hardly more: the greatest of many blocks are put in order, not all."""
+    """A score that at least ``limit`` texts reach, and hardly more, found from the maxima of blocks of scores."""
     import numpy as np
 
     size = len(scores) // (4 * max(limit, 1))
@@ -228,7 +228,7 @@ def _score_at_rank(scores: Matrix, limit: int) -> float:
 
 
 class VisibleTexts:
-    """What a view sees of one world: a choice of its texts at a moment. It stays as it is."""
+    """The texts of one world that a view sees at a moment; immutable."""
 
     def __init__(
         self,
@@ -239,7 +239,7 @@ class VisibleTexts:
         inside: Mask,
         mask: Mask,
     ) -> None:
-        """``places`` are those of the worlds, and grow; ``inside`` and ``mask`` say which worlds and texts count."""
+        """``places`` are those of the worlds, and grow; ``inside`` and ``mask`` choose the worlds and texts."""
         self._places = places
         self._inside = inside
         self._flags = inside.tobytes()
@@ -248,9 +248,9 @@ class VisibleTexts:
         self.texts = moments.texts.lines
         self.counted = TextStatistics(segments, mask)
         self.members = int(inside.sum())
-        """How many worlds are inside."""
+        """The number of worlds inside."""
         self.kept: dict[tuple[str, int, str], Any] = {}
-        """What those who search make of it once."""
+        """A cache for those who search."""
 
     def holds(self, node: int) -> bool:
         """True if a world lies inside; the outermost itself does not."""
@@ -258,7 +258,7 @@ class VisibleTexts:
         return place < len(self._flags) and self._flags[place] != 0
 
     def inhabitants(self) -> list[int]:
-        """All that lie inside, in log order."""
+        """All worlds inside, in log order."""
         return sorted(self._nodes[: len(self._inside)][self._inside].tolist())
 
     def names(self, texts: Numbers) -> tuple[Numbers, Numbers]:
@@ -323,7 +323,7 @@ class SpaceVectors:
         self.lines.add([(text, seq) for text, _, seq in numbers.tolist()])
 
     def parts(self, count: int) -> list[Matrix]:
-        """The first so many rows."""
+        """The first ``count`` rows."""
         return [self._base, self._tail[: count - len(self._base)]]
 
     @property
@@ -384,7 +384,7 @@ class VisibleVectors:
     def scores(
         self, query: Matrix, pairs: Sequence[tuple[int, int]], *, stating: float = 0.0
     ) -> dict[tuple[int, int], float]:
-        """How near some (world, version) pairs come; those that are not here are left out."""
+        """The scores of some (world, version) pairs, by the nearest vector of each; missing ones are left out."""
         import numpy as np
 
         among = self._seen.texts_of([node for node, _ in pairs])[self._texts]
