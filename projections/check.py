@@ -41,9 +41,9 @@ def verify_store(
 ) -> tuple[verify.Totals, list[verify.Finding], str]:
     """Verify the data file's structure, every commit, the head, the tables' root and the indexes' witnesses.
 
-    With ``deep`` also every table pair, and every entry of an index. With ``anchor`` the log is held against that
-    checkpoint, whose origin must be ``origin``; the third value is how it stands to it, and empty without. The findings
-    are sorted by commit. Pages come first: where they are damaged, nothing is read through LMDB.
+    With ``deep`` also every table pair, and every entry of an index. With ``anchor`` the log is compared with that
+    checkpoint, whose origin must be ``origin``; the third value is the verdict, empty without an anchor. The findings
+    are sorted by commit. Pages are checked first: if they are damaged, nothing is read through LMDB.
     """
     findings = verify.page_findings(env.damaged_pages())
     if findings:
@@ -83,9 +83,10 @@ def verify_store(
 
 
 def _update_damage_note(env: environment.Environment, deep: bool, findings: list[verify.Finding]) -> None:
-    """Keep everybody from writing to a log or tables that are damaged, until they are found whole as deeply.
+    """Note damage of the log or the tables, which blocks writes until a verification as deep finds none.
 
-    Indexes and snapshots are made anew from these. What lies beside the log is of no commit, and older stores have it.
+    Damage of indexes and snapshots does not block writes, since they are made again from these. Nor do records beside
+    the log, which belong to no commit and are normal in older stores.
     """
     noted = high_water.read_damage(env.folder)
     damaged = [found.seq for found in findings if found.seq and found.problem != verify.UNFINISHED]
@@ -96,7 +97,7 @@ def _update_damage_note(env: environment.Environment, deep: bool, findings: list
 
 
 def _find_leftover_vectors(log: LmdbLog, tables: rows.Tables, folder: Path) -> Iterator[verify.Finding]:
-    """Vectors of texts that had been erased when they were written, as earlier releases did; nothing is damaged."""
+    """Find vectors of texts that were erased before the vectors were written, as earlier releases did; no damage."""
     store = shlex.quote(str(folder))
     for key, _ in tables.erasures.scan(b""):
         (node,) = schema.U64.unpack(key)
@@ -109,7 +110,7 @@ def _find_leftover_vectors(log: LmdbLog, tables: rows.Tables, folder: Path) -> I
 
 
 def _add_remedy(folder: Path, finding: verify.Finding) -> verify.Finding:
-    """A finding that says how to finish an erasure, if it is that one was not finished."""
+    """Add to the finding of an unfinished erasure how to finish it."""
     if finding.problem != verify.UNFINISHED:
         return finding
     command = f"worlddb --store {shlex.quote(str(folder))} stats"
@@ -153,14 +154,14 @@ _TIMEOUT_SECONDS = 10.0
 
 
 class Seal(msgspec.Struct, frozen=True):
-    """What lies beside a snapshot: the chain hash of its last commit, and a digest of all its pairs, in hexadecimal."""
+    """The seal file of a snapshot: the chain hash of its last commit and a digest of all its pairs, in hexadecimal."""
 
     chain: str
     pairs: str
 
 
 class SnapshotFinding(NamedTuple):
-    """What is wrong with a snapshot, and whether a replay would start from it all the same."""
+    """A fault of a snapshot, and whether a replay would use it all the same."""
 
     folder: Path
     is_used: bool
@@ -177,17 +178,17 @@ def digest_of(txn: lmdb.Transaction) -> bytes:
 
 
 def list_snapshots(folder: Path) -> list[int]:
-    """The commits that have snapshots, whether these count or not."""
+    """The commits that have snapshots, valid or not."""
     return sorted(int(path.name) for path in (folder / environment.SNAPSHOT_FOLDER).glob("*") if path.name.isdecimal())
 
 
 def snapshot_path(folder: Path, seq: int) -> Path:
-    """Where the snapshot of a commit lies."""
+    """The folder of a commit's snapshot."""
     return folder / environment.SNAPSHOT_FOLDER / str(seq)
 
 
 def open_snapshot(env: environment.Environment, seq: int) -> environment.Environment | None:
-    """Open the snapshot of a commit, if it is sealed as the store has noted; its pairs are not looked at."""
+    """Open the snapshot of a commit, if its seal matches the store's note; its pairs are not checked."""
     place = snapshot_path(env.folder, seq)
     try:
         seal = msgspec.json.decode((place / SEAL_FILE).read_bytes(), type=Seal)
@@ -204,7 +205,7 @@ def open_snapshot(env: environment.Environment, seq: int) -> environment.Environ
 
 
 def is_sound_snapshot(kept: lmdb.Transaction, reading: lmdb.Transaction, seq: int) -> bool:
-    """True if a snapshot has the digest that its store has noted, and is of the same history.
+    """True if a snapshot has the digest in the store's note, and the same history.
 
     Raises:
         DamagedStore, NewerFormat: it cannot be read.
@@ -218,7 +219,7 @@ def is_sound_snapshot(kept: lmdb.Transaction, reading: lmdb.Transaction, seq: in
 def snapshot_findings(
     env: environment.Environment, *, deep: bool, progress: Callable[[int, int], None] | None = None
 ) -> Iterator[SnapshotFinding]:
-    """Which snapshots are not what was written: by their seals, and with ``deep`` each is derived from its log."""
+    """Find damaged snapshots by their seals; with ``deep`` also derive each from its log and compare."""
     for seq in list_snapshots(env.folder):
         place = snapshot_path(env.folder, seq)
         kept = open_snapshot(env, seq)
@@ -250,7 +251,7 @@ def _find_derived_difference(
     seq: int,
     progress: Callable[[int, int], None] | None,
 ) -> str:
-    """How a snapshot differs from the store's log, which holds, and from what its own log comes to."""
+    """Describe how a snapshot differs from the store's verified log, or from a replay of its own log."""
     for first in range(1, seq + 1, CHUNK_COMMITS):
         with kept.read() as txn, env.read() as reading:
             problem = _find_record_difference(
@@ -266,9 +267,9 @@ def _find_derived_difference(
 
 
 def _find_record_difference(copy: LmdbLog, log: LmdbLog, first: int, last: int) -> str:
-    """How a copy's records differ from those of a log.
+    """Describe how a copy's records differ from those of a log.
 
-    Texts that were erased before the copy was made are in neither, and one that a bundle brought later may be in one.
+    Texts that were erased before the copy was made are in neither; a text that a bundle brought later may be in one.
     """
     for seq in range(first, last + 1):
         if copy.stored_header(seq) != log.stored_header(seq) or copy.stored_events(seq) != log.stored_events(seq):
@@ -371,18 +372,18 @@ def head_findings(log: LmdbLog, tables: rows.Tables) -> list[verify.Finding]:
 
 
 LAST_COMMITS: Final = 16
-"""So many of the last commits are looked at before a handle first writes, ..."""
+"""So many of the last commits are checked before a handle's first write, ..."""
 _LAST_EVENTS: Final = 256
-"""... as long as they have no more events; of one that has, only the hashes of its header and its events are."""
+"""... as long as they have at most so many events; of a larger commit only the hashes of header and events are."""
 
 
 def refuse_damaged_end(env: environment.Environment) -> None:
-    """Look at what the last commits wrote, and at as many others, before a handle first adds to them.
+    """Check the last commits and as many earlier ones before a handle's first write.
 
-    It takes about a millisecond. What is found is noted, so that nobody else writes either.
+    It takes about a millisecond. Damage is noted, so that no other process writes either.
 
     Raises:
-        DamagedStore: it is not what was written.
+        DamagedStore: a commit is not what was written.
     """
     with env.read() as txn:
         last = LmdbLog(txn).head().seq
@@ -405,14 +406,14 @@ def refuse_damaged_end(env: environment.Environment) -> None:
 
 _MORE_COMMITS: Final = 16
 _MORE_PAGES: Final = 8
-"""So many commits, of no more than 256 events, and so many leaves are looked at after some writes of a handle."""
+"""So many commits, of at most 256 events in all, and so many leaves are checked after some writes of a handle."""
 
 
 def check_more_commits(env: environment.Environment) -> None:
-    """Look at some commits and pages that a handle has not looked at, so that it comes round while it goes on writing.
+    """Check some more commits and pages, so that a handle that goes on writing checks the whole store by and by.
 
     Raises:
-        DamagedStore: something is not what was written, or would lead LMDB astray; it is noted, as at a first write.
+        DamagedStore: something is not what was written, or would lead LMDB astray; this is noted, as at a first write.
     """
     try:
         found = _find_more_damage(env)
@@ -455,7 +456,7 @@ def _find_more_damage(env: environment.Environment) -> verify.Finding | None:
 
 
 def _first_checked_commit(log: LmdbLog, last: int) -> int:
-    """From which commit on they are looked at; none, if the last one has too many events."""
+    """The first of the last commits to check; ``last + 1`` if the last commit has too many events."""
     first, left = last + 1, _LAST_EVENTS
     while first > max(1, last + 1 - LAST_COMMITS) and (count := log.header(first - 1).event_count) <= left:
         first, left = first - 1, left - count
@@ -487,9 +488,9 @@ def _last_row_findings(log: LmdbLog, tables: rows.Tables, first: int, last: int)
 
 
 def _earlier_commit_findings(log: LmdbLog, last: int) -> Iterator[verify.Finding]:
-    """Some earlier commits, others after each commit, so that handles come to look at all of the log by and by.
+    """Check some earlier commits, different ones after each commit, so that handles check the whole log by and by.
 
-    What is missing of them may have been erased since.
+    Their missing texts may have been erased since.
     """
     begin, left = int.from_bytes(log.head().chain[:8], "big") % last + 1, _LAST_EVENTS
     for seq in range(begin, min(begin + LAST_COMMITS, last + 1)):
@@ -511,7 +512,7 @@ def head_row_findings(log: LmdbLog, tables: rows.Tables, last: int) -> Iterator[
 
 
 def _has_right_hash(tables: rows.Tables, lineage: bytes) -> bool:
-    """True if the tables have a world, and what they have of it comes to its hash."""
+    """True if the tables have a world, and its row gives its stored hash."""
     node = tables.node_of(lineage)
     stored = None if node is None else tables.current_hash(node)
     if node is None or stored is None:

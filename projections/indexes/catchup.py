@@ -36,33 +36,33 @@ from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import FIRST_LITERAL
 
 BATCH_DOCUMENTS: Final = 20_000
-"""Roughly what one commit of the index takes in, so how long the lock is held: a third of a second, merges aside.
-It ends at a boundary."""
+"""Roughly how many documents one commit of the index adds, which holds the lock for a third of a second, without
+merges. It ends at a boundary."""
 STEP_DOCUMENTS: Final = 4_000
-"""The same where somebody follows the log beside those who search, who may wait for the lock: a tenth of a second."""
+"""The same for a background follower beside searches that may wait for the lock: a tenth of a second."""
 GATHERED_AT_MOST: Final = 32_768
-"""An index of so many texts is written anew as one segment when half as many as its largest segment has lie in others.
-Each segment is searched by itself: five of them take twice as long as one. Tantivy merges them by eights. To write
-20,000 anew takes the processor 1.7 s, so each text is written three times at most, all in all."""
+"""Up to so many texts, an index is rewritten as one segment when its other segments have half as many as the largest.
+Each segment is searched separately: five of them take twice as long as one. Tantivy merges them by eights. To rewrite
+20,000 texts takes the processor 1.7 s, so each text is written at most three times in all."""
 GATHERED_BYTES: Final = 32 << 20
-"""And of so many bytes: to write one of them takes up to 12 of memory, and what does not fit into the writer's comes to
-be several segments again, which each call would write anew."""
+"""And up to so many bytes: writing a byte takes up to 12 bytes of memory, and an index that does not fit into the
+writer's memory becomes several segments again, which each call would rewrite."""
 STEP_PATIENCE_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 0.02
 PATIENT_LOOKS: Final = 50
-"""How long a search that lacks a boundary waits for whoever has the lock before it looks how far that one is, and how
-often without any progress."""
+"""How long a search that lacks a boundary waits for the holder of the lock before it checks the progress, and how
+often it waits without any."""
 REBUILD_PATIENCE_SECONDS: Final = 30.0
 MENDING_ATTEMPTS: Final = 3
 _NUMBERED_TOGETHER: Final = 256
-"""The worlds of so many events are looked up at once: one by one takes as long as all else in a large store."""
+"""The worlds of so many events are looked up together: in a large store single lookups take as long as all else."""
 
 ChainAt = Callable[[int], bytes | None]
 """The log's chain hash at a sequence number; None if the log does not reach it."""
 
 
 class Status(NamedTuple):
-    """How far the index on disk has come: a boundary of the log, when it has caught up the last one."""
+    """The progress of the index on disk; once it has caught up, its checkpoint is the last boundary of the log."""
 
     checkpoint: int
     documents: int
@@ -109,7 +109,7 @@ class TextFollower:
         return self.find(text_snapshot.TextSearch(analysis.query_terms(text), limit, through, nodes), head=head)
 
     def find(self, search: text_snapshot.TextSearch, *, head: int) -> list[TextHit]:
-        """As :meth:`search`, for a query that is analysed already."""
+        """As :meth:`search`, for an analysed query."""
         if not search.terms or search.limit < 1:
             return []
         search, horizon = _bounded_search(search, head)
@@ -145,10 +145,7 @@ class TextFollower:
         return tail.RetriedSearch(begun, again)
 
     def prepare(self, *, head: int, through: int) -> None:
-        """Do now what a search up to ``through`` would have to do first.
-
-        That is to open the index, and catch up.
-        """
+        """Open the index and catch up, as a search up to ``through`` would have to do first."""
         with self._guard:
             self._views(min(through, head), head)
 
@@ -183,8 +180,8 @@ class TextFollower:
     ) -> bool:
         """Bring the index on disk to the last boundary up to ``head``: the texts behind it are few.
 
-        False if another process has it, the folder cannot be written, or it was ``stopped``. ``progress`` is told the
-        sequence number that was looked through, batch by batch; each takes in about so many ``documents``.
+        False if another process has the index, the folder is not writable, or it was ``stopped``. ``progress`` gets the
+        sequence number reached after each batch of about so many ``documents``.
         """
         with suppress(text_snapshot.IndexUnwritable):
             return self._catch_up_or_raise(head, wait_seconds, progress, documents, stopped)
@@ -226,7 +223,7 @@ class TextFollower:
                     progress(told)
 
     def gather(self) -> None:
-        """Have few texts lie in one segment, where they lie in several, unless another process is writing the index."""
+        """Merge the segments of a small index, unless another process is writing it."""
         with self._guard, suppress(text_snapshot.IndexUnwritable):
             sizes = segment_sizes(self._folder)
             if sum(sizes) > GATHERED_AT_MOST or index_bytes(self._folder) > GATHERED_BYTES:
@@ -242,11 +239,11 @@ class TextFollower:
                     self._witness.write()
 
     def rebuild(self, head: int, *, progress: Callable[[int], None] | None = None) -> None:
-        """Throw the index away and make it again from the log.
+        """Delete the index and build it again from the log.
 
         Raises:
             WriterBusy: another process kept the index locked.
-            UnavailableError: the folder cannot be written.
+            UnavailableError: the folder is not writable.
         """
         with self._guard:
             self.close()
@@ -273,10 +270,7 @@ class TextFollower:
         )
 
     def status(self) -> Status:
-        """The checkpoint of the index on disk and how many documents it holds.
-
-        Zeros if it is of no use.
-        """
+        """The checkpoint of the index on disk and its number of documents; zeros if it is not usable."""
         with self._guard:
             index = self._open()
             index.refresh()
@@ -284,14 +278,11 @@ class TextFollower:
             return Status(base, index.count if base else 0)
 
     def damaged_files(self) -> list[str]:
-        """List the files of the index on disk that are not as they were written.
-
-        Reads all of them. See :meth:`rebuild`.
-        """
+        """List the damaged files of the index on disk; reads all of them. See :meth:`rebuild`."""
         return damaged_files(self._folder)
 
     def close(self) -> None:
-        """Let go of the files. A later call opens them again."""
+        """Close the files. A later call opens them again."""
         with self._guard:
             self._index = None
             self._tail = None
@@ -315,7 +306,7 @@ class TextFollower:
         return marker.seq
 
     def _views(self, horizon: int, head: int) -> list[tail.View]:
-        """The index, the tail, or both, which hold every document up to ``horizon`` once."""
+        """The index, the tail, or both, which together have every document up to ``horizon`` once."""
         index = self._open()
         index.refresh()
         base = self._base(index)
@@ -334,14 +325,14 @@ class TextFollower:
         return self._tail
 
     def _is_level(self, index: TextIndex, base: int, head: int) -> bool:
-        """True if no boundary lies behind the index, and it is one that counts."""
+        """True if the index belongs to this log and no boundary lies behind it."""
         if base == 0 and index.marker is not None:
             return False
         later = self._tail_from(base)
         return later.extend(self._feed, head, bounded=True) and later.is_short
 
     def _catch_up_patiently(self, index: TextIndex, head: int) -> None:
-        """Catch up, waiting for another process only while the index grows under its hands."""
+        """Catch up, waiting for another process only while it makes progress."""
         before, looks = self._base(index), self._looks
         while True:
             try:
@@ -357,12 +348,12 @@ class TextFollower:
             looks = self._looks if reached > before else looks - 1
             before = reached
             if looks <= 0:
-                # A process that was stopped with the lock in its hands must not slow every search.
+                # A process that was stopped while holding the lock must not slow every search.
                 self._looks = 0
                 return
 
     def _rebuild_damaged(self, views: Sequence[tail.View], head: int) -> None:
-        """Leave a damaged index aside, and make it again if no other process is writing it."""
+        """Ignore a damaged index, and build it again unless another process is writing it."""
         with self._guard:
             for view in views:
                 if isinstance(view, text_snapshot.TextView):
@@ -370,13 +361,13 @@ class TextFollower:
             self.catch_up(head)
 
     def _advance(self, index: TextIndex, head: int, documents: int) -> int:
-        """Apply the next batch, under the lock. Returns how far the index is then."""
+        """Apply the next batch, under the lock. Return the commit that the index has reached then."""
         index.refresh()
         base = self._base(index)
         if base >= head:
             return base
         if index.marker is not None and (base == 0 or not self._witness.fits()):
-            # Nothing is added to what another store, or somebody else, has written.
+            # Never add to an index that another store, or another program, has written.
             with text_snapshot.raising_as(text_snapshot.IndexUnwritable):
                 reset(self._folder)
             base = 0
@@ -412,14 +403,11 @@ def _bounded_search(search: text_snapshot.TextSearch, head: int) -> tuple[text_s
 
 
 _BRINGING_TEXT: Final[frozenset[type[Event]]] = frozenset((Created, Revised, Filled, Imported, Forked, Stated))
-"""Events of these kinds bring texts, or say which did not come. A load has several times as many of other kinds."""
+"""Events that bring texts, or say which are missing. A load has several times as many events of other types."""
 
 
 def text_documents(log: LmdbLog, tables: Tables, after: int, through: int) -> Iterator[TextDocument]:
-    """Yield the texts that the commits in ``(after, through]`` wrote.
-
-    That of every version and of every literal of a statement, but for those that have been erased.
-    """
+    """Yield the texts that the commits in ``(after, through]`` wrote: versions and literals, without erased ones."""
     for seq in range(after + 1, through + 1):
         events = log.some_events(seq, _BRINGING_TEXT)
         later = {position for event in events if isinstance(event, Imported | Forked) for position in event.absent}
@@ -447,7 +435,7 @@ def text_documents(log: LmdbLog, tables: Tables, after: int, through: int) -> It
 
 
 def _filled_document(log: LmdbLog, tables: Tables, seq: int, event: Filled) -> Iterator[TextDocument]:
-    """A text that came later than its hash is found from the commit on that brought it."""
+    """Yield a text that arrived after its hash; it is found from the commit on that brought it."""
     node = tables.node_of(event.lineage)
     row = None if node is None else tables.version(node, event.version)
     stored = None if row is None else log.blob(row.seq, row.position)
@@ -474,9 +462,9 @@ def vector_rows(log: LmdbLog, tables: Tables, space: int, after: int, through: i
 def documents_without_vector(
     log: LmdbLog, tables: Tables, space: asof.OpenSpace | None, through: int
 ) -> Iterator[TextDocument]:
-    """Yield every version up to a commit that has a text and no vector in a space.
+    """Yield every version up to a commit that has a text but no vector in a space, in log order.
 
-    In log order; without a space, all versions that have a text.
+    Without a space, all versions that have a text.
     """
     for found in text_documents(log, tables, 0 if space is None else space.row.through, through):
         if (

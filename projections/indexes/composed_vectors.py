@@ -1,8 +1,8 @@
-"""The composed embeddings of a store's present, kept level with the log and cached on disk.
+"""The composed embeddings of a store's present state, kept level with the log and cached on disk.
 
 ``composed.npz`` is replaced as a whole and may be deleted at any time. It has the worlds with members (``nodes``),
-whether anything in each has a vector (``filled``), the vectors of those (``matrix``), what begins or ends by itself
-(``turns``: valid time and world), and ``told``, which is JSON: of which store and history it is, and of which moment.
+whether each has a vector (``filled``), those vectors (``matrix``), when validities begin or end (``turns``: valid time
+and world), and the description (``told``) as JSON: its store, history and moment.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ _UNREADABLE: Final = (
     *(ValueError, KeyError, TypeError, AttributeError, EOFError, RuntimeError, MemoryError),
     *(zipfile.BadZipFile, zlib.error),
 )
-"""What a changed byte of the file may raise: it may say that it is encrypted, too, or packed in an unknown way."""
+"""Errors that a changed byte of the file may cause: it may also appear encrypted, or packed in an unknown way."""
 
 
 class StoredComposition(NamedTuple):
-    """A stored composition, with the history and the moment that it belongs to."""
+    """A stored composition, with its history and moment."""
 
     marker: fields.Marker
     valid: int
@@ -55,7 +55,7 @@ class StoredComposition(NamedTuple):
 
     @property
     def moment(self) -> Moment:
-        """The moment that the vectors are of."""
+        """The moment of the vectors."""
         return Moment(self.marker.seq, self.valid)
 
 
@@ -66,7 +66,7 @@ def load(folder: Path, dimension: int, secret: bytes = witness.NO_SECRET) -> Sto
 
 
 def is_damaged(folder: Path, dimension: int, secret: bytes) -> bool:
-    """Return whether there is a file of this format, and it is not as it was written under the secret."""
+    """True if there is a file of this format whose seal under the secret is wrong."""
     return _read(folder, dimension, secret) is None
 
 
@@ -75,7 +75,7 @@ class _Unused(NamedTuple):
 
 
 def _read(folder: Path, dimension: int, secret: bytes) -> StoredComposition | _Unused | None:
-    """The composition in a folder; ``None`` if it is not as it was written under the secret."""
+    """Read the composition in a folder; ``None`` if it is damaged, or its seal under the secret is wrong."""
     import numpy as np
 
     try:
@@ -102,7 +102,7 @@ def _read(folder: Path, dimension: int, secret: bytes) -> StoredComposition | _U
 
 
 def _seal(secret: bytes, told: dict[str, Any], *arrays: NDArray[Any]) -> str:
-    """The seal of a stored composition: over what is told of it, and over its arrays."""
+    """The seal of a stored composition: over its description and its arrays."""
     parts = {f"{at}": blake3(array.tobytes()).digest() for at, array in enumerate(arrays)}
     rest = {name: value for name, value in told.items() if name != "seal"}
     parts["told"] = json.dumps(rest, sort_keys=True).encode()
@@ -145,8 +145,8 @@ def write(folder: Path, kept: StoredComposition, dimension: int, secret: bytes =
 
 
 WORTH_KEEPING: Final = 256
-"""From how many composed worlds on, and a tenth of all, they are written down: making them takes a good part of a
-second."""
+"""With so many newly composed worlds, and at least a tenth of all, they are written to disk: composing them takes a
+good part of a second."""
 
 
 class Effective(NamedTuple):
@@ -169,8 +169,8 @@ class CompositionFolder(NamedTuple):
 class ComposedFollower:
     """The effective vectors of one embedding space under one pool.
 
-    Several threads and processes may use a folder. It is made from the log when it is first asked for, and follows from
-    there on. What took long to compose is kept on the disk, and the next process goes on from there.
+    Several threads and processes may use a folder. The composition is made from the log at the first use and follows
+    the log from then on. A large one is stored on disk, where the next process continues.
     """
 
     def __init__(self, space: int, dimension: int, pool: Pool, place: CompositionFolder) -> None:
@@ -186,7 +186,7 @@ class ComposedFollower:
     def level(self, log: LmdbLog, tables: Tables, moment: Moment) -> Effective | None:
         """The vectors as of a moment, or ``None`` if that is not the present.
 
-        What lies before the head, or before a valid time that was asked for already, is not.
+        A moment before the head, or before the valid time of an earlier call, is not the present.
         """
         if moment.seq != log.head().seq:
             return None
@@ -213,9 +213,9 @@ class ComposedFollower:
             return self._effective
 
     def keep(self) -> None:
-        """Write the composition to disk if much of it is new. Must be called outside transactions.
+        """Write the composition to disk if much of it is new. Must be called outside of transactions.
 
-        What cannot be written is composed anew by whoever asks next.
+        If it cannot be written, the next process composes again.
         """
         with self._guard:
             known = self._composition
@@ -228,8 +228,8 @@ class ComposedFollower:
             try:
                 with text_index.index_lock(self._place.folder, 0.0):
                     chain = self._place.chain_at(seq)
-                    # Whoever erases deletes the folder after the commit. What was composed before that is not put there
-                    # after it, since it may hold something of the texts.
+                    # An erasure deletes the folder after its commit. Earlier compositions, which may reveal something
+                    # of the erased texts, must not be written after it.
                     if chain is not None and self._place.head() == seq:
                         marker = fields.Marker(self._place.store_id, seq, chain)
                         kept = StoredComposition(marker, valid, known.effective, known.scheduled_changes())
@@ -238,7 +238,7 @@ class ComposedFollower:
                 pass
 
     def forget(self) -> None:
-        """Drop everything, since it may hold erased texts' vectors."""
+        """Drop everything, since it may include vectors of erased texts."""
         with self._guard:
             self._composition = self._effective = None
 
@@ -265,7 +265,7 @@ def rows_of(composition: Composition, dimension: int) -> Effective:
 
 
 def stored_anchors(log: LmdbLog, tables: Tables, space: int, through: int | None = None) -> Anchors:
-    """The vectors of versions as the log has them, of whole texts; those that it had by commit ``through``."""
+    """Look up vectors of whole texts in the log, as far as it had them by commit ``through``."""
     row = space_row(tables, space)
     dimension = 0 if row is None else row.dimension
 

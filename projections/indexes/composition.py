@@ -4,12 +4,12 @@ The **content anchor** of a world is the vector of its text, as the log has it. 
 the anchor and from the effective vectors of its members. Anchors are never written here, so composing again cannot feed
 a result back into itself.
 
-A composition derives from the log and the tables alone, and only worlds that have members take room. It stands at a
-moment and moves forward with the log: what commits touched is composed again, once, and so are the worlds around it, as
-far up as anything changed.
+A composition derives from the log and the tables alone, and stores only worlds that have members. It has a moment and
+moves forward with the log: worlds that commits touched are composed again, once, and so are their containers, as far
+up as anything changed.
 
-Sums go in one order and in double precision, without a linear-algebra library, so that the same numbers always give
-the same bits, however often and in whatever company a world is composed.
+Sums are made in a fixed order and in double precision, without a linear-algebra library, so that the same inputs always
+give the same bits, however often and together with whatever other worlds a world is composed.
 """
 
 from __future__ import annotations
@@ -34,33 +34,33 @@ Anchors = Callable[[int, int], "Vector | None"]
 class Composition:
     """The effective vectors of the worlds that have members, at a moment.
 
-    Each call is given the tables as of a transaction, so none outlives one.
+    Each call gets the tables of a transaction, so that no reference outlives it.
     """
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self.moment: asof.Moment | None = None
         self.effective: dict[int, Vector | None] = {}
-        """By node, of those that have members at the moment; ``None`` where no text of them has a vector."""
+        """The vectors of nodes with members at the moment; ``None`` where no text of them has a vector."""
         self.composed = 0
-        """How many worlds were composed so far, once for each time."""
+        """How many compositions of a world were made so far."""
         self._scheduled: list[tuple[int, int]] = []
-        """(valid time, node), soonest first: when something about a node begins or ends by itself."""
+        """A heap of (valid time, node): when a validity that concerns a node begins or ends."""
         self._scheduled_set: set[tuple[int, int]] = set()
 
     def restore(
         self, effective: dict[int, Vector | None], turns: Iterable[tuple[int, int]], moment: asof.Moment
     ) -> None:
-        """Take over what another one held at a moment."""
+        """Restore the state of a composition at a moment."""
         self.effective, self._scheduled, self.moment = dict(effective), sorted(turns), moment
         self._scheduled_set = set(self._scheduled)
 
     def scheduled_changes(self) -> list[tuple[int, int]]:
-        """(valid time, node) of what begins or ends by itself, soonest first."""
+        """The (valid time, node) pairs at which a validity begins or ends, soonest first."""
         return sorted(self._scheduled)
 
     def fill(self, tables: TableReads, anchors: Anchors, nodes: Iterable[int], moment: asof.Moment) -> None:
-        """Compose all worlds among some nodes from nothing, but for the root."""
+        """Compose all worlds among some nodes from scratch, except the root."""
         self.effective, self._scheduled, self._scheduled_set, self.moment = {}, [], set(), moment
         self._compose(tables, anchors, set(nodes) - {ROOT_NODE})
 
@@ -76,21 +76,15 @@ class Composition:
         self._compose(tables, anchors, touched - {ROOT_NODE})
 
     def has_change_by(self, valid: int) -> bool:
-        """True if something begins or ends by itself up to a valid time."""
+        """True if a validity begins or ends up to a valid time."""
         return bool(self._scheduled) and self._scheduled[0][0] <= valid
 
     def vector(self, tables: TableReads, anchors: Anchors, node: int) -> Vector | None:
-        """The effective vector of any node.
-
-        It is what the node was pooled to, or its anchor if it has no members.
-        """
+        """The effective vector of any node: its pooled vector, or its anchor if it has no members."""
         return self.effective[node] if node in self.effective else self._anchor(tables, anchors, node)
 
     def _compose(self, tables: TableReads, anchors: Anchors, touched: set[int]) -> None:
-        """Compose what was touched, and go up where something changed.
-
-        Members are composed before the worlds around them.
-        """
+        """Compose touched nodes, and their containers where something changed, members before containers."""
         waiting = set(touched)
         for node in self._members_first(tables, touched):
             if node not in waiting:
@@ -117,10 +111,7 @@ class Composition:
         return None if seen is None else anchors(node, seen.number)
 
     def _members(self, tables: TableReads, node: int) -> list[int]:
-        """The members at the moment, each once, in log order.
-
-        Also notes what will change of them by itself.
-        """
+        """The members at the moment, each once, in log order; also schedules when their validities begin or end."""
         moment = self._current_moment()
         found: set[int] = set()
         turns: set[int] = set()
@@ -141,13 +132,13 @@ class Composition:
         return sorted(found)
 
     def _containers(self, tables: TableReads, node: int) -> list[int]:
-        """The worlds that hold a node now, or will; but not the root, which is about everything."""
+        """The worlds that contain a node now or later, without the root, which is about everything."""
         incoming = tables.incoming(node, CONTAINS_CODE)
         known = (place.source for place, row in incoming if asof.edge_known(row, self._current_moment().seq))
         return [container for container in known if container != ROOT_NODE]
 
     def _members_first(self, tables: TableReads, touched: set[int]) -> Iterator[int]:
-        """Some nodes and all worlds around them, each after everything in it that is among them."""
+        """Some nodes and all their containers, each container after its members among them."""
         done: set[int] = set()
         outside_in: list[int] = []
         for start in sorted(touched):
@@ -168,7 +159,7 @@ class Composition:
 
 
 def _touched_nodes(tables: TableReads, events: Iterable[Event]) -> Iterator[int]:
-    """The nodes that events name, and the ends of the edges that they name."""
+    """The nodes that events name, and both ends of the edges that they name."""
     for event in events:
         for name in event.__struct_fields__:
             value = getattr(event, name)
@@ -207,7 +198,7 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float32]
 
 Pool = Callable[["Vector | None", "Sequence[Vector]"], "Vector | None"]
-"""Makes one vector of a world's content anchor, which it may lack, and its members' effective vectors."""
+"""Pools a world's content anchor, if it has one, and its members' effective vectors to one vector."""
 
 ATTENTION: Final = "attention"
 MEAN: Final = "mean"

@@ -1,8 +1,8 @@
-"""Compare the text index, the vector indexes and what is kept of worlds with the log.
+"""Compare the text index, the vector indexes and the cached worlds with the log.
 
-An index that cannot be read, or is of another store or history, answers nothing and is made anew: it is no finding
-here. One that answers must hold what the log says, and nothing else. The common check looks at the witnesses
-(:mod:`.witness`); the deep one, and the common one where no witness fits, compares every document and every vector.
+An unreadable index, or one of another store or history, is never searched and is made again, so it is no finding. An
+index that is searched must contain exactly what the log says. The common check compares the witnesses
+(:mod:`.witness`); the deep check, and the common one where no witness fits, compare every document and every vector.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from worlddb.projections.indexes.vector_rows import Numbers
 
 ATTEMPTS: Final = 3
-"""How often to look again at an index that another process writes meanwhile."""
+"""How often to check an index again that another process writes meanwhile."""
 NAMED: Final = 8
 """How many worlds a finding names."""
 FEED_COMMITS: Final = 256
@@ -48,7 +48,7 @@ Row = TypeVar("Row")
 
 
 class IndexFinding(NamedTuple):
-    """What is wrong with an index: its folder, what `rebuild` calls it, and the fault in words."""
+    """A fault of an index: the folder, its name for `rebuild`, and the fault in words."""
 
     folder: Path
     name: str
@@ -56,16 +56,16 @@ class IndexFinding(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """A kind of fault, and the (world's number, commit) of what it is about."""
+    """A kind of fault, and the (world's number, commit) pairs that have it."""
 
     what: str
     about: Collection[tuple[int, int]] = ()
 
 
 def index_findings(env: Environment, *, deep: bool) -> list[IndexFinding]:
-    """What is wrong with the indexes that answer questions; the tables must be level with the log.
+    """Find faults of the indexes that are searched; the tables must be level with the log.
 
-    Nothing is looked at while an erasure still has to reach the files.
+    Checks nothing while an erasure still has to reach the files.
     """
     with env.read() as txn:
         log, tables = LmdbLog(txn), Tables(txn)
@@ -90,7 +90,7 @@ def index_findings(env: Environment, *, deep: bool) -> list[IndexFinding]:
 
 
 def _check_world(env: Environment, file: Path, secret: bytes) -> tuple[list[IndexFinding], bool]:
-    """What is wrong with what is kept of a world that is asked from inside; one that does not fit is not used."""
+    """Check the file of a cached world; one of another format or history is not used."""
     stamp = kept_worlds.file_stamp(file)
     with env.read() as txn:
         faults = kept_worlds.find_faults(LmdbLog(txn), Tables(txn), file, secret)
@@ -100,7 +100,7 @@ def _check_world(env: Environment, file: Path, secret: bytes) -> tuple[list[Inde
 
 
 def _check_summaries(env: Environment, folder: Path, secret: bytes) -> list[IndexFinding]:
-    """What is wrong with what is kept of fresh summaries; a file that is not as it was written is not used."""
+    """Check the file of fresh summaries, which is not used if its seal is wrong."""
     try:
         is_whole = witness.unseal_bytes(secret, witness.SUMMARIES, (folder / FRESH_FILE).read_bytes()) is not None
     except OSError:
@@ -110,7 +110,7 @@ def _check_summaries(env: Environment, folder: Path, secret: bytes) -> list[Inde
 
 
 def _retry_if_changed(look: Callable[[], tuple[list[IndexFinding], bool]]) -> list[IndexFinding]:
-    """What a look finds at an index that did not change meanwhile."""
+    """Run a check until the index did not change meanwhile, or the attempts are used up."""
     found: list[IndexFinding] = []
     for _ in range(ATTEMPTS):
         found, changed = look()
@@ -172,9 +172,9 @@ def _text_faults(view: text_snapshot.TextView, documents: Iterable[fields.TextDo
 def _compare_tokens(
     view: text_snapshot.TextView, anew: text_snapshot.TextView | None, tokens: Collection[tuple[str, str]]
 ) -> tuple[set[tuple[int, int]], bool]:
-    """The documents that have a token in one of two indexes alone, and whether any other scores differ.
+    """The documents that have a token in only one of two indexes, and whether any scores differ.
 
-    Scores of the same documents are the same to the last bit, unless a frequency or a length differs.
+    Scores of the same documents are equal to the last bit, unless a frequency or a length differs.
     """
     apart: set[tuple[int, int]] = set()
     otherwise = False
@@ -207,9 +207,9 @@ def _check_vectors(
 def _check_composed(
     env: Environment, folder: Path, secret: bytes, space: int, dimension: int, pool: str
 ) -> list[IndexFinding]:
-    """Compose the vectors of worlds with members once more, of the moment that those on the disk are of.
+    """Compose the vectors of worlds with members again, as of the moment of the stored ones, and compare.
 
-    A file that is not sealed under the store's secret answers nothing, and is told.
+    A file that is not sealed under the store's secret is not used, and is reported.
     """
     what = f"the composed embeddings of space {space}"
     if composed_vectors.is_damaged(folder, dimension, secret):
@@ -277,7 +277,7 @@ def _rows_of_space(
 def _read_in_chunks(
     env: Environment, read: Callable[[LmdbLog, Tables, int, int], Iterable[Row]], through: int
 ) -> Iterator[Row]:
-    """What an index takes of the commits up to one, a few commits in each transaction."""
+    """Read the documents or vectors of all commits up to ``through``, a few commits in each transaction."""
     for first in range(0, through, FEED_COMMITS):
         with env.read() as txn:
             rows = list(read(LmdbLog(txn), Tables(txn), first, min(first + FEED_COMMITS, through)))
@@ -293,7 +293,7 @@ def _is_ours(env: Environment, marker: fields.Marker) -> bool:
 
 
 def _describe_fault(env: Environment, what: str, name: str, fault: Fault) -> str:
-    """The fault in words, with the worlds and commits that it is about, and what mends it."""
+    """Describe a fault with the worlds and commits that have it, and the command that repairs it."""
     about = sorted(fault.about, key=lambda each: (each[1], each[0]))
     places = ""
     if about:

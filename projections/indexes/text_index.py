@@ -61,7 +61,7 @@ def load(folder: Path) -> text_snapshot.TextView | None:
 
 
 def open_to_write(folder: Path, distrusted: text_snapshot.Stamp | None) -> Index:
-    """The folder's index, begun anew where there is none, or none that can be read and trusted.
+    """Open the folder's index for writing; begin a new one where there is none that is readable and trusted.
 
     Always opened afresh: Tantivy never cleans up files that others wrote after it opened a folder.
 
@@ -101,21 +101,21 @@ def open_writer(index: Index, heap_bytes: int) -> Iterator[IndexWriter]:
 
 
 def segment_sizes(folder: Path) -> list[int]:
-    """How many documents each segment has; none where that cannot be read."""
+    """The number of documents of each segment; empty where that cannot be read."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         return [int(each["max_doc"]) for each in json.loads((folder / _META).read_bytes())["segments"]]
     return []
 
 
 def index_bytes(folder: Path) -> int:
-    """How many bytes the files of an index take, with what a merge has left behind; 0 where that cannot be read."""
+    """The size of an index's files in bytes, with leftovers of merges; 0 where that cannot be read."""
     with suppress(OSError):
         return sum(each.stat().st_size for each in os.scandir(folder))
     return 0
 
 
 def reset(folder: Path) -> None:
-    """Forget the folder's contents. Whoever has it open goes on until the next refresh."""
+    """Delete the folder's contents. Open views stay usable until the next refresh."""
     if folder.is_file():
         folder.unlink()
         return
@@ -129,7 +129,7 @@ def reset(folder: Path) -> None:
 
 @contextmanager
 def index_lock(folder: Path, wait_seconds: float) -> Iterator[None]:
-    """Alone among the processes that write the index of a folder.
+    """Hold the lock between the processes that write the index of a folder.
 
     Raises:
         IndexLocked: another one has the lock.
@@ -178,7 +178,7 @@ def _load_cached(folder: Path, stamp: text_snapshot.Stamp) -> text_snapshot.Text
 
 
 def _read_passed(folder: Path, marker: fields.Marker | None) -> fields.Marker | None:
-    """How far the index is, from the marker in it.
+    """The marker that the index has reached, given the marker in it.
 
     A stretch of commits without a text moves no marker there, since that would take a document. What cannot be read is
     as if it were not there.
@@ -193,7 +193,7 @@ def _read_passed(folder: Path, marker: fields.Marker | None) -> fields.Marker | 
 
 
 def _write_passed(folder: Path, within: fields.Marker, through: fields.Marker) -> None:
-    """Say that nothing lies between the marker in the index and another."""
+    """Record that no text lies between the marker in the index and a later one."""
     aside = folder / f"{PASSED}.new"
     aside.write_bytes(msgspec.msgpack.encode((within, through)))
     aside.replace(folder / PASSED)
@@ -272,7 +272,7 @@ class TextIndex:
 
     @property
     def count(self) -> int:
-        """How many documents searches see now."""
+        """The number of documents that searches see now."""
         view = self.view
         return view.count if view else 0
 
@@ -285,7 +285,7 @@ class TextIndex:
             self._view = None if stamp is None or stamp == self._distrusted else load(self._folder)
 
     def distrust(self, view: text_snapshot.TextView) -> None:
-        """Treat the commit that this view is of as if it were not there.
+        """Treat the commit of this view as missing.
 
         The next apply begins the folder anew.
         """
@@ -310,7 +310,7 @@ class TextIndex:
     def apply_up_to(
         self, documents: Iterable[fields.TextDocument], reached: Callable[[], fields.Marker | None]
     ) -> None:
-        """As :meth:`apply`, with a marker that is asked for behind the last document; ``None`` adds nothing."""
+        """As :meth:`apply`, with a marker that is requested after the last document; ``None`` adds nothing."""
         if self._folder is None:
             self._apply_in_memory(documents, reached)
             return
@@ -341,7 +341,7 @@ class TextIndex:
         self._view = load(self._folder)
 
     def merge_segments(self, documents: Iterable[fields.TextDocument], marker: fields.Marker) -> None:
-        """Write all documents anew, given in log order, so that they lie in one segment if they are not too many.
+        """Rewrite all documents, given in log order, as one segment if they are not too many.
 
         As with :meth:`apply`, either all of that is done or nothing.
 
@@ -413,7 +413,7 @@ class TextIndex:
 def _skip_indexed(
     documents: Iterable[fields.TextDocument], held: set[tuple[int, int]]
 ) -> Iterator[fields.TextDocument]:
-    """Documents that are not held yet; they count as held from then on."""
+    """Yield documents that are not in ``held``, and add them to it."""
     for each in documents:
         key = (each.node, each.version)
         if key not in held:
@@ -422,7 +422,7 @@ def _skip_indexed(
 
 
 def _chunks(documents: Iterable[fields.TextDocument]) -> Iterator[list[fields.TextDocument]]:
-    """The documents in small lists, so that what their source raises is not taken for Tantivy's."""
+    """Split the documents into small lists, so that errors of their source are not taken for Tantivy's."""
     chunk: list[fields.TextDocument] = []
     characters = 0
     for each in documents:

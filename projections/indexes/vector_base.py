@@ -148,17 +148,14 @@ class VectorSearcher:
         return scores[0][held], places[0][held]
 
     def _selector(self, selected: Numbers) -> Any:
-        """Lets the selected places pass; kept for who asks again with the very same, as in a world."""
+        """A FAISS filter that lets the selected places pass; the last one is cached, as for a world."""
         passing = self._passing
         if passing is None or passing[0] is not selected:
             self._passing = passing = selected, _bitmap(selected, self.count)
         return passing[1]
 
     def _wide(self, passing: int, limit: int) -> int:
-        """How many candidates a search of the graph keeps.
-
-        The fewer vectors pass, the more: as many times more as vectors do not pass.
-        """
+        """How many candidates a search of the graph keeps: more, the fewer vectors pass."""
         return max(HNSW_EF_SEARCH, limit) * self.count // max(1, passing)
 
     def _best(self, scores: Matrix, places: Numbers, limit: int) -> list[vector_rows.VectorHit]:
@@ -170,7 +167,7 @@ class VectorSearcher:
 
 
 def _rows_of(index: Any) -> Any:
-    """The rows of a list of 16-bit vectors where they lie; good for as long as the index is."""
+    """A view of the rows of a list of 16-bit vectors, valid as long as the index."""
     import numpy as np
 
     faiss = _faiss()
@@ -180,7 +177,7 @@ def _rows_of(index: Any) -> Any:
 
 
 def _bitmap(places: Numbers, count: int) -> Any:
-    """Lets some of so many vectors pass."""
+    """A FAISS filter that lets some of ``count`` vectors pass."""
     import numpy as np
 
     faiss = _faiss()
@@ -200,7 +197,7 @@ _FILES: Final = (_ROWS, _ORDER, _VECTORS)
 
 
 class VectorBase:
-    """One base as it was written."""
+    """One base on disk, which never changes."""
 
     def __init__(self, folder: Path, marker: fields.Marker, rows: Numbers, order: Numbers, index: Any) -> None:
         import numpy as np
@@ -224,7 +221,7 @@ class VectorBase:
         return self._vectors.is_graph
 
     def is_for_graph(self, passing: int, limit: int) -> bool:
-        """True if a filter that so many vectors pass is left to the graph.
+        """True if a search with so many passing vectors uses the graph.
 
         See :meth:`VectorSearcher.is_for_graph`.
         """
@@ -233,7 +230,7 @@ class VectorBase:
     def search(
         self, query: Matrix, limit: int, selected: Numbers | None, *, by_graph: bool | None = None
     ) -> list[vector_rows.VectorHit]:
-        """The best vectors, of the selected places if there are such; see :meth:`VectorSearcher.search`."""
+        """The best vectors, among the selected places if given; see :meth:`VectorSearcher.search`."""
         return self._vectors.search(query, limit, selected, by_graph)
 
     def search_before(self, query: Matrix, limit: int, before: int | None) -> list[vector_rows.VectorHit]:
@@ -246,7 +243,7 @@ class VectorBase:
         return self.search(query, limit, None if earlier == self.count else self._order[:earlier])
 
     def places_of_members(self, members: fields.Nodes) -> Numbers:
-        """As :meth:`places_of_nodes`, of worlds that are asked about again and again."""
+        """As :meth:`places_of_nodes`, with the last result cached."""
         placed = self._placed
         if placed is None or placed[0] is not members:
             self._placed = placed = members, self.places_of_nodes(members.in_order)
@@ -259,7 +256,7 @@ class VectorBase:
         first = np.searchsorted(self._nodes, nodes, side="left", sorter=self._order)
         beyond = np.searchsorted(self._nodes, nodes, side="right", sorter=self._order)
         counts = beyond - first
-        # The numbers from each first one on, as far as its count goes.
+        # The consecutive numbers from each first one on, as many as its count.
         starts = np.repeat(first - np.cumsum(counts) + counts, counts)
         return np.asarray(self._order[starts + np.arange(len(starts))], dtype=np.int64)
 
@@ -272,7 +269,7 @@ class VectorBase:
         return self._vectors.numbers
 
     def rows(self, first: int, end: int) -> Matrix:
-        """The rows of some places as they lie on disk, in 16 bits."""
+        """The rows of some places as stored, in 16 bits."""
         found: Matrix = self._vectors.rows[first:end]
         return found
 
@@ -281,10 +278,7 @@ class VectorBase:
         return self._order
 
     def copied_index(self, dimension: int, *, graph: bool) -> Any:
-        """Copy these vectors into an index in memory, to add more to.
-
-        What is in a graph is not put into it again.
-        """
+        """Copy these vectors into an index in memory, which can grow; an existing graph is copied as it is."""
         faiss = _faiss()
         if graph == self.is_graph:
             return faiss.read_index(str(self.folder / _VECTORS))

@@ -1,4 +1,4 @@
-"""Keeping a vector index level with the log, and searching what it has not reached yet.
+"""Keep a vector index level with the log, and search the vectors that it has not reached yet.
 
 The base on disk ends at its marker; the vectors of later commits, the *tail*, are kept in memory and compared one by
 one, so a search sees every vector that was recorded. A base that is missing, torn, of another store or of another
@@ -28,7 +28,7 @@ Feed = Callable[[int, int], Iterable[vector_rows.VectorRow]]
 class VectorTail:
     """The vectors of the commits in ``(base, head]``; the head moves on with the log's.
 
-    What was taken in once stays as it is: a :meth:`seen` of it may be searched while more comes in.
+    Vectors are only ever appended: a :meth:`seen` view may be searched while more come in.
     """
 
     def __init__(self, base: int, dimension: int) -> None:
@@ -42,7 +42,7 @@ class VectorTail:
         self._matrix = np.zeros((0, vector_rows.width(dimension)), dtype=np.float32)
 
     def extend(self, feed: Feed, head: int) -> None:
-        """Take in the commits up to ``head``."""
+        """Add the vectors of the commits up to ``head``."""
         if head <= self.head:
             return
         fresh = list(feed(self.head, head))
@@ -55,7 +55,7 @@ class VectorTail:
         self.head = head
 
     def _make_room(self, count: int) -> None:
-        """Twice as much as there was, at least, so that a commit costs what it brings."""
+        """Grow the arrays at least twofold, so that the cost of a commit stays in proportion to its vectors."""
         import numpy as np
 
         if count > len(self._matrix):
@@ -67,7 +67,7 @@ class VectorTail:
             self._matrix[: self._count] = matrix[: self._count]
 
     def seen(self) -> VectorTailView:
-        """A view of the vectors that are here now."""
+        """A view of the present vectors."""
         return VectorTailView(self._numbers[: self._count], self._matrix[: self._count])
 
 
@@ -100,7 +100,7 @@ class VectorTailView:
         return vector_rows.as_hits(numbers[places], scores[places])
 
     def scores(self, query: Matrix, nodes: Numbers) -> dict[tuple[int, int], float]:
-        """How near the versions of some worlds come, by the nearest vector of each."""
+        """The scores of the versions of some worlds, by the nearest vector of each."""
         import numpy as np
 
         near = np.flatnonzero(np.isin(self.numbers[:, 0], nodes))
@@ -108,7 +108,7 @@ class VectorTailView:
 
 
 class VectorSet:
-    """The vectors of some versions, given in the order in which ties are told apart."""
+    """The vectors of some versions, in the order that breaks ties."""
 
     def __init__(self, rows: Sequence[vector_rows.VectorRow], dimension: int) -> None:
         self._numbers, self._matrix = vector_rows.expand_rows(rows, dimension)
@@ -139,7 +139,7 @@ class VectorSet:
     def scores(
         self, query: Matrix, pairs: Sequence[tuple[int, int]], *, stating: float = 0.0
     ) -> dict[tuple[int, int], float]:
-        """How near some (world, version) pairs come; those that are not here are left out."""
+        """The scores of some (world, version) pairs, by the nearest vector of each; missing ones are left out."""
         import numpy as np
 
         near = np.flatnonzero(np.isin(self._numbers[:, 0], np.array([node for node, _ in pairs], dtype=np.int64)))

@@ -1,4 +1,4 @@
-"""Vectors as rows to search: one for each, and comparing them with a query.
+"""Vectors as rows to search, and their comparison with a query.
 
 A version has a vector of its whole text, and one of each statement of its speaker about themselves. The row of a
 statement is the mean of its vector and the whole text's, so that a statement counts in a text that fits. A row has two
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
 
 STATEMENT_BONUS: Final = 0.05
-"""How much nearer a text comes by a statement in the first person: more of what is asked is told in those."""
+"""How much a statement in the first person adds to the score: such statements answer more questions."""
 STATED_UNIT: Final = 0.25
 """What a text that is nothing but statements has there: little, so that a graph joins rows by their vectors."""
 NO_STATEMENTS: Final = -4.0
-"""As a bonus: no statement comes near, and whole texts are compared alone."""
+"""A bonus that excludes statements, so that only whole texts are compared."""
 CHUNK: Final = 16_384
 """How many rows are compared at once."""
 _ALIGNED: Final = 8
@@ -66,7 +66,7 @@ _vector_hit: Final = partial(tuple.__new__, VectorHit)
 
 
 def width(dimension: int) -> int:
-    """How many numbers a row has."""
+    """The length of a row."""
     return -(-(dimension + 2) // _ALIGNED) * _ALIGNED
 
 
@@ -115,14 +115,14 @@ def query_row(query: Matrix, bonus: float = STATEMENT_BONUS, stating: float = 0.
 
 
 def whole_text(values: bytes, dimension: int) -> Matrix:
-    """Of a version's stored vectors the one of its whole text."""
+    """The vector of the whole text among a version's stored vectors."""
     import numpy as np
 
     return np.frombuffer(values, dtype="<f2")[:dimension].astype(np.float32)
 
 
 def subtract_mean(vector: Matrix, others: Sequence[Matrix], share: float) -> Matrix:
-    """A vector without a share of the mean of others, of length 1; as it is where nothing would be left."""
+    """Subtract a share of the mean of other vectors, and normalise; unchanged where the rest would be zero."""
     import numpy as np
 
     rest = vector - np.float32(share) * np.mean(others, axis=0)
@@ -139,7 +139,7 @@ _EXPONENTS_APART: Final = 2.0**112
 
 
 def widen_to_float32(rows: Matrix) -> Matrix:
-    """Finite numbers of 16 bits as ones of 32: bit by bit, a fifth of the time that NumPy takes for each by itself."""
+    """Convert finite 16-bit floats to 32 bits by bit operations, in a fifth of NumPy's time."""
     import numpy as np
 
     bits = rows.view("<i2").astype(np.int32)

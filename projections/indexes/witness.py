@@ -1,9 +1,8 @@
-"""Witnesses of index files: what they were when an index was last written, under the store's secret.
+"""Witnesses of index files: their hashes when an index was last written, sealed under the store's secret.
 
-Searches trust an index: nothing in it is compared with the log when a question is asked. A witness lists the files by
-their BLAKE3 hashes and is sealed with a keyed hash, so that whoever can write to the index alone cannot make one that
-fits. Checks look at it, and whoever writes to an index, so that nothing is built on files that somebody has altered; a
-search does not.
+Searches trust an index: nothing in it is compared with the log at query time. A witness lists the files by their BLAKE3
+hashes and is sealed with a keyed hash, so that a party that can write only to the index cannot forge one. Verification
+checks it, and so do writers of an index, so that nothing is built on altered files; a search does not.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from worlddb.log.store.log import LmdbLog
 
 NO_SECRET: Final = bytes(32)
-"""Seals what belongs to no store, and in a store that has lost its secret."""
+"""Seals indexes that belong to no store, or to a store that has lost its secret."""
 TEXT: Final = "text"
 VECTORS: Final = "vectors"
 COMPOSED: Final = "composed"
@@ -60,18 +59,18 @@ _SEAL_BYTES: Final = 32
 
 
 def seal_bytes(secret: bytes, kind: str, told: bytes) -> bytes:
-    """What an index's only file says, behind a seal over it."""
+    """The contents of a single-file index with a seal in front."""
     return seal(secret, kind, {"told": blake3(told).digest()}) + told
 
 
 def unseal_bytes(secret: bytes, kind: str, stored: bytes) -> bytes | None:
-    """What such a file says; ``None`` if it is not as it was written under the secret."""
+    """The contents of a sealed file; ``None`` if its seal under the secret is wrong."""
     told = stored[_SEAL_BYTES:]
     return told if stored == seal_bytes(secret, kind, told) else None
 
 
 def secret_in(log: LmdbLog) -> bytes:
-    """The secret that seals a store's indexes; that it is missing is not the indexes' matter."""
+    """The secret that seals a store's indexes; if it is missing, :data:`NO_SECRET`."""
     try:
         return secret_of(log)
     except errors.DamagedStore:
@@ -81,8 +80,8 @@ def secret_in(log: LmdbLog) -> bytes:
 class SegmentWitness:
     """The witness beside an index of Tantivy's.
 
-    ``marks`` are names of further files that belong to the index and may be missing. A file that has been looked at is
-    looked at again only if its inode, size or times have changed.
+    ``marks`` are names of further files that belong to the index and may be missing. The hash of a file is cached until
+    its inode, size or times change.
     """
 
     def __init__(self, folder: Path, secret: bytes, marks: Collection[str] = ()) -> None:
@@ -100,10 +99,10 @@ class SegmentWitness:
             return False
 
     def write(self) -> None:
-        """Say what the index is now, just after it was written; nobody else may be writing it.
+        """Write the witness just after the index was written; no other process may be writing the index.
 
-        A segment never changes, so of those that the last witness knew its word is taken. What cannot be written is
-        left away: whoever checks compares with the log then.
+        Segments never change, so the hashes in the last witness are reused. If the witness cannot be written, checks
+        compare the index with the log.
         """
         with suppress(OSError, ValueError, KeyError, TypeError):
             known = self._sealed() or {}
@@ -115,7 +114,7 @@ class SegmentWitness:
             aside.replace(self._folder / _BESIDE)
 
     def _sealed(self) -> dict[str, bytes] | None:
-        """What the witness says, if it was sealed under the secret."""
+        """Read the witness; ``None`` unless it is sealed under the secret."""
         with suppress(OSError, msgspec.MsgspecError):
             stored = (self._folder / _BESIDE).read_bytes()
             digests, found = msgspec.msgpack.decode(stored, type=tuple[dict[str, bytes], bytes])
