@@ -14,7 +14,7 @@ from time import sleep
 from typing import Any, Final, NamedTuple, NoReturn
 
 from worlddb import InputError, UnavailableError
-from worlddb.reconciler.embedding.endpoint import Reply, Unanswered, address_of, post
+from worlddb.reconciler.embedding.endpoint import NoAnswer, Reply, address_of, post
 
 INTERFACES: Final = ("openai", "anthropic")
 MAX_ANSWER_BYTES: Final = 4 * 1024 * 1024
@@ -80,7 +80,7 @@ class Endpoint(NamedTuple):
         to, body = address_of(self.url), json.dumps(said).encode()
         try:
             reply = post(to, path, body, headers, seconds=seconds, most_bytes=MAX_ANSWER_BYTES)
-        except Unanswered as error:
+        except NoAnswer as error:
             told = f"{self!r} did not answer: {error}"
             raise EndpointUnavailable(told, "Check the address, or give it more time with --timeout") from None
         if reply.status != HTTPStatus.OK:

@@ -28,7 +28,7 @@ from worlddb.reconciler.dispatch import decide
 from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.entity_resolution import equivalence, namesakes
 from worlddb.reconciler.erasure import erasure_plan, extraction_guard
-from worlddb.reconciler.ingest.extraction import Ingest, commands_of
+from worlddb.reconciler.ingest.extraction import Ingest, ingest_commands
 from worlddb.reconciler.redaction import text_guard
 from worlddb.reconciler.similarity.thresholds import Resolving
 from worlddb.reconciler.transaction import context, forbidden_texts, inputs, interiors, receipts
@@ -297,7 +297,7 @@ def extract(request: Request, guard: extraction_guard.ExtractionGuard | None) ->
     if isinstance(request, Ingest):
         assert guard is not None, "made for every ingest"
         into = None if request.into is None else guard.container_of(request.into)
-        commands = commands_of(request._replace(into=into), guard.are_gone)
+        commands = ingest_commands(request._replace(into=into), guard.are_gone)
     else:
         commands = [request.command] if isinstance(request, inputs.Arrival) else list(request)
     validation.check(commands)

@@ -767,7 +767,7 @@ class Database(WriteCalls):
             said = passages.passages_of(view, ref)
 
             def recorded(key: str) -> Any:
-                found = view.keyed(passages.found_key(ref, "world", key))
+                found = view.keyed(passages.candidate_key(ref, "world", key))
                 return None if found is None or found.erased else found.source.get("answer")
 
             texts = (ref, *((each.ref, each.turn.text) for each in said))
@@ -901,11 +901,11 @@ class Database(WriteCalls):
             ModelUnavailable: ``embed`` is asked of a store that was opened without an embedder; nothing was written.
         """
         from worlddb.reconciler.ingest import chat_messages
-        from worlddb.reconciler.ingest.extraction import Ingest, given_turns
+        from worlddb.reconciler.ingest.extraction import Ingest, checked_turns
         from worlddb.reconciler.pipeline import execute
 
         request = Ingest(
-            given_turns(chat_messages.as_turns(turns)),
+            checked_turns(chat_messages.as_turns(turns)),
             conversation,
             session,
             None if at is None else times.parse_time(at, "at"),
@@ -928,7 +928,7 @@ class Database(WriteCalls):
 
     def _extracted(self, request: Ingest, receipt: outcome.Receipt) -> outcome.Receipt:
         """Write what a model finds in turns that are committed; they stay whatever becomes of it."""
-        from worlddb.reconciler.ingest.extraction import found_key
+        from worlddb.reconciler.ingest.extraction import candidate_key
         from worlddb.reconciler.pipeline import execute
 
         turns = [turn if turn.at is not None else replace(turn, at=request.at) for turn in request.turns]
@@ -937,7 +937,7 @@ class Database(WriteCalls):
             inside = request._replace(into=bytes.fromhex(container.ref))
 
         def recorded(key: str) -> Any:
-            found = view.keyed(found_key(inside, key))
+            found = view.keyed(candidate_key(inside, key))
             return None if found is None or found.erased else found.source.get("answer")
 
         asked: Any = request.extractor
@@ -1166,10 +1166,10 @@ class Database(WriteCalls):
 
     def spaces(self) -> tuple[EmbeddingSpace, ...]:
         """The embedding spaces, dropped ones too, in the order they were opened."""
-        from worlddb.reconciler.embedding.spaces import described
+        from worlddb.reconciler.embedding.spaces import describe_spaces
 
         with self._reader.snapshot() as snapshot:
-            return tuple(described(snapshot.log, snapshot.tables))
+            return tuple(describe_spaces(snapshot.log, snapshot.tables))
 
     def recluster(self, *, limit: int | None = None, tiebreaker: Tiebreaker | None = None) -> Reclustering:
         """Resolve again the worlds within two hops of what is new, and propose the matches found.

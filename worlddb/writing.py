@@ -925,7 +925,7 @@ class WriteCalls(ABC):
         registration nearest to an edge's home applies. Registering the same again writes no event; other code
         replaces the registration of the same world. The reference of the receipt is the world's.
         """
-        told = self._ontology.described(edge_type)
+        told = self._ontology.describe_registration(edge_type)
         command = cmd.Register(
             type=told.type,
             handler_version=told.handler_version,

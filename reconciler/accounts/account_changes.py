@@ -46,7 +46,7 @@ def set_account(ctx: context.Context, command: cmd.SetAccount, details: int) -> 
     plan = command.plan if command.plan is not None else "" if known is None else known.plan
     if plan and account_rows.plan(ctx.tables, plan) is None:
         ctx.refuse("unknown_plan", f"There is no plan {errors.shown(plan)}", "Define it: db.accounts.define_plan")
-    name = "" if known is None else _name(ctx, known.named, known.position)
+    name = "" if known is None else _name_at(ctx, known.named, known.position)
     body = ev.NONE
     if command.name and command.name != name:
         _refuse_taken_name(ctx, command)
@@ -63,7 +63,7 @@ def set_account(ctx: context.Context, command: cmd.SetAccount, details: int) -> 
 
 def _refuse_taken_name(ctx: context.Context, command: cmd.SetAccount) -> None:
     others = [each for each in account_rows.accounts(ctx.tables) if each.account != command.account]
-    if any(each.is_open and _name(ctx, each.named, each.position) == command.name for each in others):
+    if any(each.is_open and _name_at(ctx, each.named, each.position) == command.name for each in others):
         ctx.refuse("account_exists", f"There is an account {errors.shown(command.name)} already", "Choose another name")
     if len(others) >= MAX_ACCOUNTS:
         ctx.refuse("too_many_accounts", f"There are {MAX_ACCOUNTS:,} accounts, which is the limit")
@@ -81,7 +81,7 @@ def make_key(ctx: context.Context, command: cmd.MakeKey, details: int) -> draft.
     live = list(_live_keys(ctx))
     if len(live) >= MAX_KEYS:
         ctx.refuse("too_many_keys", f"There are {MAX_KEYS:,} keys, which is the limit", "End those that nobody uses")
-    if any(_name(ctx, each.made, each.position) == command.name for each in live):
+    if any(_name_at(ctx, each.made, each.position) == command.name for each in live):
         told = f"There is a key {errors.shown(command.name)} already"
         ctx.refuse("key_exists", told, "Choose another name, or end it")
     body = ctx.draft.add_body(KEY_TYPE, command.name, command.content)
@@ -106,7 +106,7 @@ def _live_keys(ctx: context.Context) -> Iterator[account_rows.KeyRow]:
     return (each for each in account_rows.access_keys(ctx.tables) if not each.ended)
 
 
-def _name(ctx: context.Context, seq: int, position: int) -> str:
+def _name_at(ctx: context.Context, seq: int, position: int) -> str:
     """A name as it was given; empty once erased. What this commit writes is compared too."""
     own = seq == ctx.draft.seq
     body = ctx.draft.blobs.body(position) if own else recorded_texts.body_at(ctx.draft.log, seq, position)

@@ -15,7 +15,13 @@ from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.embedding.embedder import Embedder
 from worlddb.reconciler.embedding.models import Models
 from worlddb.reconciler.embedding.spaces import DEFAULT_SPACE
-from worlddb.reconciler.embedding.vectors_of_texts import BATCH_TEXTS, check_model, command_of, next_batch, pending
+from worlddb.reconciler.embedding.vectors_of_texts import (
+    BATCH_TEXTS,
+    check_model,
+    command_of,
+    next_embedding_batch,
+    pending,
+)
 from worlddb.reconciler.pipeline import Writer, execute
 
 MOVES: Final = 10
@@ -159,7 +165,7 @@ def _open_space(writer: Writer, embedder: Embedder, name: str) -> int:
     """
     with writer.env.read() as txn:
         log, tables = LmdbLog(txn), Tables(txn)
-        batch = next_batch(log, tables, None, 1)
+        batch = next_embedding_batch(log, tables, None, 1)
         if batch.texts or find_space(log, tables, name) is not None:
             return 0
     receipt = execute(writer, [command_of(batch, embedder, None, name)])
@@ -189,7 +195,9 @@ def _fill(
         with writer.env.read() as txn:
             log, tables = LmdbLog(txn), Tables(txn)
             space = find_space(log, tables, name)
-            batch = next_batch(log, tables, space, min(most, BATCH_TEXTS, most if limit is None else limit - done))
+            batch = next_embedding_batch(
+                log, tables, space, min(most, BATCH_TEXTS, most if limit is None else limit - done)
+            )
         if not batch.texts:
             break
         if space is not None:

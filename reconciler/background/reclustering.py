@@ -379,7 +379,7 @@ def _compare_worlds(
         if body is None:
             continue
         names = (body.name, *ctx.aliases(node))
-        if not vectors_of_texts.names_somebody(names) or vectors_of_texts.is_label(ctx, node):
+        if not vectors_of_texts.has_identifying_name(names) or vectors_of_texts.is_tool_made_place(ctx, node):
             continue
         setting = thresholds_for(ctx, writer.resolving, body.type, node)
         thresholds = setting.thresholds
@@ -395,7 +395,7 @@ def _compare_worlds(
             for each in found
             if each.node in one
             or equivalence.is_settled(ctx, node, each.node)
-            or vectors_of_texts.is_label(ctx, each.node)
+            or vectors_of_texts.is_tool_made_place(ctx, each.node)
             or first_of(ctx.tables, each.node, ctx.draft.seq) == first
         )
         yield ComparedWorld(ctx.lineage(node), held, setting, settled)
@@ -413,7 +413,7 @@ def _near_in_meaning(
     if not isinstance(vector, blobs.Vector):
         return {}
     whole = whole_text(vector.values, meaning.dimension)
-    hits = meaning.find(whole, vectors_of_texts.MAX_NEAR, vectors_of_texts.looked_in(ctx, candidate.world))
+    hits = meaning.find(whole, vectors_of_texts.MAX_NEAR, vectors_of_texts.searched_worlds(ctx, candidate.world))
     return {other: cosine for other, (_, cosine) in vectors_of_texts.near_worlds(ctx, hits, least, node).items()}
 
 

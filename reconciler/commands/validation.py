@@ -46,7 +46,7 @@ def check(commands: Sequence[cmd.Command]) -> None:
         )
 
 
-def _plain(text: object, what: str, max_bytes: int, *, empty: bool = True) -> None:
+def _check_stored_text(text: object, what: str, max_bytes: int, *, empty: bool = True) -> None:
     """Check a text as it is stored. Logs of earlier releases may hold a NUL, so replays and bundles do not ask this.
 
     Nor do they ask whether a name is on one line, which earlier releases did not.
@@ -73,10 +73,10 @@ def _create(command: cmd.Create) -> None:
     if command.scope is not None:
         _ref(command.scope, "scope")
     if command.revive is not False or command.anew is not False:
-        _returning(command)
+        _check_key_return(command)
 
 
-def _returning(command: cmd.Create) -> None:
+def _check_key_return(command: cmd.Create) -> None:
     """Check what is said of a key whose world was erased, or has ended."""
     limits.checked_flag(command.revive, "revive")
     limits.checked_flag(command.anew, "anew")
@@ -104,7 +104,7 @@ def _revise(command: cmd.Revise) -> None:
     if command.name is not None:
         limits.checked_line(command.name, "name", limits.MAX_NAME_BYTES)
     if command.content is not None:
-        _plain(command.content, "content", limits.MAX_CONTENT_BYTES)
+        _check_stored_text(command.content, "content", limits.MAX_CONTENT_BYTES)
     _source(command.source)
     _source(command.properties, "properties")
     _times(command.valid_from, command.valid_to)
@@ -124,7 +124,7 @@ def _retire(command: cmd.Retire) -> None:
 def _reassert(command: cmd.Reassert) -> None:
     _ref(command.ref, "ref")
     if command.content is not None:
-        _plain(command.content, "content", limits.MAX_CONTENT_BYTES)
+        _check_stored_text(command.content, "content", limits.MAX_CONTENT_BYTES)
     _times(command.valid_from, command.valid_to)
 
 
@@ -148,7 +148,7 @@ def _link(command: cmd.Link) -> None:
         _ref(command.home, "home")
     limits.checked_text(command.type, "type", limits.MAX_TYPE_BYTES)
     _record(command.properties, "properties")
-    _no_nul(command.properties, "properties")
+    _reject_nul(command.properties, "properties")
     _key(command.key)
     _times(command.valid_from, command.valid_to)
     if command.type == _SAME_AS and (command.key is not None or command.valid_to is not None):
@@ -183,7 +183,7 @@ def _move(command: cmd.Move) -> None:
     _times(command.valid_from, command.valid_to)
 
 
-def _naming(command: cmd.Alias | cmd.Unalias) -> None:
+def _check_aliases_given(command: cmd.Alias | cmd.Unalias) -> None:
     _ref(command.ref, "ref")
     _aliases(command.aliases)
 
@@ -219,7 +219,7 @@ def _labels(labels: tuple[str, ...], what: str = "label") -> None:
     if len(labels) > limits.MAX_LABELS:
         raise errors.LimitExceeded(f"{len(labels)} {what}s, above the limit of {limits.MAX_LABELS}", "Give fewer")
     for label in labels:
-        _plain(label, what, limits.MAX_LABEL_BYTES, empty=False)
+        _check_stored_text(label, what, limits.MAX_LABEL_BYTES, empty=False)
         if not normalised(label):
             raise errors.InvalidText(f"The {what} {errors.shown(label)} has no visible character", "Give at least one")
 
@@ -248,20 +248,20 @@ def _deprecate(command: cmd.Deprecate) -> None:
     limits.checked_flag(command.is_deprecated, "is_deprecated")
 
 
-def _believing(command: cmd.Believe | cmd.Contract) -> None:
+def _check_belief_target(command: cmd.Believe | cmd.Contract) -> None:
     _ref(command.ref, "ref")
     _source(command.properties, "beliefs")
     if not command.properties:
         raise errors.InputError("Nothing was given to believe", 'Give predicates with their values: {"summary": ...}')
     for predicate, value in command.properties.items():
-        _plain(predicate, "a predicate", limits.MAX_TYPE_BYTES, empty=False)
+        _check_stored_text(predicate, "a predicate", limits.MAX_TYPE_BYTES, empty=False)
         if predicate == atoms.NO_BELIEF:
             raise errors.InputError(f"{predicate} are pointers, and no beliefs", "Use attach and detach")
         if predicate in atoms.SINGLE and not isinstance(value, str):
             raise errors.InvalidText(f"{predicate} is {type(value).__name__}, not one text", "Give it as str")
         for each in value if isinstance(value, list | tuple) else [value]:
             if isinstance(each, str):
-                _plain(each, f"the value of {predicate}", limits.MAX_CONTENT_BYTES)
+                _check_stored_text(each, f"the value of {predicate}", limits.MAX_CONTENT_BYTES)
             if not atoms.comparable_form(each):
                 raise errors.InvalidText(f"{predicate} has a value that says nothing", "Leave it out, or contract it")
         if isinstance(value, list | tuple) and not value:
@@ -271,11 +271,11 @@ def _believing(command: cmd.Believe | cmd.Contract) -> None:
 
 
 def _believe(command: cmd.Believe) -> None:
-    _believing(command)
+    _check_belief_target(command)
     given = command.properties
     for predicate, most in ((atoms.TYPE, limits.MAX_TYPE_BYTES), (atoms.TITLE, limits.MAX_NAME_BYTES)):
         if predicate in given:
-            _plain(given[predicate], predicate, most)
+            _check_stored_text(given[predicate], predicate, most)
     if command.how not in get_args(cmd.BeliefChange):
         raise errors.InputError(f"how is {errors.shown(command.how)}", "Give revise, expand or replace")
     _source(command.source)
@@ -283,7 +283,7 @@ def _believe(command: cmd.Believe) -> None:
 
 
 def _contract(command: cmd.Contract) -> None:
-    _believing(command)
+    _check_belief_target(command)
     _times(command.at, None)
     limits.checked_flag(command.whole, "whole")
 
@@ -361,7 +361,7 @@ _MOMENT: Final = re.compile(r"\s*(\d+\s*$|\d{4}-\d\d)")
 
 
 def _bookmark(command: cmd.Bookmark) -> None:
-    _plain(command.name, "name", limits.MAX_NAME_BYTES, empty=False)
+    _check_stored_text(command.name, "name", limits.MAX_NAME_BYTES, empty=False)
     if not normalised(command.name):
         raise errors.InvalidText(f"The name {errors.shown(command.name)} has no visible character", "Give at least one")
     if _MOMENT.match(command.name):
@@ -398,8 +398,8 @@ def _merge(command: cmd.Merge) -> None:
 
 
 def _register(command: cmd.Register) -> None:
-    _scoped(command)
-    _no_nul(command.type, "the edge type")
+    _check_scope(command)
+    _reject_nul(command.type, "the edge type")
     limits.checked_flag(command.functional, "functional")
     if command.digest_of == "laws":
         checked_laws(ev.Laws.unpacked(command.digest), command.type, functional=command.functional)
@@ -430,7 +430,7 @@ def checked_laws(laws: ev.Laws, name: str, *, functional: bool) -> None:
         raise errors.InputError(f"The relation {name[:80]!r} is its own inverse", "Say symmetric=True instead")
 
 
-def _scoped(command: cmd.Register | cmd.Unregister) -> None:
+def _check_scope(command: cmd.Register | cmd.Unregister) -> None:
     limits.checked_text(command.type, "the edge type", limits.MAX_TYPE_BYTES, empty=False)
     if command.world is not None:
         _ref(command.world, "world")
@@ -451,11 +451,11 @@ def _set_profile(command: cmd.SetProfile) -> None:
 
 
 def _tune(command: cmd.Tune) -> None:
-    _tuned(command)
+    _check_thresholds(command)
     checked_setting(command.fuzzy, command.phonetic, command.embedding, command.margin, command.most)
 
 
-def _tuned(command: cmd.Tune | cmd.Untune) -> None:
+def _check_thresholds(command: cmd.Tune | cmd.Untune) -> None:
     limits.checked_text(command.type, "the node type", limits.MAX_TYPE_BYTES)
     if command.world is not None:
         _ref(command.world, "world")
@@ -466,9 +466,9 @@ def _trust(command: cmd.Trust) -> None:
         levels = ", ".join(filter(None, get_args(ev.TrustLevel)))
         raise errors.InputError(f"There is no level of trust {errors.shown(command.level)}", f"Give one of: {levels}")
     if command.of in ("author", "source"):
-        _plain(command.name, command.of, limits.MAX_NAME_BYTES, empty=False)
+        _check_stored_text(command.name, command.of, limits.MAX_NAME_BYTES, empty=False)
     if command.of == "source":
-        _plain(command.type, "the field of the source", limits.MAX_TYPE_BYTES, empty=False)
+        _check_stored_text(command.type, "the field of the source", limits.MAX_TYPE_BYTES, empty=False)
     if command.world is not None:
         _ref(command.world, "world")
 
@@ -583,8 +583,8 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.LinkVersions: _link_versions,
     cmd.Unlink: _unlink,
     cmd.Move: _move,
-    cmd.Alias: _naming,
-    cmd.Unalias: _naming,
+    cmd.Alias: _check_aliases_given,
+    cmd.Unalias: _check_aliases_given,
     cmd.Restate: _restate,
     cmd.Expire: _expire,
     cmd.Refresh: _refresh,
@@ -611,12 +611,12 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Fork: _fork,
     cmd.Merge: _merge,
     cmd.Register: _register,
-    cmd.Unregister: _scoped,
+    cmd.Unregister: _check_scope,
     cmd.Embed: _embed,
     cmd.Recluster: _recluster,
     cmd.SetProfile: _set_profile,
     cmd.Tune: _tune,
-    cmd.Untune: _tuned,
+    cmd.Untune: _check_thresholds,
     cmd.Trust: _trust,
     cmd.Guard: _guard,
     cmd.SetPlan: _set_plan,
@@ -667,7 +667,7 @@ def _source(source: dict[str, Any], what: str = "source") -> None:
     if type(source) is dict and not source:
         return
     _record(source, what)
-    _no_nul(source, what)
+    _reject_nul(source, what)
     field = next((each for each in source if each == IMPORTED or each.startswith(f"{IMPORTED}.")), None)
     if field is not None:
         raise errors.InputError(
@@ -676,18 +676,18 @@ def _source(source: dict[str, Any], what: str = "source") -> None:
         )
 
 
-def _no_nul(value: Any, place: str) -> None:
+def _reject_nul(value: Any, place: str) -> None:
     """See that no text in a record that was checked has a NUL."""
     if isinstance(value, str):
         if "\0" in value:
-            _plain(value, place, limits.MAX_RECORD_BYTES)
+            _check_stored_text(value, place, limits.MAX_RECORD_BYTES)
     elif isinstance(value, dict):
         for name, inner in value.items():
-            _no_nul(name, f"a key of {place}")
-            _no_nul(inner, f"{place}.{name}")
+            _reject_nul(name, f"a key of {place}")
+            _reject_nul(inner, f"{place}.{name}")
     elif isinstance(value, list | tuple):
         for position, inner in enumerate(value):
-            _no_nul(inner, f"{place}[{position}]")
+            _reject_nul(inner, f"{place}[{position}]")
 
 
 def _times(begins: object, ends: object) -> None:

@@ -149,12 +149,12 @@ def _new_worlds(ctx: context.Context, store: Store, commands: list[cmd.Command])
             continue
         scope = _find_node(ctx, commands, command.world if command.scope is None else command.scope)
         names = (command.name, *command.aliases)
-        if scope is None or not vectors_of_texts.names_somebody(names) or _find_keyed(ctx, command) is not None:
+        if scope is None or not vectors_of_texts.has_identifying_name(names) or _find_keyed(ctx, command) is not None:
             continue
         home = _find_node(ctx, commands, command.world)
         setting = configuration.thresholds_for(ctx, store.resolving, command.type, scope if home is None else home)
         candidate = namesakes.Candidate(names, command.type, scope)
-        inside = vectors_of_texts.looked_in(ctx, scope) if command.content else None
+        inside = vectors_of_texts.searched_worlds(ctx, scope) if command.content else None
         yield _NewWorld(at, candidate, setting.thresholds, command.content, inside)
 
 
@@ -207,7 +207,7 @@ def _compare(
 ) -> tuple[_NewWorld, resolver.Comparisons, tuple[tuple[bytes, int, float], ...]]:
     """Compare a newcomer with those whom it may be; those of them that are near in meaning come with it."""
     near = vectors_of_texts.near_worlds(ctx, hits, newcomer.thresholds.embedding)
-    cosines = {node: cosine for node, (_, cosine) in near.items() if not vectors_of_texts.is_label(ctx, node)}
+    cosines = {node: cosine for node, (_, cosine) in near.items() if not vectors_of_texts.is_tool_made_place(ctx, node)}
     held = resolver.considered(ctx, newcomer.candidate, newcomer.thresholds, cosines, every=every)
     kept = {each.node for each in held.considered if each.embedding}
     told = tuple((ctx.lineage(node), version, cosine) for node, (version, cosine) in near.items() if node in kept)

@@ -15,7 +15,7 @@ from worlddb.log.model.errors import DamagedStore, NewerFormat, NotAStore, World
 from worlddb.log.store import environment, log
 from worlddb.projections.runner import Progress
 from worlddb.reconciler.diagnostics import installation, location, stored_state
-from worlddb.reconciler.diagnostics.installation import Diagnosis, Symptom, on, quoted, restored
+from worlddb.reconciler.diagnostics.installation import Diagnosis, Symptom, command_for, quoted, restore_command
 from worlddb.reconciler.edge_types.registry import Ontology
 
 Check = Callable[[], Iterator[Symptom]]
@@ -38,7 +38,7 @@ class _Examination:
         try:
             found.extend(look())
         except (WorldDBError, OSError) as error:
-            found.append(_unlooked_at(name, error))
+            found.append(_not_checked(name, error))
             self.skip(name, "it could not be made, as is told with what is wrong")
             return False
         finally:
@@ -50,7 +50,7 @@ class _Examination:
         """Say why a check was not made."""
         self.skipped.append((name, why))
 
-    def told(self, store: str, deep: bool) -> Diagnosis:
+    def diagnosis(self, store: str, deep: bool) -> Diagnosis:
         """All of it, what is wrong first."""
         ordered = sorted(self.symptoms, key=lambda symptom: not symptom.wrong)
         is_ok = not any(symptom.wrong for symptom in ordered)
@@ -59,7 +59,7 @@ class _Examination:
 
 def examine_installation() -> Diagnosis:
     """Look at Python and the libraries alone."""
-    return _installed().told("", False)
+    return _check_installation().diagnosis("", False)
 
 
 def examine(
@@ -69,77 +69,77 @@ def examine(
 
     Nothing in the store is changed, and it need not open.
     """
-    going = _installed()
-    if going.check("store", partial(location.is_store, folder)):
-        going.check("file system", partial(location.file_system, folder))
-        going.check("room", partial(location.room, folder))
-        going.check("permissions", partial(location.permissions, folder))
-        going.check("leftovers", partial(location.leftovers, folder))
-        going.check("locks", partial(location.locks, folder))
-        going.check("noted damage", partial(location.noted_damage, folder))
+    examination = _check_installation()
+    if examination.check("store", partial(location.is_store, folder)):
+        examination.check("file system", partial(location.file_system, folder))
+        examination.check("room", partial(location.disk_space, folder))
+        examination.check("permissions", partial(location.permissions, folder))
+        examination.check("leftovers", partial(location.leftovers, folder))
+        examination.check("locks", partial(location.locks, folder))
+        examination.check("noted damage", partial(location.noted_damage, folder))
         try:
             env = environment.Environment(folder, author=_AUTHOR, timeout_seconds=_TIMEOUT_SECONDS)
         except WorldDBError as error:
-            going.symptoms.append(_unopenable(folder, error))
-            going.skip("log, tables and indexes", "the data file cannot be opened")
+            examination.symptoms.append(_cannot_open(folder, error))
+            examination.skip("log, tables and indexes", "the data file cannot be opened")
         else:
             with closing(env):
                 env.folder = folder  # Symptoms name the path that was given, not the whole one.
-                _opened(going, env, ontology, clock, deep, progress)
-    return going.told(str(folder), deep)
+                _open_and_check(examination, env, ontology, clock, deep, progress)
+    return examination.diagnosis(str(folder), deep)
 
 
-def _installed() -> _Examination:
-    going = _Examination()
+def _check_installation() -> _Examination:
+    examination = _Examination()
     for name, look in installation.CHECKS:
-        going.check(name, look)
-    return going
+        examination.check(name, look)
+    return examination
 
 
-def _opened(
-    going: _Examination,
+def _open_and_check(
+    examination: _Examination,
     env: environment.Environment,
     ontology: Ontology,
     clock: Clock,
     deep: bool,
     progress: Progress | None,
 ) -> None:
-    if not going.check("pages", partial(stored_state.pages, env)):
-        going.skip("log, tables and indexes", "LMDB could be led astray by the damaged pages")
+    if not examination.check("pages", partial(stored_state.pages, env)):
+        examination.skip("log, tables and indexes", "LMDB could be led astray by the damaged pages")
         return
-    if not going.check("format", partial(_format, env)):
-        going.skip("log, tables and indexes", "they are not of a format that this release reads")
+    if not examination.check("format", partial(_check_format, env)):
+        examination.skip("log, tables and indexes", "they are not of a format that this release reads")
         return
-    going.check("map", partial(stored_state.map_size, env, *env.map_bytes()))
-    going.check("kind", partial(stored_state.kind, env))
-    going.check("clock", partial(stored_state.moment, env, clock))
-    whole = going.check("log", partial(stored_state.chain, env, progress))
-    if not going.check("layout", partial(stored_state.layout, env)):
-        going.skip("tables and indexes", "the tables have another layout")
+    examination.check("map", partial(stored_state.map_size, env, *env.map_bytes()))
+    examination.check("kind", partial(stored_state.kind, env))
+    examination.check("clock", partial(stored_state.moment, env, clock))
+    whole = examination.check("log", partial(stored_state.chain, env, progress))
+    if not examination.check("layout", partial(stored_state.layout, env)):
+        examination.skip("tables and indexes", "the tables have another layout")
         return
     if deep and not whole:
-        going.skip("every row of the tables", "the log that they are compared with does not hold")
-    if not going.check("tables", partial(stored_state.tables, env, deep and whole, progress)):
-        going.skip("indexes, vectors and handlers", "they are looked up in the tables")
+        examination.skip("every row of the tables", "the log that they are compared with does not hold")
+    if not examination.check("tables", partial(stored_state.tables, env, deep and whole, progress)):
+        examination.skip("indexes, vectors and handlers", "they are looked up in the tables")
         return
-    going.check("snapshots", partial(stored_state.snapshots, env, deep and whole, progress))
-    readable = going.check("text index", partial(stored_state.text_index, env))
-    if going.check("vector indexes", partial(stored_state.vector_indexes, env)) and readable:
-        going.check("index contents", partial(stored_state.contents, env, deep))
+    examination.check("snapshots", partial(stored_state.snapshots, env, deep and whole, progress))
+    readable = examination.check("text index", partial(stored_state.text_index, env))
+    if examination.check("vector indexes", partial(stored_state.vector_indexes, env)) and readable:
+        examination.check("index contents", partial(stored_state.contents, env, deep))
     else:
-        going.skip("index contents", "an index is damaged, as is told with what is wrong")
-    going.check("vectors", partial(stored_state.vectors_pending, env))
-    going.check("models", partial(stored_state.models, env))
-    going.check("handlers", partial(stored_state.handlers, env, ontology))
-    going.check("supposed", partial(stored_state.supposed, env))
+        examination.skip("index contents", "an index is damaged, as is told with what is wrong")
+    examination.check("vectors", partial(stored_state.vectors_pending, env))
+    examination.check("models", partial(stored_state.models, env))
+    examination.check("handlers", partial(stored_state.handlers, env, ontology))
+    examination.check("supposed", partial(stored_state.hypothetical, env))
 
 
-def _format(env: environment.Environment) -> Iterator[Symptom]:
+def _check_format(env: environment.Environment) -> Iterator[Symptom]:
     try:
         with env.read() as txn:
             begun = log.LmdbLog(txn).check_format()
     except WorldDBError as error:
-        yield _unopenable(env.folder, error)
+        yield _cannot_open(env.folder, error)
         return
     if not begun:
         yield Symptom(
@@ -149,11 +149,11 @@ def _format(env: environment.Environment) -> Iterator[Symptom]:
             "The data file holds nothing",
             "A process was ended just when it was to make the store",
             "Write to it, which makes the store",
-            on(env.folder, "ingest FILE"),
+            command_for(env.folder, "ingest FILE"),
         )
 
 
-def _unlooked_at(name: str, error: WorldDBError | OSError) -> Symptom:
+def _not_checked(name: str, error: WorldDBError | OSError) -> Symptom:
     """A check that ended in an error: whether all is well is not known."""
     what, remedy = (error.message, error.remedy) if isinstance(error, WorldDBError) else (error.strerror or error, "")
     location = os.fsdecode(error.filename) if isinstance(error, OSError) and error.filename is not None else ""
@@ -168,10 +168,10 @@ def _unlooked_at(name: str, error: WorldDBError | OSError) -> Symptom:
     )
 
 
-def _unopenable(folder: Path, error: WorldDBError) -> Symptom:
+def _cannot_open(folder: Path, error: WorldDBError) -> Symptom:
     """Why the store does not open, by the error with which it does not."""
     if isinstance(error, NewerFormat):
-        return stored_state.newer(folder, error)
+        return stored_state.newer_format(folder, error)
     if isinstance(error, NotAStore):
         return Symptom("not_a_store", True, str(folder), error.message, "There is nothing to look at", error.remedy)
     if isinstance(error, DamagedStore):
@@ -182,7 +182,7 @@ def _unopenable(folder: Path, error: WorldDBError) -> Symptom:
             error.message,
             "The store does not open, so nothing in it can be read",
             error.remedy or "Restore the store from a backup, and check the disk",
-            restored(folder),
+            restore_command(folder),
         )
     return Symptom(
         "cannot_open",

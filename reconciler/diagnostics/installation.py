@@ -48,7 +48,7 @@ class Diagnosis(NamedTuple):
     symptoms: tuple[Symptom, ...]
 
 
-def on(folder: Path, words: str) -> str:
+def command_for(folder: Path, words: str) -> str:
     """A command line about a store."""
     return f"worlddb --store {quoted(folder)} {words}"
 
@@ -58,7 +58,7 @@ def quoted(path: Path) -> str:
     return shlex.quote(str(path))
 
 
-def restored(folder: Path) -> str:
+def restore_command(folder: Path) -> str:
     """Give the command line that makes a store of a backup.
 
     The new store lies beside one that cannot be trusted any more.
@@ -103,7 +103,7 @@ def python(version: tuple[int, ...] = sys.version_info[:3], required: str = "") 
         from packaging.specifiers import SpecifierSet
     except ImportError:
         return  # The check of packages says so.
-    wanted = required or _header("Requires-Python") or ">=3.11"
+    wanted = required or _metadata_field("Requires-Python") or ">=3.11"
     shown = ".".join(map(str, version))
     if shown not in SpecifierSet(wanted):
         yield Symptom(
@@ -135,7 +135,7 @@ def packages(requirements: Iterable[str] | None = None) -> Iterator[Symptom]:
     try:
         from packaging.requirements import Requirement
     except ImportError:
-        yield _wrong("packaging is not installed", "packaging", "packaging")
+        yield _wrong_version("packaging is not installed", "packaging", "packaging")
         return
     try:
         listed = metadata.requires(DISTRIBUTION) or [] if requirements is None else requirements
@@ -154,15 +154,15 @@ def packages(requirements: Iterable[str] | None = None) -> Iterator[Symptom]:
     for line in listed:
         needed = Requirement(line)
         extra = "" if needed.marker is None or needed.marker.evaluate({"extra": ""}) else _extra_of(needed)
-        what = "" if extra is None else _unmet(needed)
+        what = "" if extra is None else _unmet_requirement(needed)
         if what and not extra:
-            yield _wrong(what, needed.name, f"{needed.name}{needed.specifier}")
+            yield _wrong_version(what, needed.name, f"{needed.name}{needed.specifier}")
         elif what and extra and _version(needed):
             unfit.setdefault(extra, []).append(what)
     yield from (missing_extra(extra, found, EXTRAS[extra].capitalize()) for extra, found in unfit.items())
 
 
-def lacking(extra: str, requirements: Iterable[str] | None = None) -> list[str]:
+def describe_missing(extra: str, requirements: Iterable[str] | None = None) -> list[str]:
     """Say in words what of an extra is missing or in a version that does not fit.
 
     An extra that nobody uses may be either.
@@ -174,7 +174,7 @@ def lacking(extra: str, requirements: Iterable[str] | None = None) -> list[str]:
     except metadata.PackageNotFoundError:
         return []
     needed = (each for each in map(Requirement, listed) if each.marker is not None and _extra_of(each) == extra)
-    return [what for each in needed if (what := _unmet(each))]
+    return [what for each in needed if (what := _unmet_requirement(each))]
 
 
 def _extra_of(needed: Requirement) -> str | None:
@@ -190,7 +190,7 @@ def _version(needed: Requirement) -> str:
         return ""
 
 
-def _unmet(needed: Requirement) -> str:
+def _unmet_requirement(needed: Requirement) -> str:
     """What is wrong with an installed library, in words; empty if nothing is."""
     found = _version(needed)
     if not found:
@@ -212,7 +212,7 @@ def missing_extra(extra: str, unmet: Sequence[str], why: str) -> Symptom:
     )
 
 
-def _wrong(what: str, name: str, requirement: str) -> Symptom:
+def _wrong_version(what: str, name: str, requirement: str) -> Symptom:
     return Symptom(
         "wrong_package",
         True,
@@ -235,20 +235,20 @@ def libraries(modules: Iterable[str] = LIBRARIES) -> Iterator[Symptom]:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        yield _untried(str(error))
+        yield _not_tried(str(error))
         return
     lines = done.stdout.splitlines()
     for line in lines:
         if line.startswith("! "):
             _, name, kind, told = line.split(" ", 3)
-            yield _unloadable(name, f"{kind}: {told}")
+            yield _cannot_load(name, f"{kind}: {told}")
     if not lines:
-        yield _untried(f"the process ends with {done.returncode}")
+        yield _not_tried(f"the process ends with {done.returncode}")
     elif lines[-1] != "all":
-        yield _unloadable(lines[-1], f"the process that loads it ends with {done.returncode}")
+        yield _cannot_load(lines[-1], f"the process that loads it ends with {done.returncode}")
 
 
-def _untried(told: str) -> Symptom:
+def _not_tried(told: str) -> Symptom:
     return Symptom(
         "unloadable_library",
         True,
@@ -259,7 +259,7 @@ def _untried(told: str) -> Symptom:
     )
 
 
-def _unloadable(name: str, told: str) -> Symptom:
+def _cannot_load(name: str, told: str) -> Symptom:
     distribution = {"faiss": "faiss-cpu", "markdown_it": "markdown-it-py"}.get(name, name)
     return Symptom(
         "unloadable_library",
@@ -272,7 +272,7 @@ def _unloadable(name: str, told: str) -> Symptom:
     )
 
 
-def _header(name: str) -> str:
+def _metadata_field(name: str) -> str:
     try:
         return str(metadata.metadata(DISTRIBUTION)[name] or "")
     except (metadata.PackageNotFoundError, KeyError):

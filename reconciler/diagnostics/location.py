@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from worlddb.log.store import durable, environment, high_water, lock, scratch, shared_environment
 from worlddb.reconciler.background.worker import LEASE_FILE
-from worlddb.reconciler.diagnostics.installation import Symptom, on, quoted, restored
+from worlddb.reconciler.diagnostics.installation import Symptom, command_for, quoted, restore_command
 
 LEAST_BYTES: Final = 64 << 20
 """With less room on the disk, writes are about to fail."""
@@ -44,7 +44,7 @@ def file_system(folder: Path, mounts: Path = durable.MOUNTS) -> Iterator[Symptom
         )
 
 
-def room(folder: Path) -> Iterator[Symptom]:
+def disk_space(folder: Path) -> Iterator[Symptom]:
     """Is there room on the disk: to go on writing, and for a second data file."""
     data = folder / shared_environment.DATA_FILE
     size = data.stat().st_size if data.exists() else 0
@@ -119,12 +119,12 @@ def permissions(folder: Path) -> Iterator[Symptom]:
         LEASE_FILE,
     )
     for path in (folder, *(folder / name for name in names if (folder / name).exists())):
-        if not is_ours(path):
-            yield _not_ours(folder, path, 1)
+        if not is_accessible(path):
+            yield _inaccessible(folder, path, 1)
     for name in (environment.INDEX_FOLDER, environment.SNAPSHOT_FOLDER):
-        lacking = [path for path in _tree(folder / name) if not is_ours(path)]
+        lacking = [path for path in _tree(folder / name) if not is_accessible(path)]
         if lacking:
-            yield _not_ours(folder, lacking[0], len(lacking))
+            yield _inaccessible(folder, lacking[0], len(lacking))
 
 
 def _tree(top: Path) -> Iterator[Path]:
@@ -136,13 +136,13 @@ def _tree(top: Path) -> Iterator[Path]:
         yield from (Path(inside) / name for name in sorted((*folders, *files)))
 
 
-def is_ours(path: Path) -> bool:
+def is_accessible(path: Path) -> bool:
     """May it be read and written; what another process has deleted meanwhile is no matter."""
     needed = os.R_OK | os.W_OK | (os.X_OK if os.path.isdir(path) else 0)
     return os.access(path, needed) or not os.path.lexists(path)
 
 
-def _not_ours(folder: Path, path: Path, count: int) -> Symptom:
+def _inaccessible(folder: Path, path: Path, count: int) -> Symptom:
     reads = os.access(path, os.R_OK)
     others = f", and {count - 1:,} more beside it" if count > 1 else ""
     return Symptom(
@@ -201,7 +201,7 @@ def noted_damage(folder: Path) -> Iterator[Symptom]:
             f"A verification found damage{f', first in commit {found.seq}' if found.seq else ''}",
             "Nothing can be written to the store, and what is read of it may be wrong",
             high_water.DAMAGE_REMEDY,
-            on(folder, "verify --deep" if found.deep else "verify"),
+            command_for(folder, "verify --deep" if found.deep else "verify"),
         )
 
 
@@ -217,7 +217,7 @@ def is_store(folder: Path) -> Iterator[Symptom]:
             "The data file is empty or gone, and the store has been written to",
             "It holds the log: without it there is no memory",
             "Restore the store from a backup",
-            restored(folder),
+            restore_command(folder),
         )
     elif not data.is_file():
         is_odd = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
@@ -229,7 +229,7 @@ def is_store(folder: Path) -> Iterator[Symptom]:
             what,
             "There is nothing to look at",
             "Check the path; or make a store by writing to it",
-            on(folder, "ingest FILE"),
+            command_for(folder, "ingest FILE"),
         )
 
 
@@ -270,10 +270,10 @@ _WHY: Final = {
 
 def locks(folder: Path) -> Iterator[Symptom]:
     """Check the writers' lock, the lease of background work, and the indexes' locks."""
-    yield from _one("writer", folder / lock.LOCK_FILE, _signed(folder))
-    yield from _one("lease", folder / LEASE_FILE, {})
+    yield from _describe_lock("writer", folder / lock.LOCK_FILE, _lock_signature(folder))
+    yield from _describe_lock("lease", folder / LEASE_FILE, {})
     for file in sorted((folder / environment.INDEX_FOLDER).glob("*.lock")):
-        yield from _one("index", file, {})
+        yield from _describe_lock("index", file, {})
 
 
 def is_held(file: Path) -> bool:
@@ -296,7 +296,7 @@ def is_held(file: Path) -> bool:
     return False
 
 
-def _one(kind: str, file: Path, signed: dict[str, Any]) -> Iterator[Symptom]:
+def _describe_lock(kind: str, file: Path, signed: dict[str, Any]) -> Iterator[Symptom]:
     if not is_held(file):
         return
     known = lock_holders(file) or []
@@ -331,7 +331,7 @@ def _one(kind: str, file: Path, signed: dict[str, Any]) -> Iterator[Symptom]:
         )
 
 
-def _signed(folder: Path) -> dict[str, Any]:
+def _lock_signature(folder: Path) -> dict[str, Any]:
     """Who took the writers' lock last, as it said itself."""
     try:
         found = json.loads((folder / lock.HOLDER_FILE).read_bytes())

@@ -23,7 +23,7 @@ from worlddb.projections.tables.apply import log_marks, settings
 from worlddb.projections.tables.reads.asof import space_in_use, spaces
 from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.diagnostics import installation, location
-from worlddb.reconciler.diagnostics.installation import lacking, missing_extra
+from worlddb.reconciler.diagnostics.installation import describe_missing, missing_extra
 from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.embedding import multilingual, static_embedder, vectors_of_texts
 from worlddb.reconciler.embedding.minilm import MODEL as MINILM_MODEL
@@ -44,7 +44,7 @@ def layout(env: environment.Environment) -> Iterator[installation.Symptom]:
         with env.read() as txn:
             found = rows.Tables(txn).layout()
     except errors.NewerFormat as error:
-        yield newer(env.folder, error)
+        yield newer_format(env.folder, error)
         return
     if found != schema.LAYOUT:
         yield installation.Symptom(
@@ -54,11 +54,11 @@ def layout(env: environment.Environment) -> Iterator[installation.Symptom]:
             f"The tables have layout {found}, and this release writes and reads {schema.LAYOUT}",
             "Nothing can be read or written until they are derived again",
             "Upgrade the store; it makes a backup first",
-            installation.on(env.folder, "upgrade"),
+            installation.command_for(env.folder, "upgrade"),
         )
 
 
-def newer(folder: Path, error: errors.NewerFormat) -> installation.Symptom:
+def newer_format(folder: Path, error: errors.NewerFormat) -> installation.Symptom:
     """A store of a later release."""
     return installation.Symptom(
         "newer_format",
@@ -86,10 +86,10 @@ def tables(
         findings = check.compare_with_replay(env, last, progress)
     if not findings:
         findings = check.tree_findings(env, last)
-    yield from (_derived_wrong(env.folder, finding) for finding in findings)
+    yield from (_wrong_tables(env.folder, finding) for finding in findings)
 
 
-def _derived_wrong(folder: Path, finding: verify.Finding) -> installation.Symptom:
+def _wrong_tables(folder: Path, finding: verify.Finding) -> installation.Symptom:
     return installation.Symptom(
         "tables_wrong",
         True,
@@ -97,7 +97,7 @@ def _derived_wrong(folder: Path, finding: verify.Finding) -> installation.Sympto
         finding.problem,
         "Reads come from the tables, so answers may be wrong; the log itself holds",
         "Derive them from the log again",
-        installation.on(folder, "rebuild tables"),
+        installation.command_for(folder, "rebuild tables"),
     )
 
 
@@ -131,7 +131,7 @@ def text_index(env: environment.Environment) -> Iterator[installation.Symptom]:
     folder = env.folder / environment.INDEX_FOLDER / "text"
     if folder_stamp(folder) is None:
         return  # None yet; the first search makes it.
-    _must_be_ours(folder)
+    _require_accessible(folder)
     damaged = damaged_files(folder)
     if damaged:
         yield _index_damaged(
@@ -150,7 +150,7 @@ def vector_indexes(env: environment.Environment) -> Iterator[installation.Sympto
         folder = env.folder / environment.INDEX_FOLDER / f"vectors-{number}"
         if vector_base.folder_stamp(folder) is None:
             continue  # A short list of vectors needs none.
-        _must_be_ours(folder)
+        _require_accessible(folder)
         base = vector_base.load(folder)
         if base is None and vector_base.is_older(folder):
             continue  # Of an earlier release: it is left aside, and made anew with the next vectors.
@@ -160,7 +160,7 @@ def vector_indexes(env: environment.Environment) -> Iterator[installation.Sympto
             yield from _behind(env, folder, base.marker, "vectors")
 
 
-def _must_be_ours(folder: Path) -> None:
+def _require_accessible(folder: Path) -> None:
     """Check that we may open every file of an index.
 
     Whoever may not open an index, for which its folder is written to, cannot say that it is damaged.
@@ -169,7 +169,7 @@ def _must_be_ours(folder: Path) -> None:
         PermissionError: there is such a file.
     """
     for file in sorted(folder.iterdir()):
-        if not location.is_ours(file):
+        if not location.is_accessible(file):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file))
 
 
@@ -181,7 +181,7 @@ def _index_damaged(store: Path, folder: Path, what: str, name: str) -> installat
         what,
         "Searches may miss texts, or take long until it is made anew; the log holds everything that was in it",
         "Make it anew from the log",
-        installation.on(store, f"rebuild {name}"),
+        installation.command_for(store, f"rebuild {name}"),
     )
 
 
@@ -207,7 +207,7 @@ def _behind(
             f"It has the commits up to {marker.seq:,}, and the log ends at {head:,}",
             "The next search takes the others in first, which it waits for; nothing is missed",
             "Let it catch up now, if searches are to be quick",
-            installation.on(env.folder, f"rebuild {name}"),
+            installation.command_for(env.folder, f"rebuild {name}"),
         )
 
 
@@ -230,7 +230,7 @@ def vectors_pending(env: environment.Environment) -> Iterator[installation.Sympt
             f"{told} texts have no vector yet" if count > 1 else "One text has no vector yet",
             "They are found by their words and not by their meaning",
             f"Give them vectors by the model {static_embedder.MODEL if space is None else space.model}",
-            installation.on(
+            installation.command_for(
                 env.folder, "embed" if space is None or space.model in _SHIPPED else "embed --embedder NAME"
             ),
         )
@@ -241,7 +241,7 @@ def models(env: environment.Environment) -> Iterator[installation.Symptom]:
     with env.read() as txn:
         space = space_in_use(LmdbLog(txn), rows.Tables(txn))
     extra = None if space is None else _EXTRAS.get(space.model)
-    if space is not None and extra is not None and (unmet := lacking(extra)):
+    if space is not None and extra is not None and (unmet := describe_missing(extra)):
         why = f"The store's vectors are of {space.model}; without it questions are compared by their words alone"
         yield missing_extra(extra, unmet, why)
 
@@ -261,11 +261,11 @@ def handlers(env: environment.Environment, ontology: Ontology) -> Iterator[insta
             f"This process has no handler for registered edge types: {', '.join(lacking)}",
             "It reads everything, says where a handler would have changed an answer, and refuses new edges of them",
             "Programs that write such edges open the store with edge_types=[...]; the command line cannot",
-            installation.on(env.folder, "types"),
+            installation.command_for(env.folder, "types"),
         )
 
 
-def supposed(env: environment.Environment) -> Iterator[installation.Symptom]:
+def hypothetical(env: environment.Environment) -> Iterator[installation.Symptom]:
     """Is this what happened, or only what might have."""
     with env.read() as txn:
         told = log_marks.described(LmdbLog(txn), rows.Tables(txn))
@@ -311,7 +311,7 @@ def chain(env: environment.Environment, progress: runner.Progress | None = None)
         findings.append(verify.Finding(min(head, last) + 1, told))
     if due is not None:
         findings = [finding for finding in findings if finding.problem != verify.UNFINISHED]
-        yield _unfinished(env.folder, due)
+        yield _chain_unfinished(env.folder, due)
     yield from _damaged(env.folder, sorted([*findings, *gaps]))
     if not findings and not gaps:
         for remark in cast(list[verify.Finding], read(lambda log: [*verify.list_unproved_erasures(log)])):
@@ -322,7 +322,7 @@ def chain(env: environment.Environment, progress: runner.Progress | None = None)
                 remark.problem,
                 "Whoever could write to the files then may have deleted a text and invented its erasure",
                 "Ask who kept the store then; if that erasure was none, restore a backup from before",
-                installation.on(env.folder, f"log --from {remark.seq} --to {remark.seq}"),
+                installation.command_for(env.folder, f"log --from {remark.seq} --to {remark.seq}"),
             )
     for problem in beside:
         yield installation.Symptom(
@@ -332,7 +332,7 @@ def chain(env: environment.Environment, progress: runner.Progress | None = None)
             problem,
             "Somebody tidied up, or wanted a copy to be forgotten",
             "Make the next copy, a backup say: that writes the list again",
-            installation.on(env.folder, "backup PLACE"),
+            installation.command_for(env.folder, "backup PLACE"),
         )
 
 
@@ -349,11 +349,11 @@ def _damaged(folder: Path, findings: list[verify.Finding]) -> Iterator[installat
         first.problem + more,
         "The file was changed, and not by the engine. Commits before the first bad one can be trusted",
         "Restore the store from a backup that is older than the damage, and check the disk",
-        installation.restored(folder),
+        installation.restore_command(folder),
     )
 
 
-def _unfinished(folder: Path, seq: int) -> installation.Symptom:
+def _chain_unfinished(folder: Path, seq: int) -> installation.Symptom:
     return installation.Symptom(
         "erasure_unfinished",
         True,
@@ -361,7 +361,7 @@ def _unfinished(folder: Path, seq: int) -> installation.Symptom:
         "An erasure was not finished: the bytes that it erased may still lie in the files",
         "Somebody was promised that they are gone",
         "Close what else has the store open, see that the disk has room, and open it once: that finishes it",
-        installation.on(folder, "stats"),
+        installation.command_for(folder, "stats"),
     )
 
 

@@ -88,7 +88,7 @@ class EndpointAssessor(endpoint.ChatModel):
         refs = list(numbers)
 
         def read(said: str) -> list[Assessment]:
-            told = {each.number: each for each in endpoint.said_object(said, _Answer).memories}
+            told = {each.number: each for each in endpoint.find_json_object(said, _Answer).memories}
             missing = [number for number in range(len(memories)) if number not in told]
             if missing:
                 raise ValueError(f"it said nothing of memory {missing[0]}")

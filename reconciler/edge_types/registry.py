@@ -65,15 +65,15 @@ class Ontology:
             InputError: it is no handler, or has the name of a built-in type.
             HandlerFailed: its ``on_query_rewrite`` raised something.
         """
-        described = describe(handler)
-        if described.type in self.built_in and described.type not in LATER_BUILT_IN:
+        describe_registration = describe(handler)
+        if describe_registration.type in self.built_in and describe_registration.type not in LATER_BUILT_IN:
             raise errors.InputError(
-                f"{type(handler).__qualname__} has the name of the built-in edge type {described.type!r}",
+                f"{type(handler).__qualname__} has the name of the built-in edge type {describe_registration.type!r}",
                 "Give your type a name of its own",
             )
-        return self.described(handler)
+        return self.describe_registration(handler)
 
-    def described(self, edge_type: object) -> HandlerDescription:
+    def describe_registration(self, edge_type: object) -> HandlerDescription:
         """Describe what to register: a handler, whose code is kept, or a built-in type by its name.
 
         Raises:
@@ -82,10 +82,10 @@ class Ontology:
         if isinstance(edge_type, str):
             built_in = self.built_in.get(edge_type)
             return HandlerDescription(edge_type, 1 if built_in is None else built_in.version, b"", "built_in", ())
-        described = describe(edge_type)
-        if described.type not in self.built_in or described.type in LATER_BUILT_IN:
-            self._given[described[:3]] = edge_type  # type: ignore[assignment]
-        return described
+        describe_registration = describe(edge_type)
+        if describe_registration.type not in self.built_in or describe_registration.type in LATER_BUILT_IN:
+            self._given[describe_registration[:3]] = edge_type  # type: ignore[assignment]
+        return describe_registration
 
     def find(self, type_name: str, handler_version: int, code: bytes) -> EdgeHandler | None:
         """The handler of exactly this code, unless another one decides in its place."""

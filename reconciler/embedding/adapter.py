@@ -13,13 +13,13 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from worlddb.log.model import errors, limits
-from worlddb.reconciler.embedding.embedder import told_by
+from worlddb.reconciler.embedding.embedder import call_model
 
 if TYPE_CHECKING:
     from worlddb.reconciler.embedding.embedder import Vectors
 
 
-ASKED_FOR_ITS_DIMENSION: Final = "dimension"
+DIMENSION_PROBE: Final = "dimension"
 """What a model embeds whose dimension nobody has told."""
 
 T = TypeVar("T")
@@ -59,7 +59,7 @@ class Adapter(ABC):
 
     def __init__(self, model: str, dimension: int | None = None) -> None:
         self.model = checked_model(model)
-        self._dimension = _dimension_of(dimension, self._first, self.model)
+        self._dimension = _dimension_of(dimension, self._probe, self.model)
 
     @property
     def dimension(self) -> int:
@@ -76,7 +76,7 @@ class Adapter(ABC):
     def embed(self, texts: Sequence[str], *, query: bool) -> Any:
         """One row for each text."""
 
-    def _first(self, texts: Sequence[str]) -> Any:
+    def _probe(self, texts: Sequence[str]) -> Any:
         """What the model gives before its dimension is known."""
         return self.embed(texts, query=False)
 
@@ -92,10 +92,10 @@ def _dimension_of(given: int | None, embed: Callable[[Sequence[str]], Any], mode
         limits.checked_number(given, "dimension", 1, limits.MAX_DIMENSION)
         return Lazy(lambda: given)
 
-    def asked() -> int:
+    def probe_dimension() -> int:
         import numpy as np
 
-        shape = told_by(model, lambda: np.shape(embed([ASKED_FOR_ITS_DIMENSION])))
+        shape = call_model(model, lambda: np.shape(embed([DIMENSION_PROBE])))
         if len(shape) != 2 or shape[0] != 1 or not 1 <= shape[1] <= limits.MAX_DIMENSION:
             raise errors.InputError(
                 f"The embedder {errors.shown(model)} gave an array of shape {shape} for one text",
@@ -103,10 +103,10 @@ def _dimension_of(given: int | None, embed: Callable[[Sequence[str]], Any], mode
             )
         return int(shape[1])
 
-    return Lazy(asked)
+    return Lazy(probe_dimension)
 
 
-def imported(load: Callable[[], Any], package: str, install: str) -> Any:
+def import_optional(load: Callable[[], Any], package: str, install: str) -> Any:
     """A package that only some installations have; ``load`` imports it.
 
     Raises:
@@ -164,9 +164,9 @@ class _PackagedModel(Adapter):
         self._loaded = Lazy(self._load)
 
     def _load(self) -> Any:
-        module = imported(self._imported, self._package, f"pip install {self._package}")
+        module = import_optional(self._import_package, self._package, f"pip install {self._package}")
         try:
-            return self._made(module)
+            return self._load_from_package(module)
         except Exception as error:
             raise errors.ModelUnavailable(
                 f"The model {errors.shown(self.model)} cannot be loaded: {error}",
@@ -174,11 +174,11 @@ class _PackagedModel(Adapter):
             ) from error
 
     @abstractmethod
-    def _imported(self) -> Any:
+    def _import_package(self) -> Any:
         """The package's module."""
 
     @abstractmethod
-    def _made(self, module: Any) -> Any:
+    def _load_from_package(self, module: Any) -> Any:
         """The model, as the package has it."""
 
 
@@ -206,10 +206,10 @@ class SentenceTransformersEmbedder(_PackagedModel):
         encode = getattr(model, "encode_query" if query else "encode_document", model.encode)
         return encode(list(texts), show_progress_bar=False, convert_to_numpy=True)
 
-    def _imported(self) -> Any:
+    def _import_package(self) -> Any:
         return import_module("sentence_transformers")
 
-    def _made(self, module: Any) -> Any:
+    def _load_from_package(self, module: Any) -> Any:
         return module.SentenceTransformer(self._name)
 
 
@@ -234,8 +234,8 @@ class FastembedEmbedder(_PackagedModel):
         model = self._loaded.get()
         return list(model.query_embed(list(texts)) if query else model.embed(list(texts)))
 
-    def _imported(self) -> Any:
+    def _import_package(self) -> Any:
         return import_module("fastembed")
 
-    def _made(self, module: Any) -> Any:
+    def _load_from_package(self, module: Any) -> Any:
         return module.TextEmbedding(model_name=self._name)

@@ -77,7 +77,7 @@ def unit_vectors(embedder: Embedder, mean: Vectors, texts: Sequence[str], *, que
     if not texts:
         return np.zeros((0, embedder.dimension), dtype=np.float32)
     with np.errstate(over="ignore"):  # What is too large becomes infinite, and is found below.
-        given = told_by(embedder.model, lambda: np.asarray(embedder.embed(texts, query=query), dtype=np.float32))
+        given = call_model(embedder.model, lambda: np.asarray(embedder.embed(texts, query=query), dtype=np.float32))
     if given.shape != (len(texts), embedder.dimension):
         raise InputError(
             f"The embedder {shown(embedder.model)} gave vectors of shape {given.shape} for {len(texts)} texts",
@@ -87,10 +87,10 @@ def unit_vectors(embedder: Embedder, mean: Vectors, texts: Sequence[str], *, que
         raise InputError(
             f"The embedder {shown(embedder.model)} gave numbers that are not finite", "Correct the embedder"
         )
-    return centred_units(given, mean)
+    return centre_and_normalise(given, mean)
 
 
-def told_by(model: str, ask: Callable[[], T]) -> T:
+def call_model(model: str, ask: Callable[[], T]) -> T:
     """What a model answers.
 
     Raises:
@@ -106,7 +106,7 @@ def told_by(model: str, ask: Callable[[], T]) -> T:
         ) from error
 
 
-def centred_units(given: Vectors, mean: Vectors) -> Vectors:
+def centre_and_normalise(given: Vectors, mean: Vectors) -> Vectors:
     """A model's rows of numbers without the mean and of length 1; rows of zeros stay so."""
     import numpy as np
 
@@ -127,8 +127,8 @@ def mean_of(embedder: Embedder) -> Vectors:
     """
     import numpy as np
 
-    mean = told_by(embedder.model, lambda: np.asarray(embedder.mean(), dtype=np.float32))
-    dimension = told_by(embedder.model, lambda: embedder.dimension)
+    mean = call_model(embedder.model, lambda: np.asarray(embedder.mean(), dtype=np.float32))
+    dimension = call_model(embedder.model, lambda: embedder.dimension)
     if mean.shape != (dimension,) or not np.isfinite(mean).all():
         raise InputError(
             f"The mean of the embedder {shown(embedder.model)} has shape {mean.shape}",

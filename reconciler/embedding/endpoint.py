@@ -25,7 +25,7 @@ _CHUNK_BYTES: Final = 65_536
 _T = TypeVar("_T")
 
 
-class Unanswered(Exception):
+class NoAnswer(Exception):
     """No whole answer came, and why."""
 
 
@@ -81,23 +81,23 @@ def post(to: Address, path: str, body: bytes, headers: Mapping[str, str], *, sec
     began = clock.monotonic()
     try:
         connection.connect()
-        with _ended_after(connection.sock, seconds):
+        with _deadline(connection.sock, seconds):
             connection.request("POST", f"{to.path}{path}", body, dict(headers))
             response = connection.getresponse()
             answer = _read(response, most_bytes)
             if clock.monotonic() - began >= seconds:
                 raise TimeoutError
             return Reply(response.status, answer, response.headers.get("Retry-After", ""))
-    except (OSError, http.client.HTTPException, ValueError, Unanswered) as error:
+    except (OSError, http.client.HTTPException, ValueError, NoAnswer) as error:
         # Hanging up looks like the endpoint's own doing, to whoever waits for it.
         slow = isinstance(error, TimeoutError) or clock.monotonic() - began >= seconds
-        raise Unanswered(f"it took longer than {seconds:g} seconds" if slow else _told(error)) from error
+        raise NoAnswer(f"it took longer than {seconds:g} seconds" if slow else _describe_error(error)) from error
     finally:
         connection.close()
 
 
 @contextmanager
-def _ended_after(sock: socket.socket, seconds: float) -> Iterator[None]:
+def _deadline(sock: socket.socket, seconds: float) -> Iterator[None]:
     """Hang up after so many seconds, however often a little comes.
 
     A socket's own timeout is of each wait alone.
@@ -125,13 +125,13 @@ def _read(response: http.client.HTTPResponse, most_bytes: int) -> bytes:
         parts.append(part)
         size += len(part)
         if size > most_bytes:
-            raise Unanswered(f"it said more than {most_bytes:,} bytes")
+            raise NoAnswer(f"it said more than {most_bytes:,} bytes")
     if response.length:
-        raise Unanswered("it hung up in the middle of its answer")
+        raise NoAnswer("it hung up in the middle of its answer")
     return b"".join(parts)
 
 
-def _told(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
@@ -152,7 +152,7 @@ _PASSING: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 ANTHROPIC_VERSION: Final = "2023-06-01"
 
 
-def _nothing(body: bytes) -> None:
+def _send_all(body: bytes) -> None:
     """Let every request be sent."""
 
 
@@ -183,7 +183,7 @@ class Endpoint:
         interface: str = "openai",
     ) -> None:
         self._interface = interface
-        self.before_post: Callable[[bytes], None] = _nothing
+        self.before_post: Callable[[bytes], None] = _send_all
         """Called with each body before it is sent; what it raises ends the asking."""
         self.address: Address = address_of(url)
         self.model = checked_model(model)
@@ -207,15 +207,15 @@ class Endpoint:
         for attempt in range(self.retries + 1):
             try:
                 reply = self._post(path, body, most_bytes)
-            except Unanswered as error:
+            except NoAnswer as error:
                 told = f"did not answer: {error}"
             else:
                 if reply.status == 200:
                     return reply.body
                 told = f"answered with {reply.status}"
                 if reply.status not in _PASSING:
-                    self._refused(reply)
-                wait = _asked_wait(reply, wait)
+                    self._refusal(reply)
+                wait = _retry_after(reply, wait)
             if attempt < self.retries:
                 clock.pause(min(wait, LONGEST_WAIT_SECONDS))
                 wait *= 2
@@ -233,7 +233,7 @@ class Endpoint:
         self.before_post(body)
         return post(self.address, path, body, headers, seconds=self._seconds, most_bytes=most_bytes)
 
-    def _refused(self, reply: Reply) -> NoReturn:
+    def _refusal(self, reply: Reply) -> NoReturn:
         if reply.status in (401, 403):
             # What it says may hold a part of the key.
             given = "the key that was given" if self._key else "a request without a key"
@@ -290,7 +290,7 @@ class EndpointEmbedder(Adapter):
         said = [place for place, text in enumerate(texts) if text.strip()]
         for first in range(0, len(said), self._batch):
             places = said[first : first + self._batch]
-            rows = self._asked([texts[place] for place in places])
+            rows = self._embed_batch([texts[place] for place in places])
             if len(rows[0]) != self.dimension:
                 raise errors.InputError(
                     f"The endpoint gave {len(rows[0])} numbers for a text with the model {self._name!r:.80}, not"
@@ -304,10 +304,10 @@ class EndpointEmbedder(Adapter):
     def __repr__(self) -> str:
         return f"<EndpointEmbedder {self._name!r} at {self._endpoint.address.host}>"
 
-    def _first(self, texts: Sequence[str]) -> list[list[float]]:
-        return self._asked(texts)
+    def _probe(self, texts: Sequence[str]) -> list[list[float]]:
+        return self._embed_batch(texts)
 
-    def _asked(self, texts: Sequence[str]) -> list[list[float]]:
+    def _embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
         body = msgspec.json.encode({"model": self._name, "input": [text[:MAX_CHARACTERS] for text in texts]})
         most = len(texts) * (limits.MAX_DIMENSION if self._given is None else self._given) * _BYTES_A_NUMBER + 65_536
         return self._rows(self._endpoint.asked("/embeddings", body, most), len(texts))
@@ -316,21 +316,21 @@ class EndpointEmbedder(Adapter):
         try:
             rows = {row.index: row.embedding for row in msgspec.json.decode(body, type=_Answer).data}
         except (msgspec.DecodeError, ValueError) as error:
-            self._misunderstood(str(error))
+            self._unexpected_answer(str(error))
         if set(rows) != set(range(count)):
-            self._misunderstood(f"it has embeddings of {len(rows)} texts, not of {count}")
+            self._unexpected_answer(f"it has embeddings of {len(rows)} texts, not of {count}")
         if len({len(row) for row in rows.values()}) != 1 or not rows[0]:
-            self._misunderstood("its embeddings are not of one length")
+            self._unexpected_answer("its embeddings are not of one length")
         return [rows[place] for place in range(count)]
 
-    def _misunderstood(self, why: str) -> NoReturn:
+    def _unexpected_answer(self, why: str) -> NoReturn:
         raise errors.ModelUnavailable(
             f"The endpoint at {self._endpoint.address.host} did not answer with embeddings: {why}",
             "Check that its URL ends before /embeddings",
         )
 
 
-def _asked_wait(reply: Reply, wait: float) -> float:
+def _retry_after(reply: Reply, wait: float) -> float:
     """How long the endpoint asks to wait, if it says so in seconds."""
     asked = reply.retry_after
     return float(asked) if asked.isascii() and asked.isdigit() and len(asked) < 6 else wait
@@ -348,12 +348,12 @@ _MOST: Final = 1 << 53
 _CHAT_PATHS: Final = {"openai": "/chat/completions", "anthropic": "/messages"}
 
 
-class _Said(msgspec.Struct):
+class _ChatText(msgspec.Struct):
     content: str | None = None
 
 
 class _Choice(msgspec.Struct):
-    message: _Said
+    message: _ChatText
 
 
 class _Part(msgspec.Struct):
@@ -368,7 +368,7 @@ class _Usage(msgspec.Struct):
     output_tokens: int = 0
 
 
-class _Chatted(msgspec.Struct):
+class _ChatAnswer(msgspec.Struct):
     choices: list[_Choice] = []
     content: list[_Part] = []
     usage: _Usage | None = None
@@ -411,11 +411,11 @@ class Chat:
         self._endpoint = Endpoint(
             url, model, key=key, timeout_seconds=timeout_seconds, retries=retries, interface=interface
         )
-        self._endpoint.before_post = self._spend
+        self._endpoint.before_post = self._count_request
         self._interface, self._what = interface, what
         self._prompt = limits.checked_text(prompt, "prompt", MAX_PROMPT_BYTES, empty=False)
-        self._max_calls = _bound(max_calls, "max_calls")
-        self._max_tokens = _bound(max_tokens, "max_tokens")
+        self._max_calls = _checked_bound(max_calls, "max_calls")
+        self._max_tokens = _checked_bound(max_tokens, "max_tokens")
         if answer_tokens is not None:
             limits.checked_number(answer_tokens, "answer_tokens", 1, _MOST)
         self._answer_tokens = answer_tokens
@@ -471,7 +471,7 @@ class Chat:
             "Try again, or name a model that follows instructions",
         )
 
-    def _spend(self, body: bytes) -> None:
+    def _count_request(self, body: bytes) -> None:
         """Count a request before it is sent.
 
         Raises:
@@ -495,7 +495,7 @@ class Chat:
 
     def _text(self, body: bytes) -> str:
         """What was said in an answer, without what was thought before it."""
-        answer = msgspec.json.decode(body, type=_Chatted)
+        answer = msgspec.json.decode(body, type=_ChatAnswer)
         if (usage := answer.usage) is not None:
             took = usage.prompt_tokens + usage.completion_tokens + usage.input_tokens + usage.output_tokens
             if took > 0:
@@ -567,7 +567,7 @@ class ChatModel:
         return self._chat.tokens
 
 
-def said_object(text: str, type: type[_T]) -> _T:
+def find_json_object(text: str, type: type[_T]) -> _T:
     """The JSON object in what a model said, whatever it said around it.
 
     Raises:
@@ -579,5 +579,5 @@ def said_object(text: str, type: type[_T]) -> _T:
     return msgspec.json.decode(text[begin : end + 1], type=type)
 
 
-def _bound(value: int | None, what: str) -> int:
+def _checked_bound(value: int | None, what: str) -> int:
     return _MOST if value is None else limits.checked_number(value, what, 0, _MOST)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb.log.model import limits
 from worlddb.log.model.errors import ModelUnavailable
-from worlddb.reconciler.embedding.adapter import Adapter, Lazy, imported
+from worlddb.reconciler.embedding.adapter import Adapter, Lazy, import_optional
 
 if TYPE_CHECKING:
     from worlddb.reconciler.embedding.embedder import Vectors
@@ -127,7 +127,7 @@ def _read_model(weights: Path, told: Path, sha256: str, threads: int, install: s
     Raises:
         ModelUnavailable: ONNX Runtime is not installed, or the files are not what they should be.
     """
-    runtime = imported(lambda: import_module("onnxruntime"), "onnxruntime", install)
+    runtime = import_optional(lambda: import_module("onnxruntime"), "onnxruntime", install)
     try:
         stored = weights.read_bytes()
         digest = hashlib.sha256(stored).hexdigest()
@@ -200,7 +200,7 @@ class MiniLMReranker:
         words = frozenset(asked[1:-1])
         if not words or not texts:
             return [0.0] * len(texts)
-        passages = [_passage(ids, words) for ids in given]
+        passages = [_best_passage(ids, words) for ids in given]
         of_question, *of_texts = self._read([tuple(asked), *passages])
         having = np.array([[token in passage for token in asked[1:-1]] for passage in map(frozenset, passages)])
         rarity = np.maximum(np.log((len(texts) + 1) / (having.sum(axis=0) + 0.5)), 0.0)
@@ -234,7 +234,7 @@ class MiniLMReranker:
                 self._bytes -= self._kept.popitem(last=False)[1].nbytes
 
 
-def _passage(ids: Sequence[int], words: frozenset[int], most: int = PASSAGE_TOKENS) -> tuple[int, ...]:
+def _best_passage(ids: Sequence[int], words: frozenset[int], most: int = PASSAGE_TOKENS) -> tuple[int, ...]:
     """The passage of a text that has most of the words, the first of several, between the marks of the text."""
     if len(ids) <= most:
         return tuple(ids)
@@ -289,7 +289,7 @@ class CrossEncoderReranker:
         asked = [*asked[: ASKED_TOKENS - 1], asked[-1]] if len(asked) > ASKED_TOKENS else asked
         words = frozenset(asked[1:-1])
         # One by one: what the model's 8-bit numbers stand for depends on all that is read at once.
-        return [PER_LOGIT * self._logit(asked, _passage(ids, words, READ_TOKENS)[1:]) for ids in given]
+        return [PER_LOGIT * self._logit(asked, _best_passage(ids, words, READ_TOKENS)[1:]) for ids in given]
 
     def _logit(self, asked: Sequence[int], passage: Sequence[int]) -> float:
         import numpy as np

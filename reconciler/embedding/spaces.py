@@ -38,7 +38,7 @@ class EmbeddingSpace(msgspec.Struct, frozen=True, kw_only=True):
     dropped: int | None
 
 
-def described(log: LmdbLog, tables: Tables) -> Iterator[EmbeddingSpace]:
+def describe_spaces(log: LmdbLog, tables: Tables) -> Iterator[EmbeddingSpace]:
     """Every space, described for its owner."""
     used, counted = asof.active_space(tables, log.head().seq), log_marks.totals(tables)
     for space in asof.all_spaces(log, tables):
@@ -62,7 +62,7 @@ def change(ctx: Context, command: cmd.UseSpace | cmd.DropSpace, details: int) ->
     Returns:
         The chain hash of the commit that opened the space, and where the blob with its name is.
     """
-    space = _named(ctx, command.name)
+    space = _space_named(ctx, command.name)
     opened = ctx.draft.log.chain(space.row.seq)
     used = asof.space_in_use(ctx.draft.log, ctx.tables, ctx.draft.seq)
     is_used = used is not None and used.number == space.number
@@ -73,7 +73,7 @@ def change(ctx: Context, command: cmd.UseSpace | cmd.DropSpace, details: int) ->
                 f"The embedding space {space.name[:80]!r} is the one that answers",
                 "Move to another one first: `worlddb reembed --to MODEL`",
             )
-        body = _name_again(ctx, command.name)
+        body = _repeat_name(ctx, command.name)
         ctx.draft.emit(ev.SpaceDropped(space.number, body, details))
         return opened, body
     if used is None or is_used:
@@ -86,19 +86,19 @@ def change(ctx: Context, command: cmd.UseSpace | cmd.DropSpace, details: int) ->
             f" {used.name[:80]!r} has, which answers",
             "Fill it first: `worlddb reembed --to MODEL`",
         )
-    body = _name_again(ctx, command.name)
+    body = _repeat_name(ctx, command.name)
     ctx.draft.emit(ev.SpaceChosen(space.number, body, details))
     return opened, body
 
 
-def _name_again(ctx: Context, name: str) -> int:
+def _repeat_name(ctx: Context, name: str) -> int:
     """The place of a body with the name of a space that there is."""
     body = ctx.draft.add_body(_BODY_TYPE, name, "")
     ctx.draft.blobs.repeated.add(body)
     return body
 
 
-def _named(ctx: Context, name: str) -> asof.OpenSpace:
+def _space_named(ctx: Context, name: str) -> asof.OpenSpace:
     found = asof.find_space(ctx.draft.log, ctx.tables, name)
     if found is None:
         names = [each.name for each in asof.all_spaces(ctx.draft.log, ctx.tables) if each.dropped is None]

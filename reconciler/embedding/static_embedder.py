@@ -84,12 +84,12 @@ class StaticEmbedder:
 
         tokenizers, rows = self._model()
         if query:
-            texts = ["" if _is_foreign(text[:MAX_CHARACTERS]) else text for text in texts]
+            texts = ["" if _is_mostly_non_latin(text[:MAX_CHARACTERS]) else text for text in texts]
         vectors = np.zeros((len(texts), DIMENSION), dtype=np.float32)
         for first in range(0, len(texts), BATCH):
             batch = [text[:MAX_CHARACTERS] for text in texts[first : first + BATCH]]
             tokenizer = tokenizers.of(batch)
-            for place, found in enumerate(_encoded(tokenizer, batch), first):
+            for place, found in enumerate(_token_ids(tokenizer, batch), first):
                 if found.ids:
                     vectors[place] = rows.of(found.ids, counted=not query).mean(axis=0)
         return vectors
@@ -101,7 +101,7 @@ class StaticEmbedder:
             return self._loaded
 
 
-def _encoded(tokenizer: Any, texts: Sequence[str]) -> Sequence[Any]:
+def _token_ids(tokenizer: Any, texts: Sequence[str]) -> Sequence[Any]:
     """The tokens of each text; a question alone is not handed to other threads, which would first have to wake up."""
     if len(texts) == 1:
         return [tokenizer.encode(texts[0], add_special_tokens=False)]
@@ -147,7 +147,7 @@ class _Tokenizers:
         self._longest = max(map(len, self._places))
         self._first = {token: place for token, place in self._places.items() if place < _FIRST_MERGED}
         self._signs = [each["content"] for each in settings["added_tokens"]]
-        self._bare = self._with(self._first, [])
+        self._bare = self._tokenizer_with(self._first, [])
         self._whole: Any = None
         self._batches = self._characters = 0
         self._lock = Lock()
@@ -160,12 +160,12 @@ class _Tokenizers:
                 self._characters += sum(map(len, texts))
                 few = self._batches <= _FEW_BATCHES and self._characters <= _FEW_CHARACTERS
                 if few and not any(sign in text for sign in self._signs for text in texts):
-                    return self._of_few(texts)
-                self._whole = self._with(self._places, self._merges)
+                    return self._small_tokenizer(texts)
+                self._whole = self._tokenizer_with(self._places, self._merges)
                 self._settings, self._places, self._merges = {}, {}, ()
             return self._whole
 
-    def _of_few(self, texts: Sequence[str]) -> Any:
+    def _small_tokenizer(self, texts: Sequence[str]) -> Any:
         parts = set[str]()
         for text in texts:
             written = self._bare.normalizer.normalize_str(text)
@@ -173,9 +173,9 @@ class _Tokenizers:
                 parts.update(written[first:last] for last in range(first + 1, first + self._longest + 1))
         tokens = {part: self._places[part] for part in parts if part in self._places}
         halves = {f"{token[:place]} {token[place:]}" for token in tokens for place in range(1, len(token))}
-        return self._with(self._first | tokens, list(filter(halves.__contains__, self._merges)))
+        return self._tokenizer_with(self._first | tokens, list(filter(halves.__contains__, self._merges)))
 
-    def _with(self, tokens: Mapping[str, int], merges: Sequence[str]) -> Any:
+    def _tokenizer_with(self, tokens: Mapping[str, int], merges: Sequence[str]) -> Any:
         from tokenizers import Tokenizer
 
         model = self._settings["model"] | {"vocab": tokens, "merges": merges}
@@ -188,7 +188,7 @@ class _Tokenizers:
 _BEYOND_LATIN: Final = lazy("[\u0370-\u1dff\u2e80-\ud7ff\uf900-\ufdff\U00010000-\U0001efff\U00020000-\U000323af]")
 
 
-def _is_foreign(text: str) -> bool:
+def _is_mostly_non_latin(text: str) -> bool:
     """True if most letters of a text are of another script than Latin."""
     if text.isascii():
         return False
@@ -206,7 +206,7 @@ def _load() -> tuple[_Tokenizers, _Rows]:
         )
     folder = Path(spec.submodule_search_locations[0])
     try:
-        rows = _mapped(folder.joinpath(*_WEIGHTS))
+        rows = _map_tensor(folder.joinpath(*_WEIGHTS))
         tokenizers = _Tokenizers(msgspec.json.decode(folder.joinpath(*_TOKENIZER).read_bytes()))
     except Exception as error:  # The libraries raise classes of their own for a file that is missing or torn.
         raise ModelUnavailable(
@@ -219,7 +219,7 @@ def _load() -> tuple[_Tokenizers, _Rows]:
     return tokenizers, _Rows(rows)
 
 
-def _mapped(path: Path) -> Any:
+def _map_tensor(path: Path) -> Any:
     """Map the one tensor of a safetensors file: the length of its head in 8 bytes, the head as JSON, the numbers."""
     import numpy as np
 

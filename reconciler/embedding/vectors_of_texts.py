@@ -17,7 +17,7 @@ from worlddb.projections.tables.names import canonical
 from worlddb.projections.tables.reads.asof import OpenSpace, find_space, spaces, vector_place, vectors_of
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import ROOT_NODE
-from worlddb.reconciler.embedding.embedder import Embedder, centred_units, mean_of, told_by, unit_vectors
+from worlddb.reconciler.embedding.embedder import Embedder, call_model, centre_and_normalise, mean_of, unit_vectors
 from worlddb.reconciler.transaction import recorded_texts
 
 if TYPE_CHECKING:
@@ -65,11 +65,11 @@ def pending(log: LmdbLog, tables: Tables, space: OpenSpace | None) -> Iterator[t
     for found in catchup.documents_without_vector(log, tables, space, log.head().seq):
         text, lines = found.content, None
         if found.type == _ENRICHMENT:
-            text, lines = _inferred(log, tables, found)
+            text, lines = _inferred_texts(log, tables, found)
         yield found.seq, Pending(tables.node(found.node).lineage, found.version, text, lines)
 
 
-def _inferred(log: LmdbLog, tables: Tables, found: TextDocument) -> tuple[str, tuple[str, ...] | None]:
+def _inferred_texts(log: LmdbLog, tables: Tables, found: TextDocument) -> tuple[str, tuple[str, ...] | None]:
     """What is embedded of what was inferred of a text, whole and by lines; of a world of that type alone its text."""
     # Loaded where something was inferred: a recall from the shell waits for what it loads.
     from worlddb.projections.tables.consolidation.interior_witness import EMBEDDED, MADE_OF
@@ -85,7 +85,7 @@ def _inferred(log: LmdbLog, tables: Tables, found: TextDocument) -> tuple[str, t
     return found.content, lines if len(lines) > 1 else ()
 
 
-def next_batch(log: LmdbLog, tables: Tables, space: OpenSpace | None, most: int) -> Batch:
+def next_embedding_batch(log: LmdbLog, tables: Tables, space: OpenSpace | None, most: int) -> Batch:
     """The next texts to embed, ``most`` at most.
 
     A commit that is larger than a batch is done in several.
@@ -150,7 +150,7 @@ def check_model(space: OpenSpace, embedder: Embedder) -> None:
         InputError: the space was made by another model.
         ModelUnavailable: the model could not say how many numbers its vectors have.
     """
-    dimension = told_by(embedder.model, lambda: embedder.dimension)
+    dimension = call_model(embedder.model, lambda: embedder.dimension)
     if (space.model, space.row.dimension) != (embedder.model, dimension):
         raise errors.InputError(
             f"The embedding space {space.name!r:.80} was made by {space.model!r:.80} ({space.row.dimension} numbers),"
@@ -159,7 +159,7 @@ def check_model(space: OpenSpace, embedder: Embedder) -> None:
         )
 
 
-def some_stored(log: LmdbLog, tables: Tables, space: OpenSpace) -> tuple[str, Vectors] | None:
+def stored_sample(log: LmdbLog, tables: Tables, space: OpenSpace) -> tuple[str, Vectors] | None:
     """A text of a space and the vector that is stored of it.
 
     It is the first one that says something and was not erased.
@@ -243,7 +243,7 @@ def given_vector(space: OpenSpace, values: Sequence[float]) -> Vectors:
             f"Give one as {space.model!r:.80} makes it",
         )
     mean = np.frombuffer(space.mean, dtype="<f4")
-    found: Vectors = centred_units(np.asarray([values], dtype=np.float32), mean)[0]
+    found: Vectors = centre_and_normalise(np.asarray([values], dtype=np.float32), mean)[0]
     return found
 
 
@@ -314,7 +314,7 @@ def near_worlds(
     return {hit.node: (hit.version, hit.score) for hit in newest if is_named(ctx, hit.node)}
 
 
-def looked_in(ctx: context.Context, world: int) -> list[int] | None:
+def searched_worlds(ctx: context.Context, world: int) -> list[int] | None:
     """The worlds whose texts are compared where somebody is looked for inside a world; ``None`` for all.
 
     They are chosen before the nearest are, so that what lies elsewhere keeps nobody out.
@@ -322,7 +322,7 @@ def looked_in(ctx: context.Context, world: int) -> list[int] | None:
     return None if world == ROOT_NODE else list(ctx.interior(world).in_order())
 
 
-def is_label(ctx: context.Context, node: int) -> bool:
+def is_tool_made_place(ctx: context.Context, node: int) -> bool:
     """True for a world that a tool made as a place, with a key or a title for a name.
 
     The type alone does not say so, for anybody may have worlds of it; where it came from does.
@@ -337,9 +337,9 @@ def is_label(ctx: context.Context, node: int) -> bool:
 def is_named(ctx: context.Context, node: int) -> bool:
     """True if a world has a name by which it may be somebody."""
     body = ctx.body(node)
-    return body is not None and names_somebody((body.name, *ctx.aliases(node)))
+    return body is not None and has_identifying_name((body.name, *ctx.aliases(node)))
 
 
-def names_somebody(names: Sequence[str]) -> bool:
+def has_identifying_name(names: Sequence[str]) -> bool:
     """False for a world without a name: it is a statement, and two near statements are two."""
     return any(canonical.name_digest(name) != canonical.NO_NAME for name in names)

@@ -82,4 +82,4 @@ def _prompt_record(number: int, segment: Segment) -> dict[str, Any]:
 
 
 def _parse_answer(said: str) -> _Said:
-    return endpoint.said_object(said, _Said)
+    return endpoint.find_json_object(said, _Said)

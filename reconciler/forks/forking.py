@@ -29,10 +29,10 @@ def fork(ctx: context.Context, command: Fork, details: int) -> bytes:
     node = context.node_ref(ctx, command.ref)
     if node == schema.ROOT_NODE:
         ctx.refuse("root_is_permanent", "The root world cannot be forked", "Fork a world in it, or back the store up")
-    into = _place(ctx, node, command)
+    into = _fork_container(ctx, node, command)
     _refuse_erased_meanwhile(ctx, [world.frame.lineage for world in contents.worlds])
     names = renaming.Names(contents, lambda *what: ctx.draft.nonce("fork", *what))
-    renamed, left = renaming.renamed(contents, names, lambda name: _leads_out(ctx, name, into))
+    renamed, left = renaming.renamed(contents, names, lambda name: _crosses_out_of_world(ctx, name, into))
     merge = bundle_merge.BundleMerge(ctx.draft, renamed)
     events = merge.events()
     assert not merge.conflicts, "nothing of it is here"
@@ -50,13 +50,13 @@ def fork(ctx: context.Context, command: Fork, details: int) -> bytes:
     ctx.link(into, schema.CONTAINS, top, valid_from=tables.version(top, 1).valid_from)
     for arrival in (import_settings.ArrivingTypes, import_settings.ArrivingTunings, import_settings.ArrivingProfiles):
         arrival(ctx, renamed, merge.blobs).set_missing()
-    _guard(ctx, names)
+    _copy_guards(ctx, names)
     if left:
         ctx.note("edges_not_forked", *left[:_NAMED])
     return lineage
 
 
-def _place(ctx: context.Context, node: int, command: Fork) -> int:
+def _fork_container(ctx: context.Context, node: int, command: Fork) -> int:
     """The container of the fork: the one that was named, or the first that contains the world."""
     if command.into is None:
         return next(iter(ctx.tables.containers(node)), schema.ROOT_NODE)
@@ -81,7 +81,7 @@ def _refuse_erased_meanwhile(ctx: context.Context, lineages: list[bytes]) -> Non
             ctx.refuse("changed_meanwhile", "Literals of it were erased while it was read", "Fork it again")
 
 
-def _leads_out(ctx: context.Context, type_name: str, into: int) -> bool:
+def _crosses_out_of_world(ctx: context.Context, type_name: str, into: int) -> bool:
     """True if edges of a type lead out of a world (law 7), by what holds where the fork is put."""
     if type_name == _REFERS_TO:
         return True
@@ -89,7 +89,7 @@ def _leads_out(ctx: context.Context, type_name: str, into: int) -> bool:
     return found is not None and "cross_worlds" in found.rewrites
 
 
-def _guard(ctx: context.Context, names: renaming.Names) -> None:
+def _copy_guards(ctx: context.Context, names: renaming.Names) -> None:
     """Let what becomes of credentials and of personal data hold in the fork as it does where it comes from."""
     for known in settings.guards_known(ctx.tables, ctx.draft.seq):
         copy = names.lineages.get(ctx.tables.node(known.world).lineage)

@@ -37,7 +37,7 @@ class Names:
         return found
 
 
-class _Ends(NamedTuple):
+class _EdgeEnds(NamedTuple):
     source: bytes
     target: bytes
     nonce: bytes
@@ -59,16 +59,16 @@ def _world(world: BundledWorld, names: Names, leads_out: Callable[[str], bool], 
     for edge in world.edges:
         inside = edge.source in names.lineages, edge.target in names.lineages
         if all(inside) or (inside[0] and leads_out(edge.type)):
-            ends = _Ends(names.of(edge.source), names.of(edge.target), names.nonce_of(edge.edge))
-            made = _identity(edge.type, edge, ends, home)
+            ends = _EdgeEnds(names.of(edge.source), names.of(edge.target), names.nonce_of(edge.edge))
+            made = _renamed_identity(edge.type, edge, ends, home)
             edges.append(msgspec.structs.replace(edge, edge=made, **ends._asdict(), keyed=False))
         else:
             left.append(edge.edge)
     proposals = []
     for proposal in world.proposals:
         if proposal.source in names.lineages and proposal.target in names.lineages:
-            ends = _Ends(names.of(proposal.source), names.of(proposal.target), names.nonce_of(proposal.proposal))
-            made = _identity(SAME_AS, proposal, ends, home)
+            ends = _EdgeEnds(names.of(proposal.source), names.of(proposal.target), names.nonce_of(proposal.proposal))
+            made = _renamed_identity(SAME_AS, proposal, ends, home)
             proposals.append(msgspec.structs.replace(proposal, proposal=made, **ends._asdict()))
     return world._replace(
         frame=msgspec.structs.replace(world.frame, lineage=home),
@@ -81,7 +81,7 @@ def _world(world: BundledWorld, names: Names, leads_out: Callable[[str], bool], 
     )
 
 
-def _identity(type_name: str, frame: _F, ends: _Ends, home: bytes) -> bytes:
+def _renamed_identity(type_name: str, frame: _F, ends: _EdgeEnds, home: bytes) -> bytes:
     source, target, nonce = ends
     return hashing.edge_id(
         type_name, source, frame.source_body, target, frame.target_body, home, frame.valid_from, frame.details, nonce

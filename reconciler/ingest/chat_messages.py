@@ -88,7 +88,7 @@ class ChatMessage(NamedTuple):
 
 def is_message(given: object) -> bool:
     """Return whether a value has the shape of a message, and not that of a turn."""
-    if _of_run(given):
+    if _is_pydantic_message(given):
         return True
     if isinstance(given, Mapping):
         return _plain(given) is not None
@@ -103,7 +103,7 @@ def as_turns(given: object) -> object:
     found: list[object] = []
     for place, each in enumerate(given):
         read = is_message(each)
-        messages = _read(each, f"turns[{place}]") if read else []
+        messages = _read_messages(each, f"turns[{place}]") if read else []
         found += (said.turn({}) for said in messages if said.text or not said.thoughts) if read else [each]
     return found
 
@@ -121,7 +121,7 @@ def messages_of(given: object) -> list[ChatMessage]:
         raise errors.InputError(
             f"{errors.shown(given)} is no list of messages", 'Give messages such as {"role": "user", "content": "…"}'
         )
-    return [said for position, each in enumerate(listed) for said in _read(each, f"messages[{position}]")]
+    return [said for position, each in enumerate(listed) for said in _read_messages(each, f"messages[{position}]")]
 
 
 def read_message(given: Any, place: str = "message") -> ChatMessage:
@@ -132,12 +132,12 @@ def read_message(given: Any, place: str = "message") -> ChatMessage:
         InvalidTime: it has a time that cannot be read, or one without an offset.
     """
     limits.checked_text(place, "place", limits.MAX_NAME_BYTES)
-    with _typed(place):
+    with _reject_unreadable(place):
         return _message(given, place)
 
 
 @contextmanager
-def _typed(place: str) -> Iterator[None]:
+def _reject_unreadable(place: str) -> Iterator[None]:
     """Say of numbers of thousands of digits, and of what nests without end, that nobody can read it."""
     try:
         yield
@@ -149,14 +149,14 @@ def _typed(place: str) -> Iterator[None]:
 
 
 def _message(given: Any, place: str) -> ChatMessage:
-    if _of_run(given):
-        said = _read(given, place)
+    if _is_pydantic_message(given):
+        said = _read_messages(given, place)
         if len(said) != 1:
             raise errors.InputError(f"{place} is {len(said)} messages in one", "Give it in a list, to add or ingest")
         return said[0]
     if not isinstance(given, Mapping) and is_message(given):
         fields = ("type", "role", "content", "blocks", "tool_calls", "name", *_TIMES, *_IDS)
-        given = {name: _written(getattr(given, name)) for name in fields if getattr(given, name, None) is not None}
+        given = {name: _as_mappings(getattr(given, name)) for name in fields if getattr(given, name, None) is not None}
     plain = _plain(given) if isinstance(given, Mapping) else None
     if plain is None:
         raise errors.InputError(f"{place} is {errors.shown(given)}", 'Give {"role": "user", "content": "…"}')
@@ -169,7 +169,7 @@ def _message(given: Any, place: str) -> ChatMessage:
     if not isinstance(calls, list | tuple):
         raise errors.InputError(f"{place}.tool_calls is {errors.shown(calls)}", "Give a list of calls")
     calls = [*calls, *([plain["function_call"]] if plain.get("function_call") else [])]
-    parts += [call for each in calls if (call := _called(each, f"{place}.tool_calls")) not in parts]
+    parts += [call for each in calls if (call := _tool_call_text(each, f"{place}.tool_calls")) not in parts]
     text = "\n".join(part.strip() for part in parts if not limits.is_blank(part))
     if (whom := plain.get("recipient")) is not None and whom not in _TO_ALL and text:
         text = f"[calls {whom}({text})]"
@@ -182,7 +182,7 @@ def _message(given: Any, place: str) -> ChatMessage:
     own = limits.checked_text("" if found == _NO_ID else str(found), f"{place}.id", limits.MAX_TYPE_BYTES)
     name = plain.get("name") if known in (USER, ASSISTANT) and isinstance(plain.get("name"), str) else ""
     name = limits.checked_text(str(name).strip(), f"{place}.name", limits.MAX_TYPE_BYTES)
-    return ChatMessage(known, text, _time(plain, place), own, name, _thoughts(content))
+    return ChatMessage(known, text, _time(plain, place), own, name, _count_thoughts(content))
 
 
 def _plain(given: Mapping[Any, Any]) -> Mapping[Any, Any] | None:
@@ -191,8 +191,8 @@ def _plain(given: Mapping[Any, Any]) -> Mapping[Any, Any] | None:
         return given
     if "sender" in given and ("text" in given or "content" in given):
         texts = given.get("content") or given.get("text") or ""
-        files = [each for kind in ("attachments", "files") for each in _listed(given.get(kind))]
-        texts = [*(texts if isinstance(texts, list | tuple) else [texts]), *dict.fromkeys(map(_file, files))]
+        files = [each for kind in ("attachments", "files") for each in _as_list(given.get(kind))]
+        texts = [*(texts if isinstance(texts, list | tuple) else [texts]), *dict.fromkeys(map(_file_name, files))]
         return {**given, "role": given["sender"], "content": texts}
     author = given.get("author")
     if isinstance(author, Mapping) and "content" in given:
@@ -209,42 +209,45 @@ def _plain(given: Mapping[Any, Any]) -> Mapping[Any, Any] | None:
     return given if "content" in given and isinstance(kind, str) and kind.lower() in _KNOWN else None
 
 
-def _read(given: Any, place: str) -> list[ChatMessage]:
+def _read_messages(given: Any, place: str) -> list[ChatMessage]:
     """Read a message, or those that lie in one of Pydantic AI's."""
-    with _typed(place):
-        return [_message(each, place) for each in (_said_in_run(given, place) if _of_run(given) else [given])]
+    with _reject_unreadable(place):
+        return [
+            _message(each, place)
+            for each in (_messages_in_run(given, place) if _is_pydantic_message(given) else [given])
+        ]
 
 
-def _of_run(given: object) -> bool:
+def _is_pydantic_message(given: object) -> bool:
     """Return whether a value is a message of Pydantic AI, or what it writes of one."""
     parts = _field(given, "parts") if _field(given, "kind") in _RUN else None
     return isinstance(parts, list | tuple) and all(isinstance(_field(part, "part_kind"), str) for part in parts)
 
 
-def _said_in_run(given: Any, place: str) -> Iterator[dict[str, Any]]:
+def _messages_in_run(given: Any, place: str) -> Iterator[dict[str, Any]]:
     """Yield what was said in a message of Pydantic AI: a request has parts of several, a response is the model's."""
     parts, at = _field(given, "parts"), _field(given, "timestamp")
     if _field(given, "kind") == "response":
-        yield {"role": ASSISTANT, "content": [_of_model(part) for part in parts], "timestamp": at}
+        yield {"role": ASSISTANT, "content": [_model_part_text(part) for part in parts], "timestamp": at}
         return
     for part in parts:
         content, role = _field(part, "content"), _PARTS.get(_field(part, "part_kind"), "tool")
         listed = content if isinstance(content, list | tuple) else [content]
         if role == "tool":
-            content = _encoded(content, place)
+            content = _as_text(content, place)
         else:
-            content = [each if isinstance(each, str) else _of_user(each) for each in listed]
+            content = [each if isinstance(each, str) else _user_part_text(each) for each in listed]
         yield {"role": role, "content": content, "timestamp": _field(part, "timestamp") or at}
 
 
-def _of_model(part: Any) -> dict[str, Any]:
+def _model_part_text(part: Any) -> dict[str, Any]:
     kind, content = _field(part, "part_kind"), _field(part, "content")
     if kind == "tool-call":
         return {"type": "tool_use", "name": _field(part, "tool_name"), "input": _field(part, "args") or {}}
     return {"type": str(kind).replace("-", "_"), "text": content if isinstance(content, str) else None}
 
 
-def _of_user(content: Any) -> dict[str, Any]:
+def _user_part_text(content: Any) -> dict[str, Any]:
     kind, text = _field(content, "kind"), _field(content, "content")
     return {"type": str(kind or "file").replace("-", "_"), "text": text if isinstance(text, str) else None}
 
@@ -253,19 +256,19 @@ def _field(given: object, name: str) -> Any:
     return given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)
 
 
-def _written(given: Any, depth: int = 0) -> Any:
+def _as_mappings(given: Any, depth: int = 0) -> Any:
     """Return objects of a framework as the mappings that it writes of them; what lies too deep is refused later."""
     if isinstance(given, list | tuple):
-        return [_written(each, depth + 1) for each in given] if depth <= MAX_PARTS_DEEP else given
+        return [_as_mappings(each, depth + 1) for each in given] if depth <= MAX_PARTS_DEEP else given
     dump = None if isinstance(given, Mapping) else getattr(given, "model_dump", None)
     return dump(exclude_none=True) if callable(dump) else given
 
 
-def _listed(given: Any) -> Sequence[Any]:
+def _as_list(given: Any) -> Sequence[Any]:
     return given if isinstance(given, list | tuple) else ()
 
 
-def _file(given: Any) -> str:
+def _file_name(given: Any) -> str:
     """Return how a file is named that came with a message; what is in it is another document."""
     name = given.get("file_name") if isinstance(given, Mapping) else None
     return f"[file {name}]" if isinstance(name, str) and name else "[file]"
@@ -280,7 +283,7 @@ def _texts(content: Any, place: str, depth: int = 0) -> list[str]:
     if isinstance(content, str):
         return [content]
     if isinstance(content, Mapping):
-        content = _held(content) if "content_type" in content else [content]
+        content = _chatgpt_parts(content) if "content_type" in content else [content]
         if isinstance(content, str):
             return [content]
     if not isinstance(content, Sequence) or isinstance(content, bytes):
@@ -289,14 +292,14 @@ def _texts(content: Any, place: str, depth: int = 0) -> list[str]:
     return [text for at, part in told if part is not None for text in _part(part, f"{place}[{at}]", depth + 1)]
 
 
-def _thoughts(content: Any) -> int:
+def _count_thoughts(content: Any) -> int:
     """Return how many parts of a content a model only thought."""
     parts = content if isinstance(content, list | tuple) else [content]
     named = (_field(part, name) for part in parts for name in ("type", "block_type", "content_type"))
     return sum(isinstance(kind, str) and kind in _THOUGHTS for kind in named)
 
 
-def _held(content: Mapping[str, Any]) -> Any:
+def _chatgpt_parts(content: Mapping[str, Any]) -> Any:
     """Return the texts or parts of a content as ChatGPT's export has it; without any, what kind it is."""
     if content["content_type"] in _THOUGHTS:
         return []
@@ -313,7 +316,7 @@ def _part(part: Any, place: str, depth: int) -> list[str]:
             return [text if isinstance(text, str) else f"[{str(part['content_type']).partition('_')[0]}]"]
         if isinstance(part.get("content", part.get("summary")), str):
             return [each for name in ("summary", "content") if isinstance(each := part.get(name), str)]
-    part = _written(part)
+    part = _as_mappings(part)
     kind = part.get("type", part.get("block_type")) if isinstance(part, Mapping) else None
     if not isinstance(kind, str):
         raise errors.InputError(f"{place} is {errors.shown(part)}", 'Give a part such as {"type": "text", "text": "…"}')
@@ -322,27 +325,27 @@ def _part(part: Any, place: str, depth: int) -> list[str]:
     if kind in _THOUGHTS:
         return []
     if kind in ("tool_use", "tool_call", "function_call"):
-        return [_called(part, place)]
+        return [_tool_call_text(part, place)]
     if kind in ("tool_result", "function_call_output"):
         return _texts(part.get("content", part.get("output")), f"{place}.content", depth)
     return [f"[{kind.removeprefix('input_').removesuffix('_url')}]"]
 
 
-def _called(call: Any, place: str) -> str:
+def _tool_call_text(call: Any, place: str) -> str:
     """Return the call of a tool as a text."""
-    call = _written(call)
+    call = _as_mappings(call)
     if not isinstance(call, Mapping):
         raise errors.InputError(f"{place} is {errors.shown(call)}", "Give the calls as the model's answer has them")
     function = call.get("function")
     named = function if isinstance(function, Mapping) else call
     given = named.get("arguments", named.get("input", named.get("args", named.get("tool_kwargs", ""))))
-    return f"[calls {named.get('name', named.get('tool_name', 'a tool'))}({_encoded(given, place)})]"
+    return f"[calls {named.get('name', named.get('tool_name', 'a tool'))}({_as_text(given, place)})]"
 
 
-def _encoded(given: Any, place: str) -> str:
+def _as_text(given: Any, place: str) -> str:
     """Return what a tool was given, or answered, as a text."""
     try:
-        return given if isinstance(given, str) else _JSON.encode(_written(given))
+        return given if isinstance(given, str) else _JSON.encode(_as_mappings(given))
     except (TypeError, ValueError, RecursionError) as error:
         raise errors.InputError(f"{place} has values that JSON cannot hold: {error}", "Give them as text") from None
 

@@ -37,7 +37,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     key: str = ""
 
 
-def given_turns(turns: object) -> tuple[Turn, ...]:
+def checked_turns(turns: object) -> tuple[Turn, ...]:
     """The turns that a caller gave; a mapping of a turn's fields is one too.
 
     Raises:
@@ -146,7 +146,7 @@ class Ingest(NamedTuple):
     """What the session is called, if not by the name that keys it."""
 
 
-def commands_of(request: Ingest, are_gone: Callable[[Sequence[str | BoundKey]], list[bool]]) -> list[Command]:
+def ingest_commands(request: Ingest, are_gone: Callable[[Sequence[str | BoundKey]], list[bool]]) -> list[Command]:
     """Give the commands of a request.
 
     First come worlds for conversation, session, speakers and turns, then candidates. ``are_gone`` says of keys whether
@@ -158,50 +158,50 @@ def commands_of(request: Ingest, are_gone: Callable[[Sequence[str | BoundKey]], 
         InputError: a value of the request, a turn, or what the extractor gave is of a wrong type.
     """
     _check(request)
-    said = [_said(turn, position, request) for position, turn in enumerate(request.turns)]
-    begins = min((at for at in said if at is not None), default=request.at)
+    spoken_at = [_spoken_at(turn, position, request) for position, turn in enumerate(request.turns)]
+    begins = min((at for at in spoken_at if at is not None), default=request.at)
     commands: list[Command] = [
         Create(
             type=CONVERSATION,
             name=request.conversation,
             world=request.into,
-            key=_key("conversation", request),
+            key=_record_key("conversation", request),
             valid_from=begins,
             resolve=False,
         )
     ]
-    opened: dict[str, int] = {}
-    for turn, at in zip(request.turns, said, strict=True):
+    session_starts: dict[str, int] = {}
+    for turn, at in zip(request.turns, spoken_at, strict=True):
         if at is not None:
-            name = _session(turn, request)
-            opened[name] = min(at, opened.get(name, at))
+            name = _session_of(turn, request)
+            session_starts[name] = min(at, session_starts.get(name, at))
     sessions: dict[str, int] = {}
-    for name in dict.fromkeys(_session(turn, request) for turn in request.turns or (NO_TURN,)):
+    for name in dict.fromkeys(_session_of(turn, request) for turn in request.turns or (NO_TURN,)):
         sessions[name] = len(commands)
-        key, at = _key("session", request, name), opened.get(name, request.at)
+        key, at = _record_key("session", request, name), session_starts.get(name, request.at)
         title = name if request.title is None else request.title
         commands.append(Create(type=SESSION, name=title, world=0, key=key, valid_from=at, resolve=False))
     speakers: dict[str, int] = {}
     for turn in request.turns:
         if turn.speaker and turn.speaker not in speakers:
             speakers[turn.speaker] = len(commands)
-            commands.append(_speaker(turn.speaker, request, begins))
-    counted = dict.fromkeys(sessions, request.start)
-    places: list[_Place] = []
-    for turn, at in zip(request.turns, said, strict=True):
-        name = _session(turn, request)
-        own: int | dict[str, str] = {"id": turn.key} if turn.key else counted[name]
-        places.append(_Place(name, sessions[name], own, at, len(commands)))
-        counted[name] += 1
-        commands.extend(_turn(turn, places[-1], request, speakers))
+            commands.append(_create_speaker(turn.speaker, request, begins))
+    next_positions = dict.fromkeys(sessions, request.start)
+    places: list[_TurnPlace] = []
+    for turn, at in zip(request.turns, spoken_at, strict=True):
+        name = _session_of(turn, request)
+        own: int | dict[str, str] = {"id": turn.key} if turn.key else next_positions[name]
+        places.append(_TurnPlace(name, sessions[name], own, at, len(commands)))
+        next_positions[name] += 1
+        commands.extend(_create_turn(turn, places[-1], request, speakers))
     if request.extractor is not None:
-        heard = [True] * len(places)
+        kept_turns = [True] * len(places)
         if not request.revive:
-            keys = [_key("turn", request, place.session, place.position) for place in places]
-            heard = [not gone for gone in are_gone(keys)]
-        given = tuple(compress(request.turns, heard))
-        taken = _Taken(len(commands), list(compress(places, heard)), begins)
-        commands.extend(_extracted(request.extractor(given), request, taken))
+            keys = [_record_key("turn", request, place.session, place.position) for place in places]
+            kept_turns = [not gone for gone in are_gone(keys)]
+        given = tuple(compress(request.turns, kept_turns))
+        ingested = _IngestedTurns(len(commands), list(compress(places, kept_turns)), begins)
+        commands.extend(_extraction_commands(request.extractor(given), request, ingested))
     if request.revive:
         commands = [replace(each, revive=True) if isinstance(each, Create) else each for each in commands]
     return commands
@@ -229,7 +229,7 @@ def _check(request: Ingest) -> None:
     for position, turn in enumerate(request.turns):
         for what in ("text", "speaker", "session", "name", "key"):
             limits.checked_text(getattr(turn, what), f"turns[{position}].{what}", limits.MAX_CONTENT_BYTES)
-    keyed = Counter((_session(turn, request), turn.key) for turn in request.turns if turn.key)
+    keyed = Counter((_session_of(turn, request), turn.key) for turn in request.turns if turn.key)
     for (_, label), count in keyed.most_common(1):
         if count > 1:
             raise errors.InputError(
@@ -237,7 +237,7 @@ def _check(request: Ingest) -> None:
             )
 
 
-def _key(kind: str, request: Ingest, *parts: str | int | dict[str, str]) -> str | BoundKey:
+def _record_key(kind: str, request: Ingest, *parts: str | int | dict[str, str]) -> str | BoundKey:
     """The key of a record. JSON keeps the parts apart, whatever they hold.
 
     It counts inside the world that the request goes into: a record that was moved elsewhere since is left alone there.
@@ -249,20 +249,20 @@ def _key(kind: str, request: Ingest, *parts: str | int | dict[str, str]) -> str 
         for text in part.values() if isinstance(part, dict) else (part,):
             if isinstance(text, str):
                 limits.checked_text(text, kind, limits.MAX_KEY_BYTES)
-    return _within(request, msgspec.json.encode((kind, *_named(request), *parts)).decode())
+    return _bind_to_container(request, msgspec.json.encode((kind, *_key_prefix(request), *parts)).decode())
 
 
-def _within(request: Ingest, key: str) -> str | BoundKey:
+def _bind_to_container(request: Ingest, key: str) -> str | BoundKey:
     return key if request.into is None else BoundKey(key, request.into)
 
 
-def _named(request: Ingest) -> tuple[Any, ...]:
+def _key_prefix(request: Ingest) -> tuple[Any, ...]:
     """What every key of a request begins with; only the container is a JSON object, and the root world is not named."""
     into = request.into.hex() if isinstance(request.into, bytes) else request.into
     return (request.format, request.conversation, *(() if into is None else ({"into": into},)))
 
 
-def found_key(request: Ingest, key: str) -> str:
+def candidate_key(request: Ingest, key: str) -> str:
     """Return the key of what an extractor finds under a key of its own, in the world that the request goes into."""
     found = _extracted_key("found", request, key)
     return found.text if isinstance(found, BoundKey) else found
@@ -270,11 +270,11 @@ def found_key(request: Ingest, key: str) -> str:
 
 def _extracted_key(kind: str, request: Ingest, *parts: object) -> str | BoundKey:
     """The key of a candidate; of one length for parts of any length."""
-    encoded = msgspec.json.encode((*_named(request), *parts))
-    return _within(request, f"{kind}:{hashing.digest(hashing.EXTRACTED, kind.encode(), encoded).hex()}")
+    encoded = msgspec.json.encode((*_key_prefix(request), *parts))
+    return _bind_to_container(request, f"{kind}:{hashing.digest(hashing.EXTRACTED, kind.encode(), encoded).hex()}")
 
 
-class _Place(NamedTuple):
+class _TurnPlace(NamedTuple):
     """Where a turn belongs.
 
     That is its session's name and command, its own id or else its position in it, when it was said, and its command.
@@ -287,31 +287,31 @@ class _Place(NamedTuple):
     command: int
 
 
-class _Taken(NamedTuple):
+class _IngestedTurns(NamedTuple):
     """What an extraction comes after.
 
     That is so many commands, the turns among them, and when the first of those was said.
     """
 
     commands: int
-    turns: list[_Place]
+    turns: list[_TurnPlace]
     begins: int | None
 
 
-def _session(turn: Turn, request: Ingest) -> str:
+def _session_of(turn: Turn, request: Ingest) -> str:
     return turn.session or DEFAULT_SESSION if request.session is None else request.session
 
 
-def _said(turn: Turn, position: int, request: Ingest) -> int | None:
+def _spoken_at(turn: Turn, position: int, request: Ingest) -> int | None:
     return request.at if turn.at is None else times.parse_time(turn.at, f"turns[{position}].at")
 
 
-def _speaker(name: str, request: Ingest, begins: int | None) -> Create:
-    key = _key("speaker", request, name)
+def _create_speaker(name: str, request: Ingest, begins: int | None) -> Create:
+    key = _record_key("speaker", request, name)
     return Create(type=ENTITY, name=name, world=0, key=key, valid_from=begins, resolve=request.resolve)
 
 
-def _turn(turn: Turn, place: _Place, request: Ingest, speakers: dict[str, int]) -> list[Command]:
+def _create_turn(turn: Turn, place: _TurnPlace, request: Ingest, speakers: dict[str, int]) -> list[Command]:
     made: list[Command] = [
         Create(
             type=TURN,
@@ -319,7 +319,7 @@ def _turn(turn: Turn, place: _Place, request: Ingest, speakers: dict[str, int]) 
             content=f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text,
             source=turn.source,
             world=place.world,
-            key=_key("turn", request, place.session, place.position),
+            key=_record_key("turn", request, place.session, place.position),
             valid_from=place.at,
             resolve=False,
         )
@@ -330,7 +330,7 @@ def _turn(turn: Turn, place: _Place, request: Ingest, speakers: dict[str, int]) 
                 source_ref=place.command,
                 type="refers_to",
                 target_ref=speakers[turn.speaker],
-                key=_key("said", request, place.session, place.position, turn.speaker),
+                key=_record_key("said", request, place.session, place.position, turn.speaker),
                 valid_from=place.at,
                 properties={"role": "speaker"},
             )
@@ -380,21 +380,21 @@ def checked_extraction(extraction: object, turns: int) -> Extraction:
     return extraction
 
 
-def _extracted(extraction: Extraction, request: Ingest, taken: _Taken) -> list[Command]:
-    checked_extraction(extraction, len(taken.turns))
-    labels = {node.label: taken.commands + position for position, node in enumerate(extraction.nodes)}
-    commands: list[Command] = [_found(node, request, taken.begins) for node in extraction.nodes]
+def _extraction_commands(extraction: Extraction, request: Ingest, ingested: _IngestedTurns) -> list[Command]:
+    checked_extraction(extraction, len(ingested.turns))
+    labels = {node.label: ingested.commands + position for position, node in enumerate(extraction.nodes)}
+    commands: list[Command] = [_create_candidate(node, request, ingested.begins) for node in extraction.nodes]
     named = {node.label: node.key for node in extraction.nodes}
     for edge in extraction.edges:
-        link = _related(edge, labels, taken.turns)
+        link = _link_candidates(edge, labels, ingested.turns)
         if edge.key:
-            ends = [_end(end, named, taken.turns) for end in (edge.source, edge.target)]
+            ends = [_resolve_end(end, named, ingested.turns) for end in (edge.source, edge.target)]
             link = replace(link, key=_extracted_key("related", request, edge.key, edge.type, *ends))
         commands.append(link)
     return commands
 
 
-def _found(node: Node, request: Ingest, begins: int | None) -> Create:
+def _create_candidate(node: Node, request: Ingest, begins: int | None) -> Create:
     """Make a candidate a world of the session, or with a key one of the conversation.
 
     Its speakers are worlds of the conversation too.
@@ -414,7 +414,9 @@ def _found(node: Node, request: Ingest, begins: int | None) -> Create:
     )
 
 
-def _end(end: str | int, keys: dict[str, str], turns: list[_Place]) -> tuple[str | int | dict[str, str], ...]:
+def _resolve_end(
+    end: str | int, keys: dict[str, str], turns: list[_TurnPlace]
+) -> tuple[str | int | dict[str, str], ...]:
     """What an end of an edge is, whatever else its extraction holds.
 
     Labels and positions may differ in the next.
@@ -426,7 +428,7 @@ def _end(end: str | int, keys: dict[str, str], turns: list[_Place]) -> tuple[str
     return ("label" if end in keys else "world"), end
 
 
-def _related(edge: Relation, labels: dict[str, int], turns: list[_Place]) -> Link:
+def _link_candidates(edge: Relation, labels: dict[str, int], turns: list[_TurnPlace]) -> Link:
     source, target = (
         turns[end].command if isinstance(end, int) else labels.get(end, end) for end in (edge.source, edge.target)
     )

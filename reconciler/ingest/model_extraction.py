@@ -12,7 +12,7 @@ import msgspec
 
 from worlddb.log.model import limits, times
 from worlddb.reconciler.embedding import endpoint
-from worlddb.reconciler.ingest.extraction import Extraction, Node, Relation, Turn, given_turns
+from worlddb.reconciler.ingest.extraction import Extraction, Node, Relation, Turn, checked_turns
 
 PROMPT: Final = """\
 You read a part of a conversation and write down what is worth remembering from it.
@@ -139,8 +139,8 @@ class EndpointExtractor(endpoint.ChatModel):
         """
         return [
             msgspec.structs.replace(fact, turns=[start + place for place in fact.turns])
-            for start, part in _parts(given_turns(turns))
-            for fact in self._answer(self._asked(part), len(part))
+            for start, part in _batches(checked_turns(turns))
+            for fact in self._answer(self._request_body(part), len(part))
         ]
 
     def of_documents(self, turns: Sequence[Turn], *, recorded: Recorded | None = None) -> Extraction:
@@ -170,8 +170,8 @@ class EndpointExtractor(endpoint.ChatModel):
                 source=source, type=type, target=target, at=at, key=key, properties=dict(properties)
             )
 
-        for start, part in _parts(turns):
-            asked = self._asked(part, prompt)
+        for start, part in _batches(turns):
+            asked = self._request_body(part, prompt)
             digest = sha256(asked).hexdigest()
             kept = None if recorded is None else recorded(digest)
             facts = self._answer(asked, len(part)) if kept is None else msgspec.convert(kept, list[ExtractedFact])
@@ -196,7 +196,7 @@ class EndpointExtractor(endpoint.ChatModel):
                     join(label, "refers_to", about, nodes[label].at, role="about")
         return Extraction(nodes=[*nodes.values()], edges=[*edges.values()])
 
-    def _asked(self, turns: Sequence[Turn], prompt: str | None = None) -> bytes:
+    def _request_body(self, turns: Sequence[Turn], prompt: str | None = None) -> bytes:
         """Return the body of the request for some turns."""
         shown = [
             {
@@ -211,10 +211,10 @@ class EndpointExtractor(endpoint.ChatModel):
 
     def _answer(self, asked: bytes, turns: int) -> list[ExtractedFact]:
         """Ask until the answer holds facts, a bounded number of times."""
-        return self._chat.answer(asked, lambda said: _read(said, turns))
+        return self._chat.answer(asked, lambda said: _parse_facts(said, turns))
 
 
-def _parts(turns: Sequence[Turn]) -> Iterator[tuple[int, Sequence[Turn]]]:
+def _batches(turns: Sequence[Turn]) -> Iterator[tuple[int, Sequence[Turn]]]:
     """Divide turns into what one request holds, with the position of the first; those before keep their parts."""
     start = characters = 0
     for place, turn in enumerate(turns):
@@ -226,13 +226,13 @@ def _parts(turns: Sequence[Turn]) -> Iterator[tuple[int, Sequence[Turn]]]:
         yield start, turns[start:]
 
 
-def _read(said: str, turns: int) -> list[ExtractedFact]:
+def _parse_facts(said: str, turns: int) -> list[ExtractedFact]:
     """Return the facts of an answer, all of which must be what was asked for.
 
     Raises:
         ValueError: it holds something else.
     """
-    facts = endpoint.said_object(said, _Facts).facts
+    facts = endpoint.find_json_object(said, _Facts).facts
     for fact in facts:
         if max(fact.turns) >= turns:
             raise ValueError(f"it names turn {max(fact.turns)} of {turns}")

@@ -100,7 +100,7 @@ class EndpointRedactor(endpoint.ChatModel):
 
     def _ask_model(self, part: str) -> list[_Piece]:
         asked = self._chat.request({"text": part})
-        return self._chat.answer(asked, lambda said: endpoint.said_object(said, _Found).found)
+        return self._chat.answer(asked, lambda said: endpoint.find_json_object(said, _Found).found)
 
 
 def _merge_findings(found: Sequence[Finding], text: str, pieces: Sequence[_Piece]) -> list[Finding]:

@@ -58,7 +58,7 @@ def _texts(view: View, document: str) -> Iterator[records.World]:
             yield world
 
 
-def found_key(document: str, kind: str, *parts: object) -> str:
+def candidate_key(document: str, kind: str, *parts: object) -> str:
     """The key of what was found in a document; of one length for parts of any length."""
     digest = sha256(msgspec.json.encode((document, kind, *parts))).hexdigest()
     return f"extracted/{kind}/{digest}"
@@ -82,7 +82,7 @@ def commands_of(document: str, passages: list[Passage], found: object, why: str)
             aliases=node.aliases,
             source=node.source,
             world=home,
-            key=found_key(document, "world", node.key or node.label),
+            key=candidate_key(document, "world", node.key or node.label),
             valid_from=None if node.at is None else times.parse_time(node.at, "at"),
             resolve="all" if node.resolve is None else node.resolve,
             why=why,
@@ -101,7 +101,7 @@ def commands_of(document: str, passages: list[Passage], found: object, why: str)
                 source_ref=ends[0],
                 type=edge.type,
                 target_ref=ends[1],
-                key=found_key(document, "edge", edge.type, edge.key, *keyed),
+                key=candidate_key(document, "edge", edge.type, edge.key, *keyed),
                 properties=edge.properties,
                 valid_from=None if edge.at is None else times.parse_time(edge.at, "at"),
                 why=why,

@@ -19,7 +19,7 @@ from unicodedata import normalize
 
 from worlddb.log.model.errors import InputError, shown
 from worlddb.log.model.times import DAYS, MONTHS
-from worlddb.reconciler.ingest.extraction import Extraction, Node, Relation, Turn, given_turns
+from worlddb.reconciler.ingest.extraction import Extraction, Node, Relation, Turn, checked_turns
 from worlddb.reconciler.ingest.mentions import surface_forms
 from worlddb.reconciler.ingest.mentions.surface_forms import NAME, Mention
 
@@ -172,9 +172,9 @@ def usage(texts: Iterable[Sequence[Sequence[Word]]], names: Iterable[str] = ()) 
     small: Counter[str] = Counter()
     for text in texts:
         for sentence in text:
-            says = _says(sentence)
+            says = _has_mixed_case(sentence)
             for word in sentence:
-                if word.text[0].islower() and not _has_form(word):
+                if word.text[0].islower() and not _looks_like_name(word):
                     small[word.key] += 1
                 elif says and not word.initial and _is_capital(word):
                     capital[word.key] += 1
@@ -189,9 +189,9 @@ def usage(texts: Iterable[Sequence[Sequence[Word]]], names: Iterable[str] = ()) 
 def names_in(text: str, said: Sequence[Sequence[Word]], used: Usage) -> Iterator[Mention]:
     """The names in the sentences of a text."""
     for sentence in said:
-        says = _says(sentence)
-        for phrase in _phrases(sentence):
-            yield from _name(text, phrase, used, says)
+        says = _has_mixed_case(sentence)
+        for phrase in _capitalised_runs(sentence):
+            yield from _name_in_phrase(text, phrase, used, says)
 
 
 def titles(text: str) -> Iterator[Mention]:
@@ -205,7 +205,7 @@ def titles(text: str) -> Iterator[Mention]:
             words = words[1:]
         heavy = [word for word in words if word.key not in FUNCTION and word.key not in JOINING]
         is_title = len(heavy) >= 2 and len(words) <= MAX_WORDS and all(word.text[0].isupper() for word in heavy)
-        if is_title and words[0].text[0].isupper() and not all(map(_is_shouted, heavy)):
+        if is_title and words[0].text[0].isupper() and not all(map(_is_all_capitals, heavy)):
             start, end = words[0].start, match.end("title")
             named = text[start:end].rstrip(" ,;:")
             form = normalize("NFC", " ".join(named.split())).replace("’", "'")
@@ -220,11 +220,11 @@ def _is_grammar(word: Word) -> bool:
     return (word.key in FUNCTION and word.text not in ACRONYMS) or _NEGATED.search(word.text) is not None
 
 
-def _is_shouted(word: Word) -> bool:
+def _is_all_capitals(word: Word) -> bool:
     return len(word.text) > 1 and word.text.isupper()
 
 
-def _has_form(word: Word) -> bool:
+def _looks_like_name(word: Word) -> bool:
     """True if a word looks like a name wherever it stands: OpenAI, iPhone, GPT-4, J.K."""
     letters = word.text
     if letters.islower() or letters[1:].islower():
@@ -237,22 +237,22 @@ def _has_form(word: Word) -> bool:
     return not _is_grammar(word)
 
 
-def _says(sentence: Sequence[Word]) -> bool:
+def _has_mixed_case(sentence: Sequence[Word]) -> bool:
     """True if capitals mean something in a sentence."""
-    shouted = sum(map(_is_shouted, sentence))
+    shouted = sum(map(_is_all_capitals, sentence))
     small = sum(word.text[0].islower() and word.key not in JOINING for word in sentence)
     if shouted >= _SHOUTED and shouted > small:
         return False
     return small > 0 or (len(sentence) < _HEADING and sentence[0].key in FUNCTION)
 
 
-def _phrases(sentence: Sequence[Word]) -> Iterator[list[Word]]:
+def _capitalised_runs(sentence: Sequence[Word]) -> Iterator[list[Word]]:
     """Runs of capitalised words that only spaces and joining words part."""
     run: list[Word] = []
     held: list[Word] = []
     for word in sentence:
         if run and word.joined and not word.initial:
-            if word.text[0].isupper() or _has_form(word):
+            if word.text[0].isupper() or _looks_like_name(word):
                 run.extend((*held, word))
                 held = []
                 continue
@@ -262,31 +262,31 @@ def _phrases(sentence: Sequence[Word]) -> Iterator[list[Word]]:
         if run:
             yield run
         held = []
-        run = [word] if word.text[0].isupper() or _has_form(word) else []
+        run = [word] if word.text[0].isupper() or _looks_like_name(word) else []
     if run:
         yield run
 
 
-def _name(text: str, phrase: list[Word], used: Usage, says: bool) -> Iterator[Mention]:
+def _name_in_phrase(text: str, phrase: list[Word], used: Usage, says: bool) -> Iterator[Mention]:
     """The name that a run of capitalised words is, if it is one."""
     if len(phrase) > 2 * MAX_WORDS:
         return
-    while phrase and not _may_begin(phrase, used):
+    while phrase and not _may_start_name(phrase, used):
         phrase = phrase[1:]
-        while phrase and phrase[0].text[0].islower() and not _has_form(phrase[0]):
+        while phrase and phrase[0].text[0].islower() and not _looks_like_name(phrase[0]):
             phrase = phrase[1:]
     while phrase and (_is_grammar(phrase[-1]) or phrase[-1].key in HONORIFICS):
         phrase = phrase[:-1]
-        while phrase and phrase[-1].text[0].islower() and not _has_form(phrase[-1]):
+        while phrase and phrase[-1].text[0].islower() and not _looks_like_name(phrase[-1]):
             phrase = phrase[:-1]
     if not phrase or len(phrase) > MAX_WORDS or not _is_name(phrase, used, says):
         return
     is_person = len(phrase) > 1 and phrase[0].key in HONORIFICS - NO_PERSON and phrase[1].key not in JOINING
     start, end = phrase[0].start, phrase[-1].end
-    yield Mention(NAME, "Person" if is_person else "Entity", _form(text, phrase), text[start:end], start, end)
+    yield Mention(NAME, "Person" if is_person else "Entity", _tidy_name(text, phrase), text[start:end], start, end)
 
 
-def _form(text: str, phrase: Sequence[Word]) -> str:
+def _tidy_name(text: str, phrase: Sequence[Word]) -> str:
     """A name as it is written, but tidied.
 
     It has plain apostrophes, single spaces, and no full stop behind a title.
@@ -299,7 +299,7 @@ def _form(text: str, phrase: Sequence[Word]) -> str:
     return normalize("NFC", "".join(parts)).replace("’", "'")
 
 
-def _may_begin(phrase: Sequence[Word], used: Usage) -> bool:
+def _may_start_name(phrase: Sequence[Word], used: Usage) -> bool:
     """True if a run may begin with its first word.
 
     The word is no word of grammar, and at the beginning of a sentence none that is otherwise written small.
@@ -307,16 +307,16 @@ def _may_begin(phrase: Sequence[Word], used: Usage) -> bool:
     first = phrase[0]
     if _is_grammar(first):
         return False
-    return not first.initial or _has_form(first) or first.key in HONORIFICS or not used.is_small(first.key)
+    return not first.initial or _looks_like_name(first) or first.key in HONORIFICS or not used.is_small(first.key)
 
 
 def _is_name(phrase: Sequence[Word], used: Usage, says: bool) -> bool:
-    telling = [word for word in phrase if _is_capital(word) or _has_form(word)]
+    telling = [word for word in phrase if _is_capital(word) or _looks_like_name(word)]
     if not telling:
         return False
     if len(phrase) > 1 and phrase[0].key in HONORIFICS and says:
         return True
-    if says and any(_has_form(word) or (word.possesses and not used.small[word.key]) for word in telling):
+    if says and any(_looks_like_name(word) or (word.possesses and not used.small[word.key]) for word in telling):
         return True
     if all(used.is_name(word.key) for word in telling):
         return len(telling) > 1 or len(telling[0].text) > 1
@@ -387,9 +387,9 @@ class EntityExtractor:
         """
         found: list[list[surface_forms.Mention]] = []
         masked: list[str] = []
-        given = given_turns(turns)
+        given = checked_turns(turns)
         for turn in given:
-            own, rest = _by_form(turn.text)
+            own, rest = _mentions_by_form(turn.text)
             found.append([mention for mention in own if mention.kind in self._kinds])
             masked.append(rest)
         if surface_forms.NAME in self._kinds:
@@ -408,12 +408,12 @@ def _is_short(mention: surface_forms.Mention) -> bool:
     return len(mention.form) <= _MAX_FORM
 
 
-def _by_form(text: str) -> tuple[list[surface_forms.Mention], str]:
+def _mentions_by_form(text: str) -> tuple[list[surface_forms.Mention], str]:
     """Find what has a form of its own, and give it with the text that is left.
 
     That text is without what was found and without code, position for position.
     """
-    rest = _without(text, [match.span() for match in _CODE.finditer(text)])
+    rest = _blank_out(text, [match.span() for match in _CODE.finditer(text)])
     found: list[surface_forms.Mention] = []
     for finder, sign in _BY_FORM:
         if not sign.search(rest):
@@ -424,12 +424,12 @@ def _by_form(text: str) -> tuple[list[surface_forms.Mention], str]:
             if mention.start >= end:
                 own.append(mention)
                 end = mention.end
-        rest = _without(rest, [_place(mention) for mention in own])
+        rest = _blank_out(rest, [_place(mention) for mention in own])
         found.extend(own)
     return found, rest
 
 
-def _without(text: str, places: Sequence[tuple[int, int]]) -> str:
+def _blank_out(text: str, places: Sequence[tuple[int, int]]) -> str:
     """A text with other characters, as many, in some places, which are in order and apart."""
     parts: list[str] = []
     at = 0

@@ -48,7 +48,7 @@ _DIGITS: Final = range(7, 16)
 def addresses(text: str) -> Iterator[Mention]:
     """The addresses in a text. What ends a sentence or closes a bracket is no part of one."""
     for match in _WEB.finditer(text):
-        found = _ended(match[0])
+        found = _trim_web_address(match[0])
         if "." in found:
             yield Mention(ADDRESS, "WebAddress", found, found, match.start(), match.start() + len(found))
     for match in _EMAIL.finditer(text):
@@ -60,7 +60,7 @@ def addresses(text: str) -> Iterator[Mention]:
             yield Mention(ADDRESS, "PhoneNumber", form, match[0], *match.span())
 
 
-def _ended(found: str) -> str:
+def _trim_web_address(found: str) -> str:
     """A web address without what follows it. A bracket that closes one of its own belongs to it."""
     unopened = {close: found.count(close) - found.count(opening) for close, opening in _BRACKETS.items()}
     end = len(found)
@@ -145,15 +145,15 @@ def amounts(text: str) -> Iterator[Mention]:
     for pattern in (_SYMBOL_FIRST, _CURRENCY_LAST):
         for match in pattern.finditer(text):
             unit = match["unit"].lower()
-            yield _mention(match, _CURRENCIES.get(unit, unit), _SCALES.get((match["scale"] or "").lower(), 1))
+            yield _amount_mention(match, _CURRENCIES.get(unit, unit), _SCALES.get((match["scale"] or "").lower(), 1))
     for match in _PERCENT.finditer(text):
-        yield _mention(match, "%")
+        yield _amount_mention(match, "%")
     for match in _QUANTITY.finditer(text):
         unit = match["unit"]
-        yield _mention(match, _UNITS.get(unit.lower()) or unit.upper())
+        yield _amount_mention(match, _UNITS.get(unit.lower()) or unit.upper())
 
 
-def _mention(match: re.Match[str], unit: str, scale: int = 1) -> Mention:
+def _amount_mention(match: re.Match[str], unit: str, scale: int = 1) -> Mention:
     value = Decimal(match["number"].replace(",", "")) * (-scale if match["sign"] else scale) + 0
     number = f"{value:f}"
     if "." in number:
@@ -174,7 +174,7 @@ def dates(text: str) -> Iterator[Mention]:
     """The dates in a text, those of one form after those of another; some may overlap."""
     for form in DAY_FORMS:
         for match in form.finditer(text):
-            named = _day(match)
+            named = _day_form(match)
             if named:
                 yield Mention(DATE, _DATE, named, match[0], *match.span())
     for match in _MONTH_AND_YEAR.finditer(text):
@@ -185,7 +185,7 @@ def dates(text: str) -> Iterator[Mention]:
         yield Mention(DATE, _DATE, f"{int(match['year'])}", match["year"], *match.span("year"))
 
 
-def _day(match: re.Match[str]) -> str:
+def _day_form(match: re.Match[str]) -> str:
     """The form of a day.
 
     Empty if no calendar has it, or if what stands behind it may be no year.

@@ -146,7 +146,7 @@ def test_a_full_disk_and_one_without_room_for_a_second_file_are_told(
     for free, code in ((1000, "disk_full"), (location.LEAST_BYTES + 1, "little_room")):
         monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: usage._replace(free=free))
         os.truncate(store / "data.mdb", location.LEAST_BYTES + 10_000)
-        assert code in {symptom.code for symptom in location.room(store)}
+        assert code in {symptom.code for symptom in location.disk_space(store)}
 
 
 def test_what_ended_processes_left_behind_is_told_and_what_running_ones_use_is_not(store: Path) -> None:

@@ -37,8 +37,8 @@ def test_an_extra_that_nobody_installed_is_no_finding_and_one_that_does_not_fit_
     (symptom,) = installation.packages(asked)
     assert (symptom.where, symptom.code, symptom.wrong) == ("the extra 'embed'", "missing_extra", False)
     assert symptom.what.startswith("lmdb is ") and symptom.command.endswith("-m pip install 'worlddb[embed]'")
-    assert installation.lacking("embed", asked)[0] == "nor-this is not installed"
-    assert len(installation.lacking("embed", asked)) == 2
+    assert installation.describe_missing("embed", asked)[0] == "nor-this is not installed"
+    assert len(installation.describe_missing("embed", asked)) == 2
 
 
 def test_extras_for_users_are_those_that_the_installation_has() -> None:

@@ -48,12 +48,12 @@ def test_what_may_not_be_looked_at_is_wrong_and_not_passed_over(
 def test_the_extra_of_a_model_is_missed_where_the_stores_vectors_are_of_it(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stored_state, "lacking", lambda extra: [f"what {extra} needs is not installed"])
+    monkeypatch.setattr(stored_state, "describe_missing", lambda extra: [f"what {extra} needs is not installed"])
     assert "missing_extra" not in codes(store)
     with worlddb.open(store) as db:
         db.reembed(Letters(model=MINILM_MODEL))
     assert "worlddb[embed]" in codes(store)["missing_extra"]
-    monkeypatch.setattr(stored_state, "lacking", lambda extra: [])
+    monkeypatch.setattr(stored_state, "describe_missing", lambda extra: [])
     assert "missing_extra" not in codes(store)
 
 

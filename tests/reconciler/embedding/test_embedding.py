@@ -265,7 +265,7 @@ def test_the_default_models_vectors_are_the_means_of_the_rows_that_the_file_has(
 @given(text=st.text(max_size=80) | st.text(alphabet="ab erth\u2581\n\u00e9.0", max_size=80))
 def test_the_few_merges_that_are_loaded_for_a_text_find_the_tokens_that_all_find(text: str) -> None:
     whole, picked = _tokenizers()
-    few = picked._of_few([text])
+    few = picked._small_tokenizer([text])
     assert few.encode(text, add_special_tokens=False).ids == whole.encode(text, add_special_tokens=False).ids
 
 

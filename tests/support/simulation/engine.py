@@ -32,7 +32,7 @@ class Asked(NamedTuple):
     handle: int
 
 
-class Unanswered(NamedTuple):
+class NoAnswer(NamedTuple):
     """A request that was committed and whose receipt never arrived."""
 
     asked: Asked
@@ -48,7 +48,7 @@ class Engine(Session):
         self.points = points
         self.life = 0
         """How often the machine has been started again."""
-        self.unanswered: dict[str, Unanswered] = {}
+        self.unanswered: dict[str, NoAnswer] = {}
         self.in_between: Callable[[bool], None] = _nobody
         """Who reads in the middle of a write; called with whether it is durable already."""
         super().__init__(top / "life-0", seed, seen)
@@ -135,7 +135,7 @@ class Engine(Session):
         if is_new:
             self.keep(attempt, asked.commands, asked.handle)
             if asked.key is not None:
-                self.unanswered[asked.key] = Unanswered(asked, attempt)
+                self.unanswered[asked.key] = NoAnswer(asked, attempt)
         self.check_present()
 
     def recover(self, ended: Ended, handle: int) -> None:
