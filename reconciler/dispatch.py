@@ -1,7 +1,8 @@
-"""Dispatch: find the function that decides a command as events on the draft.
+"""Dispatch each command to the function that decides it as events on the draft.
 
-Those about worlds are in :mod:`worlddb.reconciler.decisions.worlds`. Here are edges, identity and bookmarks, and the
-calls into other deciding modules. A bookmark names a commit, and never moves unless told to.
+Commands about edges, identities and bookmarks are decided here, those about worlds in
+:mod:`worlddb.reconciler.decisions.worlds`, the others in the modules that ``_DECIDE`` names. A bookmark names a commit;
+it moves only with ``move``.
 """
 
 from collections.abc import Callable
@@ -26,8 +27,8 @@ from worlddb.reconciler.transaction import context, draft
 def decide_bookmark(ctx: context.Context, command: cmd.Bookmark) -> tuple[int, int]:
     """Decide a bookmark.
 
-    Returns the commit that it stands for, and the position of the blob with its name. The same name for the same moment
-    again changes nothing.
+    Returns the commit that it stands for, and the position of the blob with its name, which is :data:`~.events.NONE` if
+    the bookmark exists already and nothing changes.
 
     Raises:
         InputError: there is no such commit, or nothing had been committed by then.
@@ -48,7 +49,7 @@ def decide_bookmark(ctx: context.Context, command: cmd.Bookmark) -> tuple[int, i
 def _seq_to_mark(ctx: context.Context, command: cmd.Bookmark) -> int:
     head = ctx.draft.head.seq
     if command.at is not None:
-        marked = min(ctx.draft.log.seq_at(command.at), head)  # Decided again, the log goes on beyond.
+        marked = min(ctx.draft.log.seq_at(command.at), head)  # In a redecision the log has later commits too.
         if not marked:
             raise errors.InputError(
                 f"Nothing had been committed by {times.format_time(command.at)}", "Name a later time"
@@ -66,13 +67,13 @@ _REMEDIES: Final = {
     "rejected": "If something new is known of one of the two, revise it and link the pair by same_as again",
     "undone": "If the two are one after all, link them by same_as again",
 }
-"""The remedy if a proposal is in the wrong state for a decision."""
+"""The remedy where a proposal's status does not allow the decision, by status."""
 
 
 def decide(
     ctx: context.Context, command: cmd.Command, details: int, resolution: namesakes.Resolution
 ) -> draft.Decision:
-    """Decide one command on top of everything decided so far."""
+    """Decide one command, on top of those decided before it in the same request."""
     if isinstance(command, cmd.Create):
         return worlds.create(ctx, command, details, resolution)
     return _DECIDE[type(command)](ctx, command, details)
@@ -112,7 +113,11 @@ def link(ctx: context.Context, command: cmd.Link, details: int) -> draft.Decisio
 
 
 def _edge_versions(ctx: context.Context, command: cmd.LinkVersions, ends: tuple[int, int]) -> tuple[int, int]:
-    """The versions that an edge is to name, if both ends have them."""
+    """The versions that an edge names at its ends, the newest where the command gives 0.
+
+    Raises:
+        UnknownReference: an end has no such version.
+    """
     newest = [ctx.tables.node(node).versions for node in ends]
     for node, version, last in zip(ends, command.versions, newest, strict=True):
         if version > last:
@@ -192,7 +197,7 @@ def import_(ctx: context.Context, command: cmd.Import, details: int) -> draft.De
     return draft.Decision(import_bundle(ctx, command))
 
 
-# -- forks: few requests load what decides them
+# -- forks: their module is loaded on first use, since few requests need it
 
 
 def fork(ctx: context.Context, command: cmd.Fork, details: int) -> draft.Decision:
@@ -207,13 +212,13 @@ def merge(ctx: context.Context, command: cmd.Merge, details: int) -> draft.Decis
     return draft.Decision(forking.record_merge(ctx, command, details))
 
 
-# -- what holds in a world
+# -- settings of a world
 
 
 def _decide_for_world(
     setter: Callable[[context.Context, Any, int], bytes],
 ) -> Callable[[context.Context, Any, int], draft.Decision]:
-    """A decision that returns the reference of a world."""
+    """Wrap a function that returns a world's reference as a decision."""
     return lambda ctx, command, details: draft.Decision(setter(ctx, command, details))
 
 
@@ -233,7 +238,7 @@ def change_space(ctx: context.Context, command: cmd.UseSpace | cmd.DropSpace, de
     return draft.Decision(*spaces.change(ctx, command, details))
 
 
-# -- another look
+# -- reclustering
 
 
 def recluster(ctx: context.Context, command: cmd.Recluster, details: int) -> draft.Decision:

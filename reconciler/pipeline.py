@@ -1,6 +1,6 @@
-"""The pipeline: extract, resolve, reconcile, commit (paper §3).
+"""The write pipeline: extract, resolve, reconcile, commit (paper §3).
 
-It is the only caller of the log's append (law 1).
+:func:`execute` is the entry. This module is the only caller of the log's append (law 1).
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,18 +35,18 @@ from worlddb.reconciler.transaction import context, forbidden_texts, inputs, int
 from worlddb.reconciler.transaction.draft import Draft, FreshNonces
 
 WRITES_PER_CHECK: Final = 32
-"""After so many writes of a handle it looks at some more of the store."""
+"""A handle checks a further part of the store after this many writes."""
 LARGE_BATCH: Final = 1_000
-"""From how many commands on a batch is decided with the cycle collector paused."""
+"""Batches of at least this many commands are decided with the garbage collector paused."""
 
 MIN_BULK_COMMANDS: Final = 2
-"""The number of commands from which on each is tested for whether it only has to be recorded."""
+"""Requests of at least this many commands try the short way of :class:`~.bulk.BulkDecider` for each of them."""
 
 CHUNK_BYTES: Final = 1 << 20
-"""How much of what is to be written is searched for credentials at once."""
+"""Size of the chunks in which the texts of a commit are searched for credentials."""
 
 MAX_EXTRACTION_ATTEMPTS: Final = 8
-"""How often an extractor is asked again because something was erased meanwhile."""
+"""How often a request starts again because texts were erased between its extraction and its commit."""
 
 _COPIES: Final = {
     copies.BACKUP: ("a backup", "Restore it first: `worlddb restore DIR --into NEW`"),
@@ -61,40 +61,40 @@ Request = Ingest | inputs.Arrival | Sequence[cmd.Command]
 
 
 ENDING_COMMANDS: Final = (cmd.Retire, cmd.Unlink, cmd.Unstate, cmd.Erase, cmd.EraseLiteral, cmd.EndKey)
-"""Commands that end something; a commit with only these costs no quota, so that an account at its limit can end
-things."""
+"""Commands that end something. A commit of these alone uses no bytes of a quota, so an account at its limit can still
+remove things."""
 
 
 class Quota(Protocol):
-    """What is left of a plan's quota, shared by all that write under it."""
+    """The quota of a plan, shared by all writers under it."""
 
     def take(self, worlds: int, bytes_stored: int) -> None:
-        """Use some of it up.
+        """Reserve some of the quota.
 
         Raises:
-            PlanLimit: there is not as much left; nothing was used up.
+            PlanLimit: too little is left; nothing was reserved.
         """
 
     def give_back(self, worlds: int, bytes_stored: int) -> None:
-        """Return what was not used after all."""
+        """Release a reservation that was not used."""
 
 
 _MAX_COPIES_NAMED: Final = 8
-"""Copies with erased texts that a receipt names."""
+"""How many copies that still hold erased texts a receipt names."""
 
 
 class QuotaReservation:
-    """A transaction's share of a plan's quota, returned if the transaction fails."""
+    """What one transaction has reserved of a quota; released if the transaction fails."""
 
     def __init__(self, quota: Quota | None) -> None:
         self._quota = quota
         self._worlds = self._bytes = 0
 
     def take(self, draft: Draft, commands: Sequence[cmd.Command]) -> None:
-        """Take what a commit needs that is about to be written.
+        """Reserve what a decided commit needs.
 
         Raises:
-            PlanLimit: there is not as much left.
+            PlanLimit: too little of the quota is left.
         """
         if self._quota is None:
             return
@@ -105,7 +105,7 @@ class QuotaReservation:
         self._bytes += kept
 
     def give_back(self) -> None:
-        """Return all of it: the transaction failed, or begins again."""
+        """Release the whole reservation: the transaction failed, or starts again."""
         if self._quota is not None and (self._worlds or self._bytes):
             self._quota.give_back(self._worlds, self._bytes)
         self._worlds = self._bytes = 0
@@ -113,7 +113,7 @@ class QuotaReservation:
 
 @contextmanager
 def reserve_quota(quota: Quota | None) -> Iterator[QuotaReservation]:
-    """Take room in a transaction, and give it back if the block raises."""
+    """Reserve quota in a transaction, and release it if the block raises."""
     reservation = QuotaReservation(quota)
     try:
         yield reservation
@@ -123,10 +123,10 @@ def reserve_quota(quota: Quota | None) -> Iterator[QuotaReservation]:
 
 
 class Task(NamedTuple):
-    """A request whose text has become commands, ready for the lock.
+    """A request whose text was turned into commands, ready to be decided under the lock.
 
-    ``progress`` is called for each command that was decided; ``guard`` has what an extractor's turns were chosen by,
-    ``look`` what the caller had seen.
+    ``progress`` is called for each decided command. ``guard`` checks that no turn of the extraction was erased since.
+    ``look`` is the moment of the view that the caller decided by.
     """
 
     commands: list[cmd.Command]
@@ -136,11 +136,11 @@ class Task(NamedTuple):
     guard: extraction_guard.ExtractionGuard | None
     look: inputs.Look | None = None
     read: text_guard.Read | None = None
-    """What the caller's redactor made of the texts."""
+    """The results of the caller's redactor, by text."""
 
 
 class Writer(NamedTuple):
-    """Everything that a write needs: the store, sources of time and randomness, the ontology."""
+    """Everything that a write needs: the store, clock, entropy, ontology and the models that are asked."""
 
     env: environment.Environment
     clock: Clock
@@ -148,19 +148,19 @@ class Writer(NamedTuple):
     ontology: Ontology
     author: str
     max_clock_jump: int
-    """Microseconds that the clock may be ahead of the last commit; see law on the clock in the architecture."""
+    """Microseconds that the clock may be ahead of the last commit; see the law on the clock in the architecture."""
     resolving: Resolving
-    """From where on the resolver is confident, where no thresholds are set for a world."""
+    """The resolver's thresholds for worlds that have none of their own."""
     memory: transaction.CommitCache
     interiors: interiors.Interiors
     group: group_commit.CommitQueue[Task, outcome.Receipt] | None = None
-    """Groups threads that write at the same time into one transaction; ``None`` if each has its own."""
+    """Groups concurrent threads into one transaction (group commit); ``None`` gives each its own."""
     advisers: model_evidence.Advisers | None = None
     """The models that are asked about new worlds before the store is locked."""
     redactor: Redactor | None = None
-    """Reads texts for personal data in place of the rules, where a world is guarded."""
+    """Searches texts of guarded worlds for personal data, in place of the rules."""
     quota: Quota | None = None
-    """What is left of the plan under which it is written; ``None`` if there is none."""
+    """The quota of the writer's plan; ``None`` if it has no plan."""
 
 
 def execute(
@@ -172,13 +172,13 @@ def execute(
 ) -> outcome.Receipt:
     """Decide a request as one commit, or refuse it whole.
 
-    ``progress`` is told how many commands of how many are decided; what it raises ends the work with nothing written.
-    With a ``look`` it is refused if what it restates, links or creates has changed since the look.
+    ``progress`` is called with the number of decided commands and of all; an exception from it ends the work with
+    nothing written. With a ``look``, the request is refused if what it restates, links or creates has changed since.
 
     Raises:
-        InputError: a value in it is wrong; nothing was written.
+        InputError: a value in the request is wrong; nothing was written.
         IdempotencyConflict: another request was committed under the key.
-        UnavailableError: the store is busy, closed, or the clock is not to be trusted.
+        UnavailableError: the store is busy or closed, or its clock cannot be trusted.
     """
     for _ in range(MAX_EXTRACTION_ATTEMPTS):
         with suppress(extraction_guard.ErasedMeanwhile):
@@ -208,7 +208,7 @@ def _execute_once(
 
 def _execute_task(writer: Writer, task: Task) -> outcome.Receipt:
     if not writer.env.end_seen:
-        from worlddb.projections import check  # Who only reads does not load it.
+        from worlddb.projections import check  # A process that only reads does not load it.
 
         check.refuse_damaged_end(writer.env)
         writer.env.end_seen = True
@@ -219,7 +219,7 @@ def _execute_task(writer: Writer, task: Task) -> outcome.Receipt:
         writer.env.unlooked = 0
         check.check_more_commits(writer.env)
     is_large = len(task.commands) >= LARGE_BATCH or task.arrival is not None
-    # A caller of ``progress`` may stop the work half way, so others do not share its transaction.
+    # A ``progress`` callback may stop the work half way, so other threads do not share its transaction.
     if writer.group is not None and not is_large and task.progress is None:
         return writer.group.submit(task, partial(_execute_together, writer))
     with runner.collector_paused(is_much=True) if is_large else nullcontext():
@@ -239,10 +239,10 @@ def _execute_alone(writer: Writer, task: Task) -> outcome.Receipt:
 
 
 def _execute_together(writer: Writer, tasks: Sequence[Task]) -> list[outcome.Receipt | Exception]:
-    """Decide requests one after another in one transaction, each of them a commit of its own.
+    """Decide several requests in one transaction, each as its own commit.
 
-    Errors belong to single requests. If one fails during its commit, the transaction is rolled back and each request
-    gets one of its own.
+    An error belongs to its request alone. If a request fails while it is committed, the transaction is rolled back and
+    each request gets its own transaction.
     """
     try:
         with reserve_quota(writer.quota) as reservation:
@@ -255,11 +255,11 @@ def _execute_together(writer: Writer, tasks: Sequence[Task]) -> list[outcome.Rec
 def _scrub_erased_bytes(
     writer: Writer, tasks: Sequence[Task], answers: Sequence[outcome.Receipt | Exception], is_scrub_due: bool
 ) -> list[outcome.Receipt | Exception]:
-    """Remove the bytes of erasures, and say in the receipts where texts remain."""
+    """Scrub the bytes of erased texts from the file, and note in the receipts where such texts remain."""
     obstacle = scrub.try_finish_erasures(writer.env) if is_scrub_due else ""
-    told = [outcome.Note("bytes_remain", (obstacle,))] if obstacle else []
+    remaining = [outcome.Note("bytes_remain", (obstacle,))] if obstacle else []
     return [
-        replace(answer, notes=(*answer.notes, *told, *_notes_of_remaining_copies(writer, answer)))
+        replace(answer, notes=(*answer.notes, *remaining, *_notes_of_remaining_copies(writer, answer)))
         if isinstance(answer, outcome.Receipt) and not _ERASING_COMMANDS.isdisjoint(map(type, task.commands))
         else answer
         for task, answer in zip(tasks, answers, strict=True)
@@ -270,7 +270,7 @@ _ERASING_COMMANDS: Final = frozenset((cmd.Erase, cmd.EraseLiteral))
 
 
 def _notes_of_remaining_copies(writer: Writer, receipt: outcome.Receipt) -> list[outcome.Note]:
-    """Name the first copies that the store made of texts before a commit erased these."""
+    """Name the first backups and snapshots that still hold texts that a commit erased."""
     if not receipt.events:
         return []
     with writer.env.read() as txn:
@@ -293,7 +293,7 @@ def _receipt_or_error(writer: Writer, task: Task) -> outcome.Receipt | Exception
 
 
 def extract(request: Request, guard: extraction_guard.ExtractionGuard | None) -> list[cmd.Command]:
-    """Turn text into commands, before the store is locked: an extractor may be slow."""
+    """Turn text into commands. This runs before the store is locked, since an extractor may be slow."""
     if isinstance(request, Ingest):
         assert guard is not None, "made for every ingest"
         into = None if request.into is None else guard.container_of(request.into)
@@ -305,7 +305,7 @@ def extract(request: Request, guard: extraction_guard.ExtractionGuard | None) ->
 
 
 def resolve(ctx: context.Context, command: cmd.Command, resolving: Resolving) -> namesakes.Resolution:
-    """Find the world that a new one's key stands for, or whom it may already be.
+    """Find the world that the key of a create stands for, or existing worlds that it may be the same as.
 
     Matches only become proposals.
     """
@@ -324,15 +324,16 @@ def resolve(ctx: context.Context, command: cmd.Command, resolving: Resolving) ->
 
 
 def reconcile(ctx: context.Context, command: cmd.Command, resolution: namesakes.Resolution) -> None:
-    """Decide a command through the handlers; its events take effect for the commands after it."""
+    """Decide a command through the handlers; later commands see its events."""
     draft, given = ctx.draft, receipts.given(command)
-    details, events = draft.add_details_of(command, given), len(draft.events)
+    details, events_before = draft.add_details_of(command, given), len(draft.events)
     decided = decide(ctx, command, details, resolution)
     if ctx.scopes.any_registered:
-        equivalence.refuse_joined_by_types(ctx, draft.events[events:])
-    stays = type(command) is cmd.Contract and command.among  # What stays of a compound was asked about all the same.
-    if details != NONE and len(draft.events) == events and not stays:
-        # A repeated import must not bring back what was said about a world that was erased meanwhile.
+        equivalence.refuse_joined_by_types(ctx, draft.events[events_before:])
+    # A part of a compound contraction keeps its details even if the plan leaves that part as it is.
+    is_compound_part = type(command) is cmd.Contract and command.among
+    if details != NONE and len(draft.events) == events_before and not is_compound_part:
+        # A repeated import must not bring back texts about a world that was erased meanwhile.
         draft.drop_details(details)
         details = NONE
     draft.refs.append(decided.ref)
@@ -345,10 +346,9 @@ def reconcile(ctx: context.Context, command: cmd.Command, resolution: namesakes.
 def commit(
     memory: transaction.CommitCache | None, log: LmdbLog, tables: rows.Tables, draft: Draft, key: bytes
 ) -> outcome.Receipt:
-    """Append the finished record to the log and write the tables.
+    """Append the finished record to the log and write the tables, in one transaction.
 
-    One transaction holds both. ``memory`` keeps what was read and written for the writer's next commit, if there is to
-    be one.
+    ``memory`` caches rows for the writer's next commit; ``None`` caches nothing.
     """
     finished = draft.finish(key)
     head = log.append(finished.record, draft.seq, draft.head)
@@ -366,11 +366,9 @@ def commit(
     return receipts.receipt_of(finished.header, finished.events)
 
 
-# -- around them
-
-
+# -- transactions
 def _commit_and_cache(writer: Writer, log: LmdbLog, tables: rows.Tables, draft: Draft, key: bytes) -> outcome.Receipt:
-    """Commit, and cache what the next request may need."""
+    """Commit, and keep the caches that the next request may need."""
     receipt = commit(writer.memory, log, tables, draft, key)
     if draft.interiors_token is not None:
         writer.interiors.committed(draft, *log.head())
@@ -378,15 +376,15 @@ def _commit_and_cache(writer: Writer, log: LmdbLog, tables: rows.Tables, draft: 
 
 
 class _PartialCommit(Exception):
-    """Committing one of several requests in a transaction failed half way."""
+    """One of several requests in a transaction failed half way through its commit."""
 
 
 def _decide_and_commit(
     writer: Writer, txn: lmdb.Transaction, task: Task, reservation: QuotaReservation
 ) -> tuple[outcome.Receipt, bool]:
-    """Decide a request and commit it; returns the receipt.
+    """Decide a request and commit it.
 
-    Also returns whether the bytes of an erasure, this one or an earlier, still have to be removed.
+    Returns the receipt, and whether erased bytes, of this commit or an earlier one, still have to be scrubbed.
     """
     reservation.give_back()
     log, tables = LmdbLog(txn), rows.Tables(txn)
@@ -401,7 +399,8 @@ def _decide_each(
 ) -> tuple[list[outcome.Receipt | Exception], bool]:
     """Decide several requests, each as its own commit.
 
-    Nothing is in the transaction before a commit begins.
+    A request that is refused or fails has written nothing to the transaction. Returns the receipts or errors, and
+    whether erased bytes still have to be scrubbed.
     """
     reservation.give_back()
     log = LmdbLog(txn)
@@ -454,7 +453,7 @@ def _decide(
 ) -> outcome.Receipt | tuple[Draft, bytes]:
     """Decide a request.
 
-    Returns the draft to commit and the digest of its key, or the receipt if nothing is to commit.
+    Returns the draft to commit and the digest of its idempotency key, or a receipt if there is nothing to commit.
     """
     commands = task.commands
     if task.guard is not None:
@@ -517,7 +516,7 @@ def _decide(
 
 
 def _may_hold_credentials(draft: Draft) -> bool:
-    """Whether any text to be written may hold a credential: a quick test that almost always says no."""
+    """True if a text of the draft may hold a credential: a quick test that is nearly always false."""
     for chunk_bytes in _chunks(draft):
         marks = credentials.ANY_MARK if len(chunk_bytes) <= credentials.SHORT_BYTES else credentials.MARKS
         if any(mark.search(chunk_bytes) is not None for mark in marks):
@@ -528,11 +527,11 @@ def _may_hold_credentials(draft: Draft) -> bool:
 
 
 def _chunks(draft: Draft) -> Iterator[bytes]:
-    """All that a draft would write, a few texts at a time."""
+    """The texts that a draft would write, in chunks of about :data:`CHUNK_BYTES`."""
     chunk, size = [draft.author.encode()], 0
     for stored in (*draft.blobs.stored, *draft.blobs.fills.values()):
         if stored is not None:
-            # A nonce has every mark sooner or later, and all texts would be read for nothing.
+            # Random nonces hold every mark sooner or later, and would have all texts searched for nothing.
             chunk.append(stored[_nonce_end(stored) :])
             size += len(stored)
             if size >= CHUNK_BYTES:
@@ -542,11 +541,11 @@ def _chunks(draft: Draft) -> Iterator[bytes]:
 
 
 _NONCE_HEAD: Final = b"\xc4\x10"
-"""How a nonce of 16 bytes begins in msgpack."""
+"""The msgpack head of a 16-byte string."""
 
 
 def _nonce_end(stored: bytes) -> int:
-    """Where the nonce of a stored blob ends, behind its tag; 0 if it has none there."""
+    """The offset behind the nonce of a stored blob, which follows its tag; 0 if the blob has none."""
     begins = 2 + (stored[1] & 0x1F) if len(stored) > 1 else 0
     return begins + 18 if stored[begins : begins + 2] == _NONCE_HEAD else 0
 
@@ -563,7 +562,12 @@ def refuse_copy(writer: Writer, log: LmdbLog) -> None:
 
 
 def _open_draft(writer: Writer, log: LmdbLog, tables: rows.Tables) -> Draft:
-    """A draft on the present head, with the commit's time."""
+    """Open a draft on the present head, with the commit's time.
+
+    Raises:
+        ClockJump: the clock is too far ahead of the last commit.
+        InvalidTime: no later time can be stored.
+    """
     head = log.head()
     wall = now_of(writer.clock)
     last = log.header(head.seq).ingest_time if head.seq else RELEASED_AT
