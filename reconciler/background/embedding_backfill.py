@@ -67,7 +67,7 @@ class Reembedding(NamedTuple):
 
 
 def count_pending(writer: Writer) -> int:
-    """How many texts have no vector in the space that answers; all, where none does."""
+    """Count the texts without a vector in the embedding space in use; all texts, if no space is in use."""
     with writer.env.read() as txn:
         log, tables = LmdbLog(txn), Tables(txn)
         return sum(1 for _ in pending(log, tables, space_in_use(log, tables)))
@@ -152,14 +152,14 @@ def reembed(
 
 
 def _sum_results(one: Embedding, other: Embedding) -> Embedding:
-    """The sum of two results; the later one says what is left."""
+    """Add two results; ``left`` is that of the later one."""
     return other._replace(
         embedded=one.embedded + other.embedded, events=one.events + other.events, commits=one.commits + other.commits
     )
 
 
 def _open_space(writer: Writer, embedder: Embedder, name: str) -> int:
-    """Open the space unless it exists, although there is no text for it.
+    """Open the space unless it exists, even if there is no text to embed.
 
     Returns the number of events that took.
     """
@@ -221,7 +221,7 @@ def _fill(
 
 
 def _trust_opened_space(writer: Writer, models: Models, name: str) -> None:
-    """Trust a space that this process's own model has just opened."""
+    """Record that the vectors of a space that was just opened come from this process's model."""
     with writer.env.read() as txn:
         opened = find_space(LmdbLog(txn), Tables(txn), name)
     if opened is not None:

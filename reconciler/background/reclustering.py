@@ -1,9 +1,9 @@
-"""Reclustering: resolve again whatever lies around new facts (paper §3.2).
+"""Reclustering: run the resolver again on worlds around new facts (paper §3.2).
 
-It runs off the path of any commit. Commits name the worlds that they say something new about; those and their
-neighbourhood are looked at. It runs under the store's lease for background work: it reads in one transaction, judges in
-none, and proposes in a commit of its own, whose author is :data:`AUTHOR`. Texts are compared by the vectors that are
-stored of them; what is compared before a write is in :mod:`worlddb.reconciler.decisions.model_evidence`.
+It runs in the background, under the store's lease, and delays no commit. It collects the worlds that new commits
+changed, with their neighbourhoods, in one read transaction, judges them in none, and stages proposals in a commit of
+its own, whose author is :data:`AUTHOR`. Texts are compared by their stored vectors; the comparison before a write is in
+:mod:`worlddb.reconciler.decisions.model_evidence`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class ChangedWorlds(NamedTuple):
 
 
 class VisitedWorlds(NamedTuple):
-    """What one run has looked at: worlds, and (scope, world) of which all that its edges there lead to was."""
+    """What one run has visited: worlds, and pairs (scope, world) whose edges in the scope were all followed."""
 
     worlds: set[int]
     ends: set[tuple[int, int]]
@@ -76,11 +76,11 @@ class VisitedWorlds(NamedTuple):
 def changed_worlds(
     ctx: context.Context, after: int, head: int, most: int, looked_at: VisitedWorlds | None = None
 ) -> ChangedWorlds:
-    """Find the worlds changed by the commits after one, with what lies around them.
+    """Find the worlds that the commits after ``after`` changed, with their neighbourhoods.
 
-    It takes whole commits, until about ``most`` worlds are changed or very many are to be looked at. What lies around
-    one commit is bounded by itself: others' commits take no place in it. What was ``looked_at`` since the commit
-    ``head`` is left out: another look finds nothing else.
+    Whole commits are read, until about ``most`` worlds are changed or :data:`MAX_NEIGHBOURS` are found. The
+    neighbourhood of each commit has a bound of its own, so other commits do not displace it. Worlds in ``looked_at``
+    are left out: they were compared as of ``head`` already.
     """
     found: dict[int, None] = {}
     done = VisitedWorlds(set(), set()) if looked_at is None else looked_at
@@ -105,9 +105,9 @@ def changed_worlds(
 
 
 def _worlds_in_event(ctx: context.Context, event: ev.Event) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The worlds that an event says something new about, and those that one must see to be told.
+    """The worlds that an event changes, and the worlds that a view has to contain in order to see the event.
 
-    A summary repeats what its world contains, and says nothing new of it.
+    A summary repeats what its world contains, so it changes nothing.
     """
     if isinstance(event, _ABOUT_ONE):
         about = _nodes_of(ctx, event.lineage)
@@ -131,23 +131,24 @@ def _nodes_of(ctx: context.Context, *lineages: bytes) -> tuple[int, ...]:
 
 
 class Neighbourhoods:
-    """What lies around worlds, in each of their containers by itself; read while nothing is written."""
+    """The neighbourhoods of worlds, one for each container; used only in read transactions."""
 
     def __init__(self, ctx: context.Context, passed: set[tuple[int, int]] | None = None) -> None:
         self._ctx = ctx
         self._passed = set() if passed is None else passed
-        """(Scope, world) whose many ends were all given once, and are not given again at the end of a way."""
+        """Pairs (scope, world) with many ends that were all returned once; they are not expanded again in the last
+        hop."""
         self._direct = ctx.containers if ctx.ancestry is None else ctx.ancestry.containers
         self._above: dict[int, frozenset[int]] = {}
         self._scopes: dict[int, int] = {}
         self._ends: dict[tuple[int, int], Sequence[int]] = {}
 
     def common_containers(self, about: Iterable[int]) -> frozenset[int]:
-        """The worlds that some nodes all are in, not too far above any: what is said of these is news there."""
+        """The worlds that contain all of some nodes, at most :data:`MAX_LEVELS` levels above each."""
         return frozenset.intersection(*map(self._containers, about))
 
     def _containers(self, node: int) -> frozenset[int]:
-        """A world and its containers, so many levels up; nothing outside of one of them brings it nearer."""
+        """A world and its containers, up to :data:`MAX_LEVELS` levels up."""
         if node not in self._above:
             found, level = {node}, [node]
             for _ in range(MAX_LEVELS):
@@ -157,10 +158,9 @@ class Neighbourhoods:
         return self._above[node]
 
     def neighbourhood(self, scope: int, nodes: Iterable[int]) -> list[int]:
-        """List the worlds within two hops whose namesakes are looked for in a scope, in log order.
+        """List the entities within :data:`HOPS` hops whose namesakes are searched for in a scope, in log order.
 
-        They stand for somebody or something. Only what lies inside the scope is walked and counted: an edge from
-        outside, or between what is inside and at home outside, carries no hop.
+        Only worlds and edges inside the scope are walked and counted. An edge whose end or home is outside is ignored.
         """
         ctx = self._ctx
         if next(namesakes.members_of(ctx, scope), None) is None:
@@ -224,30 +224,30 @@ def _may_be_entity(tables: rows.Tables, node: int) -> bool:
 
 
 AUTHOR: Final = "worlddb.recluster"
-"""Who proposed it, as the log says."""
+"""The author of the commits of a reclustering."""
 
 MAX_NEW: Final = 256
-"""About how many new worlds are looked at from one transaction."""
+"""About how many changed worlds one read transaction handles."""
 
 MAX_NEW_BEHIND: Final = 48
-"""So many while others write: the thread behind rests between two steps, and one of :data:`MAX_NEW` takes seconds."""
+"""The same in the background, where the thread pauses between steps; a step of :data:`MAX_NEW` takes seconds."""
 
 ASKED_AT_ONCE: Final = 256
-"""How many worlds are compared from one transaction before a tiebreaker is asked about them."""
+"""How many worlds one read transaction compares before the tiebreaker is asked about them."""
 
 MAX_STAGED: Final = 1_000
 """How many proposals one commit stages."""
 
 MARK_COMMITS: Final = 1_000
-"""After how many commits without a proposal it is recorded how far the looking has come."""
+"""Progress is recorded after this many commits without a proposal."""
 
 
 class Reclustering(NamedTuple):
-    """What a reclustering did.
+    """The result of a reclustering.
 
-    The worlds looked at, the proposals staged, the last commit looked at, how many commits are still to be, and the
-    events and commits written. ``pairs`` are what a dry run would propose, (later, earlier). ``busy``: another process
-    has the lease, and does it.
+    It has the number of worlds looked at, the staged proposals, the last commit looked at, the number of commits still
+    pending, and the events and commits written. ``pairs`` are what a dry run would propose, as (later, earlier).
+    ``busy``: another process has the lease and does the work.
     """
 
     looked_at: int
@@ -265,7 +265,7 @@ _Pair = tuple[bytes, bytes, dict[str, Any]]
 
 
 class ComparedWorld(NamedTuple):
-    """A world, whom it was compared with, and those of them with whom nothing is to be proposed."""
+    """A world, the worlds that it was compared with, and those of them that must not be proposed."""
 
     lineage: bytes
     held: resolver.Comparisons
@@ -284,10 +284,11 @@ def recluster(
     is_behind: bool = False,
     dry_run: bool = False,
 ) -> Reclustering:
-    """Resolve again around commits that nobody has looked at yet, or that come after ``after``.
+    """Run the resolver on worlds around commits that no reclustering has covered yet, or that come after ``after``.
 
-    At most about ``limit`` worlds. ``is_behind``: nobody waits for it, and it goes by small steps. The tiebreaker is
-    called while the store is not locked, and its answer recorded. With ``dry_run`` nothing is written.
+    At most about ``limit`` worlds are compared. ``is_behind`` says that it runs in the background, in smaller steps.
+    The tiebreaker is called while the store is not locked, and its answer is recorded. With ``dry_run`` nothing is
+    written.
     """
     writer.env.refuse_replaced()
     most = min(MAX_NEW, MAX_NEW_BEHIND) if is_behind else MAX_NEW
@@ -328,12 +329,14 @@ def _compare_next(
     done: VisitedWorlds,
     tiebreaker: Tiebreaker | None,
 ) -> tuple[int, list[_Pair], int]:
-    """Compare the worlds around the next commits: how many were, what is to be proposed, and the last commit.
+    """Compare the worlds around the next commits.
 
-    A world may have thousands of namesakes, and one commit thousands of worlds, so each is judged before the next is
-    compared. Those that somebody is asked about are compared some at a time, and asked about where nothing is read.
+    Returns how many were compared, the pairs to propose, and the last commit that was read.
+
+    A world may have thousands of namesakes, and a commit thousands of worlds, so each world is judged before the next
+    is compared. With a tiebreaker, worlds are compared in batches, and it is asked while no transaction is open.
     """
-    # The first look at a pair counts, wherever one transaction ends and the next begins.
+    # The first result for a pair counts, however the worlds are split into transactions.
     found: dict[frozenset[bytes], _Pair] = {}
     count = 0
 
@@ -358,7 +361,7 @@ def _compare_next(
 
 
 def read_context(writer: Writer, txn: Any) -> context.Context:
-    """What the resolver reads where nothing is written meanwhile."""
+    """A context for the resolver inside a read transaction."""
     log, nonces = LmdbLog(txn), FreshNonces(writer.entropy)
     draft = Draft(log, rows.Tables(txn), log.head(), nonces, ingest_time=0, wall_time=0, author=AUTHOR)
     ctx = context.Context(draft, writer.ontology, b"")
@@ -387,7 +390,7 @@ def _compare_worlds(
         near = {} if meaning is None else _near_in_meaning(ctx, candidate, meaning, thresholds.embedding)
         held = resolver.considered(ctx, candidate, thresholds, near, every=every)
         found = held.considered
-        # Who are one by way of a world elsewhere are not one to whoever sees this world alone.
+        # Worlds that only a world outside of the scope joins are not one identity to a view of the scope.
         one = equivalence.class_of(ctx, node, partial(_is_inside, ctx, candidate.world)) if found else {}
         first = first_of(ctx.tables, node, ctx.draft.seq)
         settled = frozenset(
@@ -404,7 +407,7 @@ def _compare_worlds(
 def _near_in_meaning(
     ctx: context.Context, candidate: namesakes.Candidate, meaning: vectors_of_texts.NearestTexts, least: float
 ) -> dict[int, float]:
-    """Worlds in scope whose newest text is near in meaning to that of a world's newest."""
+    """Worlds in scope whose newest text is near in meaning to the candidate's newest text, with the cosine."""
     tables, node = ctx.tables, candidate.node
     assert node is not None, "a world that is there"
     place = asof.vector_place(tables, meaning.space, node, tables.node(node).versions)
@@ -420,7 +423,7 @@ def _near_in_meaning(
 def _pairs_to_propose(
     look: ComparedWorld, meaning: vectors_of_texts.NearestTexts | None, tiebreaker: Tiebreaker | None
 ) -> Iterator[_Pair]:
-    """(later lineage, earlier lineage, evidence) of each pair to propose."""
+    """The pairs to propose, as (later lineage, earlier lineage, evidence)."""
     found = judge(look.held.considered, look.setting.thresholds, tiebreaker, looked_at=look.held.looked_at)
     chosen = (found.match,) if isinstance(found, Resolved) else found.matches if isinstance(found, Ambiguous) else ()
     compared = {} if meaning is None else {"space": meaning.name, "model": meaning.model}
@@ -431,7 +434,7 @@ def _pairs_to_propose(
 
 
 def _staging_commands(pairs: list[_Pair], marked: int, reached: int) -> Iterator[cmd.Recluster]:
-    """The commands that stage the pairs; the last one says how far the reclustering has come."""
+    """The commands that stage the pairs; the last one records the progress."""
     for start in range(0, len(pairs), MAX_STAGED):
         some = tuple(pairs[start : start + MAX_STAGED])
         last = start + MAX_STAGED >= len(pairs)

@@ -1,6 +1,6 @@
-"""A background thread that works when nudged, the one lease a store for such work, and how it asks models.
+"""A background thread that runs when it is nudged, the store's lease for such work, and guarded calls of models.
 
-The thread sleeps when nobody nudges it. Whoever holds the lease does the work; every other process goes on without it.
+The process that holds the lease does the work; all others go on without it.
 """
 
 import atexit
@@ -33,7 +33,7 @@ Answer = TypeVar("Answer")
 
 
 class ModelCaller:
-    """Asks somebody's model about one world after another; that it fails stops nothing else of a run."""
+    """Calls a caller's model for one world after another; a failure is recorded and does not stop the run."""
 
     def __init__(self) -> None:
         self._in_a_row = 0
@@ -42,15 +42,15 @@ class ModelCaller:
 
     @property
     def failed(self) -> tuple[tuple[str, str], ...]:
-        """(reference, why) of the first :data:`MOST_TOLD` of which nothing was said."""
+        """The first :data:`MOST_TOLD` failures, as (reference, reason)."""
         return tuple(islice(self._failed.items(), MOST_TOLD))
 
     def refuse(self, ref: str, why: str) -> None:
-        """Tell why nothing came of a world."""
+        """Record why a world got no answer."""
         self._failed[ref] = why
 
     def answer(self, ref: str, ask: Callable[[], Given], check: Callable[[Given], Answer]) -> Answer | None:
-        """What is said of a world, once it is checked; ``None`` if that failed, or nobody is asked any more.
+        """The checked answer for a world; ``None`` if that failed, or the model is asked no more.
 
         ``LimitExceeded`` of ``ask`` says that what the caller allowed is spent, and ends the asking; of ``check`` it
         is an answer like any other that cannot be kept.
@@ -80,7 +80,7 @@ class ModelCaller:
 
 
 class BackgroundWorker:
-    """A thread for work that nobody waits for.
+    """A thread for work that no caller waits for.
 
     It begins with the first nudge; several nudges are one. The work says whether it was done: if it was not, because
     another process is at it, it is tried again by and by. A thread that does not linger ends when nothing is left to
@@ -112,7 +112,7 @@ class BackgroundWorker:
         """What went wrong the last time, if it did; the next nudge tries again."""
 
     def nudge(self, *, at_lull: bool = False) -> None:
-        """Say that there may be something to do; ``at_lull``: once nobody has nudged for a while.
+        """Say that there may be work; with ``at_lull`` it waits until no nudge has come for a while.
 
         That is twice as long as between the last two nudges, and :data:`LULL_SECONDS` at least; whoever waits for the
         work has it done at once.
@@ -134,19 +134,19 @@ class BackgroundWorker:
                 self._due.notify_all()
 
     def stopped(self) -> bool:
-        """True once it is being closed: long work ends early then. The work asks between its steps, and rests there."""
+        """True once the worker is closing, so that long work ends early. Work calls this between steps, and rests."""
         if threading.current_thread() is self._thread:
             with self._due:
                 self._rest()
         return self._closing
 
     def wait(self, seconds: float) -> bool:
-        """Wait until all that was nudged for is done, by whomever; false if that took longer."""
+        """Wait until all nudged work is done, in whatever process; false on timeout."""
         with self._hold_condition():
             return self._due.wait_for(lambda: not self._nudged and not self._busy and not self._undone, seconds)
 
     def finish(self) -> None:
-        """Finish what is under way and what was nudged for, and do no more.
+        """Finish the current and the nudged work, then stop.
 
         What another process is at is left to that one.
         """
@@ -156,7 +156,7 @@ class BackgroundWorker:
 
     @contextmanager
     def _hold_condition(self) -> Iterator[None]:
-        """Hold the condition, and have nobody rest meanwhile."""
+        """Hold the condition; the thread does not rest meanwhile."""
         with self._due:
             self._awaited += 1
             self._due.notify_all()
@@ -166,7 +166,7 @@ class BackgroundWorker:
                 self._awaited -= 1
 
     def _stop_pending(self) -> None:
-        """Do no more than what is under way."""
+        """Stop after the current step."""
         with self._due:
             self._closing, thread = True, self._thread
             self._due.notify_all()
@@ -175,11 +175,11 @@ class BackgroundWorker:
         atexit.unregister(self._stop_pending)
 
     def _is_alive(self) -> bool:
-        """False in a process that was forked off, which has no such thread."""
+        """True if the thread runs in this process; a forked child has none."""
         return self._thread is not None and self._thread.is_alive()
 
     def _rest(self) -> None:
-        """Rest after a step, as long as those go on to nudge who did so meanwhile; the condition is held."""
+        """Rest after a step while nudges keep coming. The caller holds the condition."""
         now = monotonic()
         until = now + min(RESTS * (now - self._begun), LONGEST_REST_SECONDS)
         self._resting = self._nudged
@@ -192,7 +192,7 @@ class BackgroundWorker:
         self._begun = monotonic()
 
     def _wait_for_lull(self) -> None:
-        """Wait until nobody has nudged for a while, if all that did said that it may wait; the condition is held."""
+        """Wait for a lull in the nudges, if all of them allow it. The caller holds the condition."""
         while self._is_for_lull and not self._awaited and not self._closing:
             lull = min(max(LULL_SECONDS, 2 * self._between), LONGEST_REST_SECONDS)
             left = self._nudged_at + lull - monotonic()

@@ -37,7 +37,7 @@ UPGRADER: Final = "upgrade"
 
 
 class BackedUp(NamedTuple):
-    """The last commit of a backup, its root hash, and how many commits were copied now.
+    """The result of a backup: its last commit, its root hash, and how many commits this run copied.
 
     ``head`` is the commit up to which erasures were looked for; ``scrubbed`` is false if erased texts may still lie in
     the backup's free pages, because somebody was in the way.
@@ -51,7 +51,7 @@ class BackedUp(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """The last commit of a backup that was restored, its root hash, and how many later erasures the store took.
+    """The result of a restore: the last commit, its root hash, and how many later erasures were applied.
 
     If any erased texts of these commits, one commit more says so.
     """
@@ -64,7 +64,7 @@ class Restored(NamedTuple):
 def backup(
     source: environment.Environment, target: environment.Environment, progress: runner.Progress | None = None
 ) -> BackedUp:
-    """Bring a backup up to the last commit, or begin one in an empty directory.
+    """Bring a backup up to date, or begin one in an empty directory.
 
     Raises:
         BackupMismatch: the target is a store and no backup, of another store, or has parted from this one.
@@ -91,7 +91,7 @@ def restore(
     original: environment.Environment | None = None,
     progress: runner.Progress | None = None,
 ) -> Restored:
-    """Make a store from a backup, in an empty directory, or go on with one that was begun by the same backup.
+    """Restore a backup into an empty directory, or continue an interrupted restore of the same backup.
 
     Texts that the original has erased since are left out. ``begin`` makes the target, and is called once the backup was
     found to be one: a mistyped name leaves nothing. Until it is whole, the target is marked as something that cannot be
@@ -131,7 +131,7 @@ def restore(
 def _pending_erasures(
     source: environment.Environment, target: environment.Environment, until: int, elsewhere: ErasuresElsewhere
 ) -> ErasuresElsewhere:
-    """What a restore has yet to apply of later erasures, where an earlier run was broken off; all in an empty target.
+    """The later erasures that a restore has yet to apply: all of them, unless an earlier run was interrupted.
 
     Raises:
         PlaceTaken: that run was of another backup, or left texts out that are not to be left out now.
@@ -161,7 +161,7 @@ def _pending_erasures(
 
 
 def _missing_places(log: LmdbLog, begun: LmdbLog, last: int) -> Iterator[tuple[int, int]]:
-    """The places of texts up to a commit that a log has and its copy has not."""
+    """The places of texts up to a commit that a log has and its copy lacks."""
     for seq in range(1, last + 1):
         for at in range(log.events(seq).blob_count):
             here, stored = begun.blob(seq, at), log.blob(seq, at)
@@ -170,7 +170,7 @@ def _missing_places(log: LmdbLog, begun: LmdbLog, last: int) -> Iterator[tuple[i
 
 
 def _count_copied_commits(source: environment.Environment, target: environment.Environment) -> int:
-    """Refuse a backup of another store; the number of commits that it has already."""
+    """Count the commits that a backup has already; a backup of another store is refused."""
     with source.read() as ours, target.read() as theirs:
         log, copied = LmdbLog(ours), LmdbLog(theirs)
         if not copied.check_format():
@@ -209,7 +209,8 @@ _ATTEMPTS: Final = 8
 
 
 class ListedErasure(NamedTuple):
-    """A record beside the log that an upgrade took into it: a commit of another history that erased ``texts`` texts."""
+    """An erasure record that lay beside the log and that an upgrade put into it: a commit of another history that
+    erased ``texts`` texts."""
 
     seq: int
     ingested_at: int
@@ -219,7 +220,7 @@ class ListedErasure(NamedTuple):
 
 
 class Upgraded(NamedTuple):
-    """What an upgrade did: the old and new layout of the tables, and where the backup is.
+    """The result of an upgrade: the old and new layout of the tables, and where the backup is.
 
     It also holds the last commit and its root hash. ``backup`` is empty if the tables had today's layout already and
     nothing lay beside the log: then nothing was done. ``listed`` are the records of later erasures that older releases
@@ -250,7 +251,7 @@ def upgrade(
     now: int,
     progress: runner.Progress | None = None,
 ) -> Upgraded:
-    """Derive older tables again from the log, after a backup of every commit in it.
+    """Rebuild tables of an older layout from the log, after a backup of every commit.
 
     What older releases kept beside the log about erasures is taken into it, once, by a commit of the time ``now``; of a
     backup it is not, since nothing but copying may go on with that. A run that breaks off leaves the older tables, or
@@ -284,7 +285,7 @@ def upgrade(
 def _derive(
     backed_up: int, now: int, progress: runner.Progress | None, txn: lmdb.Transaction
 ) -> tuple[ListedErasure, ...] | None:
-    """Derive the tables again unless another process has, and list; ``None`` if the backup lacks commits."""
+    """Rebuild the tables unless another process has, and list erasures; ``None`` if the backup lacks commits."""
     log, tables = LmdbLog(txn), rows.Tables(txn)
     older = tables.layout() != schema.LAYOUT
     listing = log.has_untied() and not log.copy_kind() and not _has_listed_erasures(log)
@@ -298,12 +299,12 @@ def _derive(
 
 
 def _has_listed_erasures(log: LmdbLog) -> bool:
-    """True if an upgrade has taken such records into the log: another time it would list what a forger added."""
+    """True if an upgrade has put such records into the log before; a second time could list forged ones."""
     return any(each.listed for seq in range(1, log.head().seq + 1) for each in erasure_arrivals(log, seq))
 
 
 def _list_erasures(log: LmdbLog, tables: rows.Tables, now: int) -> tuple[ListedErasure, ...]:
-    """Take the records that fit into the log; the others stay where they are."""
+    """Put the applicable records into the log; the others stay where they are."""
     found = log.untied.all()
     last = _last_commit_of_older_release(log)
     fits = [each.through <= last and _is_applicable(log, each, now) for each in found]
@@ -324,7 +325,7 @@ def _list_erasures(log: LmdbLog, tables: rows.Tables, now: int) -> tuple[ListedE
 
 
 def _last_commit_of_older_release(log: LmdbLog) -> int:
-    """The last commit up to which a release may have written that kept erasures beside the log.
+    """The last commit that may be by a release that kept erasures beside the log.
 
     Whoever deletes a later text and invents its erasure has no record that it could come from.
     """
@@ -333,7 +334,7 @@ def _last_commit_of_older_release(log: LmdbLog) -> int:
 
 
 def _is_applicable(log: LmdbLog, each: LaterErasure, now: int) -> bool:
-    """True if a commit may have come after one of this log, in another history, and what it erased is gone here."""
+    """True if the commit of a record can follow this log in another history, and its texts are gone here."""
     header, through = each.header, each.through
     if not 0 < through <= log.head().seq or header.seq <= through:
         return False

@@ -33,7 +33,7 @@ _FILLED_TAG: Final = codec.encode(str(events.Filled.__struct_config__.tag))
 
 
 class ErasuresElsewhere(NamedTuple):
-    """What another store of the same beginning has erased: as its log says, and as lies beside its log."""
+    """The erasures of another store with the same beginning: those in its log, and those beside its log."""
 
     tied: tuple[LaterErasure, ...] = ()
     untied: tuple[LaterErasure, ...] = ()
@@ -43,7 +43,7 @@ NOWHERE: Final = ErasuresElsewhere()
 
 
 class Copier:
-    """Brings ``target``, whose log is a beginning of ``source``'s, up to a commit of it.
+    """Copies commits of ``source`` to ``target``, whose log is a beginning of that of ``source``.
 
     Records are copied as they are stored and the tables are derived from them. Texts that the source has erased are
     left out or taken away, in the transaction that also copies the commit which says so: a step is as long as that
@@ -90,7 +90,7 @@ class Copier:
                 progress(min(done, until), until)
 
     def erased_since(self, source: LmdbLog) -> bool:
-        """True if something was erased that the target still has as of the last step."""
+        """True if the source has erased something that the target still has as of the last step."""
         searched = self.searched
         self._find_erasures(source, source.head().seq)
         return any(seq > searched for seq in self._erasing)
@@ -103,7 +103,7 @@ class Copier:
         self.searched = max(self.searched, last)
 
     def _copy_step(self, until: int, txn: lmdb.Transaction) -> int:
-        """Copy some commits; the last of them."""
+        """Copy some commits; returns the last one."""
         log, tables = LmdbLog(txn), Tables(txn)
         with self._source.read() as reading:
             source = LmdbLog(reading)
@@ -126,7 +126,7 @@ class Copier:
         return max(until, last) if last < first else last
 
     def _last_safe_commit(self, last: int, limit: int) -> int:
-        """Where a step that was to end with commit ``last`` can end: no later commit erases what it copies."""
+        """The last commit, from ``last`` on, at which a step can end: no later commit erases what it copies."""
         open_end = [
             *self._elsewhere.tied,
             *(each for seq in self._erasing if seq > limit for each in self._erasing[seq]),
@@ -180,20 +180,20 @@ class Copier:
             raise _copy_error(finding.seq, finding.problem)
 
     def _pending_erasures(self, last: int) -> list[LaterErasure]:
-        """Erasures that no commit up to ``last`` says, oldest first."""
+        """The erasures that no commit up to ``last`` records, oldest first."""
         said = {each.chain for seq in self._erasing if seq <= last for each in self._erasing[seq]}
         found = [each for each in self._elsewhere.tied if each.chain not in said]
         found += [each for seq in self._erasing if seq > last for each in self._erasing[seq]]
         return relevant_erasures(found, last)
 
     def _copy_unordered_erasures(self, source: LmdbLog, last: int) -> list[LaterErasure]:
-        """What earlier releases kept beside the log goes along as it is: nothing shows whether it holds."""
+        """Copy the erasure records that earlier releases kept beside the log, unchecked: nothing can prove them."""
         found = (*source.untied.all(), *self._elsewhere.untied)
         return _oldest_first(each._replace(through=min(each.through, last)) for each in found)
 
 
 def relevant_erasures(found: Iterable[LaterErasure], last: int) -> list[LaterErasure]:
-    """Those that concern a copy of the commits up to ``last``: they erased texts of these, or forbade some."""
+    """The erasures that concern a copy of the commits up to ``last``: they erased texts of these, or forbade some."""
     cut = (each._replace(through=min(each.through, last)) for each in found)
     return _oldest_first(each for each in cut if any(each.reached) or any(event.forbidden for event in each.erased))
 
@@ -204,7 +204,7 @@ def _oldest_first(found: Iterable[LaterErasure]) -> list[LaterErasure]:
 
 
 def erasures_in(log: LmdbLog, seq: int) -> list[LaterErasure]:
-    """What commit ``seq`` erased, or says to have been erased elsewhere, as evidence."""
+    """The erasures that commit ``seq`` did, or recorded of another store, as evidence."""
     stored = log.stored_events(seq)
     if not any(tag in stored for tag in (_ERASED_TAG, _ELSEWHERE_TAG, *_STRUCK_TAGS)):
         return []
@@ -219,7 +219,7 @@ def erasures_in(log: LmdbLog, seq: int) -> list[LaterErasure]:
 
 
 def erasure_arrivals(log: LmdbLog, seq: int) -> list[LaterErasure]:
-    """What commit ``seq`` says to have been erased elsewhere, as evidence."""
+    """The erasures of another store that commit ``seq`` recorded, as evidence."""
     stored = log.stored_events(seq)
     if _ELSEWHERE_TAG not in stored and _STRUCK_TAGS[1] not in stored:
         return []
@@ -227,7 +227,7 @@ def erasure_arrivals(log: LmdbLog, seq: int) -> list[LaterErasure]:
 
 
 def erasures_after(env: environment.Environment, common: int) -> ErasuresElsewhere:
-    """All erasures that a store knows of after its first ``common`` commits.
+    """All erasures that a store knows after its first ``common`` commits.
 
     Raises:
         DamagedStore: a commit that says so is not what was written.
@@ -247,7 +247,7 @@ def erasures_after(env: environment.Environment, common: int) -> ErasuresElsewhe
 def append_erasures(
     log: LmdbLog, tables: Tables, later: Sequence[LaterErasure], author: str, at: int | None = None
 ) -> codec.Header:
-    """Append a commit that says which texts another history of this log erased; its header.
+    """Append a commit that records which texts another history of this log erased; returns its header.
 
     It has the time of the latest of them unless ``at`` is given, so that the same copy is made twice.
     """
@@ -291,7 +291,7 @@ def append_erasures(
 
 
 def _struck_blobs(log: LmdbLog, each: LaterErasure, position: int) -> Iterator[events.StruckElsewhere]:
-    """What the evidence at a position says of single texts, with what is left of each blob here."""
+    """Events for the single texts of the erasure at a position, with what is left of each blob here."""
     for event in each.struck:
         found = [
             (blob, places, left.hash)
@@ -306,7 +306,7 @@ def _struck_blobs(log: LmdbLog, each: LaterErasure, position: int) -> Iterator[e
 
 
 def _struck_places(found: Iterable[LaterErasure]) -> dict[tuple[int, int], set[int]]:
-    """The places of the single texts that some erasures take, by the blobs that they are of."""
+    """The places of the single texts that some erasures take, by blob."""
     struck: dict[tuple[int, int], set[int]] = {}
     for each in found:
         for blob, places in each.places():
@@ -317,7 +317,7 @@ def _struck_places(found: Iterable[LaterErasure]) -> dict[tuple[int, int], set[i
 def _erase_later(
     log: LmdbLog, tables: Tables, last: int, later: Iterable[LaterErasure], within: Iterable[LaterErasure]
 ) -> None:
-    """Remove texts of commits up to ``last`` that the log still has.
+    """Erase the texts that later erasures took of commits up to ``last`` and the log still has.
 
     For those that no commit of the step says the tables are derived anew, as a replay would derive them.
     """
@@ -328,7 +328,7 @@ def _erase_later(
 
 
 def _erase(log: LmdbLog, each: LaterErasure, last: int) -> int:
-    """Delete what an erasure took of commits up to ``last`` and still exists; returns of how many blobs that is."""
+    """Delete what an erasure took of commits up to ``last`` and still exists; returns the number of blobs."""
     seq = each.header.seq
     present = [blob for blob in each.blobs if blob[0] <= last and log.blob(*blob) is not None]
     if present:
@@ -345,7 +345,7 @@ def _erase(log: LmdbLog, each: LaterErasure, last: int) -> int:
 
 
 def _fill(source: LmdbLog, log: LmdbLog, tables: Tables, seq: int, gone: set[tuple[int, int]]) -> None:
-    """Copy texts that commit ``seq`` put into places kept by earlier commits."""
+    """Copy the texts that commit ``seq`` put into places reserved by earlier commits."""
     for event in log.events(seq).events:
         node = tables.node_of(event.lineage) if isinstance(event, events.Filled) else None
         if isinstance(event, events.Filled) and node is not None:

@@ -1,8 +1,8 @@
-"""Snapshots: a store as it was at a commit, kept beside the log.
+"""Snapshots: a store as of a commit, kept beside the log.
 
-A replay to a later moment starts from one. They can be deleted at any time. When one is made, a digest of all its pairs
-is noted in the store's data file, and when it is used it is held against that and against the log; one that does not
-hold is made again. An erasure deletes all of them, and their notes in the transaction that erases.
+A replay to a later moment starts from the newest one before it. Snapshots can be deleted at any time. Making one notes
+a digest of all its pairs in the store's data file; using one compares it with that digest and with the log, and makes
+it again if it differs. An erasure deletes all snapshots, and their notes in the transaction that erases.
 """
 
 import os
@@ -28,7 +28,7 @@ _TIMEOUT_SECONDS: Final = 10.0
 
 
 class Snapshot(NamedTuple):
-    """A snapshot: the commit that it stands at, the root hash there, and its size."""
+    """A snapshot: its commit, the root hash there, and its size."""
 
     seq: int
     root: str
@@ -73,7 +73,7 @@ def start_from_snapshot(source: environment.Environment, target: environment.Env
 
 
 def _take(source: environment.Environment, folder: Path, seq: int, progress: runner.Progress | None) -> Snapshot | None:
-    """Make a snapshot, unless something was erased meanwhile."""
+    """Make a snapshot; it is not published if something was erased meanwhile."""
     made = folder / "made"
     made.mkdir()
     target = environment.Environment(made, author=KIND, timeout_seconds=_TIMEOUT_SECONDS)

@@ -1,8 +1,8 @@
-"""Decide what is believed: believe, contract, roll back, and take a commit back.
+"""Decide changes of belief: believe, contract, roll back, and take a commit back.
 
-All of it comes to the events that revisions, retirements, tags and deprecations leave, so that every read, export and
-replay knows it. What is believed, and how far it is entrenched, is read from
-:mod:`worlddb.projections.tables.beliefs.belief_rows`, by plans as well as here.
+They emit the same events as revisions, retirements, tags and deprecations, so every read, export and replay understands
+them. Beliefs and their entrenchment are read from :mod:`worlddb.projections.tables.beliefs.belief_rows`, by plans as
+well as here.
 """
 
 from collections.abc import Collection, Iterator
@@ -24,7 +24,7 @@ from worlddb.reconciler.transaction import context, draft, recorded_texts, windo
 
 
 class _BeliefReader:
-    """What a transaction reads beliefs from, itself included."""
+    """Reads beliefs inside a transaction, including what it has decided so far."""
 
     def __init__(self, ctx: context.Context) -> None:
         self._ctx = ctx
@@ -44,7 +44,7 @@ class _BeliefReader:
 
 
 def beliefs_at(ctx: context.Context, valid: int) -> belief_rows.Beliefs:
-    """What is believed at a valid time, with all that was decided so far."""
+    """The beliefs at a valid time, including what was decided so far."""
     settings = belief_rows.settings_at(ctx.tables, ctx.draft.seq)
     return belief_rows.Beliefs(_BeliefReader(ctx), asof.Moment(ctx.draft.seq, valid), settings)
 
@@ -53,7 +53,7 @@ def beliefs_at(ctx: context.Context, valid: int) -> belief_rows.Beliefs:
 
 
 def believe(ctx: context.Context, command: cmd.Believe, details: int) -> draft.Decision:
-    """Let a world say something, and let what conflicts with it go."""
+    """Make a world state claims, and give up the beliefs that conflict with them."""
     node, lineage = _node(ctx, command.ref)
     begins = ctx.now if command.valid_from is None else command.valid_from
     beliefs = beliefs_at(ctx, begins)
@@ -97,7 +97,7 @@ def believe(ctx: context.Context, command: cmd.Believe, details: int) -> draft.D
 
 
 def _preceding_content(ctx: context.Context, node: int, window: times.Interval) -> atoms.VersionContent:
-    """What a statement builds on that begins where its world holds nothing.
+    """The content that a statement builds on if its world holds nothing where it begins.
 
     A start that was only defaulted yields to a stated one, so what began so and is taken begins earlier from then on.
     Else nothing is believed there, and nothing stays.
@@ -145,12 +145,12 @@ def _window(ctx: context.Context, command: cmd.Believe | cmd.Rollback, node: int
 
 
 def _details(ctx: context.Context, command: cmd.Command, said: atoms.VersionContent, source: dict[str, Any]) -> int:
-    """What a new version's event says beside its text; the command's own details hold what was asked for."""
+    """The details of a new version's event; the command's own details hold what was asked for."""
     return ctx.draft.add_details(why=command.why, source=source, properties=dict(said.properties))
 
 
 def _source_of_repeat(ctx: context.Context, node: int, number: int, how: str) -> dict[str, Any]:
-    """The source of a version that repeats another one, or says what is left of it: that one's, and which it is.
+    """The source of a version that repeats another one, or a part of it: the source of that one, and its number.
 
     Who said it and where stays known by it, and how far that is trusted.
     """
@@ -159,7 +159,7 @@ def _source_of_repeat(ctx: context.Context, node: int, number: int, how: str) ->
 
 
 def _source(ctx: context.Context, node: int, number: int) -> dict[str, Any]:
-    """Where a version comes from; nothing if that was erased."""
+    """The source of a version; empty if it was erased."""
     row = ctx.tables.version(node, number)
     given = ctx.draft.blobs.details(row.details) if row.seq == ctx.draft.seq else None
     given = given or recorded_texts.details_at(ctx.draft.log, row.seq, row.details)
@@ -169,14 +169,14 @@ def _source(ctx: context.Context, node: int, number: int) -> dict[str, Any]:
 def _write_version(
     ctx: context.Context, node: int, details: int, window: times.Interval, said: atoms.VersionContent, stated: int
 ) -> int:
-    """Write a version in a window; the place of its body."""
+    """Write a version in a window; returns the position of its body."""
     holding = windows.pieces_in(ctx.draft, node, window)
     text = WorldText(said.type, said.name, said.content)
     return worlds.write_version(ctx, node, details, window, holding, text, stated).body
 
 
 def _stated_ends(ctx: context.Context, node: int, number: int) -> int:
-    """Which ends of a version's window were stated; a start counts for what is said later."""
+    """Which ends of a version's window were stated; a stated start counts for later statements."""
     row = ctx.tables.version(node, number)
     return row.stated or (ev.START_STATED if windows.is_start_stated(ctx.draft, row) else ev.DEFAULTED)
 
@@ -184,7 +184,7 @@ def _stated_ends(ctx: context.Context, node: int, number: int) -> int:
 def _write_tagged_version(
     ctx: context.Context, node: int, command: cmd.Command, said: atoms.VersionContent, source: dict[str, Any]
 ) -> int:
-    """Write a version that holds at no time, for a tag to stand for; its number."""
+    """Write a version that holds at no time, for a tag to point to; returns its number."""
     draft_, lineage = ctx.draft, ctx.tables.node(node).lineage
     position = draft_.add_body(said.type, said.name, said.content)
     details = _details(ctx, command, said, source)
@@ -193,7 +193,7 @@ def _write_tagged_version(
 
 
 def _set_tag(ctx: context.Context, node: int, tag: int, version: int, why: str) -> None:
-    """Let a tag of a world stand for another version; 0: for none any more."""
+    """Point a tag of a world to another version; 0 removes it."""
     row = dict(mark_rows.names_of(ctx.tables, mark_rows.TAGS, node))[tag]
     is_own = row.seq == ctx.draft.seq
     log, own = ctx.draft.log, ctx.draft.blobs
@@ -212,7 +212,7 @@ def _set_tag(ctx: context.Context, node: int, tag: int, version: int, why: str) 
 
 
 def contract(ctx: context.Context, command: cmd.Contract, details: int) -> draft.Decision:
-    """Take some of what a world says from every version of it that bears beliefs, wherever that holds."""
+    """Remove claims from every version of a world that bears beliefs, wherever it holds."""
     node, lineage = _node(ctx, command.ref)
     beliefs = beliefs_at(ctx, ctx.now if command.at is None else command.at)
     claims = _claims_to_contract(command, beliefs)
@@ -241,7 +241,7 @@ def _claims_to_contract(command: cmd.Contract, beliefs: belief_rows.Beliefs) -> 
 def _contraction_plan(
     ctx: context.Context, command: cmd.Contract, beliefs: belief_rows.Beliefs
 ) -> Collection[tuple[int, atoms.Claim]]:
-    """What goes of the compound that a command is a part of, decided with the first of its parts."""
+    """The changes that contract a compound, decided with the first of its commands."""
     found = ctx.compounds.get(command.among)
     if found is None:
         parts = [each for each in ctx.request if isinstance(each, cmd.Contract) and each.among == command.among]
@@ -254,7 +254,7 @@ def _contraction_plan(
 
 
 def _remove_statements(ctx: context.Context, node: int, change: belief_rows.Change, command: cmd.Contract) -> None:
-    """Put a version without what goes in the place of one, in every span in which that holds."""
+    """Replace a version by one without the contracted claims, in every span in which it holds."""
     source = _source_of_repeat(ctx, node, change.version, atoms.LEAVES)
     if not change.spans:
         number = _write_tagged_version(ctx, node, command, change.left, source)
@@ -272,7 +272,7 @@ def _remove_statements(ctx: context.Context, node: int, change: belief_rows.Chan
 def _remove_version(
     ctx: context.Context, node: int, change: belief_rows.Change, command: cmd.Contract, details: int
 ) -> None:
-    """Let a version bear no beliefs: take its tags off, and if it holds, let nothing hold where it does."""
+    """Make a version bear no beliefs: remove its tags, and make a hole wherever it holds."""
     for tag in change.tags:
         if tag != belief_rows.CURRENT:
             _set_tag(ctx, node, tag, 0, command.why)
@@ -285,7 +285,7 @@ def _remove_version(
 
 
 def rollback(ctx: context.Context, command: cmd.Rollback, details: int) -> draft.Decision:
-    """Let a world say what an earlier version says, from now on: in a version of its own, which names that one."""
+    """Make a world say again, from now on, what an earlier version says; the new version names that one."""
     node, lineage = _node(ctx, command.ref)
     if command.version > ctx.tables.node(node).versions:
         raise errors.UnknownReference(
@@ -308,7 +308,7 @@ def rollback(ctx: context.Context, command: cmd.Rollback, details: int) -> draft
 
 
 def _is_rollback_of(ctx: context.Context, node: int, number: int, version: int) -> bool:
-    """True of a version that says all of another one, because that was rolled back to."""
+    """True if a version is a rollback to another one and says all of it."""
     known = _BeliefReader(ctx)
     is_again = _source(ctx, node, number).get(atoms.RESTORES) == version
     return is_again and known.content(node, number) == known.content(node, version)
@@ -321,7 +321,7 @@ _REVERSIBLE: Final = (*_OF_TIME, *_OF_MARKS, ev.Embedded, ev.EmbeddedThrough)
 
 
 def take_back(ctx: context.Context, command: cmd.TakeBack, details: int) -> draft.Decision:
-    """Let what a commit changed be as it was: what is believed, what tags stand for, what is pinned and deprecated.
+    """Restore what a commit changed: beliefs, tags, pins and deprecations.
 
     Validity never opens again, so the versions from before come back as new ones, each naming the one that it repeats.
     """
@@ -358,7 +358,7 @@ def take_back(ctx: context.Context, command: cmd.TakeBack, details: int) -> draf
 
 
 def _refuse_report(ctx: context.Context, seq: int, events: Collection[ev.AnyEvent]) -> None:
-    """Refuse to take back the commit that ends a dream: it is the report of what was done, and undoes none of it."""
+    """Refuse to take back the commit that ends a dream: it holds only the report, so that would undo nothing."""
     log = ctx.draft.log
     if log.header(seq).author != DREAM_AUTHOR:
         return
@@ -380,7 +380,7 @@ def _refuse_report(ctx: context.Context, seq: int, events: Collection[ev.AnyEven
 
 
 def _is_revertible_deprecation(ctx: context.Context, seq: int) -> bool:
-    """Whether a commit deprecated something, and can be taken back."""
+    """True if a commit deprecated something and can be taken back."""
     events = ctx.draft.log.events(seq).events
     return any(isinstance(event, ev.Deprecated) for event in events) and all(
         isinstance(event, _REVERSIBLE) for event in events
@@ -411,7 +411,7 @@ def _refuse_changed(ctx: context.Context, seq: int, lineage: bytes) -> NoReturn:
 
 
 def _restore(ctx: context.Context, seq: int, lineage: bytes, command: cmd.TakeBack) -> None:
-    """Let a world hold again what it held before a commit, in the spans that the commit changed."""
+    """Restore what a world held before a commit, in the spans that the commit changed."""
     node, known = _lineage_node(ctx, lineage), _BeliefReader(ctx)
     before, after, now = (_timeline_as_of(ctx, node, at) for at in (seq - 1, seq, ctx.draft.head.seq))
     for span, number in _changed_spans(before, after):
@@ -428,7 +428,7 @@ def _restore(ctx: context.Context, seq: int, lineage: bytes, command: cmd.TakeBa
 
 
 def _timeline_as_of(ctx: context.Context, node: int, seq: int) -> list[timeline_rows.Piece]:
-    """What a world held as of a commit, in the order of time; where nothing was said of it, nothing."""
+    """The timeline of a world as of a commit, in the order of time, without spans of which nothing was said."""
     pieces = [
         timeline_rows.Piece(span, seen.number)
         for seen in asof.versions_as_of(ctx.tables, node, seq)
@@ -442,7 +442,7 @@ def _clip_to_window(line: list[timeline_rows.Piece], window: times.Interval) -> 
 
 
 def _changed_spans(before: list[timeline_rows.Piece], after: list[timeline_rows.Piece]) -> list[timeline_rows.Piece]:
-    """The spans in which something else held before, with what held there: :data:`timeline_rows.HOLE` for nothing."""
+    """The spans that changed, with what held there before; :data:`timeline_rows.HOLE` for nothing."""
     bounds = sorted({bound for span, _ in (*before, *after) for bound in span})
     found: list[timeline_rows.Piece] = []
     for start, end in pairwise(bounds):
@@ -462,7 +462,7 @@ def _version_at(line: list[timeline_rows.Piece], at: int) -> int:
 
 
 def set_beliefs(ctx: context.Context, command: cmd.SetBeliefs, details: int) -> draft.Decision:
-    """Set what counts as believed; the same again is no event."""
+    """Set which worlds count as believed; the same setting again emits no event."""
     name = command.named if command.what == "predicate" else command.named.casefold()
     if belief_rows.setting_at(ctx.tables, command.what, name, ctx.draft.seq) != command.how:
         ctx.draft.emit(ev.BeliefsSet(command.what, name, command.how, details))

@@ -1,7 +1,7 @@
-"""Import a bundle as one commit; what it says is kept as it was said.
+"""Import a bundle as one commit, with everything as it was decided in the store that it comes from.
 
-No handler runs: everything in a bundle was decided in the store that it comes from. The import itself enforces the laws
-that no handler could see, those of both stores together.
+No handler runs. The import itself enforces the laws that only hold for both stores together, which no handler could
+check.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from worlddb.reconciler.edge_types import supersession
 from worlddb.reconciler.transaction import context, forbidden_texts, inputs
 
 _MAX_LISTED: Final = 20
-"""How many conflicts a refusal spells out, and how many worlds a note names."""
+"""How many conflicts a refusal lists, and how many worlds a note names."""
 _CONTRADICTS: Final = "contradicts"
 _CONTAINER_TYPES: Final = frozenset(("scope", "user", "session", "turn", "conversation"))
 """Types, whatever their case, of worlds that may say the same and are none the less two."""
@@ -48,7 +48,7 @@ def import_bundle(ctx: context.Context, command: Import) -> bytes:
 def _import_contents(
     ctx: context.Context, command: Import, arriving: inputs.Arrival
 ) -> tuple[bytes, list[outside_effects.OutsideEffect]]:
-    """Decide the events of an import; returns its world, and what they do to worlds outside of the bundle."""
+    """Decide the events of an import; returns its world, and the effects on worlds outside of the bundle."""
     contents = arriving.contents
     into = None if command.into is None else context.node_ref(ctx, command.into)
     contents, apart = _separate_diverged(ctx, contents) if arriving.joins else (contents, [])
@@ -159,11 +159,11 @@ def _imported_event(ctx: context.Context, arrival: inputs.Arrival, merge: bundle
     )
 
 
-# -- where it is put
+# -- containers
 
 
 def _is_outside_named_container(ctx: context.Context, known: int | None, into: int | None) -> bool:
-    """True if the world has yet to be put into the named container."""
+    """True if the world is not yet in the container that the command names."""
     return known is None or (into is not None and into not in ctx.tables.containers(known))
 
 
@@ -187,7 +187,7 @@ def _put_into_container(ctx: context.Context, world: bytes, into: int | None) ->
 def _put_stubs_into_containers(ctx: context.Context, merge: bundle_merge.BundleMerge, where: int) -> None:
     """Give every world a container.
 
-    One known by reference lies beside what refers to it, until it comes.
+    A world that is known by reference only lies beside the world that refers to it, until its text arrives.
     """
     for lineage in merge.stubs:
         node = ctx.tables.node_of(lineage)
@@ -204,10 +204,9 @@ def _put_stubs_into_containers(ctx: context.Context, merge: bundle_merge.BundleM
 
 
 def _leave_placeholder(ctx: context.Context, node: int) -> None:
-    """Take a world whose text has come out of where it stood as a reference.
+    """Remove a world whose text has arrived from the containers that it was in as a reference.
 
-    This is done only if it has another container. It was such a reference if its first version came without a word of
-    where from.
+    This is done only if it has another container. It was a reference if its first version has no details.
     """
     if ctx.tables.version(node, 1).details != ev.NONE:
         return
@@ -234,7 +233,7 @@ def _refuse_double_membership(ctx: context.Context, memberships: Sequence[ev.Lin
 
 
 def _adopt_orphans(ctx: context.Context, events: Sequence[ev.AnyEvent]) -> None:
-    """Put a world that left its last container into the root."""
+    """Put worlds that left their last container into the root."""
     for event in events:
         place = ctx.tables.place_of(event.edge) if isinstance(event, ev.Unlinked) else None
         if place is not None and place.type == CONTAINS_CODE:
@@ -244,11 +243,11 @@ def _adopt_orphans(ctx: context.Context, events: Sequence[ev.AnyEvent]) -> None:
                 ctx.note("adopted_by_root", ctx.tables.node(node).lineage)
 
 
-# -- what two stores say that went on alone
+# -- joining two stores that diverged
 
 
 class _DivergedWorld(NamedTuple):
-    """A world that went different ways here and in the bundle, and the bundle that has its own way in that world."""
+    """A world whose history differs here and in the bundle, with the bundle as it was before they were separated."""
 
     whole: Contents
     lineage: bytes
@@ -256,10 +255,10 @@ class _DivergedWorld(NamedTuple):
 
 
 def _separate_diverged(ctx: context.Context, contents: Contents) -> tuple[Contents, list[_DivergedWorld]]:
-    """The bundle with each way of a world that went apart in a world of its own, and all of these worlds.
+    """Move each diverged history of the bundle to a world of its own; returns the bundle and the diverged worlds.
 
-    What was taken back from the bundle may go on otherwise here, and so may a rest that an earlier join made: so it is
-    looked again, until nothing differs any more.
+    The rest of a world may have diverged too, as may one that an earlier join made, so this repeats until nothing
+    differs.
     """
     found: list[_DivergedWorld] = []
     common: dict[bytes, int] = {}
@@ -277,7 +276,7 @@ def _separate_diverged(ctx: context.Context, contents: Contents) -> tuple[Conten
 
 
 def _join_diverged(ctx: context.Context, apart: Sequence[_DivergedWorld], merge: bundle_merge.BundleMerge) -> None:
-    """Record once where the two contradict, and once what both say."""
+    """Record each contradiction once, and let one of two equal statements supersede the other."""
     for whole, lineage, told in apart:
         one, other = ctx.tables.node_of(lineage), ctx.tables.node_of(told.theirs)
         if one is None or other is None or _are_in_conflict(ctx, one, other):
@@ -300,7 +299,7 @@ def _join_diverged(ctx: context.Context, apart: Sequence[_DivergedWorld], merge:
 
 
 def _contradict(ctx: context.Context, one: int, other: int) -> None:
-    """Record that two ways of a world contradict each other, from when on both hold, if they do and say otherwise."""
+    """Record that two histories of a world contradict each other, from the time at which both hold, if they differ."""
     pairs = product(ctx.spans(one), ctx.spans(other))
     both = [max(here.start, there.start) for here, there in pairs if here.overlaps(there)]
     if both and _comparable_text(ctx, one) != _comparable_text(ctx, other):
@@ -308,7 +307,7 @@ def _contradict(ctx: context.Context, one: int, other: int) -> None:
 
 
 def _other_diverged_versions(ctx: context.Context, one: int, other: int) -> list[int]:
-    """Further ways of the world of which these are two: what is known to contradict one of them, and is a way."""
+    """Further diverged histories of the same world, found among the worlds that contradict these two."""
     code = ctx.tables.type_code(_CONTRADICTS)
     assert code is not None, "it is built in"
     near: dict[int, None] = {}
@@ -335,7 +334,7 @@ def _are_in_conflict(ctx: context.Context, one: int, other: int) -> bool:
 
 
 def _comparable_text(ctx: context.Context, node: int) -> tuple[str, str, str] | None:
-    """What a world says, to compare; nothing of one that ended, has no text or is there for what it contains."""
+    """The text of a world for comparison; ``None`` if it has ended, has no text or is only a container."""
     body = ctx.body(node)
     if body is None or not ctx.spans(node) or ctx.has_ended(node) or body.type.casefold() in _CONTAINER_TYPES:
         return None
@@ -343,7 +342,7 @@ def _comparable_text(ctx: context.Context, node: int) -> tuple[str, str, str] | 
 
 
 def _supersede_repeated(ctx: context.Context) -> None:
-    """Let one hold of what both stores say alike in one world: that which was said first, and of these any one."""
+    """Where both stores state the same in one container, let the earlier statement supersede the later."""
     first_new = ctx.tables.first_new_node
     said: dict[int, dict[tuple[str, str, str], list[int]]] = {}
     for node in range(first_new, ctx.draft.applier.next_node):
@@ -378,18 +377,21 @@ def _supersede_later(ctx: context.Context, one: int, other: int) -> None:
     begins = max(span.start for node in (first, second) for span in ctx.spans(node)[:1])
     notes_before = len(ctx.draft.notes)
     ctx.link(first, supersession.SUPERSEDES, second, valid_from=begins)
-    # That it may hold at no time now, and what it leaves behind, is what was asked for.
+    # Drop the notes of this link: the caller asked for its effects.
     del ctx.draft.notes[notes_before:]
     ctx.note("said_in_both", ctx.lineage(first), ctx.lineage(second))
 
 
-# -- what is told
+# -- notes
 
 
 def _has_hash_of_bundle(ctx: context.Context, contents: Contents, are_all_new: bool) -> bool:
-    """Check that a new world has the hash of the bundle.
+    """True if the world has the hash that the bundle states.
 
-    Where this store knows more, note that the hash differs. True if it is the same.
+    If this store knows more about the world, the different hash is noted.
+
+    Raises:
+        InvalidBundle: all worlds are new, and the hash differs nevertheless.
     """
     ctx.draft.applier.rehash()
     node = ctx.tables.node_of(contents.heading.world)
