@@ -1,9 +1,9 @@
-"""Compare a bundle with this store, and decide the events it comes to.
+"""Compare a bundle with this store, and decide the events of its import.
 
-The events are those of its new worlds, edges and proposals. Both stores may have gone on since they had a world in
-common. What only the bundle knows is added, what only this store knows stays. What contradicts (another version under
-the same ordinal) is a conflict; all conflicts are listed. Texts that are missing here were either erased or never came,
-and the two are told apart.
+The events are those of its new worlds, edges and proposals. Both stores may have changed since they had a world in
+common. What only the bundle has is added; what only this store has stays. A different version under the same ordinal is
+a conflict; all conflicts are listed. Texts that are missing here were either erased or never arrived, and these two
+cases are told apart.
 """
 
 from collections import Counter, defaultdict
@@ -32,7 +32,7 @@ from worlddb.reconciler.transaction.draft import Draft
 
 
 class MissingTexts:
-    """Which texts are missing: blobs erased here, and blobs of which only the hash came."""
+    """Tells erased texts from those of which only the hash arrived."""
 
     def __init__(self, log: LmdbLog, tables: Tables) -> None:
         self._log = log
@@ -40,11 +40,11 @@ class MissingTexts:
         self._absent: dict[int, frozenset[int]] = {}
 
     def is_absent(self, row: schema.VersionRow) -> bool:
-        """True if the text of a version is not here and was not here when the version was imported."""
+        """True if the text of a version is missing here, and was missing when the version was imported."""
         return self._log.blob(row.seq, row.position) is None and row.position in self._absent_in(row.seq)
 
     def is_erased(self, node: int) -> bool:
-        """True if a text of a world was here and is not any more, or may not come."""
+        """True if a text of a world was erased here, or may not be imported because of an erasure."""
         if erasure_of(self._tables, node) is not None:
             return True
         return any(
@@ -62,14 +62,14 @@ class MissingTexts:
 
 
 class LineageEvents:
-    """What the log, and the draft, say of when lineages hold; a commit that tells of many is read once."""
+    """Reads from the log and the draft when lineages hold; a commit that concerns many is read once."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
         self._indexed: dict[int, tuple[codec.Events, dict[bytes, list[ev.AnyEvent]]]] = {}
 
     def told(self, node: int) -> fr.LineageHistory:
-        """What the events of a lineage say."""
+        """The timeline that the events of a lineage describe."""
         tables = self._draft.tables
         lineage, place = tables.node(node).lineage, timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
         changes = timeline_rows.changes(tables.timelines, place, self._draft.seq)
@@ -79,7 +79,7 @@ class LineageEvents:
         return fr.lineage_history((seq, event) for seq in commits for event in self._about(seq, lineage))
 
     def details(self, hole: fr.Hole) -> bytes:
-        """The id of the blob that says why there is a hole; empty if nothing does."""
+        """The id of the blob with the reason of a hole; empty if there is none."""
         if hole.details == ev.NONE or hole.seq == self._draft.seq:
             return b""
         return self._read(hole.seq)[0].blob(hole.details)
@@ -100,7 +100,7 @@ class LineageEvents:
 
 
 def _first_origin(stored: bytes | None, seq: int, store: str) -> tuple[object, object]:
-    """The store and the commit that said something first, by the details that a commit of a store has of it."""
+    """The store and commit that stated something first, by the details of it in a commit of a store."""
     found = None if stored is None else codec.decode_blob(stored, seq)
     for record in (found.source, found.properties) if isinstance(found, blobs.Details) else ():
         origin = blobs.first_origin_in(record)
@@ -110,7 +110,7 @@ def _first_origin(stored: bytes | None, seq: int, store: str) -> tuple[object, o
 
 
 class _BundledHole(NamedTuple):
-    """A hole of a world as a bundle tells it, after so many of its versions."""
+    """A hole of a world in a bundle; ``after`` counts the versions before it."""
 
     after: int
     span: times.Interval
@@ -119,7 +119,7 @@ class _BundledHole(NamedTuple):
 
 
 def _bundled_holes(world: BundledWorld) -> list[_BundledHole]:
-    """The holes that a bundle tells, in order; what has ended a world comes first of those after one version."""
+    """The holes of a world in a bundle, in order; after the same version, ends come before holes."""
     count = len(world.versions)
     ends = (
         _BundledHole(each.after or count, times.Interval(each.at, times.FOREVER), each.details, each.by)
@@ -137,7 +137,7 @@ _Window = tuple[times.Interval, times.Validity]
 
 
 def _validities_in_order(told: Sequence[_Window]) -> list[times.Validity]:
-    """When versions hold, in their order: where one was written, none before it holds any more."""
+    """When versions hold, in their order: no version holds where a later one was written."""
     taken: list[times.Interval] = []
     found: list[times.Validity] = []
     for window, held in reversed(told):
@@ -157,7 +157,7 @@ def _written_window(version: fr.VersionFrame) -> _Window:
 
 
 def _lost_spans(before: times.Validity, left: times.Validity) -> Iterator[tuple[times.Interval, bool]]:
-    """The spans that a validity has lost, each with whether nothing is behind it."""
+    """The spans that a validity has lost, each with whether it is the last one."""
     gone = before
     for piece in left.pieces:
         gone = gone.without(piece)
@@ -168,7 +168,7 @@ def _lost_spans(before: times.Validity, left: times.Validity) -> Iterator[tuple[
 def _loss_events(
     lineage: bytes, ordinal: int, before: times.Validity, left: times.Validity, by: bytes
 ) -> Iterator[ev.AnyEvent]:
-    """What a version loses where it holds no more than what is left."""
+    """The events by which a version comes to hold only in what is left."""
     for span, is_last in _lost_spans(before, left):
         if is_last:
             yield ev.Closed(lineage, ordinal, span.start, by)
@@ -187,7 +187,7 @@ _VersionKey = tuple[bytes, int, int]
 
 
 class BundleMerge:
-    """Collects the events that a bundle comes to on the present tables, and writes none of them."""
+    """Collects the events that import a bundle on the present tables; it writes nothing."""
 
     def __init__(self, draft: Draft, contents: Contents, *, joins: bool = False) -> None:
         self._draft = draft
@@ -222,15 +222,15 @@ class BundleMerge:
             self._made.setdefault(world.frame.t_create, []).append(world.frame.lineage)
 
     def is_timeline_from_bundle(self, lineage: bytes) -> bool:
-        """True if the bundle says of a world when it holds, and that is how it is here."""
+        """True if the timeline of a world here is the one that the bundle states."""
         return lineage in self._bodies and lineage not in self._gone_apart
 
     def went_apart(self, lineage: bytes) -> bool:
-        """True if a world was erased here and is another than the bundle's, so that it is left as it is."""
+        """True if a world was erased here and differs from that of the bundle, so that it is left as it is."""
         return lineage in self._gone_apart
 
     def events(self) -> list[ev.AnyEvent]:
-        """The events, each after the ones that it refers to."""
+        """The events of the import, each after those that it refers to."""
         worlds = sorted(self._contents.worlds, key=lambda world: world.frame.order)
         made: list[ev.AnyEvent] = []
         later: list[ev.AnyEvent] = []
@@ -252,7 +252,7 @@ class BundleMerge:
         return [*made, *later]
 
     def apart(self) -> dict[bytes, bundle_contents.Divergence]:
-        """The worlds that went different ways here and in the bundle, by lineage, and where each way leads."""
+        """The worlds whose history differs here and in the bundle, by lineage, with where each history continues."""
         found: dict[bytes, bundle_contents.Divergence] = {}
         for world in self._contents.worlds:
             lineage = world.frame.lineage
@@ -277,7 +277,7 @@ class BundleMerge:
         return found
 
     def _first_diverged_world(self, lineage: bytes, body: bytes, made: Sequence[bytes]) -> bytes:
-        """The world that one went apart from at first, by what that begins with: all rests have their ids by that.
+        """The world from which a diverged world split off at first; the ids of all later parts derive from it.
 
         ``made`` are the worlds that were created when it was.
         """
@@ -291,14 +291,14 @@ class BundleMerge:
             lineage, body = before, self._bodies[before]
 
     def _has_hole_under_newer(self, world: BundledWorld, node: int, common: int) -> bool:
-        """True if it was said here that nothing holds where newer versions of the bundle do."""
+        """True if this store has a hole where newer versions of the bundle hold."""
         newer = [_written_window(version)[0] for version in world.versions[common:]]
         return bool(newer and self._new_holes(world, node, newer)[1])
 
     # -- worlds
 
     def _add_reference(self, frame: fr.OutsideFrame, made: list[ev.AnyEvent], later: list[ev.AnyEvent]) -> None:
-        """Add a world that is known by reference only, unless it is here already."""
+        """Add a world that is known by reference only, unless it exists here."""
         node = self._tables.node_of(frame.lineage)
         if node is None:
             self.stubs.append(frame.lineage)
@@ -381,7 +381,7 @@ class BundleMerge:
     def _void_events(
         self, lineage: bytes, holes: Sequence[_BundledHole], after: Container[int], *, told: bool = True
     ) -> Iterator[ev.AnyEvent]:
-        """The events of holes after so many versions, with their reasons if those may be ``told``."""
+        """The events of holes after the given numbers of versions; with their reasons if ``told``."""
         for hole in holes:
             if hole.after in after:
                 details = self.blobs.position(hole.details, lineage) if told else ev.NONE
@@ -393,7 +393,7 @@ class BundleMerge:
     def _new_holes(
         self, world: BundledWorld, node: int | None, newer_there: Sequence[times.Interval]
     ) -> tuple[list[_BundledHole], list[times.Interval], list[_BundledHole]]:
-        """The holes that only the bundle knows, and those here and of these that contradict.
+        """The holes that only the bundle has, the conflicting holes of this store, and those of the bundle.
 
         A hole that one side does not know contradicts a version that the other one does not have, if that holds then:
         nobody can say which of the two was said later.
@@ -449,12 +449,12 @@ class BundleMerge:
             later.extend(self._void_events(lineage, holes, (ordinal,), told=False))
 
     def _is_empty(self, node: int, span: times.Interval) -> bool:
-        """True if it was said here that a world holds nothing in a span."""
+        """True if this store has a hole of a world that covers a span."""
         hole = windows.hole_at(self._draft, node, span.start)
         return hole is not None and hole.span.covers(span)
 
     def _names_known_version(self, frame: fr.EdgeFrame | fr.ProposalFrame) -> bool:
-        """Check that an edge end names a version that is here; false if a join leaves the edge out, as it does not.
+        """Check that each edge end names a version that exists here; false if a join leaves the edge out.
 
         Only worlds that diverged after an erasure are checked.
         """
@@ -476,7 +476,7 @@ class BundleMerge:
     def _check_common_versions(
         self, node: int, lineage: bytes, t_create: int, versions: Sequence[_VersionKey]
     ) -> list[schema.VersionRow]:
-        """Check that versions with one ordinal, here and in the bundle, are the same."""
+        """Check that versions under the same ordinal, here and in the bundle, are equal."""
         row = self._tables.node(node)
         known = [self._tables.version(node, ordinal) for ordinal in range(1, row.versions + 1)]
         if row.t_create != t_create:
@@ -491,7 +491,7 @@ class BundleMerge:
     def _update_known_versions(
         self, world: BundledWorld, node: int, known: Sequence[schema.VersionRow], held: Sequence[times.Validity]
     ) -> Iterator[ev.AnyEvent]:
-        """Take in texts that were missing, and losses that have come."""
+        """Add texts that were missing, and losses that are new."""
         lineage = world.frame.lineage
         filled = False
         for ordinal, (here, version) in enumerate(zip(known, world.versions, strict=False), 1):
@@ -533,7 +533,7 @@ class BundleMerge:
             self.conflicts.append(f"{short(world.frame.lineage)} would have more than {limits.MAX_ALIASES} aliases")
 
     def _marks(self, world: BundledWorld, node: int | None) -> Iterator[ev.AnyEvent]:
-        """Add marks: of two deadlines the later stands, and what was ever marked otherwise here stays as it is."""
+        """Add marks: the later of two deadlines wins, and a mark that was ever changed here stays as it is."""
         lineage = world.frame.lineage
         for deadline in sorted(world.deadlines, key=lambda each: each.at)[-1:]:
             known = None if node is None else next(iter([*mark_rows.deadlines_set(self._tables, node)][-1:]), None)
@@ -563,7 +563,7 @@ class BundleMerge:
                 yield ev.Deprecated(lineage, True, self.blobs.position(said.details, lineage))
 
     def _digests_ever_given(self, node: int | None, kind: mark_rows.Names) -> tuple[set[bytes], int]:
-        """The digests of the labels, or tags, that a world here was ever given, and how many those are."""
+        """The digests of all labels, or tags, that a world here was ever given, and their number."""
         if node is None:
             return set(), 0
         names = {row.name for _, row in mark_rows.names_of(self._tables, kind, node)}
@@ -576,7 +576,7 @@ class BundleMerge:
         return name_digest(details.aliases[position])
 
     def _restated(self, world: BundledWorld, node: int | None) -> Iterator[ev.AnyEvent]:
-        """Add the times that versions were said again, unless they are known by the commit that said so first."""
+        """Add the restatements of versions, unless the commit that made them first is known."""
         here: Counter[tuple[int, object, object]] = Counter()
         for row in self._tables.restatements(node) if node is not None else ():
             stored = None if row.details == ev.NONE else self._draft.log.blob(row.seq, row.details)
@@ -610,7 +610,7 @@ class BundleMerge:
         return place is not None and self._tables.edge(place).unlinked == schema.LIVE
 
     def _was_rejected_here(self, frame: fr.ProposalFrame, told: set[bytes]) -> bool:
-        """True if this store's last decision rejected the pair and the bundle does not know of it.
+        """True if this store's last decision rejected the pair and the bundle does not have that decision.
 
         What the bundle has accepted is then a conflict; what it has not decided, or has undone, is left out.
         """
@@ -642,7 +642,7 @@ class BundleMerge:
         }
 
     def _is_already_pending(self, frame: fr.ProposalFrame, waiting: dict[frozenset[bytes], bytes]) -> bool:
-        """True if the bundle proposes a pair that is pending here: one proposal is enough."""
+        """True if the pair that the bundle proposes is pending here: one proposal is enough."""
         if frame.decisions:
             return False
         first = waiting.setdefault(frozenset((frame.source, frame.target)), frame.proposal)
@@ -686,7 +686,7 @@ class BundleMerge:
                 yield ev.Decided(frame.proposal, decision, self.blobs.position(details, frame.proposal))
 
     def _is_member_by_other_edge(self, frame: fr.EdgeFrame) -> bool:
-        """Whether another edge of the bundle has put a world into the same one at the time of this one."""
+        """True if another edge of the bundle makes the same membership at the time of this edge."""
         span = times.Interval(frame.valid_from, frame.born_to)
         put = self._put.setdefault((frame.source, frame.target), [])
         if any(each.overlaps(span) for each in put):
@@ -695,7 +695,7 @@ class BundleMerge:
         return False
 
     def _is_member(self, frame: fr.EdgeFrame) -> bool:
-        """True if a world that is here lies in the container of a membership by another edge, at one time with it."""
+        """True if another edge here already makes the membership, at a common time."""
         source, target = self._tables.node_of(frame.source), self._tables.node_of(frame.target)
         if source is None or target is None:
             return False
@@ -708,7 +708,7 @@ class BundleMerge:
         )
 
     def _is_recorded_contradiction(self, frame: fr.EdgeFrame) -> bool:
-        """Whether another edge says here that two contradict each other: each store names a pair when it joins."""
+        """True if another edge here records the contradiction: each store records a pair when it joins."""
         pair = frozenset((frame.source, frame.target))
         if pair in self._contradicting:
             return True
@@ -767,7 +767,7 @@ class BundleMerge:
 
 
 def _is_same_hole(told: _BundledHole, here: fr.Hole, details: bytes) -> bool:
-    """True if a hole in a bundle is the one that is known here; where a reason was erased it cannot tell."""
+    """True if a hole in a bundle equals one that is known here; an erased reason counts as equal."""
     return (told.span, told.by) == (here.span, here.by) and (told.details == details or not told.details or not details)
 
 
@@ -785,7 +785,7 @@ def _hole_conflicts(lineage: bytes, emptied: Sequence[times.Interval], filled: S
 
 
 def _edge_loss_events(frame: fr.EdgeFrame, before: times.Validity) -> Iterator[ev.AnyEvent]:
-    """What an edge loses where it is no more in force than the bundle says."""
+    """The events by which an edge comes to be in force only when the bundle says so."""
     for span, is_last in _lost_spans(before, fr.validity_of(frame.valid_from, frame.valid_to, frame.spans)):
         if is_last:
             yield ev.EdgeClosed(frame.edge, span.start)

@@ -12,7 +12,7 @@ from worlddb.reconciler.transaction.draft import Draft
 
 
 class IncomingBlobs:
-    """Gives each blob that events of one world, or of one edge, need one position in the commit.
+    """Assigns blobs of a bundle to positions in the commit, one for each world or edge that needs the blob.
 
     A world and its fork say the same in the same blobs. Here each has its own, or an erasure of one would take what the
     other says. ``absent`` are those without bytes.
@@ -50,11 +50,11 @@ class IncomingBlobs:
         return found
 
     def strike(self, blob: bytes, places: Iterable[int], of: bytes) -> None:
-        """Leave the texts at some places of a world's blob out, before it is given a position."""
+        """Leave out the texts at some places of a world's blob, before it gets a position."""
         self._struck.setdefault((of, blob), set()).update(places)
 
     def left_of(self, position: int) -> tuple[list[int], bytes] | None:
-        """The places at which texts of a blob are gone, and the hash of what is left; ``None`` if it is whole."""
+        """The places of the missing texts of a blob, and the hash of what is left; ``None`` if it is whole."""
         stored = self._draft.blobs.stored[position]
         struck = None if stored is None else codec.struck_in(stored)
         if stored is None or struck is None:
@@ -64,14 +64,14 @@ class IncomingBlobs:
         return [place for place, text in enumerate(aliases) if not text], struck.hash
 
     def missing_position(self, blob: bytes, of: bytes) -> int:
-        """The position of a blob of which only the id came."""
+        """The position of a blob of which only the id arrived."""
         found = self._as_they_are.get((of, blob))
         if found is None:
             found = self._as_they_are[of, blob] = self._add(blob, None)
         return found
 
     def text(self, blob: bytes, of: bytes) -> bytes | None:
-        """The bytes that came for an id of a world or edge."""
+        """The bytes that arrived under an id of a world or edge."""
         world = self._worlds.get(of)
         return self._contents.blobs.get(blob) if world is None else self._contents.blob(blob, world)
 
@@ -81,12 +81,12 @@ class IncomingBlobs:
         return any(each.get(blob) is not None for each in told)
 
     def naming(self, blob: bytes, of: bytes) -> int:
-        """The position of the details that hold an alias; a version's own details, if it has them."""
+        """The position of the details that hold an alias: those of a version, if they have it."""
         found = self._told.get((of, blob))
         return self.position(blob, of) if found is None else found
 
     def of_version(self, details: bytes, seq: int, of: bytes) -> int:
-        """The position of the details of a version: what came, and in its source the origin.
+        """The position of the details of a version, with the origin added to the source.
 
         The origin names the store, commit, time and author.
 
@@ -103,7 +103,7 @@ class IncomingBlobs:
         return made
 
     def of_statements(self, details: bytes, seq: int, of: bytes) -> int:
-        """As :meth:`of_version`, of statements: without the texts of their terms."""
+        """The position of the details of statements, without the texts of their terms."""
         made = self._of_statements.get((of, details, seq))
         if made is None:
             stored = self.text(details, of)
@@ -155,7 +155,7 @@ _MOST_BEFORE: Final = 16
 
 
 def _imports_of(claim: Any) -> list[Any]:
-    """The imports that a version tells of, the first of them first."""
+    """The imports that a version records, the oldest first."""
     if claim is None:
         return []
     earlier = claim.get(blobs.BEFORE) if isinstance(claim, dict) else None

@@ -1,4 +1,4 @@
-"""Laws that hold for both stores of an import together, which no edge handler could check.
+"""Laws for both stores of an import together, which no edge handler could check.
 
 Handlers ran in the store that a bundle comes from, and each saw that store alone. An order there and another here can
 be a cycle together, and a class of identical worlds can come to hold a pair that was rejected.
@@ -58,7 +58,7 @@ def refuse_joint_violations(ctx: Context, events: Sequence[ev.AnyEvent], merge: 
 
 
 def _refuse_outside_profiles(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
-    """Refuse what the profile of a world here does not have."""
+    """Refuse types and relations that the profile of a world here does not allow."""
     for event in events:
         if isinstance(event, ev.Linked):
             home = _node(ctx, event.home)
@@ -75,7 +75,7 @@ def _refuse_outside_profiles(ctx: Context, events: Sequence[ev.AnyEvent]) -> Non
 
 
 def _is_loop(ctx: Context, edge: ev.Linked) -> bool:
-    """True if an edge from a world to itself is not one of a later version to an earlier one that may be."""
+    """True if an edge leads from a world to itself, and not from a later version to an earlier one."""
     known = ctx.scopes.deciding_handler(edge.type, _node(ctx, edge.home))
     if not isinstance(known, handler.PlainHandler):
         return False
@@ -194,19 +194,19 @@ def _end_superseded_target(ctx: Context, edge: ev.Linked, merge: BundleMerge) ->
 
 
 def _was_resumed_since(ctx: Context, node: int, hole: bundle.Hole) -> bool:
-    """True if a world was resumed after it had ended: what was written then and begins before that end did not."""
+    """True if a world was resumed after it had ended, by a version that was written later and begins after the end."""
     versions = ctx.tables.version_rows(node)
     return any(number > hole.after and row.valid_from >= hole.span.start for number, row in versions)
 
 
 def _is_empty_from(ctx: Context, node: int, at: int) -> bool:
-    """True if it was said that a world holds nothing from a time on."""
+    """True if a world has a hole from a time on."""
     hole = windows.hole_at(ctx.draft, node, at)
     return hole is not None and hole.last
 
 
 def _settle_succession(ctx: Context, lineages: Sequence[bytes]) -> None:
-    """Let at most one hold at a time of the worlds that are joined with these."""
+    """Make at most one of the worlds of each succession hold at a time."""
     seen: set[int] = set()
     for lineage in dict.fromkeys(lineages):
         node = _node(ctx, lineage)
@@ -216,14 +216,14 @@ def _settle_succession(ctx: Context, lineages: Sequence[bytes]) -> None:
 
 
 def _are_predecessors_from_bundle(ctx: Context, node: int, merge: BundleMerge) -> bool:
-    """True if the bundle says of all that a world replaces when it holds."""
+    """True if the timelines of all worlds that a world replaces come from the bundle."""
     return all(
         merge.is_timeline_from_bundle(ctx.lineage(target)) for target in ctx.targets(node, supersession.SUPERSEDES)
     )
 
 
 def _end_replaced_worlds(ctx: Context, versions: Sequence[ev.Revised], merge: BundleMerge) -> None:
-    """End what a world had replaced here where an arriving version begins.
+    """End the worlds that a world had replaced here, where an arriving version begins.
 
     It is ended only if none of the world's other versions had begun, and the bundle does not say when it ended.
     """
@@ -241,7 +241,7 @@ def _end_replaced_worlds(ctx: Context, versions: Sequence[ev.Revised], merge: Bu
 
 
 def _path_to_container(ctx: Context, world: int, container: int) -> list[int]:
-    """The path from a world up to a container of it, or to itself; empty if there is none."""
+    """The path from a world up to one of its containers, or to itself; empty if there is none."""
     below = {world: world}
     pending = [world]
     for here in pending:
@@ -272,7 +272,7 @@ def _node(ctx: Context, lineage: bytes) -> int:
 
 
 def refuse_unerased_texts(ctx: Context, contents: bundle_contents.Contents, apart: Mapping[bytes, bytes]) -> None:
-    """Refuse to join a bundle that has a text of what was erased here: its store has not erased that.
+    """Refuse to join a bundle that has a text that was erased here: its store has not followed the erasure.
 
     A bundle shows it by itself, since of what its store erased it has identifiers alone. ``apart`` has of each rest
     in ``contents`` what it was parted from: it is named by the world that it is of in the bundle's store.
@@ -296,7 +296,7 @@ def refuse_unerased_texts(ctx: Context, contents: bundle_contents.Contents, apar
 
 
 def _worlds_with_erased_texts(ctx: Context, contents: bundle_contents.Contents) -> Iterator[tuple[bytes, int]]:
-    """The worlds of which a bundle has a text that was erased here, each with the commit that erased it.
+    """The worlds with a text in the bundle that was erased here, each with the commit of the erasure.
 
     What was written here may stand in a world of its own there, since the two were joined, or in a rest of one.
     """
@@ -322,7 +322,7 @@ def _worlds_with_erased_texts(ctx: Context, contents: bundle_contents.Contents) 
 
 
 def _worlds_with_erased_literals(ctx: Context, contents: bundle_contents.Contents) -> Iterator[bytes]:
-    """The worlds of which a bundle has the text of a term that was erased here, and not stated again."""
+    """The worlds with the text of a term in the bundle that was erased here and not stated again."""
     for world in contents.worlds:
         node = ctx.tables.node_of(world.frame.lineage) if world.terms else None
         if node is None or erasure_of(ctx.tables, node) is not None:

@@ -52,11 +52,11 @@ class _ArrivingSettings(ABC, Generic[C, F, K]):
         self._before = ctx.draft.seq - 1
 
     def is_any_missing(self) -> bool:
-        """True if one has yet to be set here."""
+        """True if a setting of the bundle is missing here."""
         return any(True for _ in self._missing_commands())
 
     def set_missing(self) -> None:
-        """Set what is missing, and name what is in force otherwise here.
+        """Set the missing settings, and note those that differ here.
 
         Raises:
             UnknownEdgeType: a built-in type that this release does not have.
@@ -70,7 +70,7 @@ class _ArrivingSettings(ABC, Generic[C, F, K]):
         self.note_differing()
 
     def note_differing(self) -> None:
-        """Name what is in force otherwise here."""
+        """Note the settings that differ here."""
         differing = [
             command
             for command, _ in self._commands()
@@ -93,7 +93,7 @@ class _ArrivingSettings(ABC, Generic[C, F, K]):
 
     @abstractmethod
     def _was_taken_back(self, command: C) -> bool:
-        """True if what the command would set was taken back here."""
+        """True if the setting of a command was taken back here."""
 
     @abstractmethod
     def _decide_setting(self, command: C, details: int) -> None:
@@ -101,7 +101,7 @@ class _ArrivingSettings(ABC, Generic[C, F, K]):
 
     @abstractmethod
     def _note_refs(self, commands: Iterable[C]) -> list[bytes]:
-        """What a note about some commands names."""
+        """The references in a note about some commands."""
 
     def _missing_commands(self) -> Iterator[tuple[C, F]]:
         for command, frame in self._commands():
@@ -216,7 +216,7 @@ class ArrivingTunings(_ArrivingSettings[Tune, fr.TuningFrame, settings.Tuning]):
 
 
 class ArrivingProfiles(_ArrivingSettings[SetProfile, fr.ProfileFrame, settings.Profile]):
-    """The profiles in a bundle, each of one world; those of several worlds hold together, so that none is nearer."""
+    """The profiles in a bundle, each of one world; profiles of several worlds hold together."""
 
     set_note = "profiles_set"
     differ_note = "profiles_differ"
@@ -258,7 +258,7 @@ class ArrivingProfiles(_ArrivingSettings[SetProfile, fr.ProfileFrame, settings.P
 
 
 class ArrivingBeliefs(_ArrivingSettings[SetBeliefs, fr.BeliefFrame, str]):
-    """What counts as believed where a bundle comes from, which the whole of a store has."""
+    """The belief settings of the store that a bundle comes from; they hold for a whole store."""
 
     set_note = "beliefs_set"
     differ_note = "beliefs_differ"
@@ -275,7 +275,7 @@ class ArrivingBeliefs(_ArrivingSettings[SetBeliefs, fr.BeliefFrame, str]):
                 yield SetBeliefs(what=frame.what, named=frame.name, how=frame.how), frame
 
     def _setting_in_force(self, command: SetBeliefs) -> str | None:
-        """How it is set; empty where it is not, and the bundle may not set it."""
+        """The settings in force; empty if there are none and the bundle may not set them."""
         known = self._last_profiles.get((command.what, command.named))
         return (None if self._is_wanted else "") if known is None else known or None
 

@@ -1,4 +1,4 @@
-"""What an import would do to worlds outside of its bundle, which an operator has to allow.
+"""Effects of an import on worlds outside of its bundle, which an operator has to allow.
 
 A bundle is a file that anybody can write, and names of others' worlds are in every export that refers to them. So that
 a bundle has a world in it shows nothing: what counts as the bundle's own of what was here before it came is
@@ -29,7 +29,7 @@ _REACHING: Final = frozenset({"contains", "supersedes", "contradicts", "same_as"
 
 
 class OutsideEffect(msgspec.Struct, frozen=True):
-    """One thing that an import does to a world outside of its bundle.
+    """One effect of an import on a world outside of its bundle.
 
     ``kind`` is a verb (``ends``, ``loses``, ``revises``, ``names``, ``states``, ``registers``, ``tunes``,
     ``proposes``, ``decides``, ``unlinks``, ``closes``), or the type of an edge that is written. ``by`` is what does it:
@@ -65,7 +65,7 @@ _BY_NAME: Final = frozenset({"registers", "tunes", "closes_to"})
 
 
 class ImportPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What an import would come to, had it been made: nothing was written.
+    """The result of a rehearsed import: nothing was written.
 
     ``events`` counts what it would write, ``outside`` lists what it would do to worlds that are not the bundle's own,
     each of them once. ``refused`` is the code and the reason of a refusal that no permission lifts.
@@ -78,7 +78,7 @@ class ImportPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rehearsed(Exception):
-    """Raised once a rehearsed import is decided, so that nothing of it is written."""
+    """Raised when a rehearsed import is decided, so that nothing is written."""
 
     def __init__(self, events: int, outside: Sequence[OutsideEffect]) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class Rehearsed(Exception):
 
 
 class OutsideWorlds:
-    """Tells worlds outside of a bundle from its own, as they were before the import."""
+    """Tells worlds of this store that are outside of a bundle from those of the bundle, as of before the import."""
 
     def __init__(self, ctx: Context, contents: Contents, merge: BundleMerge) -> None:
         self._ctx = ctx
@@ -103,7 +103,7 @@ class OutsideWorlds:
         self._known: dict[int, bool] = {}
 
     def is_outside(self, node: int) -> bool:
-        """True if a world was here before and is not the bundle's own."""
+        """True if a world existed here before and is not one of the bundle."""
         found = self._known.get(node)
         if found is None:
             found = self._known[node] = node < self._ctx.tables.first_new_node and not self._is_own(node)
@@ -124,7 +124,7 @@ class OutsideWorlds:
 def outside_effects(
     ctx: Context, outside: OutsideWorlds, events: Sequence[ev.AnyEvent], where: int
 ) -> list[OutsideEffect]:
-    """List what events of an import do to worlds outside of the bundle, each once.
+    """List the effects of an import's events on worlds outside of the bundle, each once.
 
     ``where`` is the world that the operator chose for the bundle, which may take members.
     """
@@ -170,7 +170,7 @@ def _effects_of_event(ctx: Context, outside: OutsideWorlds, event: ev.AnyEvent, 
 def _effects_of_edge(
     ctx: Context, outside: OutsideWorlds, edge: bytes, kind: str, where: int
 ) -> Iterator[OutsideEffect]:
-    """What becomes of an edge concerns its home, its source, and the target if the type does something to it.
+    """The effects of an edge on its home, its source, and its target if the type changes that.
 
     A membership has its container for a home and a source. The root, and the world that the operator chose, are where
     an import puts things.
@@ -188,7 +188,7 @@ def _effects_of_edge(
 
 
 def _has_query_rewrites(ctx: Context, type_name: str, home: int) -> bool:
-    """True if a registered type asks queries to see its edges otherwise."""
+    """True if a registered type rewrites queries."""
     known = None if type_name in ctx.scopes.built_in else ctx.scopes.in_force(type_name, home)
     return known is not None and bool(known.rewrites)
 

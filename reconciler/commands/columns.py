@@ -1,4 +1,4 @@
-"""Tables of worlds and edges, column by column, as commands: for those who bring a million rows.
+"""Column tables of worlds and edges as commands, for loads of a million rows.
 
 A table is a dictionary of columns (lists, tuples, NumPy or Arrow arrays), an Arrow table, record batch or stream of
 them, or what else hands itself over as Arrow. Rows count from 0. All worlds come before all edges, so many commands a
@@ -95,7 +95,7 @@ class References(Sequence[str]):
         self._ids = bytearray()
 
     def add(self, refs: Sequence[str]) -> None:
-        """Take in the references of the next rows."""
+        """Append the references of the next rows."""
         self._ids += b"".join(bytes.fromhex(ref).ljust(self._width, b"\0") for ref in refs)
 
     def id(self, row: int) -> bytes:
@@ -135,7 +135,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _ColumnTable:
-    """Columns of one length, each of a kind that is known."""
+    """Columns of one length with known names."""
 
     def __init__(self, given: Any, what: str, known: Mapping[str, _Column]) -> None:
         self._what = what
@@ -160,7 +160,7 @@ class _ColumnTable:
                 raise errors.InputError(f"{what} have no column {name}", "Give it: every row needs one")
 
     def rows(self, first: int, last: int, worlds: int | None) -> Iterator[tuple[Any, ...]]:
-        """The values of some rows, in the order of what is known.
+        """The values of some rows, in the order of the known columns.
 
         ``worlds`` is how many rows a reference may be one of, if not only of those before its own.
 
@@ -201,7 +201,7 @@ class _ColumnTable:
 
 
 class Load:
-    """Tables of worlds and edges that are to be written.
+    """Tables of worlds and edges to be written.
 
     Raises:
         InputError: a table or a value in it is wrong; ``details`` has ``table`` and ``row``. Nothing was written.
@@ -218,7 +218,7 @@ class Load:
     def write(
         self, execute: Execute, batch: int, idempotency_key: str | None, progress: Callable[[int, int], None] | None
     ) -> Loaded:
-        """Write them, so many rows a commit, each by ``execute``.
+        """Write the tables in commits of ``batch`` rows, each by ``execute``.
 
         Raises:
             InputError, RefusedError: a row cannot be written; ``details`` has ``table`` and ``row``. The commits before
@@ -330,7 +330,7 @@ def _length(column: Any, name: str, what: str) -> int:
 
 
 def _values(column: Any, first: int, last: int) -> Sequence[Any]:
-    """Some of a column's values as Python's own; what is missing is ``None``."""
+    """Some of a column's values as Python values; ``None`` for missing ones."""
     part = column[first:last]
     if hasattr(part, "to_pylist"):
         kind = str(part.type)

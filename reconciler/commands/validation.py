@@ -20,7 +20,7 @@ from worlddb.reconciler.similarity.thresholds import checked_setting
 
 
 def check(commands: Sequence[cmd.Command]) -> None:
-    """See that every command of a request can be decided at all.
+    """Check that every command of a request is well formed.
 
     Raises:
         InputError: one of its values is wrong; ``details["command"]`` is its position in the request.
@@ -47,7 +47,7 @@ def check(commands: Sequence[cmd.Command]) -> None:
 
 
 def _check_stored_text(text: object, what: str, max_bytes: int, *, empty: bool = True) -> None:
-    """Check a text as it is stored. Logs of earlier releases may hold a NUL, so replays and bundles do not ask this.
+    """Check a text before it is stored. Replays and bundles skip this, since logs of earlier releases may hold NULs.
 
     Nor do they ask whether a name is on one line, which earlier releases did not.
     """
@@ -77,7 +77,7 @@ def _create(command: cmd.Create) -> None:
 
 
 def _check_key_return(command: cmd.Create) -> None:
-    """Check what is said of a key whose world was erased, or has ended."""
+    """Check the options for a key whose world was erased or has ended."""
     limits.checked_flag(command.revive, "revive")
     limits.checked_flag(command.anew, "anew")
     if command.key is None and (command.revive or command.anew):
@@ -88,7 +88,7 @@ def _check_key_return(command: cmd.Create) -> None:
 
 
 def checked_resolve(value: object) -> None:
-    """See that it names tiers of the resolver.
+    """Check that a value names tiers of the resolver.
 
     Raises:
         InputError: it does not.
@@ -677,7 +677,7 @@ def _source(source: dict[str, Any], what: str = "source") -> None:
 
 
 def _reject_nul(value: Any, place: str) -> None:
-    """See that no text in a record that was checked has a NUL."""
+    """Check that no text in a checked record has a NUL."""
     if isinstance(value, str):
         if "\0" in value:
             _check_stored_text(value, place, limits.MAX_RECORD_BYTES)

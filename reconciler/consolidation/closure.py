@@ -1,4 +1,4 @@
-"""The transitive closure of edges that hold in spans of time (paper §6), and what of it is to be written or retracted.
+"""The transitive closure of edges with validity (paper §6), and the changes that bring it up to date.
 
 An inferred edge leads where a way of two or more stated edges leads, and holds where all edges of the way hold. Of
 several ways the shortest stands for a span, then the one of the earliest edges; where a stated edge leads there by
@@ -23,7 +23,7 @@ MAX_PATHS: Final = 200_000
 
 
 class StatedEdge(NamedTuple):
-    """A stated edge: its number in the log, its id, its ends, its home, and when it holds."""
+    """A stated edge: its number in the log, id, ends, home, and when it holds."""
 
     number: int
     id: bytes
@@ -34,7 +34,7 @@ class StatedEdge(NamedTuple):
 
 
 class Path(NamedTuple):
-    """Edges one after another, and a span in which this way stands for its ends."""
+    """A path of edges, and a span in which it stands for its two ends."""
 
     parts: tuple[StatedEdge, ...]
     span: times.Interval
@@ -45,7 +45,7 @@ class TooManyPaths(Exception):
 
 
 def paths(parts: Iterable[StatedEdge]) -> Iterator[Path]:
-    """The ways of two or more edges, each with the span in which it stands for its ends, by source and target.
+    """The paths of two or more edges, each with the span in which it stands for its ends, by source and target.
 
     Edges that lead back to where they came from, which no handler lets through, are passed over.
 
@@ -78,7 +78,7 @@ def paths(parts: Iterable[StatedEdge]) -> Iterator[Path]:
 
 
 def _targets_first(leaving: Mapping[int, Sequence[StatedEdge]]) -> Iterator[int]:
-    """The sources, each after all that its edges lead to; depth costs no stack."""
+    """The sources, each after all worlds that its edges lead to; iterative, so depth costs no stack."""
     done: set[int] = set()
     for start in sorted(leaving):
         path = [(start, iter(leaving[start]))] if start not in done else []
@@ -96,7 +96,7 @@ def _targets_first(leaving: Mapping[int, Sequence[StatedEdge]]) -> Iterator[int]
 
 
 def _shortest_paths(candidates: Iterable[Path]) -> Iterator[Path]:
-    """The ways that stand for two ends, by span: the shortest first, of those the one of the earliest edges."""
+    """The paths that stand for two ends, by span: the shortest wins, then the one with the earliest edges."""
     covered: list[times.Interval] = []
     for way in sorted(candidates, key=lambda way: (len(way.parts), [part.number for part in way.parts], way.span)):
         at = way.span.start
@@ -108,7 +108,7 @@ def _shortest_paths(candidates: Iterable[Path]) -> Iterator[Path]:
 
 
 class InferredEdge(NamedTuple):
-    """An inferred edge as it is to be, or as it is; ``key`` stands for all of it."""
+    """An inferred edge, expected or stored; ``key`` identifies all of its values."""
 
     type: str
     source: bytes
@@ -139,19 +139,19 @@ class InferredEdge(NamedTuple):
 
 
 class ClosureChanges(NamedTuple):
-    """What is to be written and retracted of one type, in the order in which it is done."""
+    """The inferred edges of one type to write and to retract."""
 
     missing: tuple[InferredEdge, ...]
     obsolete: tuple[bytes, ...]
 
     def commands(self) -> list[cmd.Command]:
-        """The commands that do it: what goes first."""
+        """The commands that apply the changes, retractions first."""
         gone = [cmd.Unlink(edge=edge, why="the edges that it followed from do so no more") for edge in self.obsolete]
         return [*gone, *(each.command() for each in self.missing)]
 
 
 def closure_changes(ctx: context.Context, type_name: str, within: Callable[[int], bool]) -> ClosureChanges:
-    """What of the closure of a type is missing, and what is there and follows no more; ``within`` tells of homes.
+    """The missing and the obsolete inferred edges of a type; ``within`` filters edges by their homes.
 
     Raises:
         TooManyWays: more pairs of worlds are joined than may be.
@@ -190,7 +190,7 @@ def _stored_edge(
     spans: Sequence[times.Interval],
     properties: Mapping[str, Any],
 ) -> InferredEdge | None:
-    """An inferred edge as it was written; ``None`` if it was changed since."""
+    """A stored inferred edge; ``None`` if it was changed since it was written."""
     via = properties.get(VIA)
     if len(spans) != 1 or not isinstance(via, list):
         return None
@@ -213,7 +213,7 @@ class _NearestContainers:
         self._above: dict[int, dict[int, int]] = {}
 
     def nearest_above(self, parts: Sequence[StatedEdge]) -> int:
-        """The nearest world around the homes of edges and all that they pass; the root world if no other is."""
+        """The nearest world that contains the homes and all inner worlds of a path; at last the root world."""
         homes = {part.home for part in parts}
         inner = {part.target for part in parts[:-1]}
         above = [self._levels_above(home) for home in sorted(homes)]
@@ -221,7 +221,7 @@ class _NearestContainers:
         return min(shared, key=lambda node: (max(each[node] for each in above), node))
 
     def _levels_above(self, node: int) -> dict[int, int]:
-        """A world and all around it, each with how many levels up it is first met; the root world is around all."""
+        """A world and its containers, each with its distance in levels; the root world contains all."""
         found = self._above.get(node)
         if found is None:
             found, level, up = {node: 0}, [node], 0

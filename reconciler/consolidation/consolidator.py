@@ -1,4 +1,4 @@
-"""The consolidator, a store's sleep: closure, sweep and summaries, in steps that may be killed anywhere (paper §6).
+"""The consolidator: closure, sweep and summaries, in steps that may be killed at any point (paper §6).
 
 It runs under the store's lease for background work. A step reads in one transaction, asks a summarizer in none, and
 writes in a commit of its own, whose author is ``worlddb.consolidate``. What a step finds done is not done again, so a
@@ -48,7 +48,7 @@ _MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
 
 
 class Consolidated(NamedTuple):
-    """What a consolidation did, or (``dry_run``) would do at first: later levels of summaries may follow from it.
+    """What a consolidation did, or with ``dry_run`` would do first: later levels of summaries may follow.
 
     ``summaries`` are the references of those written; of a dry run those of the worlds that would get one. ``closed``
     and ``retracted`` count inferred edges, ``conflicts`` what is recorded of edges that compete. ``marked`` and
@@ -79,7 +79,7 @@ class Consolidated(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What a consolidation is asked for. Times are in microseconds; no ``worlds`` are all of them."""
+    """The request of a consolidation. Times are in microseconds; empty ``worlds`` mean all worlds."""
 
     created_by: int
     valid: int
@@ -94,7 +94,7 @@ class Wanted(NamedTuple):
 
 
 def closed_types(close: Sequence[str], is_known: Callable[[str], bool]) -> tuple[str, ...]:
-    """The types of edges that are to be inferred, each once.
+    """The edge types whose closure is inferred, each once.
 
     Raises:
         InputError: it is no list of types, or one of them is never inferred.
@@ -116,7 +116,7 @@ def closed_types(close: Sequence[str], is_known: Callable[[str], bool]) -> tuple
 def consolidate(
     writer: Writer, wanted: Wanted, stale_refs: Callable[[], Sequence[str]], find_near: FindNear
 ) -> Consolidated:
-    """Do what is wanted, but for vectors and for proposals by names: closure, sweep, summaries.
+    """Run closure, sweep and summaries; vectors and proposals by names are not part of this.
 
     ``stale_refs`` lists the worlds that rest on what holds no more.
     """
@@ -171,7 +171,7 @@ class _Run:
         return receipt
 
     def _write(self, commands: Sequence[cmd.Command], told: Callable[[int, int], object]) -> int:
-        """Write commands some at a time; how many were. What is refused by itself is left out."""
+        """Write commands in batches; returns how many were written. Commands that are refused alone are left out."""
         done = 0
         for start in range(0, len(commands), COMMANDS_AT_ONCE):
             if self._wanted.stopped():
@@ -208,7 +208,7 @@ class _Run:
     # -- the sweep
 
     def _record_conflicts(self, told: Callable[[int, int], object]) -> None:
-        """Record the conflicts of edges that were there before their type became functional."""
+        """Record the conflicts of edges that are older than the registration of their type as functional."""
         with self._writer.env.read() as txn:
             read = self._read(txn)
             commands = list(_unrecorded_conflicts(read, self._within(read)))
@@ -216,7 +216,7 @@ class _Run:
         self._done = self._done._replace(conflicts=self._done.conflicts + found)
 
     def _update_stale_labels(self, stale_refs: Callable[[], Sequence[str]], told: Callable[[int, int], object]) -> None:
-        """Label what rests on something that holds no more, and take the label off what does not any more."""
+        """Label worlds as stale that rest on something that holds no more, and unlabel those that no longer do."""
         stale = [bytes.fromhex(ref) for ref in stale_refs()]
         with self._writer.env.read() as txn:
             read = self._read(txn)
@@ -236,7 +236,7 @@ class _Run:
         self._done = self._done._replace(marked=len(fresh), unmarked=len(gone))
 
     def _propose_duplicates(self, find_near: FindNear, told: Callable[[int, int], object]) -> None:
-        """Propose what says nearly the same as something beside it; somebody decides whether the two are one."""
+        """Stage near-duplicates in the same container as proposals."""
         with self._writer.env.read() as txn:
             read = self._read(txn)
             groups = list(_containers_in_batches(read, self._within(read)))
@@ -253,7 +253,7 @@ class _Run:
             told(number, len(groups))
 
     def _stage_pairs(self, found: Sequence[tuple[bytes, bytes, dict[str, Any]]], mark: int) -> bool:
-        """Stage some pairs; false if a reclustering came between, which may have proposed the same."""
+        """Stage some pairs; false if a reclustering ran meanwhile, which may have proposed the same."""
         if self._wanted.dry_run:
             pairs = tuple((later.hex(), earlier.hex()) for later, earlier, _ in found)
             self._done = self._done._replace(pairs=(*self._done.pairs, *pairs))
@@ -284,12 +284,12 @@ class _Run:
         told(total, total)
 
     def _remaining(self) -> int:
-        """How many more summaries are wanted."""
+        """How many more summaries the limit allows."""
         limit = self._wanted.limit
         return COMMANDS_AT_ONCE if limit is None else max(limit - len(self._done.summaries), 0)
 
     def _due_worlds(self, level: Sequence[int]) -> Iterator[list[int]]:
-        """The worlds of a level that are due, as many as are summed up from one look at them."""
+        """The worlds of a level that are due, in the batches of one read transaction."""
         for start in range(0, len(level), _WORLDS_PER_READ):
             with self._writer.env.read() as txn:
                 read = self._read(txn)
@@ -341,7 +341,7 @@ class _Run:
         return next((name for name in names if isinstance(name, str)), type(given).__name__)
 
     def _ask_summarizer(self, each: summaries.Due) -> str:
-        """What the summarizer says; empty if it failed, or is asked no more."""
+        """The summarizer's text; empty if it failed, or is asked no more."""
         ask = partial(self._wanted.summarizer, each.world, each.members)
         return self._asking.answer(each.world.ref, ask, summaries.checked) or ""
 
@@ -352,7 +352,7 @@ _NOTHING: Final = " "
 
 
 def _containers_in_batches(read: summaries.ReadState, scope_filter: Callable[[int], bool]) -> Iterator[list[int]]:
-    """The worlds that contain several, some at a time."""
+    """The worlds with several members, in batches."""
     ctx, group, members = read.ctx, list[int](), 0
     for node in range(ctx.draft.applier.next_node):
         inside = len(ctx.targets(node, schema.CONTAINS)) if scope_filter(node) else 0
@@ -372,7 +372,7 @@ def _pairs_to_stage(ctx: context.Context, found: Pairs) -> Iterator[tuple[bytes,
 
 
 def _unrecorded_conflicts(read: summaries.ReadState, scope_filter: Callable[[int], bool]) -> Iterator[cmd.Link]:
-    """The conflicts of edges of functional types that nobody recorded, as commands that do; each once, ever."""
+    """Commands that record conflicts between edges of functional types; each conflict is recorded once, ever."""
     ctx = read.ctx
     tables = ctx.tables
     known = settings.registered(tables, ctx.draft.seq)
@@ -405,7 +405,7 @@ def _unrecorded_conflicts(read: summaries.ReadState, scope_filter: Callable[[int
 
 
 def _stale_worlds(ctx: context.Context) -> Iterator[tuple[bytes, int]]:
-    """The worlds that consolidation labelled as stale, and that still are labelled so."""
+    """The worlds that consolidation labelled as stale and that still have the label."""
     tables = ctx.tables
     digest = name_digest(STALE)
     holders: Iterable[tuple[int, int]] = mark_rows.holders(tables, mark_rows.LABELS, digest)

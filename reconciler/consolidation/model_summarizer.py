@@ -1,4 +1,4 @@
-"""Summaries by a language model behind an endpoint, with what they cost counted and bounded.
+"""Summaries by a language model behind an endpoint, with counted and bounded costs.
 
 What it says is kept as the text of the summary, so that nobody asks it again for the same members, replays included.
 """

@@ -1,4 +1,4 @@
-"""Which worlds are due for a summary, what a summarizer is shown of them, and the commands that keep what it says.
+"""Find worlds that are due for a summary, build the summarizer's input, and make the commands that store its answer.
 
 A summary lies inside its world, is ``derived_from`` what that contains directly and from the summaries in whose words
 that is told, and holds from the run on. Its witness says what it was made of: see
@@ -32,7 +32,7 @@ _NAMED: Final = "Summary of "
 
 
 class ReadState(NamedTuple):
-    """What is read as of one commit and a valid time, where nothing is written meanwhile."""
+    """What a step reads from, as of one commit and a valid time, inside one read transaction."""
 
     ctx: context.Context
     moment: asof.Moment
@@ -42,7 +42,7 @@ class ReadState(NamedTuple):
 
 
 class Due(NamedTuple):
-    """A world without a fresh summary, and what its summary is to be made of."""
+    """A world without a fresh summary, and the material for one."""
 
     world: Member
     members: tuple[Member, ...]
@@ -60,7 +60,7 @@ class Due(NamedTuple):
 
 
 def scope_filter(ctx: context.Context, worlds: Sequence[bytes], moment: asof.Moment) -> Callable[[int], bool]:
-    """Tell whether a world is one of some, or inside one; any world is where none are named.
+    """A test whether a world is one of some worlds or inside one; it is always true if none are named.
 
     What lies there by way of forks alone is not, beside what they go on from; a fork that is named is.
     """
@@ -100,7 +100,7 @@ def scope_filter(ctx: context.Context, worlds: Sequence[bytes], moment: asof.Mom
 def levels_by_height(
     tables: rows.Tables, moment: asof.Moment, scope_filter: Callable[[int], bool]
 ) -> Iterator[list[int]]:
-    """The worlds that contain others at a moment, but for the root: first those of which no member does, then others.
+    """The containers at a moment, without the root, by level: first those without a member that is a container.
 
     Each level is in log order. What a world says in short rests on what its members say so.
     """
@@ -126,7 +126,7 @@ def levels_by_height(
 
 
 def due(read: ReadState, node: int, created_by: int) -> Due | None:
-    """What a world is due for that was created by a time; ``None`` if it is too young, or its summary is fresh."""
+    """The summary that a world is due for; ``None`` if it was created after a time or its summary is fresh."""
     ctx, moment = read.ctx, read.moment
     tables = ctx.tables
     row = tables.node(node)
@@ -165,7 +165,7 @@ def due(read: ReadState, node: int, created_by: int) -> Due | None:
 
 
 def marks_at(tables: rows.Tables, moment: asof.Moment) -> witness.Marks | None:
-    """What is hidden at a moment; ``None`` where nothing was ever marked."""
+    """The hidden worlds at a moment; ``None`` if no world was ever marked."""
     if not tables.has_rows("marks"):
         return None
     seq, valid = moment
@@ -181,7 +181,7 @@ def marks_at(tables: rows.Tables, moment: asof.Moment) -> witness.Marks | None:
 
 
 def is_fresh(read: ReadState, summary: int, inside: witness.Inside) -> bool:
-    """True if a summary holds at the moment and was made of what holds inside its world then."""
+    """True if a summary holds at the moment and was made of exactly what holds inside its world then."""
     seen = asof.version_at(read.ctx.tables, summary, read.moment)
     if seen is None or seen.row.type != witness.SUMMARY_TYPE:
         return False
@@ -189,7 +189,7 @@ def is_fresh(read: ReadState, summary: int, inside: witness.Inside) -> bool:
 
 
 def _cosines_to_world(read: ReadState, node: int, members: Collection[int]) -> dict[int, float]:
-    """The cosine of each member's vector to the composed one of the world, where texts have vectors."""
+    """The cosine of each member's vector and the composed embedding of the world, where texts have vectors."""
     if read.anchors is None:
         return {}
     tables = read.ctx.tables
@@ -222,7 +222,7 @@ def _member(read: ReadState, node: int, nearness: float | None, source_refs: lis
 
 
 def commands_of(each: Due, text: str, valid: int, by: str, at: int) -> list[cmd.Command]:
-    """The commands that keep a summary, as those from position ``at`` on of a request; ``by`` made the text.
+    """The commands that store a summary, from position ``at`` of a request on; ``by`` names who made the text.
 
     That of a world in which nothing is any more ends.
     """
@@ -267,7 +267,7 @@ def commands_of(each: Due, text: str, valid: int, by: str, at: int) -> list[cmd.
 
 
 def checked(text: object) -> str:
-    """What a summarizer said, if that can be kept.
+    """A summarizer's answer, checked.
 
     Raises:
         InputError: it is no text, or too long.
@@ -276,6 +276,6 @@ def checked(text: object) -> str:
 
 
 def refs_of(some: Iterable[Due]) -> tuple[bytes, ...]:
-    """The worlds that summaries rest on: what is to lie and to say as it did when it was read."""
+    """The worlds that summaries rest on, which must be unchanged when these are written."""
     shown = (ref for each in some for ref in (each.world.ref, *(one.ref for one in each.members)))
     return (*map(bytes.fromhex, shown), *(ref for each in some for ref in each.told))

@@ -1,4 +1,4 @@
-"""What makes a text of a world's members: the protocol, and a stand-in that takes their own sentences.
+"""The protocol of summarizers, and an extractive one that uses the members' own sentences.
 
 The stand-in needs no model. It ranks sentences by how near they are to the whole: their words to those of all members,
 and, where texts have vectors, their member's to the composed vector of the world (paper §5). What is chosen is dated,
@@ -60,7 +60,7 @@ class _Sentence(NamedTuple):
 
 
 class ExtractiveSummarizer:
-    """The stand-in: the sentences of the members that are nearest to the whole, each with its date.
+    """The summarizer without a model: the members' sentences that are nearest to the whole, each with its date.
 
     The same members give the same text. ``sentences`` and ``characters`` bound it.
     """
@@ -71,7 +71,7 @@ class ExtractiveSummarizer:
         self._sentences, self._characters = sentences, characters
 
     def __call__(self, world: Member, members: Sequence[Member], /) -> str:
-        """The sentences in order of time, a line each; a title that is all a member has stands for it."""
+        """The sentences in order of time, a line each; a member with a title alone gives its title."""
         found = [sentence for at, member in enumerate(members) for sentence in _sentences_of(at, member)]
         whole: Counter[str] = Counter()
         for sentence in found:
@@ -103,7 +103,7 @@ def _sentences_of(at: int, member: Member) -> list[_Sentence]:
 
 
 def _content_stems(text: str) -> list[str]:
-    """The stems of a text's words, without those that hold every text together, and what unspaced scripts have."""
+    """The stems of a text's words without function words, and their counterparts in scripts without spaces."""
     found = analysis.analyze(text)
     told = zip(found.words, found.stems, strict=True)
     return [*(stem for word, stem in told if word not in analysis.STOP_WORDS), *analysis.grams(found.runs)]
