@@ -1,9 +1,8 @@
-"""Decide the many commands of a load the short way.
+"""The fast path for the many simple commands of a load.
 
-The short way is for a new world or an edge that only has to be recorded. Such commands are decided here in one go, from
-what the tables keep at hand of the ends (:class:`EdgeEndpoint`). A command that needs more (a name that somebody has
-already, a key that was used, a handler with something to say, a wrong value) is left untouched to
-:mod:`worlddb.reconciler.dispatch`. Both ways come to the same events, references and rows, drawn from the same
+It decides a new world or an edge that only has to be recorded, from the cached :class:`EdgeEndpoint` rows of its ends.
+A command that needs more (a name that a world has already, a used key, a handler that acts, a wrong value) is left
+untouched to :mod:`worlddb.reconciler.dispatch`. Both paths give the same events, references and rows from the same
 randomness: ``tests/reconciler/commands/test_plain.py`` compares them byte by byte.
 """
 
@@ -20,16 +19,13 @@ from worlddb.reconciler.transaction import context, forbidden_texts, receipts
 from worlddb.reconciler.transaction.draft import new_aliases, stated_ends
 
 MIN_PREFETCHED_WORLDS: Final = 64
-"""Where fewer worlds than these are named, they are looked up one by one."""
+"""Requests that name fewer worlds than this look them up one by one."""
 MIN_NODES_TO_PREFETCH: Final = 1 << 17
-"""So they are in a store of fewer worlds and edges: all that is asked for lies close together there."""
+"""Smaller stores (worlds and edges together) look them up one by one too: their rows lie close together."""
 
 
 class _Rule(NamedTuple):
-    """How to decide edges of a type.
-
-    By ``only_records`` if their handler has it, else by ``on_insert``.
-    """
+    """How the edges of a type are decided: by ``only_records`` if the handler has it, else by ``on_insert``."""
 
     handler: EdgeHandler | None
     only_records: Callable[[context.Context, int, int], bool] | None
@@ -53,10 +49,10 @@ class BulkDecider:
         self._digests: dict[str, bytes] = {}
 
     def look_ahead(self, commands: Sequence[cmd.Command]) -> None:
-        """Read what deciding will ask of worlds that are there already, all at once.
+        """Prefetch the rows of existing worlds that deciding will read.
 
-        One by one it would take several times as long in a large store, where every look goes somewhere else. In a
-        small one it would take less.
+        In a large store single reads take several times as long, since each goes to another page. In a small store they
+        are faster than this.
         """
         if self._draft.applier.next_node + self._draft.applier.next_edge < MIN_NODES_TO_PREFETCH:
             return
@@ -82,7 +78,7 @@ class BulkDecider:
         self._tables.read_ahead(*asked, list(set(self._digests.values()) - {NO_NAME}))
 
     def _edge_lookups(self, type_name: str) -> list[tuple[bool, bool, int]]:
-        """What the handler of a type looks at: of the target, in the direction to it, and edges of which type."""
+        """The edges that the handler of a type reads, as (of the target, incoming, type code)."""
         rule = self._rule(type_name)
         return [
             (of_target, incoming, schema.EDGE_TYPE_CODES[other] if other else rule.code)
@@ -90,7 +86,7 @@ class BulkDecider:
         ]
 
     def decide(self, command: cmd.Command) -> bool:
-        """Decide a command if it only has to be recorded; false leaves it and the draft untouched."""
+        """Decide a command if it only has to be recorded; else return false and leave the draft untouched."""
         kind = type(command)
         if self._ctx.scopes.any_closed:
             return False
@@ -206,7 +202,7 @@ class BulkDecider:
             draft.emit(ev.Named(lineage, details, position))
         end = hashing.edge_end(lineage, identifier)
         self._add_to_container(world, node, lineage, end, begins)
-        # What is known of it is forgotten where its first container comes, so it is put here.
+        # Adding its first container drops a cached endpoint, so the endpoint is put after that.
         self._endpoints[lineage] = transaction.edge_endpoint((node, lineage, 1, end, begins, world.node, world.lineage))
         draft.staged = False
         self._refs.append(lineage)
@@ -243,7 +239,7 @@ class BulkDecider:
         draft.applier.link(event, schema.CONTAINS_CODE, container, node, container)
 
     def _may_be_namesake(self, name: bytes, aliases: tuple[str, ...]) -> bool:
-        """True if the exact tier has something to check: somebody has, or had, one of the names."""
+        """True if the exact tier has to check the command: a world has, or had, one of the names."""
         digests = (name, *map(name_digest, aliases))
         return any(digest != NO_NAME and self._tables.is_name_known(digest) for digest in digests)
 

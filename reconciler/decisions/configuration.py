@@ -87,7 +87,7 @@ def _check_built_in(ctx: Context, command: cmd.Register) -> None:
 
 
 def _check_declared(ctx: Context, command: cmd.Register, world: int) -> None:
-    """Refuse a relation that is there with other laws, or a name that is read as another one's."""
+    """Refuse a relation that is registered with other laws, or a name that reads as that of another relation."""
     laws = ev.Laws.unpacked(command.digest)
     if command.type in ctx.scopes.built_in:
         ctx.refuse(
@@ -143,7 +143,7 @@ def _check_callers_type(ctx: Context, command: cmd.Register) -> None:
 
 
 def is_same_registration(known: settings.Registration | None, command: cmd.Register) -> bool:
-    """True if a registration is what the command would register, in whatever world."""
+    """True if a registration equals what the command would register, in any world."""
     if known is None:
         return False
     row = known.row
@@ -238,7 +238,7 @@ def unset_thresholds(ctx: Context, command: cmd.Untune, details: int) -> bytes:
 
 
 def set_guard(ctx: Context, command: cmd.Guard, details: int) -> bytes:
-    """Say what becomes of credentials and of personal data in a world; returns the world's reference.
+    """Set how credentials and personal data in a world are handled; returns the world's reference.
 
     Saying the same again is no event.
     """
@@ -254,7 +254,7 @@ def set_guard(ctx: Context, command: cmd.Guard, details: int) -> bytes:
 
 
 def set_trust(ctx: Context, command: cmd.Trust, details: int) -> tuple[bytes, int]:
-    """Say how far something is trusted; returns the world that it is about, and the position of its name.
+    """Set a level of trust; returns the world that it is about, and the position of its name.
 
     To say the same again is no event.
     """
@@ -287,14 +287,14 @@ def set_trust(ctx: Context, command: cmd.Trust, details: int) -> tuple[bytes, in
 
 
 def _level_said_by_name(ctx: Context, command: cmd.Trust) -> trust_levels.Said | None:
-    """The level in force that an earlier release said of something that has a name."""
+    """The level in force that an earlier release recorded under a name."""
     digest = trust_levels.named_digest(command.type, command.name)
     found = trust_levels.said_of(ctx.tables, command.of, digest, ctx.draft.seq, is_named=True)
     return None if found is None or found.level is None else found
 
 
 def _has_name(ctx: Context, said: trust_levels.Said) -> bool:
-    """True if the name of which a level was said is still there."""
+    """True if the name that a level of trust is recorded under was not erased."""
     if said.seq == ctx.draft.seq:
         return said.row.body != ev.NONE
     return recorded_texts.body_at(ctx.draft.log, said.seq, said.row.body) is not None
@@ -306,5 +306,5 @@ def thresholds_of(known: settings.Tuning) -> Thresholds:
 
 
 def is_same_tuning(known: settings.Tuning | None, command: cmd.Tune) -> bool:
-    """True if a tuning is what the command would set, in whatever world."""
+    """True if a tuning equals what the command would set, in any world."""
     return known is not None and all(getattr(known.row, name) == getattr(command, name) for name in FIELDS)

@@ -16,7 +16,7 @@ from worlddb.reconciler.transaction import context, draft
 
 
 def expire(ctx: context.Context, command: cmd.Expire, details: int) -> draft.Decision:
-    """Hide a world from a time on, whether that has come already or not; of an ended one it says no more than that."""
+    """Hide a world from a time on, past or future. It does not change when an ended world has ended."""
     node, lineage = _world_to_mark(ctx, command.ref, is_given=command.at is not None or bool(command.lasts))
     at = times.FOREVER if command.at is None else command.at
     if command.lasts:
@@ -31,7 +31,7 @@ def expire(ctx: context.Context, command: cmd.Expire, details: int) -> draft.Dec
 
 
 def refresh(ctx: context.Context, command: cmd.Refresh, details: int) -> draft.Decision:
-    """Move a deadline by the time that it lasts; one that had passed by then, or was set to a time, stays."""
+    """Move a deadline by its duration. A deadline that has passed, or was set to a fixed time, stays."""
     node, lineage = _world_to_mark(ctx, command.ref)
     before = mark_rows.deadline_at(ctx.tables, node, ctx.draft.seq)
     used = ctx.now if command.at is None else min(command.at, ctx.now)
@@ -44,7 +44,7 @@ def refresh(ctx: context.Context, command: cmd.Refresh, details: int) -> draft.D
 
 
 def sweep(ctx: context.Context, command: cmd.Sweep, details: int) -> draft.Decision:
-    """Retire what its deadline hides; what has ended, or was refreshed or pinned meanwhile, stays as it is."""
+    """Retire a world whose deadline has passed. One that has ended, or was refreshed or pinned meanwhile, stays."""
     node, lineage = _world_to_mark(ctx, command.ref)
     if not mark_rows.is_hidden(ctx.tables, node, ctx.draft.seq, ctx.now) or ctx.has_ended(node):
         return draft.Decision(lineage)
@@ -52,7 +52,7 @@ def sweep(ctx: context.Context, command: cmd.Sweep, details: int) -> draft.Decis
 
 
 def label(ctx: context.Context, command: cmd.Label, details: int) -> draft.Decision:
-    """Put labels on a world; one that it has already stays as it is."""
+    """Put labels on a world; labels that it has already change nothing."""
     node, lineage = _world_to_mark(ctx, command.ref, is_given=True)
     for position, text in enumerate(command.labels):
         if mark_rows.has_labels(ctx.tables, node, [name_digest(text)], ctx.draft.seq):
@@ -95,7 +95,7 @@ def pin(ctx: context.Context, command: cmd.Pin, details: int) -> draft.Decision:
 
 
 def tag(ctx: context.Context, command: cmd.Tag, details: int) -> draft.Decision:
-    """Let a tag stand for a version, whether that holds or not; one that stands for it already stays as it is."""
+    """Point a tag to a version, whether or not that holds; a tag that does so already changes nothing."""
     node, lineage = _world_to_mark(ctx, command.ref, is_given=True)
     version, tables = command.version, ctx.tables
     if version is None:
@@ -122,7 +122,7 @@ def tag(ctx: context.Context, command: cmd.Tag, details: int) -> draft.Decision:
 
 
 def untag(ctx: context.Context, command: cmd.Untag, details: int) -> draft.Decision:
-    """Let a tag stand for nothing any more; what it stood for is kept."""
+    """Remove a tag; its history is kept."""
     node, lineage = _world_to_mark(ctx, command.ref)
     number, stands = _find_tag(ctx, node, command.labels[0])
     if not stands:
@@ -134,7 +134,7 @@ def untag(ctx: context.Context, command: cmd.Untag, details: int) -> draft.Decis
 
 
 def _find_tag(ctx: context.Context, node: int, text: str) -> tuple[int, int]:
-    """The number of a tag of a world, and the version that it stands for; 0 and 0 if it has none such."""
+    """The number of a tag of a world, and the version that it points to; 0 and 0 if the world has no such tag."""
     digest = name_digest(text)
     for number, row in mark_rows.names_of(ctx.tables, mark_rows.TAGS, node):
         if row.name == digest:
@@ -143,7 +143,7 @@ def _find_tag(ctx: context.Context, node: int, text: str) -> tuple[int, int]:
 
 
 def deprecate(ctx: context.Context, command: cmd.Deprecate, details: int) -> draft.Decision:
-    """Deprecate a world, or take that back; it stays as true as it was."""
+    """Deprecate a world, or undo that; its validity does not change."""
     node, lineage = _world_to_mark(ctx, command.ref, is_given=command.is_deprecated)
     if mark_rows.is_deprecated(ctx.tables, node, ctx.draft.seq) != command.is_deprecated:
         ctx.draft.emit(ev.Deprecated(lineage, command.is_deprecated, details))
@@ -151,7 +151,7 @@ def deprecate(ctx: context.Context, command: cmd.Deprecate, details: int) -> dra
 
 
 def keep_receipt(ctx: context.Context, command: cmd.KeepReceipt, details: int) -> draft.Decision:
-    """Keep the receipt of a recall, whose worlds have to be there; nothing that it says is looked at."""
+    """Store the receipt of a recall. Its worlds must exist; its contents are not checked."""
     receipt = recall_receipt.receipt_from_plain(command.properties["receipt"])
     head = receipt.head
     world = bytes.fromhex(head.world) if isinstance(head, recall_receipt.WorldHead) else b""
@@ -163,7 +163,7 @@ def keep_receipt(ctx: context.Context, command: cmd.KeepReceipt, details: int) -
 
 
 def access(ctx: context.Context, command: cmd.Access, details: int) -> draft.Decision:
-    """Record when worlds were used; one that is known no more, or whose text was erased, is passed over."""
+    """Record when worlds were used; unknown and erased worlds are skipped."""
     used: list[bytes] = []
     at: list[int] = []
     for ref, when in zip(command.refs, command.at, strict=True):
@@ -177,7 +177,7 @@ def access(ctx: context.Context, command: cmd.Access, details: int) -> draft.Dec
 
 
 def _world_to_mark(ctx: context.Context, ref: cmd.Ref, *, is_given: bool = False) -> tuple[int, bytes]:
-    """Return the world that a command is about; an erased one is given no mark, and its own may be taken off."""
+    """Return the world that a command is about. An erased world gets no marks; its own may be removed."""
     node = context.node_ref(ctx, ref)
     lineage = ctx.tables.node(node).lineage
     if node == ROOT_NODE:

@@ -53,14 +53,14 @@ class Advisers:
 
 
 class AdvisedCommands(NamedTuple):
-    """Commands with what models said of them, and why none compared their texts, if one failed."""
+    """Commands with the models' evidence, and the reason if a model failed and texts were not compared."""
 
     commands: list[cmd.Command]
     failure: str = ""
 
 
 class Store(NamedTuple):
-    """The store that is looked at, and what decides in it."""
+    """The store to read, with its ontology and thresholds."""
 
     env: Environment
     ontology: Ontology
@@ -69,7 +69,7 @@ class Store(NamedTuple):
 
 
 class _NewWorld(NamedTuple):
-    """A new world to ask about: its command, and whom it is looked for among."""
+    """A new world to ask about: its command and its candidate for the resolver."""
 
     at: int
     candidate: namesakes.Candidate
@@ -82,7 +82,7 @@ class _NewWorld(NamedTuple):
 def add_model_evidence(
     store: Store, advisers: Advisers, commands: list[cmd.Command], key: str | None
 ) -> AdvisedCommands:
-    """Ask the models of a handle about the new worlds of a request; reads, and locks nothing.
+    """Ask the models of a handle about the new worlds of a request; it only reads and takes no lock.
 
     Raises:
         InputError: the tiebreaker chose somebody who was no contender.
@@ -112,7 +112,7 @@ def add_model_evidence(
 def find_matches(
     ctx: context.Context, command: cmd.Create, setting: configuration.ThresholdSetting
 ) -> list[namesakes.Match]:
-    """Whom a new world may be, by all tiers and what models said of it."""
+    """The worlds that a new one may be, by all tiers of the resolver and the models' evidence."""
     evidence = command.evidence
     if evidence is None:
         return [_as_match(match, setting) for match in resolver.match_all_tiers(ctx, command, setting.thresholds)]
@@ -143,7 +143,7 @@ def _context(store: Store, txn: Any, interiors: Interiors) -> context.Context:
 
 
 def _new_worlds(ctx: context.Context, store: Store, commands: list[cmd.Command]) -> Iterator[_NewWorld]:
-    """The worlds of a request that will be new, and have somewhere to be looked for."""
+    """The new worlds of a request whose scope exists already."""
     for at, command in enumerate(commands):
         if type(command) is not cmd.Create or command.resolve != "all":
             continue
@@ -159,7 +159,7 @@ def _new_worlds(ctx: context.Context, store: Store, commands: list[cmd.Command])
 
 
 def _find_node(ctx: context.Context, commands: list[cmd.Command], ref: cmd.Ref | None) -> int | None:
-    """The world that a reference stands for; ``None`` if that is yet to be made, or unknown."""
+    """The world that a reference stands for; ``None`` if it is created by this request, or unknown."""
     if ref is None:
         return schema.ROOT_NODE
     if isinstance(ref, int):
@@ -182,7 +182,7 @@ def _find_keyed(ctx: context.Context, command: cmd.Create) -> int | None:
 
 
 def _has_exact_namesake(ctx: context.Context, newcomer: _NewWorld) -> bool:
-    """True if somebody has the very name, so that no other tier is asked."""
+    """True if the exact tier finds a match, so that no other tier is asked."""
     inside = namesakes.SearchScope(newcomer.candidate.world)
     return next(namesakes.holders_of(ctx, newcomer.candidate, inside), None) is not None
 
@@ -190,7 +190,7 @@ def _has_exact_namesake(ctx: context.Context, newcomer: _NewWorld) -> bool:
 def _nearest_texts(
     advisers: Advisers, meaning: vectors_of_texts.NearestTexts | None, newcomers: Sequence[_NewWorld]
 ) -> tuple[dict[int, Sequence[Any]], str]:
-    """The nearest texts to that of each newcomer who has one, by the position of the command."""
+    """The nearest texts to each new world's text, by the position of its command."""
     written = [each for each in newcomers if each.text]
     if meaning is None or not written:
         return {}, ""
@@ -205,7 +205,7 @@ def _nearest_texts(
 def _compare(
     ctx: context.Context, newcomer: _NewWorld, hits: Sequence[Any], *, every: bool
 ) -> tuple[_NewWorld, resolver.Comparisons, tuple[tuple[bytes, int, float], ...]]:
-    """Compare a newcomer with those whom it may be; those of them that are near in meaning come with it."""
+    """Compare a new world with its candidates; returns the comparisons and the cosines of those near in meaning."""
     near = vectors_of_texts.near_worlds(ctx, hits, newcomer.thresholds.embedding)
     cosines = {node: cosine for node, (_, cosine) in near.items() if not vectors_of_texts.is_tool_made_place(ctx, node)}
     held = resolver.considered(ctx, newcomer.candidate, newcomer.thresholds, cosines, every=every)
@@ -221,7 +221,7 @@ def _evidence_for(
     meaning: vectors_of_texts.NearestTexts | None,
     tiebreaker: verdict.Tiebreaker | None,
 ) -> cmd.ModelEvidence | None:
-    """What models say of a newcomer; ``None`` if that is nothing."""
+    """The models' evidence about a new world; ``None`` if there is none."""
     asked: list[bytes] = []
     chosen: list[bytes] = []
 
@@ -243,7 +243,7 @@ def _evidence_for(
 
 
 class _RecordedChoice:
-    """A tiebreaker's answer, given again; where somebody came meanwhile whom it never saw, the default one decides."""
+    """Replays a tiebreaker's answer. If a contender is new since then, the default tiebreaker decides."""
 
     def __init__(self, evidence: cmd.ModelEvidence, margin: float) -> None:
         self._evidence = evidence

@@ -22,7 +22,7 @@ from worlddb.reconciler.entity_resolution.namesakes import Resolution
 from worlddb.reconciler.transaction import context, draft, inputs, recorded_texts, windows
 
 MAX_READ_BACK: Final = 4_096
-"""How many commits, of as many events each, are read through for what was said since a look."""
+"""Up to how many commits since a look, of up to as many events each, are searched for concurrent changes."""
 
 
 def create(ctx: context.Context, command: cmd.Create, details: int, resolution: Resolution) -> draft.Decision:
@@ -51,8 +51,8 @@ def create(ctx: context.Context, command: cmd.Create, details: int, resolution: 
 def _create_under_known_key(ctx: context.Context, command: cmd.Create, node: int, details: int) -> draft.Decision:
     """Decide a create whose key is known.
 
-    Text that holds there already changes nothing, other text is a revision, an end stays an end, and erased text stays
-    erased unless ``revive`` asks for it. What a conversation said, and somebody corrected since, stays corrected.
+    The same text changes nothing, another text is a revision, an ended world stays ended, and erased text stays erased
+    without ``revive``. A text of a conversation that was corrected since stays corrected.
     """
     row = ctx.tables.node(node)
     begins = ctx.now if command.valid_from is None else command.valid_from
@@ -68,7 +68,7 @@ def _create_under_known_key(ctx: context.Context, command: cmd.Create, node: int
             _note_unchanged_fields(ctx, command, node, begins)
         return draft.Decision(row.lineage)
     if windows.hole_at(ctx.draft, node, begins) is not None or (newest is None and ctx.has_ended(node)):
-        # What was erased after its end comes back neither then nor before it: nobody would see what is put there.
+        # A world that was erased after its end is not revived: no read would show a text that is put there.
         ctx.note("not_revived", row.lineage)
         return draft.Decision(row.lineage)
     if newest is None and not command.revive:
@@ -92,7 +92,7 @@ def _create_under_known_key(ctx: context.Context, command: cmd.Create, node: int
 
 
 def _repeats_corrected_text(ctx: context.Context, command: cmd.Create, node: int, newest: blobs.Body) -> bool:
-    """True if a conversation says again what it said last of a world, which somebody let say something else since."""
+    """True if a conversation repeats its last text of a world that another write has changed since."""
     told = command.type, command.name, command.content
     if ctx.tables.node(node).versions == 1 or (newest.type, newest.name, newest.content) == told:
         return False
@@ -106,15 +106,15 @@ def _repeats_corrected_text(ctx: context.Context, command: cmd.Create, node: int
 
 
 def _is_key_given_by_caller(ctx: context.Context, command: cmd.Create) -> bool:
-    """True if whoever wrote a command gave its key; conversations and bundles repeat what they have said."""
+    """True if the caller gave the key of a command; conversations and bundles derive theirs and may repeat texts."""
     return not (isinstance(command.key, cmd.KnownKey) or ctx.is_ingest)
 
 
 def _note_unchanged_fields(ctx: context.Context, command: cmd.Create, node: int, unchanged_at: int | None) -> None:
-    """Note what a create under a known key gave and what is otherwise here: it says a text again, and no more.
+    """Note the given fields that a create under a known key does not change, since it only repeats a text.
 
-    A revision has its source and its window; ``unchanged_at`` is where the text was found, if there is none. It may be
-    found where nothing holds: then what was to begin there does not.
+    ``unchanged_at`` is the time at which the same text was found; ``None`` for a revision, which writes its source and
+    window. If nothing holds at that time, ``valid_from`` is noted too.
     """
     if not _is_key_given_by_caller(ctx, command):
         return
@@ -143,16 +143,17 @@ def _note_unchanged_fields(ctx: context.Context, command: cmd.Create, node: int,
 
 
 def _text_at(ctx: context.Context, node: int, at: int, *, may_follow: bool = True) -> blobs.Body | None:
-    """The text that a lineage has at a time, else what it last had before.
+    """The text that a lineage has at a time, else the last one before.
 
-    What begins later is given only if it ``may_follow``. ``None`` also if it is erased.
+    With ``may_follow`` it is at last the newest text, even if that begins later. ``None`` if there is none, or if it
+    was erased.
     """
     number = _version_at(ctx, node, at) or (ctx.tables.node(node).versions if may_follow else 0)
     return ctx.body(node, number) if number else None
 
 
 def _version_at(ctx: context.Context, node: int, at: int) -> int:
-    """The version that a lineage has at a time, else the last that it had before; 0 for none."""
+    """The version that a lineage has at a time, else the last one before; 0 for none."""
     holding = windows.pieces_in(ctx.draft, node, times.Interval(at, at + 1))
     return holding[0].number if holding else windows.last_begun(ctx.draft, node, at)
 
@@ -188,7 +189,7 @@ def _holds_throughout(
 
 
 def _starts_with_window(holding: Sequence[timeline_rows.Piece], window: times.Interval) -> bool:
-    """True if of what holds in a window the first begins where that does."""
+    """True if a version holds at the start of a window."""
     return bool(holding) and holding[0].span.start == window.start
 
 
@@ -212,10 +213,9 @@ def _write_revision(
     holding: Sequence[timeline_rows.Piece],
     newest: blobs.Body | None,
 ) -> draft.Decision:
-    """Write a new version of a lineage in a window, and take it from what held there.
+    """Write a new version of a lineage in a window, which the versions in ``holding`` lose.
 
-    ``holding`` is what holds there, and ``newest`` the text of the newest version. If the text before was erased, the
-    command gives all of it.
+    ``newest`` is the text of the newest version. If the preceding text was erased, the command gives the whole text.
     """
     row = ctx.tables.node(node)
     number = holding[0].number if _starts_with_window(holding, window) else 0
@@ -236,7 +236,7 @@ def _write_revision(
     text = WorldText(before.type if command.type is None else command.type, name, content)
     stated = draft.stated_ends(command.valid_from, command.valid_to)
     if (command.type, command.name, command.content) == (None, None, None) and _starts_with_window(holding, window):
-        # The same is said with other properties: whoever says since when has said it of all of it.
+        # The text is the same with other properties: the start stays stated, or not, as it was.
         same = ctx.tables.version(node, holding[0].number)
         if same.valid_from == window.start and not windows.is_start_stated(ctx.draft, same):
             stated = stated & ~ev.START_STATED or ev.DEFAULTED
@@ -252,7 +252,7 @@ def write_version(
     text: WorldText,
     stated: int,
 ) -> draft.Decision:
-    """Write a version in a window, which it takes from what is ``holding`` there."""
+    """Write a version in a window, which the versions in ``holding`` lose."""
     row = ctx.tables.node(node)
     if ctx.scopes.any_closed and (before := ctx.text(node)) is not None and before.type != text.type:
         for container in ctx.containers(node):
@@ -283,7 +283,7 @@ def _note_derived_worlds(
     holding: Sequence[timeline_rows.Piece],
     text: WorldText,
 ) -> None:
-    """Name what was derived from a lineage that is about to say something else in a window."""
+    """Note the worlds derived from a lineage whose text is about to change in a window."""
     before = {number for _, number in holding} or {
         _version_at(ctx, node, window.start) or ctx.tables.node(node).versions
     }
@@ -293,7 +293,7 @@ def _note_derived_worlds(
 
 
 def _note_containers_joined_later(ctx: context.Context, node: int, begins: int) -> None:
-    """Name the worlds in which a lineage that holds from earlier on by now came to lie later: it is not seen there."""
+    """Note the containers that a lineage joined later than it now begins: before that, it is not visible in them."""
     placed: dict[int, int] = {}
     for edge in ctx.edges(node, CONTAINS, incoming=True):
         placed[edge.source] = min(edge.valid_from, placed.get(edge.source, edge.valid_from))
@@ -330,7 +330,7 @@ def _refuse_empty(ctx: context.Context, window: times.Interval) -> None:
 
 
 def end_or_void(ctx: context.Context, node: int, window: times.Interval, details: int) -> None:
-    """Let a lineage hold nothing in a window."""
+    """Make a lineage hold nothing in a window: an end if the window is open, else a hole."""
     if window.end != times.FOREVER:
         ctx.void(node, window, details)
         return
@@ -342,7 +342,7 @@ def end_or_void(ctx: context.Context, node: int, window: times.Interval, details
 
 
 def _exclusive_members(ctx: context.Context, world: int) -> list[int]:
-    """All that a world contains, at any depth, and nothing outside of it does."""
+    """The members of a world, at any depth, that no world outside of it contains."""
     inside, order = {world}, [world]
     contains = ctx.tables.type_code(CONTAINS)
     assert contains is not None, "the type is built in"
@@ -417,7 +417,7 @@ def restate(ctx: context.Context, command: cmd.Restate, details: int) -> draft.D
         _refuse_erased(ctx, lineage)
     now = ctx.draft.ingest_time
     seen = asof.version_at(ctx.tables, node, asof.Moment(ctx.draft.seq, now))
-    # What is still to come may be said again before it holds.
+    # A version that begins later may be restated before it holds.
     seen = seen or asof.newest_version(ctx.tables, node, ctx.draft.seq)
     if seen is None or seen.validity.start >= seen.validity.end or (seen.validity.end <= now and not _is_whole(seen)):
         ctx.refuse(
@@ -430,7 +430,7 @@ def restate(ctx: context.Context, command: cmd.Restate, details: int) -> draft.D
 
 
 def _is_whole(seen: asof.SeenVersion) -> bool:
-    """True if a version holds in all of a window whose end was stated: nobody has ended it or taken anything of it."""
+    """True if a version still holds in the whole window that it was written with, whose end was stated."""
     return bool(seen.row.stated & ev.END_STATED) and not seen.row.closed
 
 
@@ -490,7 +490,7 @@ def _container_to_leave(
 ) -> tuple[int, list[bytes]]:
     """The container that a move takes a node out of, and the contains edges that it retracts.
 
-    If it is not said, that is the only one, or of several the only one that contains it at some time of the window.
+    Without ``out_of`` this is the only container, or the only one that contains the node at some time of the window.
     """
     if node == ROOT_NODE:
         ctx.refuse("root_is_permanent", "The root world cannot be moved", "Name a world that lies in it")
@@ -523,10 +523,7 @@ def _container_to_leave(
 
 
 def _carry_edges(ctx: context.Context, moved: set[int], left: set[int], to: int) -> None:
-    """Carry along the interior edges whose both ends move, under new identities.
-
-    List the others, which stay.
-    """
+    """Rehome the interior edges whose two ends both move, under new ids; the others stay and are noted."""
     carried: list[bytes] = []
     behind: list[bytes] = []
     contains = ctx.tables.type_code(CONTAINS)
@@ -549,11 +546,11 @@ def _carry_edges(ctx: context.Context, moved: set[int], left: set[int], to: int)
 
 
 class ConcurrentChanges:
-    """What others wrote between a caller's look at the store and the lock: whoever looked is refused what rests on it.
+    """Optimistic concurrency: refuses commands that rest on what others changed since the caller's look.
 
-    They look again then. A statement that is said again, or joined to another one, says what it said, and lies and is
-    hidden where it was. A text that is written without a key was not written by somebody else in the same place, and
-    what holds others, and is begun, did not come there in a bundle.
+    The caller reads again and decides anew. A restated world must have the same text, containers and marks as at the
+    look, and the ends of a new edge the same texts. A text that is created without a key must not have been written by
+    another request in the same world. A new container must not have arrived in a bundle.
     """
 
     def __init__(self, ctx: context.Context, look: inputs.Look) -> None:
@@ -574,7 +571,7 @@ class ConcurrentChanges:
             self._refuse("changed_meanwhile", "A world that it would touch was pinned or published")
 
     def refuse(self, command: cmd.Command) -> None:
-        """Refuse a command that is about to be decided, if others changed what it rests on."""
+        """Refuse a command that rests on a concurrent change."""
         match command:
             case _ if self._look.only_these:
                 pass
@@ -615,18 +612,18 @@ class ConcurrentChanges:
         return not is_placed or self._hidden_state(node, head) == self._hidden_state(node, seq)
 
     def _has_its_hash(self, ref: cmd.Ref) -> bool:
-        """Whether a world, with all that it contains, is what it was at the look."""
+        """True if a world, with all that it contains, has the hash that it had at the look."""
         tables, node = self._ctx.tables, context.node_ref(self._ctx, ref)
         now, then = (tables.hash_row(node, seq) for seq in (self._head, self._look.seq))
         return now is not None and then is not None and now[1][: ids.HASH_BYTES] == then[1][: ids.HASH_BYTES]
 
     def _is_erased(self, ref: cmd.Ref) -> bool:
-        """Whether texts of a world were erased since the look."""
+        """True if texts of a world were erased since the look."""
         erasure = erasure_of(self._ctx.tables, context.node_ref(self._ctx, ref))
         return erasure is not None and self._look.seq < erasure.seq <= self._head
 
     def _is_retained(self, ref: cmd.Ref) -> bool:
-        """Whether a world is pinned by now, or published."""
+        """True if a world is pinned now, or published."""
         from worlddb.projections.tables.dream import retention
 
         tables, node = self._ctx.tables, context.node_ref(self._ctx, ref)
@@ -635,12 +632,12 @@ class ConcurrentChanges:
         )
 
     def _hidden_state(self, node: int, seq: int) -> tuple[int | None, bool]:
-        """By what a world is hidden as known at a commit: from when on, and whether it is deprecated."""
+        """What hides a world as known at a commit: its deadline, and whether it is deprecated."""
         deadline = mark_rows.deadline_at(self._ctx.tables, node, seq)
         return None if deadline is None else deadline.at, mark_rows.is_deprecated(self._ctx.tables, node, seq)
 
     def _containing_edges(self, node: int) -> Iterator[tuple[EdgePlace, EdgeRow]]:
-        """The edges by which others contain a node, or did when they were looked at."""
+        """The edges by which worlds contain a node now, or contained it at the look."""
         tables = self._ctx.tables
         return tables.incoming(node, tables.type_code(CONTAINS), known_after=self._look.seq, known_by=self._head)
 
@@ -658,7 +655,7 @@ class ConcurrentChanges:
         return False
 
     def _came_in_bundle(self, command: cmd.Create) -> bool:
-        """Whether a world of a type and a name came in a bundle, into the world in which it is to begin."""
+        """True if a world of the same type and name arrived in a bundle, inside the world of the command."""
         ctx = self._ctx
         home = ROOT_NODE if command.world is None else context.node_ref(ctx, command.world)
         self._worlds_written_since()
@@ -669,7 +666,7 @@ class ConcurrentChanges:
         )
 
     def _worlds_written_since(self) -> set[int]:
-        """The worlds that were written, revised or put somewhere since the look; keeps which came in bundles."""
+        """The worlds that were created, revised or put into a container since the look; caches those from bundles."""
         if self._written is None:
             ctx, self._written = self._ctx, set()
             since = range(self._look.seq + 1, self._head + 1)

@@ -25,7 +25,7 @@ _TIMEOUT_SECONDS: Final = 10.0
 
 
 class _Examination:
-    """What was checked so far, and what was found."""
+    """The checks made so far, and their symptoms."""
 
     def __init__(self) -> None:
         self.checked: list[str] = []
@@ -33,7 +33,7 @@ class _Examination:
         self.symptoms: list[Symptom] = []
 
     def check(self, name: str, look: Check) -> bool:
-        """Make a check; false if it found something wrong, or could not be made, which is wrong too."""
+        """Make a check; false if it found something wrong or could not be made."""
         found: list[Symptom] = []
         try:
             found.extend(look())
@@ -47,18 +47,18 @@ class _Examination:
         return not any(symptom.wrong for symptom in found)
 
     def skip(self, name: str, why: str) -> None:
-        """Say why a check was not made."""
+        """Record why a check was skipped."""
         self.skipped.append((name, why))
 
     def diagnosis(self, store: str, deep: bool) -> Diagnosis:
-        """All of it, what is wrong first."""
+        """The whole diagnosis, errors first."""
         ordered = sorted(self.symptoms, key=lambda symptom: not symptom.wrong)
         is_ok = not any(symptom.wrong for symptom in ordered)
         return Diagnosis(is_ok, store, deep, tuple(self.checked), tuple(self.skipped), tuple(ordered))
 
 
 def examine_installation() -> Diagnosis:
-    """Look at Python and the libraries alone."""
+    """Check Python and the libraries only."""
     return _check_installation().diagnosis("", False)
 
 
@@ -154,7 +154,7 @@ def _check_format(env: environment.Environment) -> Iterator[Symptom]:
 
 
 def _not_checked(name: str, error: WorldDBError | OSError) -> Symptom:
-    """A check that ended in an error: whether all is well is not known."""
+    """The symptom of a check that ended in an error."""
     what, remedy = (error.message, error.remedy) if isinstance(error, WorldDBError) else (error.strerror or error, "")
     location = os.fsdecode(error.filename) if isinstance(error, OSError) and error.filename is not None else ""
     return Symptom(
@@ -169,7 +169,7 @@ def _not_checked(name: str, error: WorldDBError | OSError) -> Symptom:
 
 
 def _cannot_open(folder: Path, error: WorldDBError) -> Symptom:
-    """Why the store does not open, by the error with which it does not."""
+    """The symptom of a store that does not open, by its error."""
     if isinstance(error, NewerFormat):
         return stored_state.newer_format(folder, error)
     if isinstance(error, NotAStore):

@@ -1,4 +1,4 @@
-"""What an examination finds, in words for the person who has to mend it; the checks of the installation.
+"""The symptoms of an examination, worded for the person who repairs the store; checks of the installation.
 
 These are of Python, the libraries in versions that fit, the extras. Nothing here needs any of them.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Symptom(NamedTuple):
-    """Something that was found.
+    """One finding of an examination.
 
     ``wrong`` if it damages, stops or endangers something, else it is only worth knowing. ``command`` is what mends it,
     as it is typed into a shell; empty if no command does. ``remedy`` says it in words.
@@ -35,7 +35,7 @@ class Symptom(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """Everything that was found. ``ok`` if nothing of it is wrong.
+    """All findings of an examination. ``ok`` if none is an error.
 
     ``checked`` names the checks that were made, ``skipped`` those that could not be, each with the reason.
     """
@@ -54,12 +54,12 @@ def command_for(folder: Path, words: str) -> str:
 
 
 def quoted(path: Path) -> str:
-    """A path as it is typed into a shell."""
+    """A path, quoted for a shell."""
     return shlex.quote(str(path))
 
 
 def restore_command(folder: Path) -> str:
-    """Give the command line that makes a store of a backup.
+    """The command line that restores a backup.
 
     The new store lies beside one that cannot be trusted any more.
     """
@@ -127,7 +127,7 @@ def python(version: tuple[int, ...] = sys.version_info[:3], required: str = "") 
 
 
 def packages(requirements: Iterable[str] | None = None) -> Iterator[Symptom]:
-    """Check that every library that is needed is here, in a version that fits.
+    """Check that every required library is installed in a fitting version.
 
     Of extras, what is here is checked, too. That nothing of an extra is here is somebody's choice, and told where a
     store has use for it.
@@ -163,7 +163,7 @@ def packages(requirements: Iterable[str] | None = None) -> Iterator[Symptom]:
 
 
 def describe_missing(extra: str, requirements: Iterable[str] | None = None) -> list[str]:
-    """Say in words what of an extra is missing or in a version that does not fit.
+    """Describe which libraries of an extra are missing or have a version that does not fit.
 
     An extra that nobody uses may be either.
     """
@@ -178,7 +178,7 @@ def describe_missing(extra: str, requirements: Iterable[str] | None = None) -> l
 
 
 def _extra_of(needed: Requirement) -> str | None:
-    """Which extra for users a library belongs to; none if it is for those who work on WorldDB."""
+    """The extra that a library belongs to; ``None`` for extras of developers."""
     return next((name for name in EXTRAS if needed.marker and needed.marker.evaluate({"extra": name})), None)
 
 
@@ -191,7 +191,7 @@ def _version(needed: Requirement) -> str:
 
 
 def _unmet_requirement(needed: Requirement) -> str:
-    """What is wrong with an installed library, in words; empty if nothing is."""
+    """Describe what is wrong with an installed library; empty if nothing is."""
     found = _version(needed)
     if not found:
         return f"{needed.name} is not installed"
@@ -200,7 +200,7 @@ def _unmet_requirement(needed: Requirement) -> str:
 
 
 def missing_extra(extra: str, unmet: Sequence[str], why: str) -> Symptom:
-    """An extra that somebody has use for, and of which something is missing or does not fit."""
+    """The symptom of an extra that is used and of which a library is missing or does not fit."""
     return Symptom(
         "missing_extra",
         False,

@@ -30,7 +30,7 @@ NETWORK: Final = (
 
 
 def file_system(folder: Path, mounts: Path = durable.MOUNTS) -> Iterator[Symptom]:
-    """Is it one that a single machine has for itself; only Linux says so."""
+    """Check that the file system is local to one machine; only Linux tells."""
     kind, point, _ = durable.mount_of(folder, mounts)
     if kind in NETWORK:
         yield Symptom(
@@ -45,7 +45,7 @@ def file_system(folder: Path, mounts: Path = durable.MOUNTS) -> Iterator[Symptom
 
 
 def disk_space(folder: Path) -> Iterator[Symptom]:
-    """Is there room on the disk: to go on writing, and for a second data file."""
+    """Check the free disk space: for writes, and for a second data file."""
     data = folder / shared_environment.DATA_FILE
     size = data.stat().st_size if data.exists() else 0
     free = shutil.disk_usage(folder).free
@@ -83,7 +83,7 @@ def disk_space(folder: Path) -> Iterator[Symptom]:
 
 
 def permissions(folder: Path) -> Iterator[Symptom]:
-    """May this user read and write what is there.
+    """Check that this user may read and write the store's files.
 
     Where the file system itself takes nothing, nobody may, and one finding says so.
     """
@@ -128,7 +128,7 @@ def permissions(folder: Path) -> Iterator[Symptom]:
 
 
 def _tree(top: Path) -> Iterator[Path]:
-    """A folder that may be there, with all that can be seen in it, in the order of the names."""
+    """A folder, if it exists, and all that is visible in it, by name."""
     if top.exists():
         yield top
     for inside, folders, files in os.walk(top):
@@ -137,7 +137,7 @@ def _tree(top: Path) -> Iterator[Path]:
 
 
 def is_accessible(path: Path) -> bool:
-    """May it be read and written; what another process has deleted meanwhile is no matter."""
+    """True if a path may be read and written; one that another process deleted meanwhile counts as accessible."""
     needed = os.R_OK | os.W_OK | (os.X_OK if os.path.isdir(path) else 0)
     return os.access(path, needed) or not os.path.lexists(path)
 
@@ -157,7 +157,7 @@ def _inaccessible(folder: Path, path: Path, count: int) -> Symptom:
 
 
 def leftovers(folder: Path) -> Iterator[Symptom]:
-    """What a process that was ended in the middle of something left behind."""
+    """Find files that an interrupted process left behind."""
     for path in scratch.abandoned_folders(folder):
         yield Symptom(
             "leftover",
@@ -191,7 +191,7 @@ def leftovers(folder: Path) -> Iterator[Symptom]:
 
 
 def noted_damage(folder: Path) -> Iterator[Symptom]:
-    """Has a verification found damage, for which writes are refused."""
+    """Check whether a verification has noted damage, for which writes are refused."""
     found = high_water.read_damage(folder)
     if found is not None:
         yield Symptom(
@@ -206,7 +206,7 @@ def noted_damage(folder: Path) -> Iterator[Symptom]:
 
 
 def is_store(folder: Path) -> Iterator[Symptom]:
-    """Is there a store at all, or what is left of one."""
+    """Check that there is a store, or the rest of one."""
     data = folder / shared_environment.DATA_FILE
     begun = any((folder / name).exists() for name in (lock.HOLDER_FILE, environment.INDEX_FOLDER))
     if folder.is_dir() and begun and not (data.is_file() and data.stat().st_size):
@@ -332,7 +332,7 @@ def _describe_lock(kind: str, file: Path, signed: dict[str, Any]) -> Iterator[Sy
 
 
 def _lock_signature(folder: Path) -> dict[str, Any]:
-    """Who took the writers' lock last, as it said itself."""
+    """What the last holder of the writers' lock wrote about itself."""
     try:
         found = json.loads((folder / lock.HOLDER_FILE).read_bytes())
     except (OSError, ValueError):

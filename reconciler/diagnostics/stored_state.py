@@ -39,7 +39,7 @@ MANY_PENDING: Final = 1_000
 
 
 def layout(env: environment.Environment) -> Iterator[installation.Symptom]:
-    """Do the tables have the layout of this release."""
+    """Check that the tables have the layout of this release."""
     try:
         with env.read() as txn:
             found = rows.Tables(txn).layout()
@@ -59,7 +59,7 @@ def layout(env: environment.Environment) -> Iterator[installation.Symptom]:
 
 
 def newer_format(folder: Path, error: errors.NewerFormat) -> installation.Symptom:
-    """A store of a later release."""
+    """The symptom of a store of a later release."""
     return installation.Symptom(
         "newer_format",
         True,
@@ -102,7 +102,7 @@ def _wrong_tables(folder: Path, finding: verify.Finding) -> installation.Symptom
 
 
 def contents(env: environment.Environment, deep: bool) -> Iterator[installation.Symptom]:
-    """Do the indexes hold what the log says: by their witnesses, and with ``deep`` entry by entry."""
+    """Check that the indexes agree with the log: by their witnesses, and with ``deep`` entry by entry."""
     for found in index_findings(env, deep=deep):
         yield _index_damaged(env.folder, found.folder, found.problem, found.name)
 
@@ -110,7 +110,7 @@ def contents(env: environment.Environment, deep: bool) -> Iterator[installation.
 def snapshots(
     env: environment.Environment, deep: bool, progress: runner.Progress | None = None
 ) -> Iterator[installation.Symptom]:
-    """Are the snapshots sealed as was noted, and with ``deep``: are they what their commits come to."""
+    """Check that snapshots match their noted digests, and with ``deep`` that they match a replay."""
     for found in check.snapshot_findings(env, deep=deep, progress=progress):
         why = (
             "A replay that starts from it makes a store that never was" if found.is_used else "A replay makes it again"
@@ -127,7 +127,7 @@ def snapshots(
 
 
 def text_index(env: environment.Environment) -> Iterator[installation.Symptom]:
-    """Is the text index whole, of this store, and near the head."""
+    """Check that the text index is whole, belongs to this store, and is near the head."""
     folder = env.folder / environment.INDEX_FOLDER / "text"
     if folder_stamp(folder) is None:
         return  # None yet; the first search makes it.
@@ -143,7 +143,7 @@ def text_index(env: environment.Environment) -> Iterator[installation.Symptom]:
 
 
 def vector_indexes(env: environment.Environment) -> Iterator[installation.Symptom]:
-    """Is the index of each embedding space readable, of this store, and near the head."""
+    """Check that the index of each embedding space is readable, belongs to this store, and is near the head."""
     with env.read() as txn:
         opened = list(spaces(rows.Tables(txn)))
     for number, _ in opened:
@@ -161,7 +161,7 @@ def vector_indexes(env: environment.Environment) -> Iterator[installation.Sympto
 
 
 def _require_accessible(folder: Path) -> None:
-    """Check that we may open every file of an index.
+    """Raise unless this process may open every file of an index.
 
     Whoever may not open an index, for which its folder is written to, cannot say that it is damaged.
 
@@ -212,7 +212,7 @@ def _behind(
 
 
 def vectors_pending(env: environment.Environment) -> Iterator[installation.Symptom]:
-    """Are there texts without a vector."""
+    """Check for texts without a vector."""
     count = 0
     with env.read() as txn:
         log, known = LmdbLog(txn), rows.Tables(txn)
@@ -237,7 +237,7 @@ def vectors_pending(env: environment.Environment) -> Iterator[installation.Sympt
 
 
 def models(env: environment.Environment) -> Iterator[installation.Symptom]:
-    """Is the extra here that the model of the embedding space in use needs."""
+    """Check that the extra is installed that the model of the embedding space in use needs."""
     with env.read() as txn:
         space = space_in_use(LmdbLog(txn), rows.Tables(txn))
     extra = None if space is None else _EXTRAS.get(space.model)
@@ -247,7 +247,7 @@ def models(env: environment.Environment) -> Iterator[installation.Symptom]:
 
 
 def handlers(env: environment.Environment, ontology: Ontology) -> Iterator[installation.Symptom]:
-    """Is the code here of every edge type that was registered."""
+    """Check that this process has the code of every registered edge type."""
     codes = ontology.codes
     with env.read() as txn:
         head = LmdbLog(txn).head().seq
@@ -266,7 +266,7 @@ def handlers(env: environment.Environment, ontology: Ontology) -> Iterator[insta
 
 
 def hypothetical(env: environment.Environment) -> Iterator[installation.Symptom]:
-    """Is this what happened, or only what might have."""
+    """Check whether the store is hypothetical."""
     with env.read() as txn:
         told = log_marks.described(LmdbLog(txn), rows.Tables(txn))
     if told:
@@ -289,12 +289,12 @@ _AHEAD: Final = 60 * _SECOND
 
 
 def pages(env: environment.Environment) -> Iterator[installation.Symptom]:
-    """Can the structure of the data file be followed."""
+    """Check that the page structure of the data file is readable."""
     yield from _damaged(env.folder, verify.page_findings(env.damaged_pages()))
 
 
 def chain(env: environment.Environment, progress: runner.Progress | None = None) -> Iterator[installation.Symptom]:
-    """Is every commit, event and text what was written."""
+    """Check that every commit, event and text is what was written."""
 
     def read(work: Callable[[LmdbLog], object]) -> object:
         with env.read() as txn:
@@ -337,7 +337,7 @@ def chain(env: environment.Environment, progress: runner.Progress | None = None)
 
 
 def _damaged(folder: Path, findings: list[verify.Finding]) -> Iterator[installation.Symptom]:
-    """The first of the findings, and how many there are; `worlddb verify` lists all."""
+    """The symptom with the first finding and the number of all; `worlddb verify` lists them."""
     if not findings:
         return
     first, *others = findings
@@ -366,7 +366,7 @@ def _chain_unfinished(folder: Path, seq: int) -> installation.Symptom:
 
 
 def moment(env: environment.Environment, clock: Clock) -> Iterator[installation.Symptom]:
-    """Is the clock behind the last commit."""
+    """Check that the clock is not behind the last commit."""
     try:
         with env.read() as txn:
             log = LmdbLog(txn)
@@ -393,7 +393,7 @@ def moment(env: environment.Environment, clock: Clock) -> Iterator[installation.
 
 
 def map_size(env: environment.Environment, reserved: int, used: int) -> Iterator[installation.Symptom]:
-    """Does the file have room in the map that was reserved for it."""
+    """Check that the data file has space left in its memory map."""
     if used > FULL_SHARE * reserved:
         yield installation.Symptom(
             "map_nearly_full",
@@ -407,7 +407,7 @@ def map_size(env: environment.Environment, reserved: int, used: int) -> Iterator
 
 
 def kind(env: environment.Environment) -> Iterator[installation.Symptom]:
-    """Is this a store that can be written to."""
+    """Check that the store can be written to."""
     with env.read() as txn:
         copy = LmdbLog(txn).copy_kind()
     if copy == copies.RESTORING:
