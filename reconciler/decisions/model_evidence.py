@@ -69,7 +69,7 @@ class Store(NamedTuple):
 
 
 class _NewWorld(NamedTuple):
-    """A new world to ask about: its command and its candidate for the resolver."""
+    """A new world to ask about: the position of its command, and the input of the resolver."""
 
     at: int
     candidate: namesakes.Candidate
@@ -205,7 +205,10 @@ def _nearest_texts(
 def _compare(
     ctx: context.Context, newcomer: _NewWorld, hits: Sequence[Any], *, every: bool
 ) -> tuple[_NewWorld, resolver.Comparisons, tuple[tuple[bytes, int, float], ...]]:
-    """Compare a new world with its candidates; returns the comparisons and the cosines of those near in meaning."""
+    """Compare a new world with its candidates.
+
+    Returns the new world, the comparisons, and (lineage, version, cosine) of the candidates near in meaning.
+    """
     near = vectors_of_texts.near_worlds(ctx, hits, newcomer.thresholds.embedding)
     cosines = {node: cosine for node, (_, cosine) in near.items() if not vectors_of_texts.is_tool_made_place(ctx, node)}
     held = resolver.considered(ctx, newcomer.candidate, newcomer.thresholds, cosines, every=every)

@@ -1,4 +1,4 @@
-"""What judges memories: the protocol, what an assessor is shown and says, and a stand-in that goes by rules.
+"""The protocol of assessors, which judge memories, its input and output, and an assessor by rules.
 
 The stand-in needs no model. It recommends to deprecate what another memory beside it says as well or replaces, and what
 rests on nothing any more; of what has faded it does so only if it is told how memories fade. When in doubt it keeps.
@@ -25,7 +25,7 @@ _HALF_LIFE_DAYS: Final = 180.0
 
 
 class Neighbour(NamedTuple):
-    """Another memory within reach of one: in one of the worlds that contain it, or joined to it by an edge.
+    """A neighbour of a memory: in one of its containers, or joined to it by an edge.
 
     ``edge`` is the type of the edge, empty of one that lies beside it. ``relation`` is how this one relates to the
     memory, by short statements' words: it says the ``same``, is a ``replacement`` or a ``contradiction`` of it, or is
@@ -44,7 +44,7 @@ class Neighbour(NamedTuple):
 
 
 class AssessedMemory(NamedTuple):
-    """A memory as an assessor is shown it, in the version that holds.
+    """A memory as the assessor gets it, in the version that holds.
 
     Times are in microseconds: ``since`` is when the version began to hold, ``age`` how long ago that is, ``used`` when
     it was used, the latest times. ``rests_on_nothing``: all that it was derived from has ended. ``retention`` is how
@@ -65,7 +65,7 @@ class AssessedMemory(NamedTuple):
 
 
 class Assessment(NamedTuple):
-    """What an assessor says of a memory.
+    """An assessor's judgement of a memory.
 
     ``relevance`` is how useful it will be, from 0 to 1. ``deprecate``: it is not worth a look any more, for a
     ``reason``. ``tags`` become labels, ``metadata`` properties of a new version; ``related`` are (reference, type of
@@ -94,7 +94,7 @@ class Assessor(Protocol):
 
 
 class RuleAssessor:
-    """The stand-in: by duplication, supersession, staleness, accesses and age.
+    """The assessor without a model: it judges by duplication, supersession, staleness, accesses and age.
 
     Of two memories that say the same the one that says less goes, of equals the older one. A short statement about
     somebody goes where a later one beside it has another value of the same, but both stay of which an edge says that
@@ -130,13 +130,13 @@ class RuleAssessor:
 
 
 def _is_dropped_first(memory: AssessedMemory, other: Neighbour) -> bool:
-    """Which of two that say the same goes: the shorter, then the older, then the one of the lower reference."""
+    """True if the first of two duplicates is dropped: the shorter, then the older, then the lower reference."""
     own = (len(memory.content) > len(other.content), memory.since, memory.ref)
     return own < (len(other.content) > len(memory.content), other.since, other.ref)
 
 
 def checked(given: Iterable[object], memories: Sequence[AssessedMemory]) -> list[Assessment]:
-    """What an assessor said, one of each memory in their order, if it can be recorded.
+    """An assessor's answer, checked: one assessment for each memory, in their order.
 
     Raises:
         InputError: it did not answer with one assessment of each, or one of them is not what it should be.

@@ -1,4 +1,4 @@
-"""What Dream State keeps in the log: its reports, how far they got, and what was said of each memory.
+"""The records of Dream State in the log: reports, their cursors, and the judgement of each memory.
 
 A run has one report, a world in ``Dreams``. Before it ends, each memory that was judged is joined to it by an edge that
 holds the assessment, so that a run that was killed asks nobody twice, and an erasure of the memory takes what was said
@@ -35,7 +35,7 @@ Cursor = tuple[int, int]
 
 
 class Report(NamedTuple):
-    """A report as it is in the log. ``through`` is the commit up to which its run looks."""
+    """A report in the log. ``through`` is the last commit that its run covers."""
 
     node: int
     ref: bytes
@@ -48,7 +48,7 @@ class Report(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A memory that was judged: the version, what was said, and up to where it had been touched."""
+    """A judged memory: the version, the assessment, and the last commit that touched it."""
 
     node: int
     version: int
@@ -62,7 +62,7 @@ def home_of(ctx: context.Context, log: LmdbLog) -> int | None:
 
 
 def last_reports(ctx: context.Context, log: LmdbLog) -> tuple[Report | None, Report | None]:
-    """The report of the run that has not ended, if there is one, and the newest of those that have.
+    """The report of the unfinished run, if there is one, and that of the newest finished run.
 
     One whose texts were erased is passed over.
     """
@@ -88,7 +88,7 @@ def _cursor(said: Sequence[Any]) -> Cursor:
 
 
 def begin_commands(number: int, start: Cursor, through: int, ratio: str, home: bytes | None) -> list[cmd.Command]:
-    """The commands that begin a report, the last of which makes it.
+    """The commands that begin a report; the last one creates it.
 
     The world that contains all reports is deprecated: nobody sums up what they say.
     """
@@ -108,7 +108,7 @@ def begin_commands(number: int, start: Cursor, through: int, ratio: str, home: b
 
 
 def judgement_command(report: cmd.Ref, world: bytes, judged: Judged) -> cmd.Link:
-    """The command that keeps what was said of a memory, in an edge that is at home in the report."""
+    """The command that stores the judgement of a memory, in an edge whose home is the report."""
     said = judged.said
     properties: dict[str, Any] = {
         "relevance": said.relevance,
@@ -127,7 +127,7 @@ def judgement_command(report: cmd.Ref, world: bytes, judged: Judged) -> cmd.Link
 
 
 def judgements_in(ctx: context.Context, report: int) -> Iterator[Judged]:
-    """What was said of each memory in a report, in the order of the log; of erased ones nothing."""
+    """The judgements in a report, in log order, without those of erased memories."""
     for edge in ctx.edges(report, ASSESSED):
         found = ctx.kept_properties(edge)
         if found is not None and "relevance" in found:
@@ -154,7 +154,7 @@ _KINDS: Final[frozenset[type[ev.Event]]] = frozenset((*_OF_A_MEMORY, *_OF_A_BASI
 
 
 def worlds_touched_since(log: LmdbLog, tables: rows.Tables, start: Cursor, through: int) -> tuple[dict[int, int], int]:
-    """The worlds that others touched after a cursor and up to a commit, each with the last commit; how many events."""
+    """The worlds that others touched between a cursor and a commit, each with the last commit; and the event count."""
     found: dict[int, int] = {}
     count = 0
     resting = [code for code in map(tables.type_code, _RESTING) if code is not None]
@@ -185,7 +185,7 @@ def _touched_worlds(tables: rows.Tables, event: ev.AnyEvent, resting: Sequence[i
 
 
 class ReportContents(NamedTuple):
-    """What a report tells. ``said`` has what was said of each memory, ``done`` references by what was done."""
+    """The contents of a report. ``said`` has the assessments by memory, ``done`` references by kind of action."""
 
     number: int
     seen: int
@@ -239,7 +239,7 @@ def report_markdown(contents: ReportContents) -> str:
 
 
 def _reason_in_words(kind: str, said: Assessment | None) -> str:
-    """Why something was done, in words that hold nothing of what the memory says."""
+    """The reason of an action, in words that quote nothing of the memory."""
     if said is None or kind not in ("deprecated", "held_back"):
         return ""
     why = said.reason.partition(":")[0]

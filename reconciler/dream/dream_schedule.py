@@ -1,4 +1,4 @@
-"""When Dream State runs by itself: after so many events, on a schedule, or once nobody has written for a while. Pure.
+"""When Dream State runs by itself: after a number of events, on a schedule, or when the store is idle. Pure.
 
 Times are seconds of a clock that only goes on; nothing here reads one.
 """
@@ -12,7 +12,7 @@ from worlddb.log.model import errors, limits, times
 
 
 class DreamSchedule(msgspec.Struct, frozen=True, kw_only=True):
-    """When a handle with ``background=True`` has Dream State run (Kumiho, §9): as soon as one of these is so.
+    """When a handle with ``background=True`` runs Dream State (Kumiho, §9): as soon as one condition holds.
 
     ``events``: once there are so many new ones; ``every``: after so long, a ``timedelta`` or seconds; ``idle``: once
     nobody has written for so long. Where nothing is new nothing runs.
@@ -24,7 +24,7 @@ class DreamSchedule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def checked(given: DreamSchedule | int) -> DreamSchedule:
-    """A schedule as it was given; a number alone is one of events.
+    """A given schedule, checked; a number alone counts events.
 
     Raises:
         InputError: it is none, says nothing, or one of its fields is out of range.
@@ -41,7 +41,7 @@ def checked(given: DreamSchedule | int) -> DreamSchedule:
 
 
 class DreamAlarm:
-    """What a handle knows of its last run and of what was written since, and when it looks again."""
+    """Decides from the last run and the events since when a handle runs again."""
 
     def __init__(self, schedule: DreamSchedule, now: float) -> None:
         self._schedule = schedule
@@ -51,11 +51,11 @@ class DreamAlarm:
 
     @property
     def is_timed(self) -> bool:
-        """True if it looks by itself, and not only behind writes."""
+        """True if the schedule needs a timer, and not only writes."""
         return self._every is not None or self._idle is not None
 
     def is_due(self, now: float, head: int, events_after: Callable[[int], int]) -> bool:
-        """True if it is to run; ``events_after`` counts those of the commits after one, up to ``head``."""
+        """True if a run is due; ``events_after`` counts the events of the commits after one, up to ``head``."""
         self._looked_at = now
         if head != self._head:
             self._head, self._written_at = head, now
@@ -68,12 +68,12 @@ class DreamAlarm:
         return self._schedule.events is not None and events_after(self._dreamt) >= self._schedule.events
 
     def ran(self, now: float, head: int) -> None:
-        """Say that it ran, and up to which commit."""
+        """Record a run, and the last commit that it covered."""
         self._dreamt = self._head = head
         self._ran_at = self._written_at = now
 
     def seconds_left(self, now: float) -> float | None:
-        """After how long to look again; ``None`` if only writes are a reason to."""
+        """Seconds until the next check; ``None`` if only writes can make a run due."""
         ends = [
             since + length
             for since, length in ((self._ran_at, self._every), (self._written_at, self._idle))

@@ -1,4 +1,4 @@
-"""Dream State: judge what was touched since the last run, and put out of sight what is not worth a look any more.
+"""Dream State: judge memories touched since the last run, and deprecate those that are no longer worth reading.
 
 It runs under the store's lease for background work. A run has a fixed end, the commit at which it began. Memories are
 judged some at a time, outside of any transaction, and what was said of them is a commit; then the guards decide what of
@@ -38,7 +38,7 @@ Progress = Callable[[str, int, int], object]
 
 
 class Dreamt(NamedTuple):
-    """What a run of Dream State did, or (``dry_run``) would do; ``report`` is the reference of the world that tells it.
+    """What a run of Dream State did, or with ``dry_run`` would do; ``report`` is the reference of its report.
 
     ``seen`` counts the events since the last run, ``assessed`` the memories that were judged. ``deprecated``,
     ``labelled``, ``updated`` and ``related`` are the references of those that were put out of sight, got labels or
@@ -69,7 +69,7 @@ class Dreamt(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What is asked of a run. ``valid`` is its valid time, ``ratio`` the share that may be deprecated."""
+    """The request of a run. ``valid`` is its valid time, ``ratio`` the share that may be deprecated."""
 
     valid: int
     assessor: assessor.Assessor
@@ -85,7 +85,7 @@ class Wanted(NamedTuple):
 
 
 def checked_ratio(given: object) -> Fraction:
-    """A share from 0.1 to 0.9, exactly as it is written.
+    """A share from 0.1 to 0.9, as an exact fraction.
 
     Raises:
         InputError: it is something else.
@@ -100,7 +100,7 @@ def checked_ratio(given: object) -> Fraction:
 
 
 def dream(writer: Writer, wanted: Wanted) -> Dreamt:
-    """Go on with the run that did not end, if there is one, and judge what was touched since."""
+    """Continue an unfinished run, if there is one, and judge the memories touched since the last run."""
     writer.env.refuse_replaced()
     if wanted.dry_run:
         return _Run(writer, wanted).run()
@@ -118,7 +118,7 @@ def dream(writer: Writer, wanted: Wanted) -> Dreamt:
 
 
 class _DueRun(NamedTuple):
-    """What a run is about: the report that it goes on with, the last one that ended, and what was touched since.
+    """The scope of a run: the unfinished report, the last finished one, and the worlds touched since.
 
     It looks from a cursor on, up to a commit.
     """
@@ -132,7 +132,7 @@ class _DueRun(NamedTuple):
 
 
 class _MemoryBatch(NamedTuple):
-    """Memories that are judged at once, with their worlds and versions, as of a moment."""
+    """A batch of memories to judge, with their worlds and versions, as of a moment."""
 
     memories: list[assessor.AssessedMemory]
     versions: list[tuple[int, int]]
@@ -146,7 +146,7 @@ class _MemoryBatch(NamedTuple):
 
 
 class _Action(NamedTuple):
-    """Something that is to be done about a memory: what kind it is of, and the command."""
+    """A planned action on a memory: its kind and its command."""
 
     kind: str
     node: int
@@ -155,7 +155,7 @@ class _Action(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """What the guards let through: what is deprecated, what is not for the breaker, and what else is done."""
+    """The actions that the guards allow: deprecations, those that the breaker holds back, and enrichments."""
 
     judged: tuple[Judged, ...]
     deprecated: tuple[Judged, ...]
@@ -173,7 +173,7 @@ class _Run:
         self.continued = False
 
     def run(self) -> Dreamt:
-        """Judge, guard, act, report."""
+        """Judge, guard, act and report."""
         due = self._find_due()
         self.continued = due.report is not None
         nodes, touched = self._memories_to_judge(due)
@@ -242,9 +242,9 @@ class _Run:
             return _DueRun(report, ended, start, through, touched, seen)
 
     def _memories_to_judge(self, due: _DueRun) -> tuple[list[int], dict[int, int]]:
-        """The memories that are to be judged, in the order in which they are, and up to where each was touched.
+        """The memories to judge, in order, and the last commit that touched each.
 
-        What the breaker held back is judged again beside others, or by another share: not alone, again and again.
+        Memories that the breaker held back are judged again only together with others, or if the ratio has changed.
         """
         with self._writer.env.read() as txn:
             ctx, moment = self._read(txn)
@@ -266,7 +266,7 @@ class _Run:
     def _held_back_by_breaker(
         self, ctx: context.Context, due: _DueRun, reach: neighbours.MemoryNeighbourhood
     ) -> set[int]:
-        """What the last run was told to deprecate and did not, and still is in sight as it was."""
+        """The memories that the last run held back from deprecation and that are unchanged and visible."""
         if due.ended is None:
             return set()
         said = (each for each in dream_log.judgements_in(ctx, due.ended.node) if each.said.deprecate)
@@ -296,7 +296,7 @@ class _Run:
     # -- judging
 
     def _judge_memories(self, due: _DueRun, nodes: list[int]) -> tuple[list[Judged], Report | None, bool]:
-        """Have memories judged, and keep what was said; false where the assessor failed, or it was stopped."""
+        """Judge memories and store the judgements; false if the assessor failed or the run was stopped."""
         judged: list[Judged] = []
         report, done, is_whole = due.report, 0, True
         for batch in self._memory_batches(nodes):
@@ -304,7 +304,7 @@ class _Run:
                 return judged, report, False
             try:
                 said = self._assess(batch.memories)
-            except Exception as error:  # Whatever it is that somebody's assessor raises.
+            except Exception as error:  # A caller's assessor may raise anything.
                 self._failed["", str(error) or type(error).__name__] = None
                 return judged, report, False
             some = [
@@ -320,7 +320,7 @@ class _Run:
         return judged, report, is_whole
 
     def _assess(self, memories: Sequence[assessor.AssessedMemory]) -> list[assessor.Assessment]:
-        """What is said of memories; of what has faded that it has, where nothing else is said."""
+        """The assessments of memories; faded ones are deprecated even if the assessor would keep them."""
         said = assessor.checked(self._wanted.assessor(memories), memories)
         decay = self._wanted.decay
         if decay is None:
@@ -333,7 +333,7 @@ class _Run:
         ]
 
     def _memory_batches(self, nodes: list[int]) -> Iterator[_MemoryBatch]:
-        """The memories by batches; none is looked up before it is asked for."""
+        """The memories in batches, which are read lazily."""
         size = self._wanted.batch_size
         at_once = max(LOOKED_AT_ONCE // size, 1) * size
         for start in range(0, len(nodes), at_once):
@@ -369,9 +369,9 @@ class _Run:
     def _write_judgements(
         self, due: _DueRun, report: Report | None, some: Sequence[Judged], batch: _MemoryBatch
     ) -> tuple[Report, list[Judged]]:
-        """Write what was said of some memories, and first of all the report, if it is not begun.
+        """Store judgements of some memories, and before the first ones begin the report.
 
-        Nothing is kept that was made of a text that was erased meanwhile.
+        A judgement whose texts were erased meanwhile is not stored.
         """
         begin_commands: list[cmd.Command] = []
         with self._writer.env.read() as txn:
@@ -411,7 +411,7 @@ class _Run:
     # -- guarding
 
     def _plan_actions(self, ctx: context.Context, moment: asof.Moment, judged: Any) -> _Plan:
-        """What of what was said is done: nothing about what is kept or was changed, no more than the breaker lets."""
+        """Choose the actions: none on protected or changed memories, no more deprecations than the breaker allows."""
         reach = neighbours.MemoryNeighbourhood(ctx, moment, self._wanted.relate, self._known)
         every = tuple(judged)
         known = [each for each in every if self._may_touch(ctx, reach, each, moment)]
@@ -426,7 +426,7 @@ class _Run:
     def _may_touch(
         self, ctx: context.Context, reach: neighbours.MemoryNeighbourhood, each: Judged, moment: asof.Moment
     ) -> bool:
-        """False of what is kept, or says something else by now; what this run has done already stays planned."""
+        """False if a memory is protected or has changed since; what this run has done already stays planned."""
         if self._is_protected(ctx, each.node, moment.seq):
             return False
         tables = ctx.tables
@@ -441,7 +441,7 @@ class _Run:
     # -- acting
 
     def _apply(self, plan: _Plan) -> dict[str, dict[str, None]]:
-        """Do what is planned, some memories at a time; the references of those about which each kind of it was done."""
+        """Apply a plan in batches; returns the references by kind of action."""
         acted: dict[str, dict[str, None]] = {"deprecated": {}, "labelled": {}, "updated": {}, "related": {}}
         gone = {each.node for each in plan.deprecated}
         every = (*plan.deprecated, *plan.enriched)
@@ -466,7 +466,7 @@ class _Run:
         return inputs.Look(*moment, refs, free=refs, published=self._wanted.allow_published)
 
     def _apply_actions(self, actions: Sequence[_Action], look: inputs.Look) -> set[int]:
-        """Do some things as one commit, or, if that is refused, each by itself; those that were refused."""
+        """Apply actions as one commit, or, if that is refused, one by one; returns those that were refused."""
         if self._refusal_of([each.command for each in actions], look) is None:
             return set()
         refused: set[int] = set()
@@ -482,7 +482,7 @@ class _Run:
         return refused
 
     def _refusal_of(self, commands: Sequence[cmd.Command], look: inputs.Look | None = None) -> str | None:
-        """Why commands were refused; nothing if they were not."""
+        """The reason why commands were refused; ``None`` if they were committed."""
         try:
             receipt = self._commit(commands, look)
         except errors.InputError as error:
@@ -521,7 +521,7 @@ class _Run:
     # -- reporting
 
     def _report(self, report: Report, plan: _Plan, done: Dreamt, cursor: dream_log.Cursor) -> Dreamt:
-        """Write the text of a report, and how far the run came: the last step."""
+        """Write the text and the cursor of a report: the last step of a run."""
         told = dream_log.ReportContents(
             report.number,
             done.seen,
@@ -573,13 +573,13 @@ def _labels(ctx: context.Context, node: int) -> Iterator[str]:
 
 
 def _has_lost_all_sources(ctx: context.Context, node: int, moment: asof.Moment) -> bool:
-    """True of what was made of something, none of which holds any more."""
+    """True if a memory was derived from others, none of which holds any more."""
     bases = [target for name in ("derived_from", "created_from") for target in ctx.targets(node, name)]
     return bool(bases) and all(asof.version_at(ctx.tables, each, moment) is None for each in bases)
 
 
 def _is_already_applied(ctx: context.Context, action: _Action) -> bool:
-    """True of what a run before did, or what is so already: nothing is written for it."""
+    """True if an action was done before or changes nothing, so that nothing is written for it."""
     command, node, seq = action.command, action.node, ctx.draft.head.seq
     match command:
         case cmd.Deprecate():

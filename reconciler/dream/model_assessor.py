@@ -1,4 +1,4 @@
-"""Assessments by a language model behind an endpoint, with what they cost counted and bounded.
+"""Assessments by a language model behind an endpoint, with counted and bounded costs.
 
 The model names memories by their numbers in the request, and never writes a text of theirs: what it says becomes
 labels, properties, edges between what it was shown, and deprecations that the guards let through. All of it is recorded

@@ -1,4 +1,4 @@
-"""Which memories lie within reach of one, and how they relate to it.
+"""The neighbours of a memory, and how they relate to it.
 
 Within reach is what lies in a world that contains it directly, or is joined to it by an edge at home in a world that
 contains both: so nobody's memory is judged by what somebody else was told. Of what lies beside it the nearest by words
@@ -60,7 +60,7 @@ Relate = Callable[[str, str], str | None]
 
 
 class VisibleMemory(NamedTuple):
-    """A memory that is looked at: the version that holds, and what that says."""
+    """A visible memory: the version that holds, and its body."""
 
     seen: asof.SeenVersion
     body: blobs.Body
@@ -77,7 +77,7 @@ class _Members(NamedTuple):
 
 
 class MemoryNeighbourhood:
-    """The memories of a store as of a moment, and what lies within reach of each, inside one read transaction."""
+    """The memories of a store as of a moment and the neighbours of each, inside one read transaction."""
 
     def __init__(self, ctx: context.Context, moment: asof.Moment, relate: Relate, known: Known) -> None:
         self._ctx, self._moment, self._relate, self._known = ctx, moment, relate, known
@@ -87,7 +87,7 @@ class MemoryNeighbourhood:
         self._shown: dict[int, VisibleMemory | None] = {}
 
     def memory(self, node: int) -> VisibleMemory | None:
-        """What a world says, if it is a memory that is worth a look: it holds, has a text, and nothing hides it.
+        """A world as a memory, if it holds, has a text, and is not hidden; else ``None``.
 
         What was tried in a fork is none, nor is one that it repeats: else a memory would give way to its own copy.
         """
@@ -112,7 +112,7 @@ class MemoryNeighbourhood:
         )
 
     def of(self, node: int) -> tuple[assessor.Neighbour, ...]:
-        """What lies within reach of a memory: first what edges join to it, then the nearest that lie beside it."""
+        """The neighbours of a memory: first those joined by edges, then the nearest in its containers."""
         own = self.memory(node)
         assert own is not None, "only memories are judged"
         joined = dict(self._joined_by_edges(node))
@@ -147,7 +147,7 @@ class MemoryNeighbourhood:
         return said if said in ("same", "contradiction", "compatible") else ""
 
     def _joined_by_edges(self, node: int) -> Iterator[tuple[int, str]]:
-        """The memories at the other ends of edges, and the type of the first edge to each; as many as are shown.
+        """The memories at the other ends of edges, with the type of the first edge to each, up to the limit.
 
         Those that contradict it come first: one that has ended does so no more.
         """
@@ -193,7 +193,7 @@ class MemoryNeighbourhood:
     # -- near-duplicates
 
     def duplicates(self, container: int) -> Iterator["Duplicate"]:
-        """The members of a world that say nearly what an earlier one says, each with the nearest by each lane.
+        """The near-duplicates of earlier members in a world, each with the nearest one by lane.
 
         The lanes are not fused: two texts in other words are far apart by words, and two of one kind near by meaning.
         Of two that have names the resolver tells whether they are one.
@@ -259,7 +259,7 @@ class MemoryNeighbourhood:
                 yield node, sorted(others, key=lambda each: (-each[0], each[1]))[:MOST]
 
     def _is_duplicate(self, node: int, earlier: int, lane: str, near: float) -> bool:
-        """True if a memory says nearly what an earlier one says, and nothing that is told, or joined, is against it."""
+        """True if a memory nearly repeats an earlier one and neither text nor edges contradict that."""
         own, other = self.memory(node), self.memory(earlier)
         assert own is not None and other is not None, "looked at before"
         if own.body.type != other.body.type or (_has_name(own) and _has_name(other)):
@@ -277,7 +277,7 @@ class MemoryNeighbourhood:
         return said == "same" or (not said and lane == "meaning" and near >= MEANT)
 
     def _are_about_others(self, one: int, other: int) -> bool:
-        """True if two contradict each other, or refer to other worlds: what is said of Ana is not said of Bo."""
+        """True if two memories contradict each other, or refer to different worlds."""
         ctx = self._ctx
         if other in (*ctx.targets(one, CONTRADICTS), *ctx.sources(one, CONTRADICTS)):
             return True
@@ -285,7 +285,7 @@ class MemoryNeighbourhood:
         return not (told <= heard or heard <= told)
 
     def _is_pair_decided(self, found: "Duplicate") -> bool:
-        """True if somebody decided about a pair, or has to, or it is one already."""
+        """True if a pair is pending, decided, or one identity already."""
         ctx, (node, earlier) = self._ctx, found[:2]
         return equivalence.is_settled(ctx, node, earlier) or earlier in equivalence.class_of(ctx, node)
 
@@ -299,7 +299,7 @@ class MemoryNeighbourhood:
 
 
 class Duplicate(NamedTuple):
-    """A memory that says nearly what an earlier one says; which lane told so, and the share of words or the cosine."""
+    """A near-duplicate of an earlier memory, the lane that found it, and the share of words or the cosine."""
 
     node: int
     earlier: int
@@ -310,7 +310,7 @@ class Duplicate(NamedTuple):
 def near_duplicates(
     ctx: context.Context, moment: asof.Moment, containers: Iterable[int], relate: Relate
 ) -> Iterator[Duplicate]:
-    """The memories in some worlds that say nearly what an earlier one beside them says, each pair once."""
+    """The near-duplicates among the members of some worlds, each pair once."""
     met: set[tuple[int, int]] = set()
     for container in containers:
         # What was looked at is let go behind each world: a large store is more than memory should hold.
@@ -325,26 +325,26 @@ def _has_name(shown: VisibleMemory) -> bool:
 
 
 def _words(text: str) -> frozenset[str]:
-    """What a text is compared by: the stems of its words, and what unspaced scripts have in their place."""
+    """The terms by which texts are compared: word stems, and their counterparts in scripts without spaces."""
     found = analysis.analyze(text[:MAX_READ_CHARACTERS])
     told = zip(found.words, found.stems, strict=True)
     return frozenset((*(stem for word, stem in told if word not in analysis.STOP_WORDS), *analysis.grams(found.runs)))
 
 
 def _numbers_and_denials(text: str) -> tuple[list[str], int]:
-    """Its numbers, and how often it denies: two texts that differ in these do not say the same."""
+    """The numbers of a text, and its count of denials: texts that differ in these are no duplicates."""
     return sorted(_NUMBER.findall(text)), len(_DENIAL.findall(text))
 
 
 def differ(one: str, other: str) -> bool:
-    """True if two texts tell of something else, however alike they are: numbers, denials, or each a name of its own."""
+    """True if two texts differ in numbers or denials, or each has a name that the other lacks."""
     return _numbers_and_denials(one) != _numbers_and_denials(other) or bool(
         _names_not_shared(one, other) and _names_not_shared(other, one)
     )
 
 
 def _names_not_shared(one: str, other: str) -> set[str]:
-    """The words that begin with a capital in a text and are not in another; of names, days and months they are."""
+    """The capitalised words of a text that are not in another one, such as names, days and months."""
     said = {word.casefold() for word in _WORD.findall(other)}
     capitals = {word.casefold() for word in _WORD.findall(one) if word[0].isupper()}
     return capitals - said - analysis.STOP_WORDS

@@ -23,7 +23,7 @@ class WorldText(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What became of an edge: its id, or the id of the proposal that was staged in its place."""
+    """The result of writing an edge: its id, or the id of the proposal that was staged instead."""
 
     id: bytes
     staged: bool
@@ -181,7 +181,7 @@ class HandlerContext(Protocol):
 
 
 class Insert(Enum):
-    """What a handler decided about an edge that is being inserted.
+    """A handler's decision about a new edge.
 
     To refuse the edge it calls ``ctx.refuse``. ``STAGE`` writes no edge and proposes in its place that its two ends are
     one, with its properties as the evidence: what waits for a decision is a ``same_as``, whatever type asked for it.
@@ -272,7 +272,7 @@ class BulkContext(HandlerContext, Protocol):
 
 
 class Asked(NamedTuple):
-    """Edges that a built-in type looks for before it decides about one: of which end, and of its own type or which."""
+    """Edges that a built-in type reads before it decides about one: at which end, and of which type."""
 
     of_target: bool
     incoming: bool
@@ -317,7 +317,7 @@ class PlainHandler:
         return Insert.WRITE
 
     def _joins_versions(self, edge: HandledEdge) -> bool:
-        """True if an edge joins two versions of one world, and may."""
+        """True if an edge joins two versions of one world and its type allows that."""
         same = edge.source == edge.target
         return same and self.joins_versions and edge.source_version > edge.target_version > 0
 
@@ -348,7 +348,7 @@ _MOST_ON_A_WAY: Final = 20
 
 
 def _describe_cycle(ctx: HandlerContext, edge: HandledEdge) -> str:
-    """How the target of an edge leads to its source, in words, if that takes more than one step.
+    """Describe the path from the target of an edge to its source, if it has more than one step.
 
     Worlds outside of the edge's home are not named: who writes here may not see them.
     """

@@ -20,7 +20,7 @@ _OUR_OWN: Final = ("worlddb.", "builtins", "typing", "abc")
 
 
 class HandlerDescription(NamedTuple):
-    """The description of a handler in a registration: enough to know its code again."""
+    """The description of a handler in a registration, by which its code is recognised."""
 
     type: str
     handler_version: int
@@ -59,7 +59,7 @@ class Ontology:
         return other
 
     def add(self, handler: object) -> HandlerDescription:
-        """Take in the code of an edge type; a process may have several versions of one.
+        """Add the code of an edge type; a process may have several versions of one type.
 
         Raises:
             InputError: it is no handler, or has the name of a built-in type.
@@ -74,7 +74,7 @@ class Ontology:
         return self.describe_registration(handler)
 
     def describe_registration(self, edge_type: object) -> HandlerDescription:
-        """Describe what to register: a handler, whose code is kept, or a built-in type by its name.
+        """Describe what to register: a handler, which is added here, or a built-in type by its name.
 
         Raises:
             InputError, HandlerFailed: as :func:`describe`.
@@ -92,7 +92,7 @@ class Ontology:
         return self._instead.get(type_name) or self._given.get((type_name, handler_version, code))
 
     def versions(self, type_name: str) -> list[int]:
-        """The versions of a type that the process was given."""
+        """The versions of a type that the process has."""
         return sorted(version for name, version, _ in self._given if name == type_name)
 
 

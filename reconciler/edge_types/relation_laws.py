@@ -1,4 +1,4 @@
-"""The laws of relations that are said by name: no code of a caller's is needed for them.
+"""The laws of relations that are declared by name, without code of the caller.
 
 A **functional** relation has one target of a source at a time (paper §6); a second one is a conflict of the two. In a
 **succession** the targets follow one another, so that each ends where the next begins. An **acyclic** one never leads
@@ -21,7 +21,7 @@ RELATION: Final = "functional"
 
 
 class Relations(HandlerContext, Protocol):
-    """What deciding a functional relation needs beyond what every handler may do."""
+    """What functional relations need of a context, beyond :class:`HandlerContext`."""
 
     def times_of(self, edge: HandledEdge, /) -> tuple[Interval, ...]: ...
 
@@ -31,7 +31,7 @@ class Relations(HandlerContext, Protocol):
 
 
 class Scopes(Protocol):
-    """Which registrations are in force for edges at home in a world."""
+    """The registrations in force for edges at home in a world."""
 
     def functional(self, type_name: str, home: int, /) -> int | None: ...
 
@@ -41,7 +41,7 @@ class Scopes(Protocol):
 
 
 class DeclaredRelation(PlainHandler):
-    """A relation that somebody declared by its name and its laws.
+    """A relation that a caller declared by its name and laws.
 
     Laws:
         * Nothing has it to itself; without another law, or if it is acyclic, a later version may have it to an earlier.
@@ -68,7 +68,7 @@ class ClosedWorlds(Protocol):
 
 
 class Interior(HandlerContext, Protocol):
-    """What keeping a profile needs beyond what every handler may do."""
+    """What profiles need of a context, beyond :class:`HandlerContext`."""
 
     def relations_at_home(self, world: int, /) -> set[str]: ...
 
@@ -123,7 +123,7 @@ def declared(name: str, laws: Laws, *, functional: bool) -> DeclaredRelation:
 
 
 def settle_written(ctx: Relations, scopes: Scopes, edge: HandledEdge, *, before: int | None = None) -> None:
-    """Settle an edge that was just written with the others of its type and source, as its registration says.
+    """Apply the laws of its registration to an edge that was just written and the others of its type and source.
 
     With ``before`` only with those of commits before that one.
     """
@@ -134,7 +134,7 @@ def settle_written(ctx: Relations, scopes: Scopes, edge: HandledEdge, *, before:
 
 
 def _resolve_succession(ctx: Relations, scopes: Scopes, edge: HandledEdge, scope: int, before: int | None) -> None:
-    """Leave each time to the edge that begins last, of those of a succession that are in force then.
+    """In a succession, leave each time to the edge that begins last of those in force.
 
     So it does not matter in which order they were written; of two that begin together the one written later holds.
     """
@@ -152,7 +152,7 @@ def _resolve_succession(ctx: Relations, scopes: Scopes, edge: HandledEdge, scope
 
 
 class Rivals(NamedTuple):
-    """Two edges that lead from one world to different ones, those ends, and a span in which both are in force."""
+    """Two edges from one world to different targets, these targets, and a span in which both edges are in force."""
 
     other: HandledEdge
     end: int
@@ -194,7 +194,7 @@ def record_conflicts(
 
 
 def unrecorded_conflicts(ctx: Relations, scopes: Scopes, edge: HandledEdge, scope: int) -> Iterator[Rivals]:
-    """The earlier edges that one competes with, and when, of which no conflict was ever recorded.
+    """The earlier edges that an edge competes with, and when, without those whose conflict was ever recorded.
 
     As those that were there before their type became functional; writes nothing.
     """
@@ -207,14 +207,14 @@ def unrecorded_conflicts(ctx: Relations, scopes: Scopes, edge: HandledEdge, scop
 
 
 def _was_written_earlier(ctx: HandlerContext, other: HandledEdge, edge: HandledEdge) -> bool:
-    """True of one of two edges of one world, and false of the other: of one commit the one that was written first."""
+    """True if the other edge was written first; in one commit the order of writing decides."""
     if (other.seq, other.source) != (edge.seq, edge.source):
         return (other.seq, other.id) < (edge.seq, edge.id)
     return next(each.id for each in ctx.edges(edge.source, edge.type) if each.id in (edge.id, other.id)) == other.id
 
 
 def _find_rivals(ctx: Relations, scopes: Scopes, edge: HandledEdge, scope: int) -> Iterator[Rivals]:
-    """The edges that lead elsewhere than one does, at the same time and under one registration, in log order."""
+    """The edges to other targets, at a common time and under the same registration, in log order."""
     is_symmetric = scopes.symmetric(edge.type, edge.home)
     sides = [(edge.source, edge.target), (edge.target, edge.source)] if is_symmetric else [(edge.source, edge.target)]
     for node, end in sides:
@@ -280,7 +280,7 @@ def _uncovered_spans(window: Interval, by: list[Interval]) -> Iterator[Interval]
 
 
 def _spans_in_conflict(ctx: Relations, scopes: Scopes, conflict: HandledEdge, type_name: str) -> Iterator[Interval]:
-    """When two functional edges bear out a conflict.
+    """When two functional edges justify a recorded conflict.
 
     These are the times of the conflict at which two functional edges under one registration lead to its two sides.
     """

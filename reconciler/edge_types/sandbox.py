@@ -19,7 +19,7 @@ _CODE: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 class SandboxContext(handler.HandlerContext, Protocol):
-    """The reconciler's own context, as the sandbox uses it."""
+    """What the sandbox needs of the reconciler's own context."""
 
     stopped: Exception | None
     """Why nothing of this commit may be written any more."""
@@ -104,7 +104,7 @@ class SandboxedContext:
         self._ended = False
 
     def end_call(self) -> None:
-        """Let the context be used no longer."""
+        """Make the context unusable."""
         self._ended = True
 
     @property
@@ -289,7 +289,7 @@ class SandboxedContext:
         return self._ctx
 
     def _write_or_abort(self, write: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """Write; a failed write may have been done by half, so it aborts the whole commit."""
+        """Run a write; a failed one may be half done, so it aborts the whole commit."""
         try:
             return write(*arguments, **options)
         except Exception as error:
@@ -330,7 +330,7 @@ class SandboxedContext:
         return time
 
     def _check_note_reference(self, ref: object) -> None:
-        """See that a note is about something that is there: the log keeps notes for good, so no text may be in them."""
+        """Check that a note refers to something that exists: the log keeps notes for good, so they may hold no text."""
         live = self._context_in_use
         if not isinstance(ref, bytes) or not (live.has_lineage(ref) or live.has_edge(ref) or live.is_proposal(ref)):
             self._fail(f"gave {errors.shown(ref)} as what a note is about, not the full reference of anything")

@@ -17,7 +17,7 @@ _UNIFY: Final = "unify_identities"
 
 
 class Scopes:
-    """The registrations of one transaction, and the code that this process has for them."""
+    """The registrations that one transaction sees, and the code that this process has for them."""
 
     def __init__(self, tables: Tables, ontology: registry.Ontology, seq: int) -> None:
         self.built_in = ontology.built_in
@@ -31,7 +31,7 @@ class Scopes:
         """Nearly every write is to a store in which nothing is registered."""
 
     def forget(self) -> None:
-        """Read the registrations again: one was just written or taken back."""
+        """Clear the cache after a registration was written or taken back."""
         self._nearest.clear()
         self._unifying = None
         self._profiles = None
@@ -110,7 +110,7 @@ class Scopes:
         return self._sandboxed(ctx, registration)
 
     def _built_in(self, type_name: str, home: int) -> EdgeHandler | None:
-        """The built-in type of a name; a store that had one of its own by a later name keeps that."""
+        """The built-in type of a name, unless the store has a type of its own by a name that became built in later."""
         known = self.built_in.get(type_name)
         if known is not None and type_name in LATER_BUILT_IN and self.any_registered:
             own = self.in_force(type_name, home)
@@ -118,7 +118,7 @@ class Scopes:
         return known
 
     def deciding_handler(self, type_name: str, home: int) -> EdgeHandler | None:
-        """The built-in or declared type that decides about edges; ``None`` where code of somebody's own does."""
+        """The built-in or declared type that decides about edges; ``None`` if code of a caller does."""
         built_in = self._built_in(type_name, home)
         if built_in is not None or not self.any_registered:
             return built_in

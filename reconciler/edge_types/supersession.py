@@ -53,7 +53,7 @@ class Statement(NamedTuple):
 
 
 class Succession(HandlerContext, Protocol):
-    """What deciding a succession needs beyond what every handler may do."""
+    """What a succession needs of a context, beyond :class:`HandlerContext`."""
 
     @property
     def known_worlds(self) -> KnownWorlds: ...
@@ -86,10 +86,9 @@ def earliest_start(ctx: HandlerContext, world: int) -> int | None:
 def end_predecessors(ctx: Succession, world: int, at: int, by: bytes) -> None:
     """End all predecessors of a world, at any remove, no later than ``at``.
 
-    ``at`` is a time before that world began.
-
-    What it replaced had been closed where it began, and would hold beside the one that begins earlier now; ``by`` is
-    the full reference of that one. Beyond what had begun by then nothing is looked at: its own predecessors had ended.
+    ``at`` is a time before that world began. Its predecessors were closed where it began, so they would now overlap the
+    world that begins earlier, whose full reference is ``by``. The search stops at predecessors that had begun by
+    ``at``: their own predecessors had ended by then.
     """
     pending, seen = [world], {world}
     for node in pending:
@@ -108,7 +107,7 @@ def end_predecessors(ctx: Succession, world: int, at: int, by: bytes) -> None:
 
 
 def first_takeover(ctx: HandlerContext, world: int, begins: int) -> Takeover:
-    """The earliest takeover of the place of a world that begins at ``begins``.
+    """The earliest takeover from a world that begins at ``begins``.
 
     It is the world itself, or a successor that took its place before it had begun.
     """
@@ -131,9 +130,9 @@ def is_joined(ctx: HandlerContext, world: int) -> bool:
 
 
 def replaces_from(ctx: HandlerContext, world: int, at: int) -> bool:
-    """True if a world is said to replace another just from ``at`` on.
+    """True if a ``supersedes`` edge says that a world replaces another exactly from ``at`` on.
 
-    While no version of it begins there, the two hold beside each other until then; once one does, that is said no more.
+    As long as no version of the world begins at that time, both may hold until then.
     """
     return any(edge.valid_from == at for edge in ctx.edges(world, SUPERSEDES))
 
@@ -145,24 +144,24 @@ def _supersedes_edges(ctx: HandlerContext, world: int) -> Iterator[HandledEdge]:
 
 
 class JoinedWorlds:
-    """Some worlds that ``supersedes`` joins, in either direction and at any remove: all of them, or all known so far.
+    """Worlds that ``supersedes`` edges join, in either direction, at any distance: all of them, or those known so far.
 
-    A writer keeps them from one command to the next (:class:`KnownWorlds`), since there may be thousands. Of two whose
-    times nothing has changed since they were compared, neither takes anything from the other.
+    A writer caches them between commands (:class:`KnownWorlds`), since there may be thousands. Two worlds that were
+    compared are compared again only if the times of one have changed.
     """
 
     __slots__ = ("changed", "lineages", "moments", "retimed", "spans", "starts", "statements", "when")
 
     def __init__(self) -> None:
         self.changed: set[int] = set()
-        """Those to compare with the others again."""
+        """Worlds to compare with the others again."""
         self.retimed: set[int] = set()
-        """Those of which versions have changed since they were read; they are to be compared too."""
+        """Worlds whose versions have changed since they were read; they are compared again too."""
         self.statements: dict[int, list[Statement]] = {}
         self.lineages: dict[int, bytes] = {}
         """The full reference of each."""
         self.starts: dict[int, int] = {}
-        """At how many times the versions of a world begin."""
+        """The number of distinct start times of a world's versions."""
         self.when: dict[tuple[int, int], int] = {}
         """From when one world, the newer one, replaces another; ``ALWAYS`` where a version of the newer begins then."""
         self.moments: set[int] = set()
@@ -176,7 +175,7 @@ class JoinedWorlds:
         return iter(self.statements)
 
     def read_world(self, ctx: Succession, world: int) -> None:
-        """Read what a world says, and when."""
+        """Read the statements of a world and their spans."""
         before, held = self.statements.get(world, []), ctx.held(world)
         if held != before:
             for statement in before:
@@ -195,7 +194,7 @@ class JoinedWorlds:
         self.starts[world] = count
 
     def add_replacement(self, ctx: Succession, newer: int, older: int, at: int) -> None:
-        """Take in that one world replaces another from a time on."""
+        """Record that one world replaces another from a time on."""
         self.when[newer, older] = begins = min(
             _replacement_start(ctx, newer, at), self.when.get((newer, older), FOREVER)
         )
@@ -203,7 +202,7 @@ class JoinedWorlds:
             self.moments.add(begins)
 
     def merge(self, other: Self) -> None:
-        """Take in worlds that belong to these; they are compared with these when somebody asks."""
+        """Merge another set that belongs to this one; its worlds are compared on the next :func:`settle`."""
         self.changed |= other.changed
         self.retimed |= other.retimed
         self.changed.update(other.statements)
@@ -225,7 +224,7 @@ MAX_BLOCK_STATEMENTS: Final = 64
 
 
 class SpanBlocks:
-    """Statements in the order of their spans, in blocks of which each knows how far its spans reach."""
+    """Statements in the order of their spans, in blocks that each know the latest end of their spans."""
 
     __slots__ = ("_blocks", "_ends", "_firsts")
 
@@ -288,7 +287,7 @@ _place: Final[Callable[[Statement], tuple[Interval, int]]] = itemgetter(
 
 
 def joined(ctx: Succession, world: int) -> JoinedWorlds:
-    """A world, and those that ``supersedes`` joins with it."""
+    """The worlds that ``supersedes`` joins with a world, itself included."""
     known = ctx.known_worlds
     joins, known.joins = known.joins, []
     for source, target, when in joins:
@@ -303,13 +302,13 @@ def joined(ctx: Succession, world: int) -> JoinedWorlds:
 
 
 def _record_join(ctx: Succession, source: int, target: int, at: int) -> None:
-    """Take in that one of some known worlds replaces another one, or is replaced."""
+    """Record that a known world replaces another one, or is replaced."""
     known = ctx.known_worlds.joined
     if source not in known and target not in known:
         return
     for world in (source, target):
         _joined_worlds(ctx, world)
-    # To find the one may have taken in the other.
+    # Finding one set may have merged it with the other.
     one, other = _joined_worlds(ctx, source), _joined_worlds(ctx, target)
     both = one if one is other else _merge_joined(ctx, [one, other])
     both.add_replacement(ctx, source, target, at)
@@ -317,7 +316,7 @@ def _record_join(ctx: Succession, source: int, target: int, at: int) -> None:
 
 
 def _joined_worlds(ctx: Succession, world: int) -> JoinedWorlds:
-    """The worlds that are joined with one, as they are known; looked for if they are not."""
+    """The cached set of worlds that are joined with one; it is built on the first call."""
     known = ctx.known_worlds.joined.get(world)
     if known is not None:
         assert isinstance(known, JoinedWorlds)
@@ -347,7 +346,7 @@ def _joined_worlds(ctx: Succession, world: int) -> JoinedWorlds:
 
 
 def _merge_joined(ctx: Succession, parts: list[JoinedWorlds]) -> JoinedWorlds:
-    """Put worlds that belong together into the largest of these sets of them."""
+    """Merge sets of joined worlds into the largest of them."""
     whole = max(parts, key=len)
     for part in parts:
         if part is not whole:
@@ -357,12 +356,12 @@ def _merge_joined(ctx: Succession, parts: list[JoinedWorlds]) -> JoinedWorlds:
 
 
 def replace(ctx: Succession, source: int, target: int, at: int) -> None:
-    """End a world where another one, or what had taken that one's place before it began, takes its place."""
+    """End a world where another one, or an earlier successor of that one, takes its place."""
     begins, first = first_takeover(ctx, source, at)
     by = ctx.lineage(first)
     held = ctx.held(target)
     whole = covers(held, Interval(begins, FOREVER)) and not has_begun_by(ctx, source, begins - 1)
-    # What held all that time held alone, but for what somebody said to hold beside it.
+    # A world that held the whole time held alone, except beside worlds that were said to replace it later.
     alone = (
         whole and not is_joined(ctx, source) and not any(e.valid_from > begins for e in _supersedes_edges(ctx, target))
     )
@@ -376,11 +375,11 @@ def replace(ctx: Succession, source: int, target: int, at: int) -> None:
 
 
 def settle(ctx: Succession, world: int, target: int | None = None, at: int = ALWAYS) -> None:
-    """See that of the worlds that are joined with one at most one holds at a time.
+    """Make at most one of the worlds that are joined with one hold at a time.
 
-    Where two would, the statement that begins later holds, and the other one loses the time that both had. Only who
-    said that one replaces another later than it begins, said that they hold beside each other until then. The world is
-    about to replace ``target`` from ``at`` on, if there is one.
+    Where two statements overlap, the one that begins later keeps the common time and the other loses it. Two worlds may
+    hold together only until the time from which one was said to replace the other, if that is later than its start.
+    With a ``target``, the world is about to replace that from ``at`` on.
     """
     parts = {id(part): part for part in (joined(ctx, each) for each in (world, target) if each is not None)}
     less, more = (sorted(parts.values(), key=len) * 2)[:2]
@@ -402,10 +401,10 @@ def settle(ctx: Succession, world: int, target: int | None = None, at: int = ALW
 
 
 def _take_windows(ctx: Succession, loser: int, taken: Sequence[tuple[int, bytes, list[Interval]]]) -> None:
-    """Let a world lose to each of some others, in the order of their numbers, its windows.
+    """Take from a world the windows that it loses to some others, in the order of their numbers.
 
-    What it loses in one stretch of time is one loss, however many follow each other there: who holds when is said by
-    their own times. The loss names the one of them that was written last.
+    Adjacent windows become one loss, even if several worlds hold in them: their own times tell which holds when. The
+    loss names the one of them that was written last.
     """
     contradictions, of = _ContradictionsOf(ctx, loser), ctx.lineage(loser)
     for _, by, windows in taken:
@@ -429,7 +428,7 @@ def _take_windows(ctx: Succession, loser: int, taken: Sequence[tuple[int, bytes,
 
 
 def _statements_around(asked: set[int], parts: Sequence[JoinedWorlds]) -> list[Statement]:
-    """What some worlds say, and all that is said of the same times, in the order of time."""
+    """The statements of some worlds and all statements that overlap them, in the order of time."""
     if len(asked) * MAX_BLOCK_STATEMENTS > sum(map(len, parts)):
         spans = [
             said.span for part in parts for each in asked & part.statements.keys() for said in part.statements[each]
@@ -437,7 +436,7 @@ def _statements_around(asked: set[int], parts: Sequence[JoinedWorlds]) -> list[S
         window = Interval(min((start for start, _ in spans), default=0), max((end for _, end in spans), default=0))
         few = [part.spans.overlapping(window) for part in parts]
         if len(few) == 2 and len(few[0]) == 1:
-            # Mostly, one of the two worlds is not joined with any other yet.
+            # Usually one of the two worlds is not joined with any other yet.
             insort(few[1], few[0][0], key=_place)
             return few[1]
         return few[0] if len(few) == 1 else sorted(chain.from_iterable(few), key=_place)
@@ -453,15 +452,15 @@ def _statements_around(asked: set[int], parts: Sequence[JoinedWorlds]) -> list[S
 # As `rows.py` makes its rows: a world may lose hundreds of windows to those that follow each other.
 _interval: Final[Callable[[tuple[int, int]], Interval]] = partial(tuple.__new__, Interval)
 _LossesByWorld = defaultdict[int, dict[int, list[Interval]]]
-"""What a world loses to which others, in order of time."""
+"""What each world loses to which others, in the order of time."""
 
 
 def _find_losses(
     statements: Sequence[Statement], when: Mapping[tuple[int, int], int], moments: set[int]
 ) -> _LossesByWorld:
-    """Who of some loses what to whom, in order of time; ``when`` changes at some of the ``moments``.
+    """The windows that statements lose to others, in the order of time; ``when`` changes at some of the ``moments``.
 
-    Where it changes at none, the last of those that hold has all that they have.
+    Without moments, the last of the statements that hold takes all of their common time.
     """
     statements = _overlapping_statements(statements)
     spans = [each.span for each in statements]
@@ -491,7 +490,7 @@ def _find_losses(
 
 
 def _overlapping_statements(statements: Sequence[Statement]) -> list[Statement]:
-    """Those of some statements, in the order of time, that hold at a time when another one does."""
+    """The statements that overlap another one, in the order of time."""
     found: list[Statement] = []
     before: Statement | None = None
     until = ALWAYS
@@ -509,7 +508,7 @@ def _overlapping_statements(statements: Sequence[Statement]) -> list[Statement]:
 
 
 def _add_window(lost: dict[int, list[Interval]], winner: int, begins: int, ends: int) -> None:
-    """Add a window behind others that one world loses to another, or to the last of them if it begins there."""
+    """Append a window to those that one world loses to another; an adjacent window extends the last one."""
     windows = lost.get(winner)
     if windows is None:
         lost[winner] = [_interval((begins, ends))]
@@ -525,7 +524,7 @@ def _divide_window(
     from_when: Mapping[tuple[int, int], int],
     lost: _LossesByWorld,
 ) -> None:
-    """Say who of those that hold throughout a window loses it, and to whom."""
+    """Record which of the statements that hold throughout a window lose it, and to which."""
     stay: list[int] = []
     for each in sorted(holding, reverse=True):
         for winner in stay:
@@ -538,7 +537,7 @@ def _divide_window(
 
 
 def settle_unlinked(ctx: Succession, source: int, target: int) -> None:
-    """See to two worlds of which it is no longer said that one replaces the other: others may still join them."""
+    """Settle two worlds after the edge between them was unlinked: other edges may still join them."""
     one, other = ctx.held(source), ctx.held(target)
     if any(each.span.overlaps(another.span) for each in one for another in other):
         settle(ctx, source)
@@ -546,7 +545,7 @@ def settle_unlinked(ctx: Succession, source: int, target: int) -> None:
 
 
 def covers(statements: Sequence[Statement], window: Interval) -> bool:
-    """True if a world's statements leave no time of a window to others."""
+    """True if a world's statements cover a window."""
     at = window.start
     for statement in statements:
         if statement.span.start <= at < statement.span.end:
@@ -555,7 +554,7 @@ def covers(statements: Sequence[Statement], window: Interval) -> bool:
 
 
 def predecessors_ended_at_start(ctx: HandlerContext, world: int) -> list[int]:
-    """The worlds that ended just where a world begins, of those that ``supersedes`` joins with it.
+    """The worlds joined with a world by ``supersedes`` that ended exactly where it begins.
 
     They are its predecessors, and what took their place until it begins. If the world comes to be valid at no time,
     nothing follows them.
@@ -576,7 +575,7 @@ def predecessors_ended_at_start(ctx: HandlerContext, world: int) -> list[int]:
 
 
 def note_touched(ctx: Succession, world: int, windows: Sequence[Interval], ending: Container[int] = ()) -> None:
-    """Name the members of a world that hold in windows in which it does not, and what was derived from it.
+    """Note the members of a world that hold in windows in which it does not, and the worlds derived from it.
 
     But for those that are ``ending``, or take its place.
     """
@@ -590,7 +589,7 @@ def note_touched(ctx: Succession, world: int, windows: Sequence[Interval], endin
 
 
 def note_derived(ctx: Succession, world: int, ending: Container[int] = ()) -> None:
-    """Name what was derived from a world that ends, or says something else from now on."""
+    """Note the worlds derived from a world that ends or changes."""
     sources = [each for each in ctx.sources(world, DERIVED_FROM) if each != world and each not in ending]
     if len(sources) > MOST_TOLD:
         told = _derived_by_container(
@@ -608,7 +607,7 @@ def derived_edges(ctx: HandlerContext, world: int) -> Iterator[HandledEdge]:
 
 
 def _derived_by_container(ctx: HandlerContext, world: int, derived: Sequence[HandledEdge]) -> list[int]:
-    """What was derived from a world: the first ones inside each world around it.
+    """The worlds derived from a world: the first few inside each of its containers.
 
     Whoever is shown what lies inside one of these is told so many, whatever there is outside.
     """
@@ -624,7 +623,7 @@ def _derived_by_container(ctx: HandlerContext, world: int, derived: Sequence[Han
 
 
 def _with_containers(ctx: HandlerContext, world: int) -> set[int]:
-    """A world and all that contain it, at any depth, the root too."""
+    """A world and all its containers, at any depth, including the root."""
     above = {world, ctx.root}
     pending = [world]
     for each in pending:
@@ -635,7 +634,7 @@ def _with_containers(ctx: HandlerContext, world: int) -> set[int]:
 
 
 def note_conflicts_left(ctx: Succession, world: int, window: Interval, by: bytes) -> None:
-    """Note which contradictions of a world end in a window, which it is about to lose.
+    """Note the contradictions of a world that end in a window that it is about to lose.
 
     A contradiction is of two statements that hold, so it is over with one of them, and nobody has said of what takes
     its place that it contradicts the other one. What takes it is not told of itself.
@@ -644,7 +643,7 @@ def note_conflicts_left(ctx: Succession, world: int, window: Interval, by: bytes
 
 
 class _ContradictionsOf:
-    """The contradictions of a world that is about to lose some times, each looked at once."""
+    """The contradictions of a world that is about to lose windows, each read once."""
 
     def __init__(self, ctx: Succession, world: int) -> None:
         self.edges: list[tuple[HandledEdge, int, bytes]] = []
@@ -658,7 +657,7 @@ class _ContradictionsOf:
             self._open: dict[int, list[Interval]] = {}
 
     def note_left(self, ctx: Succession, window: Interval, by: bytes) -> None:
-        """Note which of them end in a window; others have lost no time meanwhile."""
+        """Note the contradictions that end in a window. The other sides must have lost nothing meanwhile."""
         if not self.edges or not _any_overlaps(self._held, window):
             return
         told: dict[int, int] = {}
@@ -673,7 +672,7 @@ class _ContradictionsOf:
                 ctx.note("conflict_left", self._lineage, lineage)
 
     def _spans_in_force(self, ctx: Succession, edge: HandledEdge, other: int) -> list[Interval]:
-        """When both sides hold and the contradiction is in force."""
+        """The spans in which both sides hold and the contradiction is in force."""
         held = list(ctx.spans(other))
         both = [shared for one in self._held for two in held if not (shared := one.intersect(two)).is_empty]
         said = ctx.times_of(edge) if both else ()
@@ -681,11 +680,11 @@ class _ContradictionsOf:
 
 
 def _any_overlaps(spans: Sequence[Interval], window: Interval) -> bool:
-    """True if one of some spans has an instant of a window."""
+    """True if a span overlaps a window."""
     begins, ends = window
     return any(max(start, begins) < min(end, ends) for start, end in spans)
 
 
 def _is_in_force(edge: HandledEdge) -> bool:
-    """True if an edge is in force from some time on; one for a while makes a hole, and joins nothing."""
+    """True if an edge is in force from some time on without end; one with an end makes a hole and joins nothing."""
     return edge.valid_from < edge.valid_to == FOREVER
