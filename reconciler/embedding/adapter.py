@@ -1,7 +1,7 @@
-"""The base of embedding adapters, and the adapters of functions and of models that packages load.
+"""The base class of embedding adapters, and adapters of functions and of models that packages load.
 
-An adapter loads its model once and tells its own dimension. A plain function of texts becomes an embedder, too, and so
-does what ``sentence-transformers`` and ``fastembed`` load by name, where they are installed.
+An adapter loads its model once and determines its dimension. :class:`CallableEmbedder` wraps a plain function; others
+wrap models that ``sentence-transformers`` and ``fastembed`` load by name, if these are installed.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 DIMENSION_PROBE: Final = "dimension"
-"""What a model embeds whose dimension nobody has told."""
+"""The text that is embedded to find out a model's dimension."""
 
 T = TypeVar("T")
 
 
 class Lazy(Generic[T]):
-    """A value that is made once, when it is first asked for, whatever threads ask."""
+    """A value that is made once, on first use, even if several threads ask."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
@@ -34,7 +34,7 @@ class Lazy(Generic[T]):
         self._made: list[T] = []
 
     def get(self) -> T:
-        """The value; what making it raises is raised, and the next call tries again."""
+        """The value. An error while it is made is raised, and the next call tries again."""
         with self._lock:
             if not self._made:
                 self._made.append(self._make())
@@ -77,7 +77,7 @@ class Adapter(ABC):
         """One row for each text."""
 
     def _probe(self, texts: Sequence[str]) -> Any:
-        """What the model gives before its dimension is known."""
+        """Embed texts while the dimension is still unknown."""
         return self.embed(texts, query=False)
 
 
@@ -107,7 +107,7 @@ def _dimension_of(given: int | None, embed: Callable[[Sequence[str]], Any], mode
 
 
 def import_optional(load: Callable[[], Any], package: str, install: str) -> Any:
-    """A package that only some installations have; ``load`` imports it.
+    """Import an optional package with ``load``.
 
     Raises:
         ModelUnavailable: it is not installed, or cannot be imported.
@@ -150,7 +150,7 @@ class CallableEmbedder(Adapter):
         self._queries = function if queries is None else queries
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Any:
-        """What the function gives."""
+        """Embed texts with the function."""
         return (self._queries if query else self._function)(list(texts))
 
 

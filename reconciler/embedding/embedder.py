@@ -1,4 +1,4 @@
-"""The protocol of embedders: models that give texts vectors.
+"""The protocol of embedders: models that turn texts into vectors.
 
 A caller may bring any; vectors are recorded.
 """
@@ -34,7 +34,7 @@ class Embedder(Protocol):
     def dimension(self) -> int: ...
 
     def mean(self) -> Any:
-        """What is subtracted from every vector before it is normalised; zeros for most models.
+        """The vector that is subtracted from every vector before normalisation; zeros for most models.
 
         It is asked for once, when a space is opened, and recorded with it.
         """
@@ -47,7 +47,7 @@ class Embedder(Protocol):
 
 
 def checked_embedder(given: Any) -> Embedder:
-    """See that something follows the protocol as far as that can be told without running it.
+    """Check that an object follows the protocol, as far as that is possible without running it.
 
     Raises:
         InputError: it does not.
@@ -91,7 +91,7 @@ def unit_vectors(embedder: Embedder, mean: Vectors, texts: Sequence[str], *, que
 
 
 def call_model(model: str, ask: Callable[[], T]) -> T:
-    """What a model answers.
+    """Call a model and return its answer.
 
     Raises:
         ModelUnavailable: it raised an error of its own; those of this engine are raised as they are.
@@ -107,7 +107,7 @@ def call_model(model: str, ask: Callable[[], T]) -> T:
 
 
 def centre_and_normalise(given: Vectors, mean: Vectors) -> Vectors:
-    """A model's rows of numbers without the mean and of length 1; rows of zeros stay so."""
+    """Subtract the mean from a model's rows and normalise them; rows of zeros stay zeros."""
     import numpy as np
 
     silent = ~given.any(axis=1)
@@ -119,7 +119,7 @@ def centre_and_normalise(given: Vectors, mean: Vectors) -> Vectors:
 
 
 def mean_of(embedder: Embedder) -> Vectors:
-    """What the embedder wants subtracted from its vectors.
+    """The mean that an embedder subtracts from its vectors, checked.
 
     Raises:
         InputError: it is not one finite vector of its dimension.

@@ -1,4 +1,4 @@
-"""Models behind HTTP endpoints that speak OpenAI's or Anthropic's protocol: embedders, and chats, as texts.
+"""Models behind HTTP endpoints that speak OpenAI's or Anthropic's protocol: embedders and chat models.
 
 Every request has an end: connecting, waiting and reading are bounded in time and size, and a chat's costs are counted.
 """
@@ -26,11 +26,11 @@ _T = TypeVar("_T")
 
 
 class NoAnswer(Exception):
-    """No whole answer came, and why."""
+    """No complete answer arrived; the message tells why."""
 
 
 class Address(NamedTuple):
-    """Where an endpoint is."""
+    """The address of an endpoint."""
 
     secure: bool
     host: str
@@ -39,7 +39,7 @@ class Address(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """An answer as it came."""
+    """An answer as it was received."""
 
     status: int
     body: bytes
@@ -47,7 +47,7 @@ class Reply(NamedTuple):
 
 
 def address_of(url: object) -> Address:
-    """Where a URL leads.
+    """The address in a URL.
 
     Raises:
         InputError: it is no URL of HTTP, or holds a name and password, which would be told in errors.
@@ -69,7 +69,7 @@ def address_of(url: object) -> Address:
 
 
 def post(to: Address, path: str, body: bytes, headers: Mapping[str, str], *, seconds: float, most_bytes: int) -> Reply:
-    """Send a body and take the answer, without following redirects.
+    """Post a body and read the answer, without following redirects.
 
     It takes so many seconds at most from when the connection stands.
 
@@ -98,7 +98,7 @@ def post(to: Address, path: str, body: bytes, headers: Mapping[str, str], *, sec
 
 @contextmanager
 def _deadline(sock: socket.socket, seconds: float) -> Iterator[None]:
-    """Hang up after so many seconds, however often a little comes.
+    """Close the connection after so many seconds, even if data still arrives.
 
     A socket's own timeout is of each wait alone.
     """
@@ -153,7 +153,7 @@ ANTHROPIC_VERSION: Final = "2023-06-01"
 
 
 def _send_all(body: bytes) -> None:
-    """Let every request be sent."""
+    """Allow every request."""
 
 
 class _Row(msgspec.Struct):
@@ -198,7 +198,7 @@ class Endpoint:
         self.retries = limits.checked_number(retries, "retries", 0, MAX_RETRIES)
 
     def asked(self, path: str, body: bytes, most_bytes: int) -> bytes:
-        """Post a body and return the answer; what failed and may succeed later is repeated.
+        """Post a body and return the answer; failures that may pass are retried.
 
         Raises:
             ModelUnavailable: the endpoint was not reached, did not answer in time, or refused.
@@ -331,7 +331,7 @@ class EndpointEmbedder(Adapter):
 
 
 def _retry_after(reply: Reply, wait: float) -> float:
-    """How long the endpoint asks to wait, if it says so in seconds."""
+    """The wait that the endpoint asks for, in seconds, else the given one."""
     asked = reply.retry_after
     return float(asked) if asked.isascii() and asked.isdigit() and len(asked) < 6 else wait
 
@@ -375,7 +375,7 @@ class _ChatAnswer(msgspec.Struct):
 
 
 class Chat:
-    """A language model that is asked with one prompt, and the material apart from it.
+    """A language model that is asked with one prompt and separate material.
 
     It is behind ``POST <url>/chat/completions``, or ``<url>/messages`` with ``interface="anthropic"``. ``key`` is sent
     to it and recorded nowhere. An attempt takes ``timeout_seconds`` at most; one that failed and may succeed later, or
@@ -421,9 +421,9 @@ class Chat:
         self._answer_tokens = answer_tokens
         self._guessed = 0
         self.calls = 0
-        """How many requests were sent, repeated ones included."""
+        """The number of requests sent, retries included."""
         self.tokens = 0
-        """How many tokens they took, questions and answers together."""
+        """The number of tokens used, requests and answers together."""
 
     @property
     def model(self) -> str:
@@ -432,7 +432,7 @@ class Chat:
 
     @property
     def host(self) -> str:
-        """Where it is."""
+        """The host of the endpoint."""
         return self._endpoint.address.host
 
     def request(self, material: object, prompt: str | None = None) -> bytes:
@@ -453,7 +453,7 @@ class Chat:
         return msgspec.json.encode(body)
 
     def answer(self, asked: bytes, read: Callable[[str], _T]) -> _T:
-        """What is read of the answer to a request; it is asked again while ``read`` raises, a bounded number of times.
+        """Ask, and parse the answer with ``read``; asked again while ``read`` raises, a bounded number of times.
 
         Raises:
             ModelUnavailable: the endpoint was not reached, did not answer in time, refused, or said something else.
@@ -494,7 +494,7 @@ class Chat:
         self._guessed = guess
 
     def _text(self, body: bytes) -> str:
-        """What was said in an answer, without what was thought before it."""
+        """The text of an answer, without the reasoning before it."""
         answer = msgspec.json.decode(body, type=_ChatAnswer)
         if (usage := answer.usage) is not None:
             took = usage.prompt_tokens + usage.completion_tokens + usage.input_tokens + usage.output_tokens
@@ -511,7 +511,7 @@ class Chat:
 
 
 class ChatModel:
-    """What asks a :class:`Chat`: how often it asked, and what that took.
+    """The base of adapters that ask a :class:`Chat`, with the number of requests and tokens.
 
     A class of it says what it asks for and with which prompt, unless it makes its own ``_chat``. Arguments are those of
     :class:`Chat`; ``name`` is that of the model.
@@ -558,17 +558,17 @@ class ChatModel:
 
     @property
     def calls(self) -> int:
-        """How many requests were sent, repeated ones included."""
+        """The number of requests sent, retries included."""
         return self._chat.calls
 
     @property
     def tokens(self) -> int:
-        """How many tokens they took, questions and answers together."""
+        """The number of tokens used, requests and answers together."""
         return self._chat.tokens
 
 
 def find_json_object(text: str, type: type[_T]) -> _T:
-    """The JSON object in what a model said, whatever it said around it.
+    """Parse the JSON object in a model's answer, whatever text is around it.
 
     Raises:
         ValueError, MsgspecError: there is none, or it is another.

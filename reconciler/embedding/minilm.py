@@ -78,7 +78,7 @@ class MiniLMEmbedder(Adapter):
         return np.asarray(vectors, dtype=np.float32)
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """The tokens of each text, whatever its length, between the marks of its beginning and its end.
+        """The tokens of each text, of any length, with the start and end tokens.
 
         Raises:
             ModelUnavailable: as of :meth:`embed`.
@@ -91,7 +91,7 @@ class MiniLMEmbedder(Adapter):
         return found
 
     def token_vectors(self, window: Sequence[int]) -> Vectors:
-        """The vectors of some tokens, one row for each, marks included; up to 512 of them."""
+        """The vectors of up to 512 tokens, one row for each, start and end tokens included."""
         found: tuple[Vectors] = self._run([window])[0]
         return found[0]
 
@@ -122,7 +122,7 @@ class MiniLMEmbedder(Adapter):
 
 
 def _read_model(weights: Path, told: Path, sha256: str, threads: int, install: str = _INSTALL) -> _Loaded:
-    """A model and its tokenizer, which neither fills nor cuts.
+    """Load a model and its tokenizer, without padding and truncation.
 
     Raises:
         ModelUnavailable: ONNX Runtime is not installed, or the files are not what they should be.
@@ -208,7 +208,7 @@ class MiniLMReranker:
         return [float((of_question @ tokens.T).max(axis=1) @ weights) if len(tokens) else 0.0 for tokens in of_texts]
 
     def _read(self, passages: Sequence[tuple[int, ...]]) -> list[Vectors]:
-        """Of each passage its tokens' vectors, each of length 1, without the marks at both ends."""
+        """The normalised token vectors of each passage, without start and end tokens."""
         import numpy as np
 
         with self._lock:
@@ -224,7 +224,7 @@ class MiniLMReranker:
         return [found[each].astype(np.float32) for each in passages]
 
     def _keep(self, found: Mapping[tuple[int, ...], Vectors], new: Iterable[tuple[int, ...]]) -> None:
-        """Keep what was read, and forget what was not asked for longest."""
+        """Cache what was read, and evict the least recently used."""
         with self._lock:
             for each in new:
                 if each not in self._kept:
@@ -235,7 +235,7 @@ class MiniLMReranker:
 
 
 def _best_passage(ids: Sequence[int], words: frozenset[int], most: int = PASSAGE_TOKENS) -> tuple[int, ...]:
-    """The passage of a text that has most of the words, the first of several, between the marks of the text."""
+    """The first passage of a text that has most of the words, with the start and end tokens of the text."""
     if len(ids) <= most:
         return tuple(ids)
     first, *inner, last = ids

@@ -47,19 +47,19 @@ class Models:
 
     @property
     def any(self) -> bool:
-        """True if there may be a model: without one, nothing is embedded."""
+        """True if there may be a model; without one, nothing is embedded."""
         return self._given is not None or self._shipped
 
     def add(self, embedder: Embedder) -> None:
-        """Remember a model that came later: one that the store was moved to."""
+        """Add a model that the store was moved to after it was opened."""
         self._known[embedder.model] = embedder
 
     def trust(self, space: int) -> None:
-        """Say that the vectors of a space are of this very process's model."""
+        """Record that the vectors of a space come from this process's model."""
         self._trusted.add(space)
 
     def to_fill(self, space: OpenSpace | None) -> Embedder:
-        """The model that makes the vectors of a space, or of the first one of a store.
+        """The model that embeds texts for a space, or for the first one of a store.
 
         Raises:
             InputError: the space was made by another model than the caller's.
@@ -85,7 +85,7 @@ class Models:
         return self._models_of_space(space)
 
     def require_same_model(self, env: environment.Environment, space: OpenSpace, embedder: Embedder) -> None:
-        """Compare once a vector of the space with what the model gives now.
+        """Compare a stored vector of the space with the model's vector of today, once.
 
         See :func:`refuse_changed`.
 
@@ -117,7 +117,7 @@ AUTO: Final = "auto"
 
 
 def models_of(embedder: Embedder | str | None) -> Models:
-    """The models of a handle that was opened with an embedder.
+    """The models of a handle, by the embedder that it was opened with.
 
     Raises:
         InputError: it is no embedder.

@@ -151,7 +151,7 @@ def _check_file(package: str, name: str, digest: str) -> None:
 
 @contextmanager
 def _keep_thread_settings() -> Iterator[None]:
-    """Leave the environment as it is: the engine sets how many threads it may have, for every child process too."""
+    """Restore the environment: the library sets thread counts in it, also for child processes."""
     before = os.environ.get(_THREADS)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Embedding spaces: list them, say which one answers, choose another, drop one."""
+"""Embedding spaces: list them, choose the one in use, drop one."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -57,7 +57,7 @@ def describe_spaces(log: LmdbLog, tables: Tables) -> Iterator[EmbeddingSpace]:
 
 
 def change(ctx: Context, command: cmd.UseSpace | cmd.DropSpace, details: int) -> tuple[bytes, int]:
-    """Decide which space answers from now on, or that one is dropped.
+    """Decide which space is in use from now on, or drop one.
 
     Returns:
         The chain hash of the commit that opened the space, and where the blob with its name is.
@@ -92,7 +92,7 @@ def change(ctx: Context, command: cmd.UseSpace | cmd.DropSpace, details: int) ->
 
 
 def _repeat_name(ctx: Context, name: str) -> int:
-    """The place of a body with the name of a space that there is."""
+    """The position of a body that repeats the name of an existing space."""
     body = ctx.draft.add_body(_BODY_TYPE, name, "")
     ctx.draft.blobs.repeated.add(body)
     return body

@@ -102,7 +102,7 @@ class StaticEmbedder:
 
 
 def _token_ids(tokenizer: Any, texts: Sequence[str]) -> Sequence[Any]:
-    """The tokens of each text; a question alone is not handed to other threads, which would first have to wake up."""
+    """The tokens of each text. A single question is tokenized in this thread, since waking others takes longer."""
     if len(texts) == 1:
         return [tokenizer.encode(texts[0], add_special_tokens=False)]
     found: Sequence[Any] = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
@@ -110,7 +110,7 @@ def _token_ids(tokenizer: Any, texts: Sequence[str]) -> Sequence[Any]:
 
 
 class _Rows:
-    """The weights, mapped from their file and made float32: the rows that are asked for, and all once many were.
+    """The weights, mapped from their file: requested rows become float32, and all rows once many were requested.
 
     Tokens of questions are not counted for that. They are few at a time, and a process that does nothing but answer
     would grow by 33 MB after thousands of them.
@@ -134,7 +134,7 @@ class _Rows:
 
 
 class _Tokenizers:
-    """The tokenizer: of the tokens that some texts may have, and of all once it was asked for many characters.
+    """The tokenizer: one of only the tokens that the texts may have, and the whole one after many characters.
 
     A merge makes a part of the text, so one that would make anything else need not be known.
     """
@@ -153,7 +153,7 @@ class _Tokenizers:
         self._lock = Lock()
 
     def of(self, texts: Sequence[str]) -> Any:
-        """A tokenizer that finds in these texts what the whole one finds."""
+        """A tokenizer that gives the same tokens for these texts as the whole one."""
         with self._lock:
             if self._whole is None:
                 self._batches += 1
@@ -189,7 +189,7 @@ _BEYOND_LATIN: Final = lazy("[\u0370-\u1dff\u2e80-\ud7ff\uf900-\ufdff\U00010000-
 
 
 def _is_mostly_non_latin(text: str) -> bool:
-    """True if most letters of a text are of another script than Latin."""
+    """True if most letters of a text are of a script other than Latin."""
     if text.isascii():
         return False
     beyond = len([letter for letter in _BEYOND_LATIN.findall(text) if letter.isalpha()])
@@ -220,7 +220,7 @@ def _load() -> tuple[_Tokenizers, _Rows]:
 
 
 def _map_tensor(path: Path) -> Any:
-    """Map the one tensor of a safetensors file: the length of its head in 8 bytes, the head as JSON, the numbers."""
+    """Map the only tensor of a safetensors file: header length in 8 bytes, JSON header, numbers."""
     import numpy as np
 
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Vectors of texts: embed those that have none yet, and find worlds whose text is near to a given one.
+"""Vectors of texts: embed texts without one, and find worlds whose text is near to a given one.
 
 Texts are embedded outside of any write, and the vectors are recorded as a commit.
 """
@@ -40,7 +40,7 @@ SAME_MODEL: Final = 0.99
 
 
 class Pending(NamedTuple):
-    """A text that has no vector yet: the content of a version.
+    """A text without a vector: the content of a version.
 
     A world that is only a name gets none. What was inferred of a text has a vector for all of it and one for each of
     its ``lines``; where it is to be compared by another text, that one alone.
@@ -53,7 +53,7 @@ class Pending(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Texts to embed, and the span of commits that they were found in."""
+    """Texts to embed, and the span of commits that they are from."""
 
     texts: list[Pending]
     after: int
@@ -70,7 +70,7 @@ def pending(log: LmdbLog, tables: Tables, space: OpenSpace | None) -> Iterator[t
 
 
 def _inferred_texts(log: LmdbLog, tables: Tables, found: TextDocument) -> tuple[str, tuple[str, ...] | None]:
-    """What is embedded of what was inferred of a text, whole and by lines; of a world of that type alone its text."""
+    """The texts to embed of an enrichment, whole and by lines; of other worlds their text."""
     # Loaded where something was inferred: a recall from the shell waits for what it loads.
     from worlddb.projections.tables.consolidation.interior_witness import EMBEDDED, MADE_OF
 
@@ -102,7 +102,7 @@ def next_embedding_batch(log: LmdbLog, tables: Tables, space: OpenSpace | None, 
 
 
 def command_of(batch: Batch, embedder: Embedder, space: OpenSpace | None, name: str) -> cmd.Embed:
-    """The command that keeps the vectors of a batch; the model runs here.
+    """Run the model on a batch, and return the command that stores the vectors.
 
     Raises:
         InputError: the space was made by another model, or the embedder gave what is no vector.
@@ -160,7 +160,7 @@ def check_model(space: OpenSpace, embedder: Embedder) -> None:
 
 
 def stored_sample(log: LmdbLog, tables: Tables, space: OpenSpace) -> tuple[str, Vectors] | None:
-    """A text of a space and the vector that is stored of it.
+    """A text of a space and its stored vector.
 
     It is the first one that says something and was not erased.
     """
@@ -177,7 +177,7 @@ def stored_sample(log: LmdbLog, tables: Tables, space: OpenSpace) -> tuple[str, 
 
 
 def refuse_changed(space: OpenSpace, embedder: Embedder, kept: tuple[str, Vectors] | None) -> None:
-    """Refuse a model that no longer gives a text the vector that is stored of it.
+    """Refuse a model whose vector of a text differs from the stored one.
 
     Raises:
         InputError: it gives another one, so it is another model under the same name.
@@ -199,7 +199,7 @@ def refuse_changed(space: OpenSpace, embedder: Embedder, kept: tuple[str, Vector
 
 
 def text_vectors(embedder: Embedder, space: OpenSpace, texts: Sequence[str]) -> list[Vectors]:
-    """The vectors of whole texts in a space, to the precision in which they would be stored.
+    """The vectors of whole texts in a space, in the precision of stored ones.
 
     Raises:
         InputError: the space was made by another model, or the embedder gave what is no vector.
@@ -308,14 +308,14 @@ class NearestTexts(NamedTuple):
 def near_worlds(
     ctx: context.Context, hits: Sequence[VectorHit], least: float, but: int | None = None
 ) -> dict[int, tuple[int, float]]:
-    """The named worlds of some hits, with their version and cosine, if that is their newest text."""
+    """The named worlds of some hits whose newest text was hit, with version and cosine."""
     found = [hit for hit in hits if hit.score >= least and hit.node != but and ctx.has_world(hit.node)]
     newest = [hit for hit in found if ctx.tables.node(hit.node).versions == hit.version]
     return {hit.node: (hit.version, hit.score) for hit in newest if is_named(ctx, hit.node)}
 
 
 def searched_worlds(ctx: context.Context, world: int) -> list[int] | None:
-    """The worlds whose texts are compared where somebody is looked for inside a world; ``None`` for all.
+    """The worlds whose texts are compared in a search inside a world; ``None`` for all.
 
     They are chosen before the nearest are, so that what lies elsewhere keeps nobody out.
     """
@@ -323,7 +323,7 @@ def searched_worlds(ctx: context.Context, world: int) -> list[int] | None:
 
 
 def is_tool_made_place(ctx: context.Context, node: int) -> bool:
-    """True for a world that a tool made as a place, with a key or a title for a name.
+    """True for a world that a tool made as a container, with a key or a title as its name.
 
     The type alone does not say so, for anybody may have worlds of it; where it came from does.
     """
@@ -335,11 +335,11 @@ def is_tool_made_place(ctx: context.Context, node: int) -> bool:
 
 
 def is_named(ctx: context.Context, node: int) -> bool:
-    """True if a world has a name by which it may be somebody."""
+    """True if a world has a name that may identify an entity."""
     body = ctx.body(node)
     return body is not None and has_identifying_name((body.name, *ctx.aliases(node)))
 
 
 def has_identifying_name(names: Sequence[str]) -> bool:
-    """False for a world without a name: it is a statement, and two near statements are two."""
+    """True if a name may identify an entity. A world without one is a statement, and near statements stay apart."""
     return any(canonical.name_digest(name) != canonical.NO_NAME for name in names)

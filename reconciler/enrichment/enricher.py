@@ -1,4 +1,4 @@
-"""What makes a segment understood by itself: the protocol, and what an answer of it holds.
+"""The protocol of enrichers, which make a segment understandable on its own, and their answers.
 
 A turn such as "I hate that framework" says little without those around it (Hydra DB §2.3). An enricher is shown a
 segment and the segments around it, and says what it means, what it tells of preferences and constraints, what happened
@@ -20,7 +20,7 @@ MAX_ENRICHMENT_BYTES: Final = 48 * 1024
 
 
 class Segment(NamedTuple):
-    """A text as an enricher is shown it; ``since`` is when it began to hold, in microseconds."""
+    """A text as an enricher gets it; ``since`` is when it began to hold, in microseconds."""
 
     ref: str
     type: str
@@ -30,7 +30,7 @@ class Segment(NamedTuple):
 
 
 class Occurrence(msgspec.Struct, frozen=True):
-    """Something that happened, and what came of it, if that is said."""
+    """An event in a segment, and its outcome if that is stated."""
 
     event: str
     consequence: str = ""
@@ -54,7 +54,7 @@ class Enrichment(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """All that it says, as lines; each has a vector of its own."""
+        """The enrichment as lines; each line gets its own vector."""
         return tuple(" ".join(line.split()) for line in self._said() if line.strip())
 
     def _said(self) -> Iterator[str]:
@@ -66,7 +66,7 @@ class Enrichment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Enricher(Protocol):
-    """Says what a segment means: a model, a program, a person.
+    """Tells what a segment means: a model, a program, a person.
 
     It is called while the store is not locked, and what it says is recorded: nothing asks it again. One that has a
     ``name`` is named by it in the provenance of what it made. One with ``asks_a_model = False`` costs nothing: what it
@@ -79,7 +79,7 @@ class Enricher(Protocol):
 
 
 def checked(given: object, window: Sequence[Segment]) -> Enrichment:
-    """What an enricher said, if that can be kept.
+    """An enricher's answer, checked.
 
     Raises:
         InputError: it is no enrichment, says too much, or rests on what it was not shown.

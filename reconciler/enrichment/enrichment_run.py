@@ -1,4 +1,4 @@
-"""Enrich what is due, in steps that may be killed anywhere (Hydra DB §2.3).
+"""Enrich due segments, in steps that may be killed at any point (Hydra DB §2.3).
 
 It runs under the store's lease for background work. A step reads in one transaction, asks the enricher in none, and
 writes in a commit of its own, whose author is ``worlddb.enrich``. What is done is not done again, so a run that was
@@ -46,7 +46,7 @@ class Enriched(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What an enrichment is asked for; ``around`` are so many segments before and after, no ``worlds`` all of them."""
+    """The request of a run; ``around`` counts segments before and after, empty ``worlds`` mean all worlds."""
 
     valid: int
     enricher: enricher.Enricher
@@ -110,7 +110,7 @@ class _Run:
         self._done = self._done._replace(left=self._done.left + count)
 
     def _due_segments(self, nodes: Sequence[int], places: Sequence[int]) -> Iterator[list[enrichments.Due]]:
-        """Of the segments at some places of a run those that are due, as many as are read at once."""
+        """The due segments among some places of a run, in the batches of one read transaction."""
         for start in range(0, len(places), SEGMENTS_AT_ONCE):
             with self._writer.env.read() as txn:
                 asked = self._read(txn), nodes
@@ -119,10 +119,10 @@ class _Run:
                     for each in places[start : start + SEGMENTS_AT_ONCE]
                 )
                 due = [each for each in found if each is not None]
-            yield due  # Whoever is asked may take long: no transaction is open meanwhile.
+            yield due  # The enricher may take long, so no transaction is open meanwhile.
 
     def _enrich_segments(self, some: Sequence[enrichments.Due]) -> None:
-        """Ask about some segments, and keep what was said; what was changed meanwhile is left to the next run."""
+        """Enrich some segments and store the answers; segments changed meanwhile are left to the next run."""
         if self._wanted.dry_run:
             self._count_as_enriched(each.segment.ref for each in some)
             return
@@ -158,6 +158,6 @@ class _Run:
         self._done = self._done._replace(segments=(*self._done.segments, *refs))
 
     def _ask_enricher(self, each: enrichments.Due) -> enricher.Enrichment | None:
-        """What the enricher says; ``None`` if it failed, or is asked no more."""
+        """The enricher's answer; ``None`` if it failed, or is asked no more."""
         ask = partial(self._wanted.enricher, each.segment, each.window)
         return self._asking.answer(each.segment.ref, ask, partial(enricher.checked, window=each.window))

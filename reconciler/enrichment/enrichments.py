@@ -1,4 +1,4 @@
-"""Which segments are due for an enrichment, and the commands that keep what an enricher said of them.
+"""Find segments that are due for an enrichment, and make the commands that store the answers.
 
 An enrichment lies inside its segment, is ``derived_from`` it and from the segments around it that it rests on, and
 holds from when its segment began to hold. It lists the bodies that it was made of: it counts where all of them are
@@ -24,7 +24,7 @@ _DERIVED_FROM: Final = "derived_from"
 
 
 class Due(NamedTuple):
-    """A segment without a fresh enrichment, and those around it; ``window`` has itself at its place.
+    """A segment without a fresh enrichment, and the segments around it; ``window`` includes itself.
 
     ``bodies`` are the hashes of their bodies by reference. ``own`` is the enrichment that it has or had, ``linked``
     that one's edges to what it was made of, by their targets.
@@ -57,7 +57,7 @@ def runs(tables: rows.Tables, moment: asof.Moment, types: Sequence[str]) -> Iter
 def due(
     read: ReadState, run: Sequence[int], place: int, around: tuple[int, int], maker: str, *, is_free: bool
 ) -> Due | None:
-    """What is due of the segment at a place of a run; ``None`` if it says nothing, or has a fresh enrichment.
+    """The due segment at a place of a run; ``None`` if it has no text, or has a fresh enrichment.
 
     One of another enricher is made anew, unless this one is free. ``around``: so many segments before and after.
     """
@@ -96,7 +96,7 @@ def due(
 
 
 def _segment(read: ReadState, node: int) -> tuple[Segment, str] | None:
-    """A segment as it is shown and the hash of its body; ``None`` if it is hidden, or erased."""
+    """A segment as the enricher gets it, and the hash of its body; ``None`` if it is hidden or erased."""
     ctx, moment = read.ctx, read.moment
     seen = asof.version_at(ctx.tables, node, moment)
     body = None if seen is None else ctx.body(node, seen.number)
@@ -108,7 +108,7 @@ def _segment(read: ReadState, node: int) -> tuple[Segment, str] | None:
 
 
 def commands_of(each: Due, said: Enrichment, maker: str, at: int) -> list[cmd.Command]:
-    """The commands that keep what was said of a segment, as those from position ``at`` on of a request."""
+    """The commands that store the enrichment of a segment, from position ``at`` of a request on."""
     used = [each.segment.ref, *(said.used if said.used is not None else (one.ref for one in each.window))]
     bases = list(dict.fromkeys(used))
     told = {name: value for name, value in msgspec.to_builtins(said).items() if value and name != "used"}
@@ -147,5 +147,5 @@ def commands_of(each: Due, said: Enrichment, maker: str, at: int) -> list[cmd.Co
 
 
 def refs_of(some: Sequence[Due]) -> tuple[bytes, ...]:
-    """The segments that enrichments rest on: what is to lie and to say as it did when it was read."""
+    """The segments that enrichments rest on, which must be unchanged when these are written."""
     return tuple(bytes.fromhex(shown.ref) for each in some for shown in each.window)

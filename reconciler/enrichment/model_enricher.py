@@ -1,4 +1,4 @@
-"""Enrichments by a language model behind an endpoint, with what they cost counted and bounded.
+"""Enrichments by a language model behind an endpoint, with counted and bounded costs.
 
 What it says is kept in the log, so that nobody asks it again of the same segments, replays included.
 """

@@ -1,4 +1,4 @@
-"""Classes of worlds that accepted ``same_as`` edges make one, and edges of registered types that ask for it.
+"""Equivalence classes of worlds, made by accepted ``same_as`` edges and edges of unifying registered types.
 
 They are as they stand while commands are decided. Proposals of a reclustering are staged here; what somebody has
 decided about a pair stays decided.
@@ -43,7 +43,7 @@ def refuse_joined_by_types(ctx: Context, decided: Sequence[ev.AnyEvent]) -> None
 
 
 def refuse_joined(ctx: Context, ends: Iterable[int]) -> None:
-    """Refuse what puts a rejected pair into the class of one of these worlds."""
+    """Refuse if the class of one of these worlds now contains a rejected pair."""
     met: set[int] = set()
     for end in ends:
         if end not in met:
@@ -66,7 +66,7 @@ def refuse_if_joined(ctx: Context, row: schema.ProposalRow) -> None:
 
 
 def class_of(ctx: Context, start: int, within: Callable[[int], bool] | None = None) -> Reached:
-    """The class of a world, with the way to each member; by edges ``within`` alone, if that is given."""
+    """The class of a world, with the path to each member; ``within`` limits it to edges with such homes."""
     reached, pending = {start: start}, [start]
     for node in pending:
         for end, home in _unified_neighbours(ctx, node):
@@ -77,7 +77,7 @@ def class_of(ctx: Context, start: int, within: Callable[[int], bool] | None = No
 
 
 def _unified_neighbours(ctx: Context, node: int) -> Iterator[tuple[int, int]]:
-    """Worlds that an edge makes one with a world, each with the edge's home."""
+    """The worlds that an edge unifies with a world, each with the edge's home."""
     code = ctx.tables.type_code("same_as")
     yield from ((row.target, row.home) for _, row in ctx.tables.outgoing(node, code) if row.unlinked == schema.LIVE)
     known = ctx.tables.incoming(node, code, known_after=ctx.draft.seq)
@@ -97,7 +97,7 @@ def _rejected_pairs(ctx: Context, members: Collection[int]) -> Iterator[tuple[in
 
 
 def _join_paths(one: list[int], other: list[int]) -> list[int]:
-    """The way from the end of one path to the end of another with the same start."""
+    """The path from the end of one path to the end of another with the same start."""
     shared = 0
     while shared < min(len(one), len(other)) and one[shared] == other[shared]:
         shared += 1
@@ -128,7 +128,7 @@ def is_apart(ctx: Context, one: int, other: int) -> bool:
 
 
 def is_settled(ctx: Context, one: int, other: int) -> bool:
-    """True if a pair is pending or was decided, so that nobody proposes it again unasked."""
+    """True if a pair is pending or was decided, so that it is not proposed again unasked."""
     latest = ctx.proposal(one, other)
     return latest is not None and (latest.status in ("pending", "accepted") or not latest.changed)
 

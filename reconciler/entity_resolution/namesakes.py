@@ -26,17 +26,17 @@ from worlddb.reconciler.transaction.interiors import Interior
 
 TYPE: Final = "Type"
 BUILT_IN: Final = {"Person": "Entity"}
-"""Subtypes that nobody has to state, with what is above them."""
+"""Built-in subtypes, with their supertypes."""
 _SESSION: Final = type_digest("Session")
 
 MAX_CONSIDERED: Final = 512
-"""How many holders of a name inside the scope are looked at: of five thousand with one name, the earliest will do."""
+"""How many holders of a name inside the scope are considered, the earliest first."""
 
 MAX_SCANNED: Final = 2048
-"""Up to how many worlds inside the one that is looked in are looked at one by one."""
+"""Scopes of up to this many worlds are scanned one by one."""
 
 MAX_CHECKED_SINGLY: Final = 32
-"""Of how many with one name it is asked of each whether it is inside, before what is inside is listed."""
+"""Up to how many worlds of one name are tested singly for being inside; with more, the scope is listed."""
 
 
 class Match(NamedTuple):
@@ -47,9 +47,9 @@ class Match(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """Somebody to be resolved: names, type, and the world to search in.
+    """An entity to resolve: names, type, and the world to search in.
 
-    ``node`` is that of a candidate that is a world already.
+    ``node`` is set if the candidate is an existing world.
     """
 
     names: tuple[str, ...]
@@ -59,10 +59,7 @@ class Candidate(NamedTuple):
 
 
 class Resolution(NamedTuple):
-    """The result of resolving one command.
-
-    It says what a new world's key stands for, and whom the world may already be.
-    """
+    """The result of resolving one command: the world of its key, and the worlds that it may be the same as."""
 
     keyed: Keyed | None
     matches: Sequence[Match]
@@ -72,9 +69,9 @@ UNRESOLVED: Final = Resolution(None, ())
 
 
 class SearchScope:
-    """The inside of a world while somebody is looked for in it.
+    """The world that a search is limited to, with everything inside it.
 
-    It is listed when that is first needed.
+    The inside is listed on first need.
     """
 
     def __init__(self, world: int) -> None:
@@ -106,10 +103,7 @@ class SearchScope:
         return self._is_inside_by_node[node]
 
     def _walk_up(self, ctx: Context, node: int) -> None:
-        """Walk up from a world, no further than earlier walks.
-
-        Deep structures share most of the way.
-        """
+        """Walk up from a world, no further than earlier walks: deep structures share most of the path."""
         through: dict[int, int] = {node: node}
         pending = [node]
         while pending:
@@ -126,19 +120,19 @@ class SearchScope:
         self._is_inside_by_node.update(dict.fromkeys(through, False))
 
     def namesakes(self, ctx: Context, digest: bytes) -> Iterator[int]:
-        """The earliest nodes inside that have had a name, in log order; of few, some may be outside."""
+        """The earliest nodes inside that have had a name, in log order; if there are few, some may be outside."""
         named = ctx.tables.named
         if self.is_everywhere or len(list(islice(named(digest), MAX_CHECKED_SINGLY + 1))) <= MAX_CHECKED_SINGLY:
             rows = named(digest)
         elif ctx.ancestry is not None:
-            # Nothing is written meanwhile, so that the ways up are known, and many scopes are looked in.
+            # In a read transaction the paths up are cached, and many scopes are searched.
             rows = (row for row in named(digest) if self.has(ctx, row[0]))
         else:
             rows = named(digest, nodes=self.interior_of_scope(ctx).in_order())
         return (node for node, _ in islice(rows, MAX_CONSIDERED))
 
     def holders(self, ctx: Context, text: str, here: Callable[[int], bool]) -> Iterator[int]:
-        """The earliest holders of a form for whom ``here`` is true, which it is for nobody outside."""
+        """The earliest holders of a form for which ``here`` is true; ``here`` must be false for nodes outside."""
         tables = ctx.tables
         if self.is_everywhere or not is_held_by_more(tables, text, MAX_CHECKED_SINGLY):
             return holders(tables, text, here)
@@ -147,7 +141,7 @@ class SearchScope:
         return holders(tables, text, here, nodes=self.interior_of_scope(ctx).in_order())
 
     def has_holder(self, ctx: Context, text: str) -> bool:
-        """True if somebody inside ever had a form."""
+        """True if a world inside ever had a form."""
         return next(self.holders(ctx, text, partial(self.has, ctx)), None) is not None
 
 

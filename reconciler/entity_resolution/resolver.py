@@ -27,7 +27,7 @@ _INITIAL: Final = re.compile(r" \w\b")
 
 
 class Search:
-    """One search for candidates: its scope, its least scores, and counts of what was looked at."""
+    """One search: its scope, its thresholds, and counts of what was considered."""
 
     def __init__(self, world: int, thresholds: Thresholds) -> None:
         self.inside = namesakes.SearchScope(world)
@@ -44,14 +44,14 @@ class Search:
 
     @property
     def by_given_name(self) -> bool:
-        """True if a given name alone may name somebody.
+        """True if a given name alone may match.
 
         It may in a conversation, but not in the whole store.
         """
         return not self.inside.is_everywhere
 
     def as_evidence(self, ctx: Context) -> dict[str, int]:
-        """The counts for the evidence, without zeros, of what is inside alone."""
+        """The nonzero counts for the evidence; they count only what is inside the scope."""
         told = {
             "forms": sum(self._count_inside(ctx, texts) for texts in self.looked_at),
             "kept_apart": self.kept_apart,
@@ -67,7 +67,7 @@ class Search:
 
 
 def likeliest_forms(ctx: Context, names: tuple[str, ...], search: Search) -> list[tuple[float, str]]:
-    """The forms that may be like the names, likeliest first.
+    """The forms similar to the names, likeliest first.
 
     Each comes with the greatest score it can have.
     """
@@ -81,7 +81,7 @@ def likeliest_forms(ctx: Context, names: tuple[str, ...], search: Search) -> lis
 
 
 class _FormsLookedAt(NamedTuple):
-    """The forms that were looked at.
+    """The forms that were considered.
 
     Their texts, the same with their words in order, and the texts that sound like the candidate's.
     """
@@ -119,7 +119,7 @@ def _look_at_forms(ctx: Context, form: canonical.Form, search: Search) -> _Forms
 
 
 def _forms_around(ctx: Context, place: blocks.Place, search: Search) -> blocks.Around:
-    """The forms around a place of a block; of one that has too many for a look, those inside alone."""
+    """The forms around a place of a block; in a block with too many forms, only those inside the scope."""
     found = blocks.around(ctx.tables, place)
     if found.is_whole or search.inside.is_everywhere:
         return found
@@ -127,7 +127,7 @@ def _forms_around(ctx: Context, place: blocks.Place, search: Search) -> blocks.A
 
 
 def _decode_all(texts: Iterable[bytes]) -> list[str]:
-    """Decode many texts at once, which is quicker."""
+    """Decode many texts at once, which is faster."""
     joined = b"\n".join(texts).decode()
     return joined.split("\n") if joined else []
 
@@ -193,7 +193,7 @@ def match_all_tiers(
     near: Mapping[int, float] | None = None,
     tiebreaker: Tiebreaker | None = None,
 ) -> tuple[namesakes.Match, ...]:
-    """The matches of all tiers: one world, several equally likely ones, or nobody.
+    """The matches of all tiers: one world, several equally likely ones, or none.
 
     ``near`` has the cosines of worlds whose texts are near in meaning.
     """
@@ -212,14 +212,14 @@ def verdict(
     near: Mapping[int, float] | None = None,
     tiebreaker: Tiebreaker | None = None,
 ) -> Verdict:
-    """Judge a candidate by all tiers, stopping at the exact one if that finds anybody."""
+    """Judge a candidate by all tiers, stopping at the exact one if that finds a match."""
     candidate = namesakes.candidate_of(ctx, command)
     held = considered(ctx, candidate, thresholds, near, every=tiebreaker is not None)
     return judge(held.considered, thresholds, tiebreaker, looked_at=held.looked_at)
 
 
 class Comparisons(NamedTuple):
-    """The worlds that a candidate was compared with, and counts of what was looked at."""
+    """The worlds that a candidate was compared with, and counts of what was considered."""
 
     considered: list[Considered]
     looked_at: dict[str, int]
@@ -259,7 +259,7 @@ def considered(
 
 
 def _is_any_confident(found: list[Considered], thresholds: Thresholds) -> bool:
-    """True if a tier is confident of somebody, so that there will be evidence to keep."""
+    """True if a tier is confident of a world, so that there will be evidence to store."""
     return any(each.score(tier) >= getattr(thresholds, tier) for each in found for tier in TIERS[1:])
 
 

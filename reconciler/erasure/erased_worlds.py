@@ -1,8 +1,8 @@
-"""Find which worlds an erasure takes: what was named, what lies inside of it, and what was made of all these.
+"""Find the worlds that an erasure takes: those named, those inside them, and those derived from all these.
 
-What lies inside goes if nobody else has a part in it. A world stays that lies in another world too, or that somebody
-outside refers to, as two who mention one person do: it is listed, and why. Derived texts go: a summary repeats in other
-words what it sums up, and an extracted world bears a name from a turn.
+A world inside is erased unless it also lies in another world, or a world outside refers to it, as when two turns
+mention one person; such worlds stay and are listed with the reason. Derived texts are erased too: a summary repeats what it
+sums up, and an extracted world bears a name from a turn.
 """
 
 import re
@@ -24,7 +24,7 @@ SUMMARY: Final = "Summary"
 _DERIVED_FROM: Final = schema.EDGE_TYPE_CODES["derived_from"]
 REFERS_TO: Final = schema.EDGE_TYPE_CODES["refers_to"]
 _NON_REFERRING: Final = frozenset((schema.CONTAINS_CODE, schema.SAME_AS_CODE))
-"""Edges by which nobody says anything of a world: where it lies, and who it may be."""
+"""Edges that do not count as references to a world: containment and identity."""
 
 
 def derived_worlds(
@@ -75,7 +75,7 @@ def derived_worlds(
 
 
 def _with_containers(tables: rows.Tables, nodes: Collection[int]) -> set[int]:
-    """Some worlds, and all that contain them."""
+    """Some worlds and all their containers."""
     found = set(nodes)
     pending = list(nodes)
     while pending:
@@ -86,7 +86,7 @@ def _with_containers(tables: rows.Tables, nodes: Collection[int]) -> set[int]:
 
 
 def _is_only_inside(log: LmdbLog, tables: rows.Tables, node: int, around: Collection[int]) -> bool:
-    """True if a world lies in nothing but some others, contains nothing, and is no scope, user or tenant."""
+    """True if a world lies only in some others, contains nothing, and is no scope, user or tenant."""
     return (
         all(each in around for each in tables.containers(node))
         and not tables.live_targets(node, schema.CONTAINS_CODE)
@@ -95,7 +95,7 @@ def _is_only_inside(log: LmdbLog, tables: rows.Tables, node: int, around: Collec
 
 
 def _was_made_with(log: LmdbLog, tables: rows.Tables, node: int, by: int) -> bool:
-    """True if a world was made by the write of one that refers to it, or by the same author without a reason."""
+    """True if a world was created with another one that refers to it, or by the same author without a reason."""
     own, others = tables.version(node, 1), tables.version(by, 1)
     if own.seq == others.seq:
         return True
@@ -127,7 +127,7 @@ def _mentions(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[int]:
 
 
 def _is_only_a_name(log: LmdbLog, tables: rows.Tables, node: int, reached: Collection[int]) -> bool:
-    """True if all that is known of a world is its name, and only erased worlds refer to it."""
+    """True if a world has only a name, and only erased worlds refer to it."""
     if next(tables.aliases(node), None) is not None or any(
         body.content for body in recorded_texts.bodies_of(log, tables, node)
     ):
@@ -138,13 +138,14 @@ def _is_only_a_name(log: LmdbLog, tables: rows.Tables, node: int, reached: Colle
 
 
 def has_any_text(log: LmdbLog, tables: rows.Tables, node: int) -> bool:
+    """True if a text of a world is left; the root world counts as having none."""
     return node != schema.ROOT_NODE and next(recorded_texts.bodies_of(log, tables, node), None) is not None
 
 
 def referring_worlds(log: LmdbLog, tables: rows.Tables, node: int, gone: Collection[int]) -> list[int]:
-    """The worlds that refer to one and go on to say something, without those that are gone.
+    """The worlds that refer to one, still have a text, and are not in ``gone``.
 
-    They do so by a mention, or by a type of a caller's own; of built-in types no other says that a world is used.
+    Mentions and edges of a caller's own types count as references; other built-in types do not.
     """
     found = dict.fromkeys(
         place.source
@@ -155,7 +156,7 @@ def referring_worlds(log: LmdbLog, tables: rows.Tables, node: int, gone: Collect
 
 
 def _is_own(tables: rows.Tables, code: int) -> bool:
-    """True if an edge type is one of a caller's own, also where that has the name of a later built-in one."""
+    """True if an edge type is a caller's own, even if a later release has a built-in type of its name."""
     if code < schema.FIRST_CUSTOM_CODE:
         return False
     name = tables.type_name(code)
@@ -179,21 +180,20 @@ def turns_by_speaker(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[i
 
 
 def worlds_sharing_texts(log: LmdbLog, tables: rows.Tables, nodes: set[int]) -> list[int]:
-    """Every world with a version, past ones included, that has a text of these."""
+    """All worlds with a version, past ones included, that shares a text with these."""
     texts = {text for node in nodes for text in recorded_texts.texts_of_world(log, tables, node)}
     everyone = range(1, tables.progress().next_node)
     return [node for node in everyone if not texts.isdisjoint(recorded_texts.texts_of_world(log, tables, node))]
 
 
-# -- what lies inside
-
+# -- interiors
 OWNERS: Final = frozenset({"scope", "user", "tenant"})
-"""The types, whatever their case, of worlds that are somebody's: with one of them goes what it contains."""
+"""The types, in any case, of worlds that own their contents: erasing one erases what it contains."""
 _SCOPE: Final = "Scope"
 _USER: Final = re.compile("user:")
 _RUN: Final = re.compile("run:")
 _WAY_SCOPE: Final = re.compile("(agent|app|run):")
-"""Scopes by way of which a user's memories came. What lies in such a one too is the user's nevertheless."""
+"""Scopes through which memories of a user were written. A memory in one of these still belongs to the user."""
 
 
 def is_owner_world(log: LmdbLog, tables: rows.Tables, node: int) -> bool:
@@ -203,10 +203,10 @@ def is_owner_world(log: LmdbLog, tables: rows.Tables, node: int) -> bool:
 
 
 class ErasedInteriors:
-    """What some worlds contain, at any depth: what an erasure of them takes along, and what it leaves.
+    """The members of some worlds, at any depth, divided into those that an erasure takes and those that it leaves.
 
-    ``others`` are named too, and lose their own texts alone. What was made of the texts of those named in ``derived``,
-    and of what they contain, goes as well, so it has no part in anything.
+    ``others`` are erased too, but without their members. Worlds derived from those in ``derived``, or from their
+    members, are erased as well, so they do not count as references.
     """
 
     def __init__(
@@ -224,17 +224,17 @@ class ErasedInteriors:
         self._derived = derived
         self._is_way_by_node: dict[int, bool] = {}
         self._first_top = self._find_tops()
-        """All that is inside, each with the first of those named that contains it."""
+        """All members, each with the first of the named worlds that contains it."""
         self._erased = self._exclusive_members()
         self._referred_to = self._exclude_referred_to()
 
     def erased(self, top: int) -> list[int]:
-        """What goes along with one of the worlds that were named."""
+        """The members that are erased with one of the named worlds."""
         along = [node for node, its in self._first_top.items() if its == top and node in self._erased]
         return along + (self._empty_sessions() if top == self._user_scope else [])
 
     def kept(self, top: int) -> list[inputs.KeptMember]:
-        """What one of them contains and others have a part in."""
+        """The members of a named world that stay, since other worlds contain or refer to them."""
         found = []
         for node, its in self._first_top.items():
             if its == top and node not in self._erased and has_any_text(self._log, self._tables, node):
@@ -260,7 +260,7 @@ class ErasedInteriors:
         return found
 
     def _exclusive_members(self) -> set[int]:
-        """What nothing outside contains."""
+        """The members that no world outside contains."""
         alone = set(self._first_top)
         shared = [node for node in self._first_top if self._is_shared_outside(node, alone)]
         for node in shared:
@@ -277,7 +277,7 @@ class ErasedInteriors:
 
     @cached_property
     def _user_scope(self) -> int | None:
-        """The first of those named that is the scope of a user."""
+        """The first of the named worlds that is the scope of a user."""
         return next((top for top in self._tops if self._is_scope(top, _USER)), None)
 
     def _is_way_scope(self, node: int) -> bool:
@@ -290,7 +290,7 @@ class ErasedInteriors:
         return any(body.type == _SCOPE and kind.match(body.name) is not None for body in bodies)
 
     def _exclude_referred_to(self) -> dict[int, list[int]]:
-        """Leave out what others refer to, and what that refers to; returns it with those who do."""
+        """Exclude members that other worlds refer to, repeatedly; returns these with the referring worlds."""
         kept: dict[int, list[int]] = {}
         while True:
             whole = {*self._tops, *self._erased}
@@ -306,7 +306,7 @@ class ErasedInteriors:
             self._erased -= found.keys()
 
     def _empty_sessions(self) -> list[int]:
-        """The sessions of a user in which nothing else is left."""
+        """The sessions of a user in which no other text is left."""
         above = dict.fromkeys(each for node in self._erased for each in self._tables.containers(node))
         runs = [each for each in above if each not in self._erased and each not in self._tops]
         return [run for run in runs if self._is_scope(run, _RUN) and not self._has_remaining_members(run)]
