@@ -1,8 +1,8 @@
 """Find the worlds that an erasure takes: those named, those inside them, and those derived from all these.
 
 A world inside is erased unless it also lies in another world, or a world outside refers to it, as when two turns
-mention one person; such worlds stay and are listed with the reason. Derived texts are erased too: a summary repeats what it
-sums up, and an extracted world bears a name from a turn.
+mention one person; such worlds stay and are listed with the reason. Derived texts are erased too: a summary repeats
+what it sums up, and an extracted world bears a name from a turn.
 """
 
 import re

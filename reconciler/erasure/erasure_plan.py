@@ -78,7 +78,7 @@ def plan(log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase]) -> inputs
 
 
 class _InteriorEffects(NamedTuple):
-    """For each command what goes along with its world and what stays in it; and all that goes with its interior."""
+    """For each command the members that are erased and those that stay; and all worlds erased with their interiors."""
 
     erased: list[list[int]]
     kept: list[list[inputs.KeptMember]]
@@ -88,7 +88,7 @@ class _InteriorEffects(NamedTuple):
 def _interior_effects(
     log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase], named: Sequence[int]
 ) -> _InteriorEffects:
-    """What the worlds that are named contain.
+    """Divide the members of the named worlds.
 
     Raises:
         MembersNotSaid: it is to be asked for, and was not.
@@ -116,7 +116,7 @@ def _interior_effects(
 
 
 def _members_left(log: LmdbLog, tables: rows.Tables, node: int, gone: Collection[int]) -> list[inputs.KeptMember]:
-    """What a world contains and goes on to say something, since it loses its own texts alone."""
+    """The members of a world that keep their texts, since only the world's own texts are erased."""
     members = dict.fromkeys(tables.live_targets(node, schema.CONTAINS_CODE))
     return [
         inputs.KeptMember(each, "left")
@@ -126,12 +126,12 @@ def _members_left(log: LmdbLog, tables: rows.Tables, node: int, gone: Collection
 
 
 def _require_members_decided(log: LmdbLog, tables: rows.Tables, named: Sequence[int], node: int, position: int) -> None:
-    """Ask what becomes of that which a world alone contains, if it says anything."""
+    """Refuse unless the caller said what becomes of members that only this world contains and that have texts."""
     if node == schema.ROOT_NODE or not tables.live_targets(node, schema.CONTAINS_CODE):
         return
     inside = erased_worlds.ErasedInteriors(log, tables, [node], set(named) - {node}).erased(node)
     alone = [each for each in inside if each not in named and erased_worlds.has_any_text(log, tables, each)]
-    # What was inferred of a text is made of it, and goes or stays as all that was.
+    # Enrichments derive from a text, and are erased or kept like all derived texts.
     alone = [each for each in alone if tables.version(each, 1).type != ENRICHMENT_TYPE]
     if alone:
         what = "another world that says" if len(alone) == 1 else f"{len(alone):,} other worlds that say"
@@ -144,7 +144,7 @@ def _require_members_decided(log: LmdbLog, tables: rows.Tables, named: Sequence[
 
 
 class SettingNaming(NamedTuple):
-    """A bookmark or a level of trust that names somebody: what it is of, and the blobs of its name and its reason."""
+    """A bookmark or level of trust that names an erased world, with the blobs of its name and reason."""
 
     name: str
     blobs: tuple[inputs.BlobPlace, ...]
@@ -152,9 +152,9 @@ class SettingNaming(NamedTuple):
 
 
 def find_naming_settings(log: LmdbLog, tables: rows.Tables, nodes: Collection[int]) -> Iterator[SettingNaming]:
-    """What is the whole store's and names some worlds, by a name or an alias: in the order of the log.
+    """Find store-wide settings that mention a name or alias of some worlds, in log order.
 
-    It does so in the name or the reason of a bookmark, or in those of a level of trust that is said of no world.
+    These are bookmarks, and levels of trust of no world; their names and reasons are searched.
     """
     sought = names_pattern(log, tables, nodes)
     if sought is None:
@@ -176,18 +176,18 @@ def find_naming_settings(log: LmdbLog, tables: rows.Tables, nodes: Collection[in
 
 
 def _trust_subject(of: ev.TrustOf, body: Body | None) -> str:
-    """What a level of trust is said of."""
+    """Describe the subject of a level of trust."""
     if body is None:
         return "all the rest" if of == "rest" else of
     return body.name if of == "author" else f"{body.type}={body.name}"
 
 
 def names_pattern(log: LmdbLog, tables: rows.Tables, nodes: Collection[int]) -> re.Pattern[str] | None:
-    """What finds the names and aliases that worlds ever had in a normalised text; ``None`` if they have none."""
+    """A pattern for all names and aliases that worlds ever had, for normalised texts; ``None`` if they had none."""
     names = sorted({name for node in nodes for name in _normalised_names(log, tables, node) if name})
     if not names:
         return None
-    # Scripts without spaces have no ends of words; elsewhere "Al" does not occur in "also".
+    # Scripts without spaces have no word boundaries; elsewhere "Al" must not match in "also".
     return re.compile("|".join(rf"\b{re.escape(name)}\b" if name.isascii() else re.escape(name) for name in names))
 
 
@@ -229,7 +229,7 @@ def _add_derived(
 
 
 def _add_forks(tables: rows.Tables, targets: list[list[inputs.ErasureTarget]]) -> None:
-    """Add what goes on from erased worlds in forks: it has their texts."""
+    """Add the copies of erased worlds in forks, which have the same texts."""
     reached = {target.node for own in targets for target in own}
     for own in targets:
         for node in fork_rows.with_copies(tables, [target.node for target in own]):
@@ -279,7 +279,7 @@ def erase(ctx: context.Context, command: Erase, details: int) -> bytes:
 
 
 def _restated_trust(ctx: context.Context, gone: Sequence[inputs.BlobPlace]) -> list[ev.Trusted]:
-    """What says again how far somebody is trusted of whom nothing but the name was recorded, and that is gone."""
+    """Events that record levels of trust again under a keyed hash, where the only record was the erased name."""
     restated: list[ev.Trusted] = []
     for said in trust_levels.trusts_known(ctx.tables, ctx.draft.seq):
         place = said.seq, said.row.body
@@ -293,14 +293,14 @@ def _restated_trust(ctx: context.Context, gone: Sequence[inputs.BlobPlace]) -> l
 def forbidden_bodies(log: LmdbLog, target: inputs.ErasureTarget, blobs: Sequence[inputs.BlobPlace]) -> list[Body]:
     """The bodies of an erased world whose texts may not be written again.
 
-    They are compared by content, or by name where there is none. A derived text may come again, from others.
+    They are compared by content, or by name if there is none. A derived text may be written again from other sources.
     """
     bodies = (recorded_texts.body_at(log, *place) for place in blobs)
     return [] if target.derived else [body for body in bodies if body is not None and recorded_texts.text_of(body)]
 
 
 def _spoken_texts(log: LmdbLog, tables: rows.Tables, node: int, bodies: Sequence[Body]) -> Iterator[str]:
-    """What a turn says without the names of its speakers, which is forbidden to others too."""
+    """The texts of a turn without the names of its speakers; other speakers may not write them either."""
     for _, row in tables.outgoing(node, erased_worlds.REFERS_TO):
         details = recorded_texts.details_at(log, row.seq, row.details)
         if details is not None and details.properties.get("role") == recorded_texts.SPEAKER:
@@ -308,7 +308,7 @@ def _spoken_texts(log: LmdbLog, tables: rows.Tables, node: int, bodies: Sequence
             yield from (recorded_texts.text_without_speaker(body.content, name) for name in names for body in bodies)
 
 
-# -- which blobs
+# -- blobs
 
 
 def blobs_of(
@@ -316,7 +316,7 @@ def blobs_of(
 ) -> dict[int, list[inputs.BlobPlace]]:
     """The blobs of some nodes that still exist up to commit ``last``.
 
-    Each is listed under one node only. Of ``homes`` also those of the edges that are at home there, whatever they join.
+    Each is listed under one node only. For nodes in ``homes`` they include those of all edges whose home they are.
     """
     owners = _owners(tables, nodes)
     at_home = {bytes(tables.node(node).lineage): node for node in homes}
@@ -371,9 +371,9 @@ def _owned_places(
     stored = log.blob(seq, 0)
     cause = None if stored is None else codec.decode_blob(stored, seq)
     if isinstance(cause, Cause):
-        # A command's texts need not stand in any event: the reason of an unlink, the names of an unalias.
+        # Some texts of commands are in no event, such as the reason of an unlink and the names of an unalias.
         for ref, (code, body, details, *_) in zip(events.refs, cause.commands, strict=False):
-            # Why a commit was taken back is said of all its worlds at once, and goes with any of them.
+            # The reason of a take-back concerns all worlds of the commit, and is erased with any of them.
             owner = owners.get(ref, touched if code == TakeBack.CODE else None)
             if owner is not None and code not in (Erase.CODE, EraseLiteral.CODE):
                 yield (seq, body), owner
@@ -385,13 +385,13 @@ _LINEAGE_EVENTS: Final = (
     *(ev.Expires, ev.Labelled, ev.Unlabelled, ev.Pinned, ev.Tagged, ev.Deprecated),
     *(ev.Stated, ev.Unstated),
 )
-"""Events whose texts are those of the lineage that they name."""
+"""Events whose texts belong to the lineage that they name."""
 
 
 def _subject(event: ev.Event, owners: Collection[bytes]) -> bytes:
     """The lineage, edge or proposal that the texts of an event are about.
 
-    A receipt is about all that it names: the first of ``owners`` among these. An erasure's own reason stays.
+    A receipt is about all worlds that it names; the first of ``owners`` counts. An erasure's own reason stays.
     """
     if isinstance(event, ev.Recalled):
         return next((each for each in (event.world, *event.shown) if each in owners), b"")

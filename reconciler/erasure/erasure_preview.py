@@ -21,7 +21,7 @@ from worlddb.reconciler.transaction.recorded_texts import bodies_of, body_at, de
 
 
 class KeptWorld(msgspec.Struct, frozen=True, kw_only=True):
-    """A world that an erasure would leave although what is erased contains or mentions it, and why.
+    """A world that an erasure would keep although an erased world contains or mentions it, and why.
 
     * ``contained``: the worlds in ``by`` contain it too.
     * ``referred_to``: those in ``by`` refer to it.
@@ -139,7 +139,7 @@ def literal_preview(log: LmdbLog, tables: Tables, command: EraseLiteral) -> Lite
 
 
 class TextsReached(NamedTuple):
-    """What erasures reach: texts (names only where nothing else is said), the names of whom they name, and ``beside``.
+    """What erasures reach: texts (names only if there is no content), the names of the worlds, and ``beside``.
 
     That is what was said of them beside: properties, reasons, aliases, labels and tags.
     """
@@ -161,7 +161,7 @@ def texts_reached(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> Te
 
 
 def _worlds_to_search_names_of(found: PlannedErasure, commands: Sequence[Erase]) -> set[int]:
-    """Whose names are looked for in settings: what is named, and whatever else an erasure everywhere reaches."""
+    """The worlds whose names are searched for in settings: those named, and those that ``everywhere`` reaches."""
     reached = (
         target.node
         for own, command in zip(found.targets, commands, strict=True)
@@ -172,7 +172,7 @@ def _worlds_to_search_names_of(found: PlannedErasure, commands: Sequence[Erase])
 
 
 def _referred_outside(log: LmdbLog, tables: Tables, found: PlannedErasure) -> Iterator[KeptMember]:
-    """What is referred to from inside of what is erased with all in it, lies elsewhere, and says something."""
+    """Worlds with texts that lie elsewhere and that members of erased worlds refer to."""
     gone = {target.node for own in found.targets for target in own}
     told = {each.node for own in found.kept for each in own}
     mentioned = (each for node in sorted(found.whole) for each in tables.live_targets(node, erased_worlds.REFERS_TO))

@@ -37,7 +37,7 @@ class ExtractionGuard:
         self.seq: int | None = None
 
     def are_gone(self, keys: Sequence[str | BoundKey]) -> list[bool]:
-        """Whether the text of the world that each caller's key stands for is gone.
+        """Tell for each caller's key whether the text of its world was erased.
 
         Of a request that was committed before, whether it was gone then: such a request is told from another one by
         what it came to.
@@ -54,7 +54,7 @@ class ExtractionGuard:
             return [_was_erased_by(log, tables, _lineage_of(tables, secret, key), last) for key in keys]
 
     def container_of(self, ref: bytes | str | int) -> bytes | None:
-        """The lineage of the world that a request goes into; None for the root world.
+        """The lineage of the world that a request writes into; ``None`` for the root world.
 
         Raises:
             UnknownReference: there is no such world.
@@ -74,7 +74,7 @@ class ExtractionGuard:
 
 
 def _lineage_of(tables: Tables, secret: bytes, key: str | BoundKey) -> Lineage:
-    """The lineage that a caller's key stands for, as deciding will find it."""
+    """The lineage that a caller's key stands for, found in the same way as by a decision."""
     if isinstance(key, str):
         return hashing.keyed_lineage(secret, key.encode())
     assert isinstance(key.world, bytes), "settled before"

@@ -1,7 +1,7 @@
-"""Fork a world: decide what it was as of a commit a second time, under ids of its own.
+"""Fork a world: copy it as of a commit, under new ids.
 
-It is decided as an import of the world's own bundle would be, with other lineages: no handler runs and nobody is looked
-for, since all of it was decided before. The texts keep their ids.
+A fork is decided like an import of the world's own bundle with other lineages. No handler and no resolver run, since
+everything was decided before. The texts keep their ids.
 """
 
 from typing import Final
@@ -57,7 +57,7 @@ def fork(ctx: context.Context, command: Fork, details: int) -> bytes:
 
 
 def _fork_container(ctx: context.Context, node: int, command: Fork) -> int:
-    """The container of the fork: the one that was named, or the first that contains the world."""
+    """The container of the fork: the one that the command names, or the first container of the world."""
     if command.into is None:
         return next(iter(ctx.tables.containers(node)), schema.ROOT_NODE)
     into = context.node_ref(ctx, command.into)
@@ -68,7 +68,7 @@ def _fork_container(ctx: context.Context, node: int, command: Fork) -> int:
 
 
 def _refuse_erased_meanwhile(ctx: context.Context, lineages: list[bytes]) -> None:
-    """See that no text was erased between the read of the world and this commit."""
+    """Refuse if a text was erased between the read of the world and this commit."""
     assert ctx.arrival is not None
     for lineage in lineages:
         node = ctx.tables.node_of(lineage)
@@ -82,7 +82,7 @@ def _refuse_erased_meanwhile(ctx: context.Context, lineages: list[bytes]) -> Non
 
 
 def _crosses_out_of_world(ctx: context.Context, type_name: str, into: int) -> bool:
-    """True if edges of a type lead out of a world (law 7), by what holds where the fork is put."""
+    """True if edges of a type may lead out of a world (law 7), by the registrations at the fork's container."""
     if type_name == _REFERS_TO:
         return True
     found = settings.Nearest(ctx.tables, type_name, ctx.draft.seq).at(into, ctx.tables.containers)
@@ -90,7 +90,7 @@ def _crosses_out_of_world(ctx: context.Context, type_name: str, into: int) -> bo
 
 
 def _copy_guards(ctx: context.Context, names: renaming.Names) -> None:
-    """Let what becomes of credentials and of personal data hold in the fork as it does where it comes from."""
+    """Copy the guards for credentials and personal data to the fork."""
     for known in settings.guards_known(ctx.tables, ctx.draft.seq):
         copy = names.lineages.get(ctx.tables.node(known.world).lineage)
         if copy is not None:
@@ -98,7 +98,7 @@ def _copy_guards(ctx: context.Context, names: renaming.Names) -> None:
 
 
 def record_merge(ctx: context.Context, command: Merge, details: int) -> bytes:
-    """Record how far a fork is merged by the commands of this commit; returns the world that it came into."""
+    """Record how far a fork is merged by this commit; returns the world that it is merged into."""
     tables = ctx.tables
     fork_node, into = context.node_ref(ctx, command.ref), context.node_ref(ctx, command.into)
     row = fork_rows.top_of(tables, fork_node, ctx.draft.seq)

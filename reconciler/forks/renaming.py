@@ -1,7 +1,7 @@
-"""Give what a bundle holds other lineages: the same worlds once more, pure.
+"""Rename the lineages in a bundle, so that its worlds can be written once more. Pure.
 
-Texts keep their ids, so what they say is not made anew. Edges between worlds inside become other edges, of those that
-lead out the ones whose type does so; the others stay with the world that is forked alone.
+Texts keep their ids, so their vectors need not be made again. Edges between worlds inside get new ids, and so do edges
+that lead out, if their type may; the others stay with the original alone.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ _F = TypeVar("_F", fr.EdgeFrame, fr.ProposalFrame)
 
 
 class Names:
-    """The lineages that worlds get, and the nonces of their edges."""
+    """The new lineages of worlds, and the nonces of their edges."""
 
     def __init__(self, contents: Contents, nonce: Callable[..., bytes]) -> None:
         self.lineages = {world.frame.lineage: nonce("world", world.frame.lineage) for world in contents.worlds}
@@ -26,11 +26,11 @@ class Names:
         self._nonces: dict[bytes, bytes] = {}
 
     def of(self, lineage: bytes) -> bytes:
-        """The lineage of a world: another one if it is inside."""
+        """The new lineage of a world inside; the same one for a world outside."""
         return self.lineages.get(lineage, lineage)
 
     def nonce_of(self, edge: bytes) -> bytes:
-        """The nonce of an edge; that of an accepted proposal has the proposal's."""
+        """The nonce of an edge; the edge of an accepted proposal has that of the proposal."""
         found = self._nonces.get(edge)
         if found is None:
             found = self._nonces[edge] = self._nonce("edge", edge)
@@ -44,7 +44,7 @@ class _EdgeEnds(NamedTuple):
 
 
 def renamed(contents: Contents, names: Names, leads_out: Callable[[str], bool]) -> tuple[Contents, list[bytes]]:
-    """What a bundle holds under other lineages, and the edges that are not in it."""
+    """A bundle's contents under new lineages, and the edges that are left out."""
     left: list[bytes] = []
     worlds = [_world(world, names, leads_out, left) for world in contents.worlds]
     heading = msgspec.structs.replace(contents.heading, world=names.of(contents.heading.world))

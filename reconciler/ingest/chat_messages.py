@@ -1,4 +1,4 @@
-"""Reads messages of chats, in the shapes in which models and frameworks exchange them, as turns.
+"""Read chat messages, in the shapes of models and frameworks, as turns.
 
 These are role and content (OpenAI, Anthropic), from and value (ShareGPT), LangChain's objects and what it writes of
 them (``messages_to_dict``, ``dumpd``, ``model_dump``), the items of OpenAI's responses and agents SDK, the messages of
@@ -57,7 +57,7 @@ _BY_UNIT: Final = ((10**11, 1_000_000), (10**14, 1_000))
 
 
 class ChatMessage(NamedTuple):
-    """A message: who said it, as its role says, the text, when it was said if that is told, and its own id.
+    """A message: its role, text, time if given, and id.
 
     ``name`` is what a user or a model of several is called, if the message says so. ``thoughts`` counts the parts that
     a model thought and did not say, which are not in the text.
@@ -72,12 +72,12 @@ class ChatMessage(NamedTuple):
 
     @property
     def is_instruction(self) -> bool:
-        """Whether it is said to a model, and by nobody in the conversation."""
+        """True if it instructs the model and is not part of the conversation."""
         return self.role in INSTRUCTIONS
 
     @property
     def speaker(self) -> str:
-        """Who said it: the name, else the role."""
+        """The speaker: the name, else the role."""
         return self.name or self.role
 
     def turn(self, speakers: Mapping[str, str]) -> Turn:
@@ -87,7 +87,7 @@ class ChatMessage(NamedTuple):
 
 
 def is_message(given: object) -> bool:
-    """Return whether a value has the shape of a message, and not that of a turn."""
+    """True if a value has the shape of a message, and not that of a turn."""
     if _is_pydantic_message(given):
         return True
     if isinstance(given, Mapping):
@@ -138,7 +138,7 @@ def read_message(given: Any, place: str = "message") -> ChatMessage:
 
 @contextmanager
 def _reject_unreadable(place: str) -> Iterator[None]:
-    """Say of numbers of thousands of digits, and of what nests without end, that nobody can read it."""
+    """Reject numbers of thousands of digits and endless nesting as unreadable."""
     try:
         yield
     except errors.WorldDBError:
@@ -219,7 +219,7 @@ def _read_messages(given: Any, place: str) -> list[ChatMessage]:
 
 
 def _is_pydantic_message(given: object) -> bool:
-    """Return whether a value is a message of Pydantic AI, or what it writes of one."""
+    """True if a value is a message of Pydantic AI, or its serialised form."""
     parts = _field(given, "parts") if _field(given, "kind") in _RUN else None
     return isinstance(parts, list | tuple) and all(isinstance(_field(part, "part_kind"), str) for part in parts)
 
@@ -257,7 +257,7 @@ def _field(given: object, name: str) -> Any:
 
 
 def _as_mappings(given: Any, depth: int = 0) -> Any:
-    """Return objects of a framework as the mappings that it writes of them; what lies too deep is refused later."""
+    """Return a framework's objects as mappings; what nests too deep is refused later."""
     if isinstance(given, list | tuple):
         return [_as_mappings(each, depth + 1) for each in given] if depth <= MAX_PARTS_DEEP else given
     dump = None if isinstance(given, Mapping) else getattr(given, "model_dump", None)
@@ -269,13 +269,13 @@ def _as_list(given: Any) -> Sequence[Any]:
 
 
 def _file_name(given: Any) -> str:
-    """Return how a file is named that came with a message; what is in it is another document."""
+    """Return the name of an attached file; its content is a document of its own."""
     name = given.get("file_name") if isinstance(given, Mapping) else None
     return f"[file {name}]" if isinstance(name, str) and name else "[file]"
 
 
 def _texts(content: Any, place: str, depth: int = 0) -> list[str]:
-    """Return the texts of a content; what is no text is named by its kind."""
+    """Return the texts of a content; other parts are named by their kind."""
     if content is None:
         return []
     if depth > MAX_PARTS_DEEP:
@@ -293,7 +293,7 @@ def _texts(content: Any, place: str, depth: int = 0) -> list[str]:
 
 
 def _count_thoughts(content: Any) -> int:
-    """Return how many parts of a content a model only thought."""
+    """Count the reasoning parts of a content."""
     parts = content if isinstance(content, list | tuple) else [content]
     named = (_field(part, name) for part in parts for name in ("type", "block_type", "content_type"))
     return sum(isinstance(kind, str) and kind in _THOUGHTS for kind in named)
@@ -343,7 +343,7 @@ def _tool_call_text(call: Any, place: str) -> str:
 
 
 def _as_text(given: Any, place: str) -> str:
-    """Return what a tool was given, or answered, as a text."""
+    """Return a tool's arguments or answer as a text."""
     try:
         return given if isinstance(given, str) else _JSON.encode(_as_mappings(given))
     except (TypeError, ValueError, RecursionError) as error:

@@ -1,8 +1,8 @@
 """Turn text into commands (paper §3).
 
-Turns go by a fixed mapping, candidates by the caller's extractor. The engine runs no model. An :class:`Extractor` is
-called before the store is locked, and its answer is what is written, so that replay never calls it again. Without one,
-the turns alone are taken in.
+Turns become worlds by a fixed mapping, candidates come from the caller's extractor; the engine runs no model. An
+:class:`Extractor` is called before the store is locked, and its answer is written, so replay never calls it again.
+Without an extractor only the turns are written.
 """
 
 from collections import Counter
@@ -58,7 +58,7 @@ def _given_turn(given: Any, position: int) -> Turn:
 
 
 DEFAULT_SESSION = "session"
-"""Where turns go that name no session."""
+"""The session of turns that name none."""
 
 NO_TURN = Turn(text="")
 
@@ -147,12 +147,10 @@ class Ingest(NamedTuple):
 
 
 def ingest_commands(request: Ingest, are_gone: Callable[[Sequence[str | BoundKey]], list[bool]]) -> list[Command]:
-    """Give the commands of a request.
+    """Return the commands of a request, whose ``into`` has been resolved to a lineage.
 
-    First come worlds for conversation, session, speakers and turns, then candidates. ``are_gone`` says of keys whether
-    their worlds were erased. What was erased stays so: nothing is extracted from it.
-
-    ``into`` is a lineage by now.
+    Worlds for conversation, sessions, speakers and turns come first, then candidates. ``are_gone`` tells for keys
+    whether their worlds were erased; nothing is extracted from erased turns.
 
     Raises:
         InputError: a value of the request, a turn, or what the extractor gave is of a wrong type.
@@ -208,10 +206,10 @@ def ingest_commands(request: Ingest, are_gone: Callable[[Sequence[str | BoundKey
 
 
 def _check(request: Ingest) -> None:
-    """See that the values of a request are what they should be.
+    """Check the values of a request.
 
     Raises:
-        InputError: one is not.
+        InputError: one is wrong.
     """
     limits.checked_number(request.start, "start", 0, 2**63)
     checked_resolve(request.resolve)
@@ -238,9 +236,9 @@ def _check(request: Ingest) -> None:
 
 
 def _record_key(kind: str, request: Ingest, *parts: str | int | dict[str, str]) -> str | BoundKey:
-    """The key of a record. JSON keeps the parts apart, whatever they hold.
+    """The key of a record. JSON keeps the parts apart, whatever they contain.
 
-    It counts inside the world that the request goes into: a record that was moved elsewhere since is left alone there.
+    The key counts inside the world that the request writes into: a record that was moved out of it is left alone.
 
     Raises:
         InputError: a part cannot be stored, or is too long for a key.
@@ -257,27 +255,28 @@ def _bind_to_container(request: Ingest, key: str) -> str | BoundKey:
 
 
 def _key_prefix(request: Ingest) -> tuple[Any, ...]:
-    """What every key of a request begins with; only the container is a JSON object, and the root world is not named."""
+    """The prefix of every key of a request; only the container is a JSON object, and the root world is left out."""
     into = request.into.hex() if isinstance(request.into, bytes) else request.into
     return (request.format, request.conversation, *(() if into is None else ({"into": into},)))
 
 
 def candidate_key(request: Ingest, key: str) -> str:
-    """Return the key of what an extractor finds under a key of its own, in the world that the request goes into."""
+    """Return the key of a candidate that has a key of its extractor's, in the world that the request writes into."""
     found = _extracted_key("found", request, key)
     return found.text if isinstance(found, BoundKey) else found
 
 
 def _extracted_key(kind: str, request: Ingest, *parts: object) -> str | BoundKey:
-    """The key of a candidate; of one length for parts of any length."""
+    """The key of a candidate, of a fixed length for parts of any length."""
     encoded = msgspec.json.encode((*_key_prefix(request), *parts))
     return _bind_to_container(request, f"{kind}:{hashing.digest(hashing.EXTRACTED, kind.encode(), encoded).hex()}")
 
 
 class _TurnPlace(NamedTuple):
-    """Where a turn belongs.
+    """The place of a turn.
 
-    That is its session's name and command, its own id or else its position in it, when it was said, and its command.
+    ``session`` and ``world`` are its session's name and command, ``position`` its own id or else its position in the
+    session, ``at`` when it was said, ``command`` the position of its command.
     """
 
     session: str
@@ -288,10 +287,7 @@ class _TurnPlace(NamedTuple):
 
 
 class _IngestedTurns(NamedTuple):
-    """What an extraction comes after.
-
-    That is so many commands, the turns among them, and when the first of those was said.
-    """
+    """The turns before an extraction: the number of commands so far, their places, and when the first was said."""
 
     commands: int
     turns: list[_TurnPlace]
@@ -339,7 +335,7 @@ def _create_turn(turn: Turn, place: _TurnPlace, request: Ingest, speakers: dict[
 
 
 def checked_extraction(extraction: object, turns: int) -> Extraction:
-    """What an extractor gave, of so many turns.
+    """Check an extractor's answer for so many turns.
 
     Raises:
         InputError: it is no extraction, names a turn that it was not given, or labels or keys two nodes alike.
@@ -417,7 +413,7 @@ def _create_candidate(node: Node, request: Ingest, begins: int | None) -> Create
 def _resolve_end(
     end: str | int, keys: dict[str, str], turns: list[_TurnPlace]
 ) -> tuple[str | int | dict[str, str], ...]:
-    """What an end of an edge is, whatever else its extraction holds.
+    """Resolve an end of an edge to a command or a reference.
 
     Labels and positions may differ in the next.
     """

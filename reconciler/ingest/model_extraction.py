@@ -1,7 +1,7 @@
 """Facts that a language model behind an endpoint finds in turns, as candidates.
 
-The model is asked after the turns are committed, its answer is checked before anything is made of it, and what it said
-is kept with its facts: what was asked once of a conversation is not asked again.
+The model is asked after the turns are committed, and its answer is checked before use. The answer is stored with the
+facts, so the same question about a conversation is not asked again.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -67,7 +67,7 @@ EXTRACTED: Final = "Extraction"
 
 
 class ExtractedFact(msgspec.Struct, frozen=True):
-    """A statement that a model found in turns, which are named by their positions."""
+    """A statement that a model found in turns, which it names by position."""
 
     text: Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]
     turns: Annotated[list[Annotated[int, msgspec.Meta(ge=0)]], msgspec.Meta(min_length=1, max_length=MAX_TURNS)]
@@ -210,12 +210,12 @@ class EndpointExtractor(endpoint.ChatModel):
         return self._chat.request(shown, prompt)
 
     def _answer(self, asked: bytes, turns: int) -> list[ExtractedFact]:
-        """Ask until the answer holds facts, a bounded number of times."""
+        """Ask until the answer has facts, a bounded number of times."""
         return self._chat.answer(asked, lambda said: _parse_facts(said, turns))
 
 
 def _batches(turns: Sequence[Turn]) -> Iterator[tuple[int, Sequence[Turn]]]:
-    """Divide turns into what one request holds, with the position of the first; those before keep their parts."""
+    """Divide turns into requests, each with the position of its first turn; later turns never change earlier parts."""
     start = characters = 0
     for place, turn in enumerate(turns):
         characters += len(turn.text)
@@ -227,7 +227,7 @@ def _batches(turns: Sequence[Turn]) -> Iterator[tuple[int, Sequence[Turn]]]:
 
 
 def _parse_facts(said: str, turns: int) -> list[ExtractedFact]:
-    """Return the facts of an answer, all of which must be what was asked for.
+    """Return the facts of an answer, all of which must have the requested form.
 
     Raises:
         ValueError: it holds something else.

@@ -1,7 +1,7 @@
-"""A redactor that asks a language model what the rules cannot know: names of people, places, what gives one away.
+"""A redactor that asks a language model for what the rules cannot know: names of people, places, identifying details.
 
-The model names what stands in a text, letter for letter, and never writes the text itself: so it can hide too much or
-too little, and change nothing else. What the rules find is hidden in any case, also if the model fails.
+The model quotes pieces of a text verbatim and never rewrites the text, so it may hide too much or too little but change
+nothing else. What the rules find is hidden in any case, also if the model fails.
 """
 
 import re
@@ -104,7 +104,7 @@ class EndpointRedactor(endpoint.ChatModel):
 
 
 def _merge_findings(found: Sequence[Finding], text: str, pieces: Sequence[_Piece]) -> list[Finding]:
-    """What was found with what a model named, wherever that stands as a whole and overlaps nothing found before."""
+    """Add a model's pieces to the findings, wherever they stand as whole words and overlap no earlier finding."""
     joined = list(found)
     for piece in sorted(pieces, key=lambda each: -len(each.text)):
         for match in re.finditer(rf"(?<!\w){re.escape(piece.text)}(?!\w)", text):

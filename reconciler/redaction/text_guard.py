@@ -1,11 +1,11 @@
-"""Guards the texts of one request before it is committed: a log keeps all that gets there.
+"""Guard the texts of a request before it is committed, since a log keeps everything.
 
-Personal data is taken out of a command before it is decided, so that nothing is made of it. Credentials are looked for
-in all that the request would write, once it is decided and before it is appended: so none comes in by a bundle or an
-extractor either. What holds for a text is said of worlds (:mod:`worlddb.projections.tables.apply.settings`), and is
-looked up only for texts that hold something. Texts are named by their places, and never repeated.
+Personal data is redacted in a command before it is decided, so that nothing derives from it. Credentials are searched
+for in everything that a decided request would write, so that none gets in by a bundle or an extractor either. The
+guards are settings of worlds (:mod:`worlddb.projections.tables.apply.settings`), looked up only for texts with
+findings. Notes name texts by their places and never quote them.
 
-Personal data is taken out of texts, never out of ids: two users whose addresses both became ``[email]`` would be one.
+Personal data is redacted in texts, never in ids: two users whose addresses both became ``[email]`` would be one.
 """
 
 from collections import Counter
@@ -28,26 +28,26 @@ from worlddb.reconciler.erasure.extraction_guard import ErasedMeanwhile
 from worlddb.reconciler.transaction import context
 
 MAX_PLACES_NAMED: Final = 32
-"""How many places a note names; of more it says how many there are."""
+"""How many places a note names; it gives the number of the others."""
 _TEXT_FIELDS: Final = ("name", "content", "why", "aliases", "labels", "source", "properties")
-"""What may hold text of a caller, by the names of the fields."""
+"""The fields that may hold a caller's text."""
 _CALLER_TYPED_COMMANDS: Final = (cmd.Create, cmd.Revise, cmd.Register, cmd.Tune, cmd.Trust)
-"""Commands of which the type is a caller's word; personal data is not taken out of it."""
+"""Commands whose type is a caller's word; it is not redacted."""
 _REMOVING_COMMANDS: Final = (cmd.Unalias, cmd.Unlabel, cmd.Untag, cmd.Contract)
-"""Commands whose names stand in the store already, and are taken back."""
+"""Commands that remove names that are in the store already."""
 _NAMES_KEPT_COMMANDS: Final = (
     *(cmd.Trust, cmd.UseSpace, cmd.DropSpace, cmd.KeepReceipt, cmd.SetAccount, cmd.MakeKey),
     *_REMOVING_COMMANDS,
 )
-"""Commands whose names say what they are about, or are proved: without them they would be about something else."""
+"""Commands whose names identify their subject, or are proved; redacting them would change the subject."""
 ALWAYS_SCANNED_COMMANDS: Final = frozenset((cmd.Register, cmd.Tune, cmd.SetBeliefs, cmd.SetProfile, cmd.Import))
-"""Commands that are always looked through: what they say is in an event, and what they bring is personal data too."""
+"""Commands that are always searched: their texts are in an event, or they bring personal data of others."""
 _WORLD_FIELDS: Final = ("home", "ref", "source_ref", "edge", "to", "into", "world")
-"""The fields that say for which world a text is written; the first that is given counts."""
+"""The fields that name the world of a text; the first one given counts."""
 _SCOPE_TYPES: Final = frozenset(("scope", "user"))
-"""Types of worlds, whatever their case, that are found again by their names alone."""
+"""Types of worlds, in any case, that are identified by their names alone."""
 _KEY_NAMED_TYPES: Final = frozenset(("entity", "session", "conversation", "namespace", "item"))
-"""Types of worlds whose name is an id if it is a part of their key; else it may be a title, or what a text says."""
+"""Types of worlds whose name is an id if it is a part of their key; else it may be a title or a text."""
 _ID_FIELDS: Final = frozenset(
     (
         *("id", "ids", "uid", "uuid", "ref", "kref", "user", "agent", "session", "app", "run", "thread", "channel"),
@@ -55,31 +55,31 @@ _ID_FIELDS: Final = frozenset(
     )
 )
 _ID_SUFFIXES: Final = ("_id", "_ids", "_key", "_ref", "Id", "Ids")
-"""How the name of a field ends that holds an id."""
+"""Suffixes of the names of fields that hold an id."""
 _SOURCE_FIELDS: Final = frozenset(("key", "message"))
-"""Fields of a source that name where something came from, if they are one word."""
+"""Fields of a source that hold an id if they are one word."""
 
 Read = Mapping[str, tuple[str, Sequence[credentials.Finding]]]
-"""What a redactor made of texts, by these."""
+"""A redactor's results: the redacted text and the findings, by text."""
 
 
 IsRead = Callable[[str, str, Any], bool]
-"""Whether what a field holds is read, by the place of the field, its name and its value."""
+"""A test whether the value of a field is searched, by its place, name and value."""
 
 
 class UnreadGuardedText(ErasedMeanwhile):
-    """A redactor has not read a text that is to be guarded by now: the request begins again."""
+    """A text is guarded by now that the redactor has not read: the request starts again."""
 
 
 def read_ahead_of_lock(
     env: Environment, redactor: personal_data.Redactor | None, commands: Sequence[cmd.Command]
 ) -> Read | None:
-    """Let a caller's redactor read the texts of commands, before the store is locked: it may be slow.
+    """Run a caller's redactor on the texts of commands, before the store is locked, since it may be slow.
 
-    ``None`` if there is none, or if no world is guarded. What it takes for personal data is added to what rules find.
+    Returns ``None`` without a redactor, or if no world is guarded.
 
     Raises:
-        InputError: it gave something else than a text and places in it.
+        InputError: the redactor returned something other than a text and places in it.
     """
     if redactor is None:
         return None
@@ -105,7 +105,7 @@ def _ask_redactor(redactor: personal_data.Redactor, text: str) -> tuple[str, Seq
 
 
 class TextGuard:
-    """What becomes of the texts of one request."""
+    """Applies the guards of worlds to the texts of one request."""
 
     def __init__(self, ctx: context.Context, read: Read | None) -> None:
         self._ctx = ctx
@@ -117,9 +117,9 @@ class TextGuard:
     # -- personal data
 
     def without_personal_data(self, position: int, command: cmd.Command) -> cmd.Command:
-        """The command as it is to be decided; what was taken out of it, or found, is noted."""
+        """The command to decide, redacted where its guard enforces it; findings are noted."""
         if isinstance(command, cmd.Guard | cmd.Move | cmd.Link | cmd.Unlink):
-            self._modes.clear()  # What lies where, or what holds there, may be otherwise behind it.
+            self._modes.clear()  # After such a command, containers or guards may differ.
         mode = self._guards(command).personal
         if mode == "off":
             return command
@@ -142,9 +142,9 @@ class TextGuard:
     # -- credentials
 
     def refuse_credentials(self, commands: Sequence[cmd.Command]) -> None:
-        """Refuse the request if it would write a credential where these are enforced; where not, note it.
+        """Refuse the request if it would write a credential where the guard enforces that; elsewhere note it.
 
-        It reads every text: whoever calls it has found the mark of one in what would be written.
+        It reads every text, so it is called only if a quick test has found a possible credential.
         """
         self._modes.clear()
         for found in credentials.find_credentials(self._ctx.draft.author):
@@ -165,7 +165,7 @@ class TextGuard:
         self.note()
 
     def _bundle_texts(self, is_read: IsRead) -> Iterator[tuple[str, str]]:
-        """The texts of a bundle, with their places in it; ids only if they are to be read."""
+        """The texts of a bundle, with their places; ids only if ``is_read`` accepts them."""
         said = [blob for _, blob in self._bundle_blobs()]
         users = {each.name.partition(":")[2] for each in said if isinstance(each, blobs.Body) and _is_scope(each.type)}
         for number, blob in self._bundle_blobs():
@@ -210,8 +210,7 @@ class TextGuard:
             "Export it from a store in which it was redacted, or have the world guarded with personal='warn'",
         )
 
-    # -- what holds where
-
+    # -- guards of worlds
     def _guards(self, command: cmd.Command) -> settings.Guards:
         return self._guards_at(self._home(command))
 
@@ -225,7 +224,7 @@ class TextGuard:
         return known
 
     def _home(self, command: cmd.Command) -> int:
-        """The world whose guard a command's texts are under; a reference to nothing is found out later."""
+        """The world whose guard applies to a command's texts; an unknown reference is refused later."""
         ref = next((given for each in _WORLD_FIELDS if (given := getattr(command, each, None)) is not None), None)
         try:
             if isinstance(command, cmd.Create) and command.key is not None:
@@ -243,7 +242,7 @@ class TextGuard:
         return schema.ROOT_NODE if place is None else self._ctx.tables.edge(place).home
 
     def _home_once_decided(self, position: int, command: cmd.Command) -> int:
-        """The same once the request is decided: the world that a command has come to, where it is about one."""
+        """The same once the request is decided: the world that a command created or changed, if there is one."""
         if isinstance(command, cmd.Create | cmd.Revise | cmd.Reassert):
             found = self._ctx.tables.node_of(ids.Lineage(self._ctx.draft.refs[position]))
             if found is not None:
@@ -259,7 +258,7 @@ class TextGuard:
             self._notes.setdefault(code, []).append(f"{where} ({found})")
 
     def note(self) -> None:
-        """Note what was found, or taken out, in the receipt."""
+        """Note findings and redactions in the receipt."""
         for code, told in self._notes.items():
             more = [f"{len(told) - MAX_PLACES_NAMED} more"] if len(told) > MAX_PLACES_NAMED else []
             self._ctx.note(code, *(each.encode() for each in (*told[:MAX_PLACES_NAMED], *more)))
@@ -271,7 +270,7 @@ def _is_any_text(place: str, name: str, value: Any) -> bool:
 
 
 def _is_prose(place: str, name: str, value: Any) -> bool:
-    """Whether a field of a source or of properties may hold a text: it is not named as one that holds an id."""
+    """True if a field of a source or of properties may hold a text: its name is not that of an id field."""
     is_plain = isinstance(value, str) or (isinstance(value, list | tuple) and all(isinstance(e, str) for e in value))
     if not is_plain:
         return True
@@ -286,7 +285,7 @@ def _is_scope(type: str) -> bool:
 
 
 def _has_id_as_name(command: cmd.Command) -> bool:
-    """Whether the name of a world is what it is found by, as that of a user, a session or a namespace is."""
+    """True if the name of a world is its id, as for a user, a session or a namespace."""
     if not isinstance(command, cmd.Create):
         return False
     if _is_scope(command.type):
@@ -323,13 +322,13 @@ def ids_of(commands: Sequence[Any]) -> frozenset[str]:
 
 
 def _speaker_prefix(type: str, content: str, known: AbstractSet[str]) -> str:
-    """The name in front of what a message says, if it is one of some ids."""
+    """The speaker's name in front of a message, if it is one of some ids."""
     name, colon, _ = content.partition(": ")
     return name + colon if colon and type.casefold() == "turn" and name in known else ""
 
 
 def redact_command(command: cmd.Command, take_out: Callable[[str], str], known: AbstractSet[str]) -> cmd.Command:
-    """A command with all of its texts as a redactor leaves them; ids, and the names of what it is about, stay.
+    """A command with all of its texts redacted; ids, and names that identify its subject, stay.
 
     ``known`` are the names in its request that are ids.
     """
@@ -349,7 +348,7 @@ def redact_command(command: cmd.Command, take_out: Callable[[str], str], known: 
 def as_recorded(
     tables: rows.Tables, read: Read | None, commands: Sequence[cmd.Command]
 ) -> Callable[[cmd.Command], cmd.Command] | None:
-    """How a command is kept where personal data is taken out of it; ``None`` if nobody ever asked for that."""
+    """A function that redacts a command as it was recorded; ``None`` if redaction was never enforced."""
     if not settings.is_anything_guarded(tables):
         return None
     told, known = {} if read is None else read, ids_of(commands)
@@ -381,13 +380,13 @@ def _fields_of(command: cmd.Command, left_alone: tuple[type[cmd.Command], ...]) 
 
 
 def _command_texts(command: cmd.Command) -> Iterator[tuple[str, str]]:
-    """All texts that a command brings, ids too, with their places; of what takes something back only the reason."""
+    """All texts of a command, including ids, with their places; of a removing command only the reason."""
     for field in _fields_of(command, _REMOVING_COMMANDS):
         yield from _texts_within(getattr(command, field), field)
 
 
 def _prose_fields(command: cmd.Command, known: AbstractSet[str]) -> Iterator[tuple[str, str, Any]]:
-    """The fields of a command that may hold personal data: their names, what of each stays as it is, and the rest."""
+    """The fields of a command that may hold personal data: their names, the part that stays, and the rest."""
     is_id = _has_id_as_name(command)
     for field in _fields_of(command, _NAMES_KEPT_COMMANDS):
         value, kept = getattr(command, field), ""
@@ -407,12 +406,12 @@ def _personal_texts(command: cmd.Command, known: AbstractSet[str]) -> Iterator[t
 
 
 def _holds_terms(command: cmd.Command, field: str) -> bool:
-    """Whether a field holds terms of statements, of which those in angle brackets name something: they are ids."""
+    """True if a field holds terms of statements; terms in angle brackets are ids."""
     return field == "aliases" and isinstance(command, cmd.State | cmd.Unstate)
 
 
 def _type_texts(command: cmd.Command) -> Iterator[tuple[str, str]]:
-    """What else it brings, of which nothing is taken out: the word for a type, and what is trusted."""
+    """Further texts that are never redacted: the word for a type, and the subject of trust."""
     if isinstance(command, _CALLER_TYPED_COMMANDS) and command.type:
         yield "type", command.type
     if isinstance(command, cmd.SetBeliefs):
@@ -424,7 +423,7 @@ def _type_texts(command: cmd.Command) -> Iterator[tuple[str, str]]:
 
 
 def _texts_within(value: Any, place: str = "", is_read: IsRead = _is_any_text) -> Iterator[tuple[str, str]]:
-    """Every text in a value, the names of fields too, with its place; one that holds a secret is no place."""
+    """Every text in a value, including field names, with its place; a field name with a secret is no place."""
     if isinstance(value, str):
         yield place, value
     elif isinstance(value, dict):

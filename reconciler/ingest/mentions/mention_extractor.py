@@ -1,4 +1,4 @@
-"""The default extractor: it finds names, dates, amounts and addresses in turns.
+"""The default extractor: finds names, dates, amounts and addresses in turns.
 
 What it finds becomes worlds that the turns refer to. It is deterministic and asks no model. Its answer depends on the
 given turns alone: their texts, and the names of their speakers.
@@ -134,7 +134,7 @@ class Usage(NamedTuple):
 
 
 def sentences(text: str) -> list[list[Word]]:
-    """The words of a text by sentence. What is in between is not kept."""
+    """The words of a text by sentence, without what is between them."""
     found: list[list[Word]] = []
     at = 0
     for match in _WORD.finditer(text):
@@ -167,7 +167,7 @@ def _is_abbreviated(word: Word) -> bool:
 
 
 def usage(texts: Iterable[Sequence[Sequence[Word]]], names: Iterable[str] = ()) -> Usage:
-    """How words are written in some texts, and in ``names``, which are known to be ones."""
+    """Count how words are written in some texts, and in ``names``, which are known to be names."""
     capital: Counter[str] = Counter()
     small: Counter[str] = Counter()
     for text in texts:
@@ -238,7 +238,7 @@ def _looks_like_name(word: Word) -> bool:
 
 
 def _has_mixed_case(sentence: Sequence[Word]) -> bool:
-    """True if capitals mean something in a sentence."""
+    """True if a sentence has words in small letters, so that capitals are evidence."""
     shouted = sum(map(_is_all_capitals, sentence))
     small = sum(word.text[0].islower() and word.key not in JOINING for word in sentence)
     if shouted >= _SHOUTED and shouted > small:
@@ -287,7 +287,7 @@ def _name_in_phrase(text: str, phrase: list[Word], used: Usage, says: bool) -> I
 
 
 def _tidy_name(text: str, phrase: Sequence[Word]) -> str:
-    """A name as it is written, but tidied.
+    """A name as written, tidied.
 
     It has plain apostrophes, single spaces, and no full stop behind a title.
     """
@@ -364,7 +364,7 @@ class EntityExtractor:
         self._kinds = frozenset(kinds)
 
     def __call__(self, turns: Sequence[Turn]) -> Extraction:
-        """The worlds that the turns mention, and an edge from a turn to each of those that it does."""
+        """The worlds that the turns mention, and an edge from each turn to each that it mentions."""
         nodes: dict[str, Node] = {}
         edges: list[Relation] = []
         for position, found in enumerate(self.mentions(turns)):
@@ -409,7 +409,7 @@ def _is_short(mention: surface_forms.Mention) -> bool:
 
 
 def _mentions_by_form(text: str) -> tuple[list[surface_forms.Mention], str]:
-    """Find what has a form of its own, and give it with the text that is left.
+    """Find mentions by form; returns them with the remaining text.
 
     That text is without what was found and without code, position for position.
     """
@@ -430,7 +430,7 @@ def _mentions_by_form(text: str) -> tuple[list[surface_forms.Mention], str]:
 
 
 def _blank_out(text: str, places: Sequence[tuple[int, int]]) -> str:
-    """A text with other characters, as many, in some places, which are in order and apart."""
+    """A text with some places, in order and disjoint, replaced by as many other characters."""
     parts: list[str] = []
     at = 0
     for start, end in places:

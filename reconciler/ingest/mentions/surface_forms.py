@@ -46,7 +46,7 @@ _DIGITS: Final = range(7, 16)
 
 
 def addresses(text: str) -> Iterator[Mention]:
-    """The addresses in a text. What ends a sentence or closes a bracket is no part of one."""
+    """The addresses in a text, without punctuation that ends a sentence or closes a bracket."""
     for match in _WEB.finditer(text):
         found = _trim_web_address(match[0])
         if "." in found:
@@ -61,7 +61,7 @@ def addresses(text: str) -> Iterator[Mention]:
 
 
 def _trim_web_address(found: str) -> str:
-    """A web address without what follows it. A bracket that closes one of its own belongs to it."""
+    """A web address without trailing punctuation. A bracket that closes one inside the address belongs to it."""
     unopened = {close: found.count(close) - found.count(opening) for close, opening in _BRACKETS.items()}
     end = len(found)
     while end and (found[end - 1] in _TRAILING or unopened.get(found[end - 1], 0) > 0):
