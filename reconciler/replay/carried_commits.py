@@ -1,7 +1,7 @@
 """Carry a commit over into another history as it was decided.
 
-That is done if all that it names is there as it was. For commits whose commands cannot be decided again: those that
-erased texts or lost some, imported a bundle, or are of an edge type whose handler is not here.
+This is for commits whose commands cannot be decided again: those that erased or lost texts, imported a bundle, or have
+an edge type whose handler is missing. It is possible if everything that the commit names is unchanged there.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ _OF_SPACES: Final = ev.SpaceOpened | ev.Embedded | ev.EmbeddedThrough | ev.Space
 
 
 def find_misfit(events: codec.Events, theirs: rows.Tables, ours: rows.Tables, seq: int) -> str:
-    """Find the first thing that commit ``seq`` names and ``ours`` lacks or has otherwise.
+    """Find the first thing that commit ``seq`` names and ``ours`` lacks or has in another state.
 
     Its events name it; empty if there is none. ``theirs`` may know later commits, ``ours`` ends before this one.
     """
@@ -65,7 +65,7 @@ def _named_ids(events: codec.Events) -> Iterator[bytes]:
 
 
 def _world(tables: rows.Tables, lineage: bytes, seq: int) -> Any:
-    """All that is known of a world at a commit; ``None`` if nothing is."""
+    """The state of a world as known at a commit; ``None`` if it is unknown."""
     node = tables.node_of(lineage)
     if node is None or tables.node(node).created > seq:
         return None
@@ -85,7 +85,7 @@ def _world(tables: rows.Tables, lineage: bytes, seq: int) -> Any:
 
 
 def _edge_or_proposal(tables: rows.Tables, identifier: bytes, seq: int) -> Any:
-    """All that is known of an edge or a proposal at a commit; ``None`` if it is not known."""
+    """The state of an edge or a proposal as known at a commit; ``None`` if it is unknown."""
     place, row = tables.place_of(identifier), tables.proposal(identifier)
     edge = None if place is None else tables.edge(place)
     known_edge = place is not None and edge is not None and edge.seq <= seq
@@ -105,7 +105,7 @@ _STATES: Final[dict[int, Callable[[rows.Tables, bytes, int], Any]]] = {
 
 
 def _space(tables: rows.Tables, number: int, seq: int) -> Any:
-    """Whether an embedding space is known at a commit, and how many there are before it."""
+    """Tell whether an embedding space is known at a commit, and how many spaces are before it."""
     return [known for known, row in asof.spaces(tables) if row.seq <= seq and known <= number]
 
 
@@ -126,14 +126,14 @@ def _would_make_cycle(tables: rows.Tables, event: ev.Linked) -> bool:
 
 
 def _has_other_membership(theirs: rows.Tables, ours: rows.Tables, event: ev.Linked, seq: int) -> bool:
-    """True if the container has the member here at some time of the new membership, and had it not there."""
+    """True if the member is in the container here at some time of the new membership, and is not in theirs."""
     window = times.Interval(event.valid_from, event.valid_to)
     here = _membership(ours, event, seq - 1)
     return any(held.overlaps(window) for held in here) and here != _membership(theirs, event, seq - 1)
 
 
 def _membership(tables: rows.Tables, event: ev.Linked, seq: int) -> list[times.Validity]:
-    """When a world contained another, as was known at a commit, by each of the edges that say so."""
+    """When a world contained another as known at a commit, by edge."""
     source, target = tables.node_of(event.source), tables.node_of(event.target)
     if source is None or target is None:
         return []
@@ -143,7 +143,7 @@ def _membership(tables: rows.Tables, event: ev.Linked, seq: int) -> list[times.V
 
 
 def _has_other_terms(theirs: rows.Tables, ours: rows.Tables, event: ev.Stated | ev.Unstated, seq: int) -> bool:
-    """True if a number of a term, which commit ``seq`` gives out or uses, stands for another one in ``ours``."""
+    """True if a term number that commit ``seq`` assigns or uses stands for another term in ``ours``."""
     there, here = theirs.node_of(event.lineage), ours.node_of(event.lineage)
     assert there is not None and here is not None, "what it names is the same"
     for number in set(event.quads) - {statement_rows.DEFAULT_GRAPH}:
@@ -183,7 +183,7 @@ def carry_over(theirs: LmdbLog, seq: int, events: codec.Events, draft: Draft) ->
 
 
 def _fill(theirs: LmdbLog, draft: Draft, event: ev.Filled) -> None:
-    """Copy a text that came into a place kept by an earlier commit."""
+    """Copy a text that filled a place reserved by an earlier commit."""
     node = draft.tables.node_of(event.lineage)
     assert node is not None, "looked for before"
     row = draft.tables.version(node, event.version)
@@ -219,7 +219,7 @@ def repeat_erasures(
 
 
 def _restrike(event: ev.Struck | ev.StruckElsewhere, at: Sequence[int], log: LmdbLog, **fields: Any) -> Any:
-    """The event of some of its blobs, with what is left of them here."""
+    """The event for some of its blobs, with what is left of them here."""
     stored = (log.blob(*event.blobs[each]) for each in at)
     struck = [None if each is None else codec.struck_in(each) for each in stored]
     found = [(each, left.hash) for each, left in zip(at, struck, strict=True) if left is not None]
@@ -235,7 +235,7 @@ def _restrike(event: ev.Struck | ev.StruckElsewhere, at: Sequence[int], log: Lmd
 def repeat_foreign_erasures(
     theirs: LmdbLog, seq: int, events: codec.Events, draft: Draft, is_aligned: Callable[[int], bool]
 ) -> None:
-    """Put what commit ``seq`` says to have been erased elsewhere into a draft, with the evidence for it.
+    """Put the erasures of other stores that commit ``seq`` records into a draft, with their evidence.
 
     ``is_aligned`` tells of an earlier commit whether its texts have the same positions here.
     """

@@ -1,4 +1,4 @@
-"""Compare the events of a commit with those that its commands come to now, by what they say."""
+"""Compare the recorded events of a commit with those of its redecision, by their contents."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ class DecidedEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Redecision(msgspec.Struct, frozen=True, kw_only=True):
-    """A commit that comes out differently, or not at all, when it is decided again.
+    """A commit whose redecision differs or is impossible.
 
     Its commands come to something else, or cannot be decided again. ``then`` and ``now`` are ``committed``, ``staged``,
     ``refused``, ``unchanged`` or ``undecidable``. ``code`` and ``reason`` say why, of a refusal or of what cannot be
@@ -84,7 +84,7 @@ def recorded_decision(log: LmdbLog, header: codec.Header, events: codec.Events) 
 
 
 def compare_decisions(then: Redecision, draft: Draft) -> Redecision | None:
-    """The decision of a commit now, if it differs from the recorded one.
+    """The redecision of a commit, if it differs from the recorded decision.
 
     ``then`` has all events of then.
     """
@@ -105,7 +105,7 @@ def compare_decisions(then: Redecision, draft: Draft) -> Redecision | None:
 def _drop_equal_losses(
     one: Sequence[DecidedEvent], other: Sequence[DecidedEvent]
 ) -> tuple[list[DecidedEvent], list[DecidedEvent]]:
-    """Both without the losses of versions that lose the same times on both sides, in as many pieces as may be.
+    """Both sides without the losses of versions that lose the same times in total, in any number of pieces.
 
     Earlier releases recorded a loss for each of the worlds that took a part of one stretch of time.
     """
@@ -116,7 +116,7 @@ def _drop_equal_losses(
 
 
 def _losses(events: Sequence[DecidedEvent]) -> dict[tuple[str, int], tuple[list[tuple[int, int]], str]]:
-    """What each version loses, meeting spans as one, and who took from it last."""
+    """What each version loses, with adjacent spans merged, and the last world that took from it."""
     windows: dict[tuple[str, int], list[tuple[int, int]]] = {}
     by: dict[tuple[str, int], str] = {}
     for event in events:
@@ -178,7 +178,7 @@ def _decided_event(event: ev.Event, blobs: Sequence[bytes | None]) -> DecidedEve
 
 
 def _decode_blob(blobs: Sequence[bytes | None], position: int) -> Any:
-    """What the blob at a position says, without its nonce.
+    """The contents of the blob at a position, without its nonce.
 
     ``None`` for no blob, or none any more.
     """
@@ -190,7 +190,7 @@ def _decode_blob(blobs: Sequence[bytes | None], position: int) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A field of an event, ids in hex."""
+    """A field of an event, with ids in hex."""
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
     return value.hex() if isinstance(value, bytes) else value

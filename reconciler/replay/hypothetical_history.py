@@ -1,6 +1,6 @@
 """Make a hypothetical history, commit by commit: the original without some of its commits.
 
-The engine's own commits (vectors, proposals) are fitted to what is left.
+The engine's own commits (vectors, proposals) are adapted to what is left.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from worlddb.reconciler.transaction.receipts import REST_FIELDS
 
 
 def fit_command(command: Command, theirs: Tables, log: LmdbLog, ours: Tables) -> Command:
-    """The command as it fits what is here; other than the engine's own are left as they are.
+    """The engine's own command, adapted to what is left; other commands are returned unchanged.
 
     Of vectors, those of texts that are here, under the numbers that their versions have here. Where an earlier commit
     of the same work is not here, it says nothing of how far the work has come.
@@ -80,7 +80,7 @@ class LeftOutCommits(NamedTuple):
 
 
 def left_out(commits: object, authors: object) -> LeftOutCommits | None:
-    """What a caller wants left out.
+    """Parse which commits a caller wants to leave out.
 
     That is numbers of commits, and one name or several; ``None`` for nothing.
 
@@ -100,7 +100,7 @@ def left_out(commits: object, authors: object) -> LeftOutCommits | None:
 
 
 class HypotheticalHistory:
-    """A hypothetical history in the making; it carries state from one commit to the next."""
+    """Builds a hypothetical history; it carries state from one commit to the next."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class HypotheticalHistory:
     def apply_commits(
         self, begin: int, upto: int, txn: lmdb.Transaction
     ) -> tuple[int, list[event_comparison.Redecision]]:
-        """Some more commits: how many came out the same, and the others."""
+        """Apply some more commits; returns how many came out the same, and the others."""
         same = 0
         found: list[event_comparison.Redecision] = []
         with self._source.read() as reading:
@@ -149,7 +149,7 @@ class HypotheticalHistory:
         return same, found
 
     def _commit(self, then: _OriginalCommit, txn: lmdb.Transaction) -> event_comparison.Redecision | None:
-        """What a commit of the original comes to here; ``None`` if it is the same."""
+        """Apply a commit of the original; ``None`` if it comes out the same."""
         told = event_comparison.recorded_decision(then.log, then.header, then.events)
         if erases(then.events):
             return self._erase(then, txn, told)
@@ -176,7 +176,7 @@ class HypotheticalHistory:
     def _decide(
         self, then: _OriginalCommit, txn: lmdb.Transaction
     ) -> tuple[Draft, tuple[str, ...]] | outcome.Refused | recorded_commands.Undecidable:
-        """Decide a commit again on what is here; what of it was not kept comes with it."""
+        """Decide a commit again on this history; also returns what was not recorded of it."""
         seq = then.header.seq
         restored = recorded_commands.restore_commands(
             then.log, then.tables, seq, then.events, self._keys, self._renamed
@@ -199,7 +199,7 @@ class HypotheticalHistory:
     def _commit_placeholder(
         self, then: _OriginalCommit, txn: lmdb.Transaction, told: event_comparison.Redecision, because: ev.Because
     ) -> event_comparison.Redecision:
-        """Put a commit that says so into the place of one that is not here."""
+        """Put a placeholder commit in the place of one that is left out."""
         draft = self._draft(then, txn)
         if then.header.seq == self._first:
             left = {"commits": sorted(self._without.commits), "authors": sorted(self._without.authors)}
@@ -218,7 +218,7 @@ class HypotheticalHistory:
         told: event_comparison.Redecision,
         why: recorded_commands.Undecidable,
     ) -> event_comparison.Redecision:
-        """Let a commit that cannot be decided again stand as it was decided, if it fits."""
+        """Carry over a commit that cannot be decided again, if it fits."""
         told = msgspec.structs.replace(told, code=why.code, reason=why.reason)
         problem = carried_commits.find_misfit(then.events, then.tables, Tables(txn), then.header.seq)
         if problem:
@@ -235,7 +235,7 @@ class HypotheticalHistory:
     def _erase(
         self, then: _OriginalCommit, txn: lmdb.Transaction, told: event_comparison.Redecision
     ) -> event_comparison.Redecision | None:
-        """Erase what the original erased: its texts cannot come back, whatever is supposed."""
+        """Erase what the original erased: its texts cannot come back in any history."""
         log, tables = LmdbLog(txn), Tables(txn)
         lost: defaultdict[bytes, list[tuple[int, int]]] = defaultdict(list)
         struck: set[bytes] = set()
@@ -266,7 +266,7 @@ class HypotheticalHistory:
         return msgspec.structs.replace(told, now="taken_over", events_then=())
 
     def _has_same_positions(self, seq: int) -> bool:
-        """True if a commit has its blobs under the positions that they have in the original."""
+        """True if a commit has its blobs at the same positions as in the original."""
         return seq < self._first or seq in self._aligned
 
     def _draft(self, then: _OriginalCommit, txn: lmdb.Transaction) -> Draft:
@@ -286,7 +286,7 @@ class HypotheticalHistory:
         return RecordedNonces(then.log, then.header.seq, then.events, self._decider.secret)
 
     def _learn_renamed_ids(self, events: codec.Events, draft: Draft) -> None:
-        """Remember which edges, proposals and worlds that handlers created have other ids here.
+        """Record which edges, proposals and worlds created by handlers have other ids here.
 
         They are matched as those between the same worlds, in the same order.
         """
@@ -302,7 +302,7 @@ class HypotheticalHistory:
 
 
 class _OriginalCommit(NamedTuple):
-    """A commit of the original, and what the whole of that knows."""
+    """A commit of the original, with the original's log and tables."""
 
     log: LmdbLog
     tables: Tables
@@ -315,7 +315,7 @@ class _OriginalCommit(NamedTuple):
 
 
 def erases(events: codec.Events) -> bool:
-    """True if a commit erased texts, or says that they were erased elsewhere."""
+    """True if a commit erased texts, or records that they were erased elsewhere."""
     # What comes from elsewhere, or into a fork, without a text says so in its own commit.
     return any(
         isinstance(event, ev.ErasureEvent) and (not isinstance(event, ev.Struck) or event.details != ev.NONE)
@@ -324,7 +324,7 @@ def erases(events: codec.Events) -> bool:
 
 
 def _new_identities(events: Iterable[ev.Event], refs: Set[bytes]) -> Iterator[tuple[tuple[object, ...], bytes]]:
-    """Edges and proposals that are new, by what they connect, and worlds that nobody asked for."""
+    """The new edges and proposals, by their ends, and the worlds that handlers created."""
     for event in events:
         if isinstance(event, ev.Linked):
             yield (event.type, event.source, event.target, event.home), event.edge
@@ -335,7 +335,7 @@ def _new_identities(events: Iterable[ev.Event], refs: Set[bytes]) -> Iterator[tu
 
 
 def _creating_commits(tables: Tables, commands: Sequence[cmd.Command]) -> Iterator[int]:
-    """The commits that made what commands refer to."""
+    """The commits that created what commands refer to."""
     for command in commands:
         for name in REST_FIELDS[type(command)]:
             value = getattr(command, name)
@@ -350,6 +350,6 @@ def _creating_commits(tables: Tables, commands: Sequence[cmd.Command]) -> Iterat
 
 
 def _describe_commits(seqs: Sequence[int]) -> str:
-    """Commits in words."""
+    """Describe commits in words."""
     more = f" and {len(seqs) - _LISTED:,} more" if len(seqs) > _LISTED else ""
     return f"commit{'s' * (len(seqs) > 1)} {', '.join(map(str, seqs[:_LISTED]))}{more}"

@@ -1,7 +1,7 @@
-"""Restore the commands of a commit.
+"""Restore the commands of a commit from their records and their separately stored texts.
 
-They come from their records and the texts that are kept apart from them. A record has a caller's key as a hash, so the
-key's meaning is read from what the command came to. References become full ids by what the store knew then.
+A record holds a caller's key as a hash, so what the key stands for is read from the command's result. References become
+full ids by what the store knew then.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Undecidable(NamedTuple):
 
 
 class EdgeKeys:
-    """The succession of keyed edges: a key stands for the nonce of the first edge under it."""
+    """The succession of keyed edges: a key is identified by the nonce of the first edge under it."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
@@ -59,7 +59,7 @@ class EdgeKeys:
         self._nonces: dict[bytes, bytes] = {}
 
     def learn(self, events: codec.Events) -> None:
-        """Go on by a commit.
+        """Add the edges of the next commit.
 
         An edge that was not unlinked was passed over by a key that counts within a world: the next one is a first one.
         """
@@ -111,11 +111,11 @@ def restore_commands(
 
 
 class _TextNotKept(Exception):
-    """Raised if a text that a decision needs is in no blob."""
+    """Raised if a decision needs a text that is in no blob."""
 
 
 class _Commit:
-    """One commit whose commands are restored in their order."""
+    """Restores the commands of one commit, in their order."""
 
     def __init__(
         self,
@@ -159,7 +159,7 @@ class _Commit:
         return kind(**fields, **texts)
 
     def _texts(self, kind: type[cmd.Command], entry: Sequence[Any], ref: bytes) -> dict[str, Any]:
-        """The texts that were given, from the body and the details that hold them."""
+        """The given texts, from the body and details that hold them."""
         names: list[str] = entry[3]
         found = receipts.texts_of(self._log, self._seq, list(entry))
         if kind is cmd.Create and entry[1] == ev.NONE:
@@ -177,7 +177,7 @@ class _Commit:
         )
 
     def _known_text(self, lineage: bytes) -> dict[str, Any]:
-        """The text of a world that a keyed command found as it was."""
+        """The text of a world that a keyed command left unchanged."""
         node = self._tables.node_of(lineage)
         position = self._written.get(lineage)
         seen = None if node is None else asof.newest_version(self._tables, node, self._seq - 1)
@@ -200,7 +200,7 @@ class _Commit:
         return self._keys.first(event.nonce) if event is not None and event.keyed else ref[: ids.NONCE_BYTES]
 
     def _resolve_full_id(self, find: _Find, given: Any) -> Any:
-        """A reference as a full id; a position in the batch stays one."""
+        """A reference as a full id; a position in the batch stays a position."""
         if isinstance(given, tuple):
             return tuple(self._resolve_full_id(find, each) for each in given)
         if isinstance(given, str):
@@ -212,7 +212,7 @@ class _Commit:
         return self._renamed.get(given, given) if isinstance(given, bytes) else given
 
     def _vectors(self) -> dict[str, Any]:
-        """What an embedding kept, from its own events."""
+        """The vectors of an embedding command, from its events."""
         opened = [event for event in self._events.events if isinstance(event, ev.SpaceOpened)]
         kept = [event for event in self._events.events if isinstance(event, ev.Embedded)]
         through = [event for event in self._events.events if isinstance(event, ev.EmbeddedThrough)]
@@ -228,12 +228,12 @@ class _Commit:
         return {"space": space.name, "model": space.model, "mean": space.mean, "items": items}
 
     def _reclustered_pairs(self) -> dict[str, Any]:
-        """What another look had found, from its own proposals."""
+        """The pairs of a reclustering command, from its proposals."""
         staged = [event for event in self._events.events if isinstance(event, ev.Proposed)]
         return {"items": tuple((event.source, event.target, self._evidence(event.details)) for event in staged)}
 
     def _proposed_matches(self, lineage: bytes) -> Iterator[tuple[bytes, dict[str, Any]]]:
-        """Whom a new world may be, by its own proposals, and why."""
+        """The matches of a new world and their evidence, from its proposals."""
         for event in self._events.events:
             if isinstance(event, ev.Proposed) and event.source == lineage:
                 yield self._renamed.get(event.target, event.target), self._evidence(event.details)

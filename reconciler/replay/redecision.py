@@ -1,8 +1,7 @@
 """Decide the commands of commits again, each on a given state and at its own time.
 
-Whatever is decided as it was then gets the nonces, and so the ids, that it had then. A redecision of a whole log is a
-dry run that compares and writes nothing: the state grows in scratch tables from the recorded events, so that one
-difference does not lead to others.
+What is decided as before gets its recorded nonces, and so the same ids. A redecision of a whole log is a dry run that
+only compares: the state grows in scratch tables from the recorded events, so that one difference does not cause others.
 """
 
 from collections import defaultdict, deque
@@ -53,7 +52,7 @@ class Decider(NamedTuple):
         commands: Sequence[cmd.Command],
         nonces: Nonces,
     ) -> Draft | outcome.Refused | Undecidable:
-        """What the commands come to on top of ``head``, by the author and at the time of ``header``.
+        """Decide commands on top of ``head``, with the author and at the time of ``header``.
 
         The draft's events are in ``tables`` and in nothing else until these are flushed.
         """
@@ -238,7 +237,7 @@ def _redecide_commit(
     decider: Decider,
     keys: recorded_commands.EdgeKeys,
 ) -> event_comparison.Redecision | None:
-    """What commit ``seq`` comes to now, if that is not what it came to then."""
+    """The redecision of commit ``seq``, if it differs from the recorded decision."""
     header = log.header(seq)
     then = event_comparison.recorded_decision(log, header, events)
     made: recorded_commands.RestoredCommands | recorded_commands.Undecidable | Refused | Draft = (

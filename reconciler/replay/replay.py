@@ -1,10 +1,9 @@
-"""Replay a store into another directory.
+"""Replay a store into another directory, as of a commit, or as it would be without some commits.
 
-It is then as it was at a commit, or as it would be without some commits. A replay copies the log's own records and
-derives the tables from them. With commits left out it is one up to the first of them. From there on each commit keeps
-its number, author and times, and its commands are decided again on the state there. A commit that cannot be decided
-again is carried over if all that it names is as it was. A commit in the place of each one left out says so, and the
-store says that it is hypothetical. Ids stay wherever the decision is the same.
+A replay copies the log's records and derives the tables from them. With commits left out, it does so up to the first of
+these. From there on each commit keeps its number, author and times, and its commands are decided again. A commit that
+cannot be decided again is carried over if everything that it names is unchanged. A placeholder takes the place of each
+commit left out, and the store is marked as hypothetical. Ids stay the same wherever the decision is the same.
 """
 
 from functools import partial
@@ -78,7 +77,7 @@ def suppose(
     decider: Decider,
     progress: runner.Progress | None = None,
 ) -> Replayed:
-    """Go through commits 1 to ``until`` without some of them, into an empty store.
+    """Replay commits 1 to ``until`` without some of them, into an empty store.
 
     Raises:
         DamagedStore: a commit is not what was written.
@@ -117,7 +116,7 @@ def suppose(
 
 
 def first_left_out(source: Environment, until: int, without: hypothetical_history.LeftOutCommits) -> int:
-    """The first commit that is to be left out.
+    """The first commit to leave out.
 
     Raises:
         InputError: there is none, or one of them cannot be left out.

@@ -1,10 +1,10 @@
-"""Scores of how alike two names are, tier by tier (paper §3.1), and guards that keep two apart.
+"""Similarity scores of two names, tier by tier (paper §3.1), and guards that keep two names apart.
 
-Scores run from 0 to 1, and are 0 where a guard holds, however close the letters are; the answer names that guard.
-Numbers, generations and negations are marks of one form (``projections/tables/names/canonical.py``); here is what only
-shows when two names are compared. The table of the ``nicknames`` package has short forms of given names: Sam for
-Samuel, Mel for Melanie. It is English and kept by hand. It only widens what is looked up and scored; no table derives
-from it, so another version changes no table.
+Scores run from 0 to 1. They are 0 where a guard applies, however close the letters are; the result names the guard.
+Numbers, generations and negations are marks of a single form (``projections/tables/names/canonical.py``); this module
+has what needs two names. The table of the ``nicknames`` package has short forms of English given names: Sam for Samuel,
+Mel for Melanie. It only widens what is looked up and scored; no stored table derives from it, so another version
+changes none.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _load_names() -> NickNamer:
 
 @lru_cache(maxsize=4096)
 def equivalent_given_names(given: str) -> tuple[str, ...]:
-    """The other given names that somebody of this given name may go by.
+    """Other given names that a person of this given name may use.
 
     They go both ways through the table, in order.
     """
@@ -88,7 +88,7 @@ _SAME_STEM: Final = 0.9
 
 
 def kept_apart(one: Form, other: Form) -> str | None:
-    """The guard that keeps two names from being fuzzily or phonetically equal.
+    """The guard that forbids a fuzzy or phonetic match of two names; ``None`` if none does.
 
     ``None`` if none does.
     """
@@ -108,7 +108,7 @@ def kept_apart(one: Form, other: Form) -> str | None:
 
 
 def _have_same_words(one: Form, other: Form) -> bool:
-    """True if every word of the shorter name has one like it in the other.
+    """True if every word of the shorter name has a similar one in the other.
 
     A long name that is shared makes whole names alike that differ in the rest: Agnieszka Long and Agnieszka O'Neill.
     """
@@ -186,7 +186,7 @@ class Likeness(NamedTuple):
 
 
 def likeness(one: str, other: str) -> Likeness:
-    """How alike two names are, as the caller wrote them."""
+    """Score two names as the caller wrote them."""
     plain = normalised(one)
     if plain and plain == normalised(other):
         return Likeness(exact=1.0)
@@ -215,7 +215,7 @@ def fuzzy(one: Form, other: Form) -> float:
 
 
 def shortened(one: str, other: str) -> float:
-    """How alike two names are when one is a shorter form of the other.
+    """The score of two names if one is a shorter form of the other.
 
     They are given as the texts of their forms. One is shorter by a middle name, by an initial for it, by a short form
     of the given name, or by all but the given name. 0 where nothing of the kind explains the difference. Words may be
@@ -273,6 +273,6 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def forget() -> None:
-    """Forget all names, as an erasure asks for."""
+    """Clear the caches of names, after an erasure."""
     for kept in (equivalent_given_names, is_short_form_of, is_known, _word_similarity):
         kept.cache_clear()

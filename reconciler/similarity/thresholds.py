@@ -1,4 +1,4 @@
-"""The least scores at which the resolver is confident (paper §3.1).
+"""The thresholds of the resolver: the least scores at which it is confident (paper §3.1).
 
 They are configuration of an open store.
 """
@@ -48,7 +48,7 @@ MAX_MOST: Final = 2**32 - 1
 
 
 def checked_setting(fuzzy: float, phonetic: float, embedding: float, margin: float, most: int) -> Thresholds:
-    """Thresholds that can be stored.
+    """Thresholds for a world, checked.
 
     Raises:
         InputError: they are none, or ``most`` is more than 4,294,967,295.

@@ -1,7 +1,4 @@
-"""Judge from the scores who a candidate is (paper §3.1).
-
-That is a known world, one of several, or a new one.
-"""
+"""Judge from the scores whether a candidate is a known world, one of several, or new (paper §3.1)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
@@ -30,7 +27,7 @@ class Considered(NamedTuple):
         return self.embedding if tier == "embedding" else float(getattr(self.likeness, tier))
 
     def as_evidence(self) -> dict[str, Any]:
-        """As it is kept with the evidence: without its names, which are not the candidate's to keep."""
+        """The record for the evidence, without the names, which belong to the other world."""
         scores = {tier: round(self.score(tier), 4) for tier in TIERS if self.score(tier)}
         guard = {"guard": self.likeness.guard} if self.likeness.guard else {}
         return {"ref": self.ref, "scores": scores, **guard}
@@ -55,14 +52,14 @@ class Tiebreaker(Protocol):
 
 
 class Resolved(NamedTuple):
-    """One world that the candidate may well be, and why."""
+    """One world that the candidate probably is, with the evidence."""
 
     match: Considered
     evidence: dict[str, Any]
 
 
 class Ambiguous(NamedTuple):
-    """Several worlds that the candidate may be, the likeliest first, and why."""
+    """Several worlds that the candidate may be, the likeliest first, with the evidence."""
 
     matches: tuple[Considered, ...]
     evidence: dict[str, Any]
@@ -146,7 +143,7 @@ def judge(
 
 
 def _likeliest_first(considered: Sequence[Considered]) -> list[Considered]:
-    """The likeliest of them, with those that a guard kept out at the end."""
+    """The likeliest worlds first, those that a guard excluded last."""
 
     def rank(each: Considered) -> tuple[float, int]:
         return -max(each.score(tier) for tier in TIERS), each.node

@@ -1,4 +1,4 @@
-"""The context of one transaction: what deciding may read, and the only way to write an edge.
+"""The context of one transaction: what decisions read, and the only way to write an edge.
 
 :class:`Reading` reads the tables and the draft; :class:`Context` writes through the handlers of edge types, and is what
 they get. The functions at the end resolve references: ids, prefixes, and positions of earlier commands of the batch.
@@ -39,7 +39,7 @@ class Reading:
 
     @property
     def known_worlds(self) -> KnownWorlds:
-        """What the writer keeps from one commit to the next."""
+        """The rows that the writer caches between commits."""
         return self.tables.known_worlds
 
     def begins(self, node: int) -> int:
@@ -56,7 +56,7 @@ class Reading:
         return [piece.span for piece in held]
 
     def held(self, node: int) -> list[supersession.Statement]:
-        """What the versions of a node say and when it holds, in the order of time."""
+        """The statements of a node's versions and when they hold, in the order of time."""
         version, said = self.tables.version, list[supersession.Statement]()
         for span, number in windows.holding(self.draft, node):
             row = version(node, number)
@@ -68,7 +68,7 @@ class Reading:
         return windows.holds_in(self.draft, node, spans)
 
     def starts(self, node: int) -> set[int]:
-        """Where the versions of a node were written to begin."""
+        """The times at which the versions of a node were written to begin."""
         tables = self.tables
         return {tables.version(node, number).valid_from for number in range(1, tables.node(node).versions + 1)}
 
@@ -80,7 +80,7 @@ class Reading:
         return asof.edge_validity(self.tables, *written, self.draft.seq).pieces
 
     def place_in_succession(self, edge: HandledEdge) -> tuple[int, int]:
-        """Where a written edge comes among others of a succession: when it was to begin, and its place in the log."""
+        """The order of a written edge in a succession: its original start, and its position in the log."""
         place = self.tables.place_of(edge.id)
         assert place is not None, "it is written"
         return self.tables.edge(place).valid_from, place.edge
@@ -280,16 +280,13 @@ class Reading:
 
 SAME_AS = "same_as"
 MAX_CHAIN = 64
-"""How deep handlers may chain writes before the command is refused."""
+"""The depth of chained writes of handlers beyond which a command is refused."""
 MAX_DERIVED = 64
-"""How many worlds handlers may create from one command before it is refused."""
+"""The number of worlds created by handlers beyond which a command is refused."""
 
 
 class Keyed(NamedTuple):
-    """What a key stands for.
-
-    That is a lineage, its node if it exists, and the ended lineage before it, if any.
-    """
+    """The world of a key: its lineage, its node if it exists, and the ended lineage before it, if any."""
 
     lineage: ids.Lineage
     node: int | None
@@ -297,7 +294,7 @@ class Keyed(NamedTuple):
 
 
 class EdgeStatement(NamedTuple):
-    """What is said of an edge that is to be written; ``None`` and no properties where nothing is."""
+    """The given values of an edge to write; ``None`` for what was not given."""
 
     type: str
     source: int
@@ -315,30 +312,30 @@ class Context(Reading):
         super().__init__(draft)
         self.scopes = scopes.Scopes(draft.tables, ontology, draft.seq)
         self.stopped: Exception | None = None
-        """Why nothing of this commit may be written any more, even if the handler that learned it goes on."""
+        """The error that stopped this commit; nothing may be written, even if the handler that caught it continues."""
         self.secret = secret
         self.arrival: inputs.Arrival | None = None
         """The bundle that a command of this request imports."""
         self.is_ingest = False
-        """Whether the commands are those of conversations, whose edges are written once under their keys."""
+        """True if the commands come from an ingest, whose edges are written once under their keys."""
         self.request: Sequence[commands.Command] = ()
         """All the commands that are decided together."""
         self.compounds: dict[int, object] = {}
-        """What the contractions of one compound come to, by its number."""
+        """The plan of each compound contraction, by its number."""
         self.erasure: inputs.PlannedErasure | None = None
-        """What the erasures of this request come to, if it has any."""
+        """The planned effect of the erasures of this request, if it has any."""
         self._has_forbidden: bool | None = None
-        """Whether there are texts that may not be written; ``None`` until somebody asks."""
+        """True if there are forbidden texts; ``None`` until it is first needed."""
         self.checked = 1, 0, 0
-        """How many blobs, fills and events were looked at for such texts."""
+        """How many blobs, fills and events were searched for forbidden texts."""
         self.tuned: bool | None = None
-        """Whether thresholds were ever set for a world; ``None`` until somebody asks."""
+        """True if thresholds were ever set for a world; ``None`` until it is first needed."""
         self.guarded: bool | None = None
-        """Whether a guard was ever set for a world; ``None`` until somebody asks."""
+        """True if a guard was ever set for a world; ``None`` until it is first needed."""
         self.ancestry: interiors.Ancestry | None = None
-        """Containment as it was read once, where nothing is written."""
+        """Cached containment, in a read transaction."""
         self.interiors: interiors.Interiors | None = None
-        """The insides of worlds, where they are kept from one commit to the next."""
+        """Cached interiors of worlds, if the writer keeps them between commits."""
         self._depth = 0
         self._deciding: list[tuple[HandledEdge, EdgeHandler]] = []
         """The edges whose handlers are being called, the innermost last."""
@@ -414,14 +411,14 @@ class Context(Reading):
     def _require_allowed_by_profiles(
         self, type_name: str, source: int, target: int, home: int, properties: dict[str, Any] | None
     ) -> None:
-        """Refuse what the profile of a world does not have; a conflict that the engine records is let through."""
+        """Refuse what the profile of a world does not allow; conflicts that the engine records are always allowed."""
         if type_name == schema.CONTAINS:
             relation_laws.refuse_member(self, self.scopes, target, source)
         elif type_name != "contradicts" or relation_laws.RELATION not in (properties or {}):
             relation_laws.refuse_relation(self, self.scopes, type_name, home)
 
     def _refuse_unstaged(self, edge: HandledEdge) -> None:
-        """Refuse what a proposal cannot keep of an edge that its handler stages."""
+        """Refuse values that a proposal cannot hold, for an edge that its handler stages."""
         given = [
             name for name, is_given in (("key", edge.key), ("valid_to", edge.valid_to != times.FOREVER)) if is_given
         ]
@@ -459,7 +456,7 @@ class Context(Reading):
         return windows.lose(self.draft, node, window, by)
 
     def close(self, node: int, at: int, *, by: bytes = b"") -> bool:
-        """Take all from a time on from the versions of a node; true if any held there."""
+        """Take everything from ``at`` on from the versions of a node; true if any held there."""
         return self.lose(node, times.Interval(at, times.FOREVER), by=by)
 
     def close_edge(self, edge: bytes, at: int, until: int = times.FOREVER) -> bool:
@@ -489,9 +486,9 @@ class Context(Reading):
         return True
 
     def end(self, node: int, at: int, *, details: int = ev.NONE, by: bytes = b"") -> None:
-        """Take all from a time on from a node, and let it hold nothing until it is resumed.
+        """End a node at a time: it holds nothing from then on until it is resumed.
 
-        One that has ended keeps its end or gets an earlier one.
+        A node that has ended keeps its end or gets an earlier one.
         """
         row = self.tables.node(node)
         window = times.Interval(at, times.FOREVER)
@@ -533,7 +530,7 @@ class Context(Reading):
         why: str = "",
         derived_from: Iterable[int] | None = None,
     ) -> int:
-        """Make a world for the handler that is being called; its number."""
+        """Create a world for the handler that is being called; returns its node number."""
         edge, handler = self._deciding[-1]
         command = len(self.draft.commands)
         made = self._derived[1] + 1 if self._derived[0] == command else 1
@@ -566,7 +563,7 @@ class Context(Reading):
         return node
 
     def stage(self, one: int, other: int, *, evidence: dict[str, Any] | None = None) -> Written:
-        """Propose that two nodes are one, unless that waits for a decision or was decided on what is known."""
+        """Propose that two nodes are one, unless that is pending, or was decided and neither node has changed since."""
         latest = self.proposal(one, other)
         if latest is not None and (latest.status in ("pending", "accepted") or not latest.changed):
             return Written(latest.id, staged=False)
@@ -628,7 +625,7 @@ class Context(Reading):
         self.draft.notes.append(codec.Note(code, [*refs]))
 
     def note_never_valid(self, edge: bytes) -> None:
-        """Tell the caller if an edge that was written now is in force at no time."""
+        """Note an edge that was just written and is in force at no time."""
         place = self.tables.place_of(edge)
         row = None if place is None else self.tables.edge(place)
         if row is not None and row.seq == self.draft.seq and row.valid_from >= row.valid_to:
@@ -651,9 +648,9 @@ class Context(Reading):
         world: int,
         stated: int,
     ) -> tuple[int, int]:
-        """Write a new world into a container; its number, and the position of its body.
+        """Write a new world into a container; returns its node number, and the position of its body.
 
-        ``details`` holds its aliases.
+        ``details`` is the position of the details with its aliases.
         """
         body = self.draft.add_body(*text)
         node = self.draft.applier.next_node
@@ -664,7 +661,7 @@ class Context(Reading):
         return node, body
 
     def write_accepted(self, proposal: bytes, row: schema.ProposalRow) -> None:
-        """Write the edge of an accepted proposal exactly as staged, under the id given then."""
+        """Write the edge of an accepted proposal exactly as staged, under the proposal's id."""
         lineages = [self.tables.node(node).lineage for node in (row.source, row.target, row.home)]
         self.draft.emit(
             ev.Linked(
@@ -687,9 +684,8 @@ class Context(Reading):
     def rehome(self, place: schema.EdgePlace, row: schema.EdgeRow, home: int) -> None:
         """Give an interior edge another home.
 
-        The old identity is retracted, and a new one is written that says the same. It says it of the same versions,
-        under the same key if it had one, and without its handler, which may not be there: nothing new is decided about
-        the edge.
+        The old edge is retracted and an equal one is written, between the same versions and under the same key. Its
+        handler is not called, since it may be missing and nothing new is decided.
         """
         if self.scopes.any_closed:
             relation_laws.refuse_relation(self, self.scopes, self.tables.type_name(place.type), home)
@@ -707,13 +703,13 @@ class Context(Reading):
             self.draft.emit(ev.EdgeLost(written, before.end, behind.start))
 
     def interior(self, world: int) -> interiors.Interior:
-        """A world and all inside it, what was decided so far included."""
+        """A world and all inside it, including what was decided so far."""
         if self.interiors is None:
             self.interiors = interiors.Interiors()
         return self.interiors.of(self.draft, world)
 
     def has_forbidden_texts(self) -> bool:
-        """True if there may be texts that must not be written again; looked up once a commit."""
+        """True if there may be forbidden texts; looked up once a commit."""
         if self._has_forbidden is None:
             self._has_forbidden = forbids(self.tables) or self.draft.log.has_untied()
         return self._has_forbidden
@@ -725,7 +721,7 @@ class Context(Reading):
         return self.guarded
 
     def forbid(self) -> None:
-        """Say that this commit itself has forbidden a text."""
+        """Record that this commit itself has forbidden a text."""
         self._has_forbidden = True
 
     def lineage_of(self, key: str | commands.BoundKey | commands.KnownKey) -> ids.Lineage:
@@ -738,9 +734,9 @@ class Context(Reading):
     def keyed_world(self, key: str | commands.BoundKey | commands.KnownKey, *, anew: bool, revive: bool) -> Keyed:
         """Find the last lineage that was begun under a caller's key.
 
-        If that has ended by now, ``anew`` asks for the next one, which is yet to be made. An erased lineage is not
-        replaced so, unless ``revive`` says that its text may come back. One that lies outside of the world in which the
-        key counts, or holds no membership in it now, is passed over, and nothing is said of it.
+        If that has ended by now, ``anew`` asks for the next one, which is not yet created. An erased lineage is
+        replaced only with ``revive``. A lineage outside of the world in which the key counts, or without a membership
+        in it now, is skipped without a note.
         """
         lineage, ended = self.lineage_of(key), b""
         node = self.tables.node_of(lineage)
@@ -760,7 +756,7 @@ class Context(Reading):
         return Keyed(lineage, node, ended)
 
     def _counts_inside(self, node: int, world: int, *, revive: bool) -> bool:
-        """True if a world is inside another; of the root, if it is, or was at first, in no world but that."""
+        """True if a node is inside ``world``; for the root, if it is, or was first, directly in it."""
         if world != schema.ROOT_NODE:
             return self._is_found_in(node, world, revive=revive)
         placed = self.tables.incoming(node, schema.CONTAINS_CODE)
@@ -768,7 +764,7 @@ class Context(Reading):
         return first is None or first[0].source == world or world in self.containers(node)
 
     def _is_found_in(self, node: int, world: int, *, revive: bool = False) -> bool:
-        """True if a world is inside another now, or is going to be; an erased one that stays so also if it was."""
+        """True if a world is inside another now or later; for an erased one that is not revived, also if it was."""
         if not self.inside(node, world):
             return False
         if world == schema.ROOT_NODE or (not revive and self.body(node) is None):
@@ -873,11 +869,11 @@ class Context(Reading):
     def edge_under_key(
         self, key: str | commands.BoundKey | commands.KnownKey, target: int | None = None
     ) -> tuple[bytes, bytes | None]:
-        """The nonce that stands for a key now, and the live edge written under it, if there is one.
+        """The nonce for the next edge under a key, and the live edge under it, if there is one.
 
-        An edge that was unlinked hands its key on to a nonce made of its own id: were the nonce the same again, an
-        edge written again would have the id of the one that was retracted, and earlier views would lose that. So does
-        one whose source lies outside of the world in which the key counts, or whose target does and is not ``target``.
+        After an unlinked edge, the next nonce derives from that edge's id: with the same nonce, an edge that is written
+        again would have the id of the retracted one, and earlier views would lose that. The same goes for an edge whose
+        source is outside of the world in which the key counts, or whose target is outside and is not ``target``.
         """
         within = None
         if isinstance(key, commands.KnownKey):
@@ -911,7 +907,7 @@ class Context(Reading):
         row = self.tables.edge(place)
         known = self.handled(place, row)
         properties = self.kept_properties(known) if said.properties else None
-        # Whoever ended it since does not make the same statement another one.
+        # An edge that was ended since still counts as the same statement.
         from_, to = (None, None) if row.closed else (said.valid_from, said.valid_to)
         others = {
             "type": known.type != said.type,
@@ -937,9 +933,9 @@ class Context(Reading):
 
 
 def node_ref(ctx: Context, ref: commands.Ref) -> int:
-    """The node that a reference stands for; raises as :func:`find_node`."""
+    """The node of a reference; raises as :func:`find_node`."""
     settled = _resolve_batch_position(ctx, ref)
-    # A writer knows all that is stored, so for a full id the number is enough.
+    # A writer sees everything that is stored, so a full id needs no visibility check.
     node = ctx.tables.node_of(settled) if type(settled) is bytes else None
     return table_reads.find_node(ctx.tables, settled, ctx.draft.seq) if node is None else node
 
@@ -967,7 +963,7 @@ def proposal_ref(ctx: Context, ref: commands.Ref) -> bytes:
 
 
 def _resolve_batch_position(ctx: Context, ref: commands.Ref) -> bytes | str:
-    """The reference with a position in the batch replaced by the id that its command came to."""
+    """The reference, with a position in the batch replaced by the id of that command's result."""
     if not isinstance(ref, int):
         return ref
     if not 0 <= ref < len(ctx.draft.refs):

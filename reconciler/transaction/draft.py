@@ -1,6 +1,6 @@
-"""A draft: the commit in the making.
+"""A draft: a commit that is being built.
 
-Each event is applied as it is decided, so later decisions see it.
+Each event is applied to the tables as it is decided, so later decisions see it.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ class FinishedCommit(NamedTuple):
 
 
 def new_aliases(given: Sequence[str], known: Iterable[str] = ()) -> list[int]:
-    """The places of the aliases that a world has not yet, each once."""
+    """The positions of the aliases that a world does not have yet, each once."""
     seen, places = set(known), []
     for position, text in enumerate(given):
         if text not in seen:
@@ -38,16 +38,13 @@ def new_aliases(given: Sequence[str], known: Iterable[str] = ()) -> list[int]:
 
 
 def stated_ends(valid_from: int | None, valid_to: int | None) -> int:
-    """Which ends of a window a caller stated, as events say it."""
+    """The flags of events for the ends of a window that a caller stated."""
     given = (events.START_STATED if valid_from is not None else 0) | (events.END_STATED if valid_to is not None else 0)
     return given or events.DEFAULTED
 
 
 class Decision(NamedTuple):
-    """The result of one command.
-
-    That is its reference, the place of its body, and whether it only staged a proposal.
-    """
+    """The result of one command: its reference, the position of its body, and whether it only staged a proposal."""
 
     ref: bytes
     body: int = NONE
@@ -60,7 +57,7 @@ class Nonces(Protocol):
     def nonce(self, *what: object) -> bytes:
         """Give 16 bytes as a nonce.
 
-        ``what`` says what they are for, so that a decision that is made again can be given the same.
+        ``what`` tells what the nonce is for, so that a redecision can be given the same one.
         """
 
 
@@ -75,14 +72,14 @@ class FreshNonces:
 
 
 _KEPT_DECODED_BYTES: Final = 4096
-"""Blobs that come as they are stored are kept decoded too, up to this size."""
+"""Stored blobs up to this size are cached decoded as well."""
 
 
 class DraftBlobs:
-    """The blobs of a draft, by position: as they will be stored, their ids, and what they say.
+    """The blobs of a draft, by position: their stored bytes, ids and contents.
 
-    Position 0 is kept for the commands, which are known last. This is apart from the draft, so that the applier can
-    read it and a finished draft is in no reference cycle: a large one is freed at once.
+    Position 0 is reserved for the commands, which are known last. This class is separate from the draft, so that the
+    applier can read it without a reference cycle: a large draft is freed at once.
     """
 
     def __init__(self) -> None:
@@ -90,42 +87,42 @@ class DraftBlobs:
         self.ids: list[bytes] = [bytes(ids.HASH_BYTES)]
         self._decoded: list[blobs.Blob | None] = [None]
         self.fills: dict[tuple[int, int], bytes] = {}
-        """What goes into places that earlier commits kept, by commit and position."""
+        """Blobs for places that earlier commits reserved, by commit and position."""
         self.strikes: dict[tuple[int, int], bytes] = {}
-        """What is left of details of earlier commits of which single texts go, by commit and position."""
+        """What is left of details of earlier commits that lose single texts, by commit and position."""
         self.repeated: set[int] = set()
-        """Positions of blobs that only say again what stands in the store: copies, and evidence of the resolver."""
+        """Positions of blobs that only repeat what is in the store: copies, and evidence of the resolver."""
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all texts, as they will be stored, but for the commands themselves, which are known last."""
+        """Stored bytes of all blobs, without the commands, which are known last."""
         return sum(len(stored) for stored in self.stored if stored is not None)
 
     def add(self, blob: blobs.Blob) -> int:
-        """Keep a blob; its position."""
+        """Add a blob; returns its position."""
         stored = codec.encode(blob)
         return self._put(blob_id(stored), stored, blob)
 
     def add_stored(self, identifier: bytes, stored: bytes | None) -> int:
-        """Keep a stored blob under the id that it came with; ``None`` keeps only its place.
+        """Add a stored blob under the id that it arrived with; ``None`` reserves its place.
 
-        A long one is decoded whenever it is asked for: its text would take the memory a second time.
+        A long blob is decoded on each use, since a cached text would take its memory twice.
         """
         is_short = stored is not None and len(stored) <= _KEPT_DECODED_BYTES
         return self._put(identifier, stored, codec.decode_blob(stored, 0) if stored is not None and is_short else None)
 
     def fill(self, seq: int, position: int, stored: bytes) -> None:
-        """Put a blob into the place that an earlier commit kept for it."""
+        """Put a blob into the place that an earlier commit reserved for it."""
         self.fills[seq, position] = stored
 
     def earlier(self, seq: int, position: int) -> blobs.Body | None:
-        """The body that this commit puts into a place kept by an earlier one."""
+        """The body that this commit puts into a place reserved by an earlier one."""
         stored = self.fills.get((seq, position))
         found = None if stored is None else codec.decode_blob(stored, seq)
         return found if isinstance(found, blobs.Body) else None
 
     def said_since(self, position: int, fills: int) -> Iterator[blobs.Blob | None]:
-        """What the blobs from a position on say that repeat nothing, and the fills behind the first ``fills``."""
+        """The contents of new blobs from a position on, and of the fills after the first ``fills``."""
         for at in range(position, len(self.ids)):
             if at not in self.repeated:
                 yield self._said(at)
@@ -139,13 +136,13 @@ class DraftBlobs:
         return len(self.ids) - 1
 
     def replace(self, position: int, blob: blobs.Blob) -> int:
-        """Keep another blob in the place of one, before anything is made of its id; the position."""
+        """Replace a blob, before its id is used anywhere; returns the position."""
         stored = codec.encode(blob)
         self.stored[position], self.ids[position], self._decoded[position] = stored, blob_id(stored), blob
         return position
 
     def drop_last(self, position: int) -> None:
-        """Forget the blob that was added last."""
+        """Remove the blob that was added last."""
         assert position == len(self.ids) - 1
         for column in (self.stored, self.ids, self._decoded):
             column.pop()
@@ -198,7 +195,7 @@ class Draft:
         self.commands: list[Any] = []
         self.staged = False
         self.interiors_token: object | None = None
-        """Set once somebody was looked for inside a listed world; see ``Interiors``."""
+        """Set once interiors were read for this draft; see ``Interiors``."""
         self.nonce = nonces.nonce
         self.blobs = DraftBlobs()
         self.applier = Applier(tables, self.blobs, self.seq, ingest_time)
@@ -206,7 +203,7 @@ class Draft:
     # -- blobs
 
     def add_body(self, type_name: str, name: str, content: str) -> int:
-        """Store a body; its position."""
+        """Store a body; returns its position."""
         return self.blobs.add(blobs.Body(self.nonce("body", type_name, name, content), type_name, name, content))
 
     def add_details(
@@ -217,7 +214,7 @@ class Draft:
         source: dict[str, Any] | None = None,
         properties: dict[str, Any] | None = None,
     ) -> int:
-        """Store what there is of these; its position, or :data:`NONE` if there is nothing."""
+        """Store details; returns their position, or :data:`NONE` if all are empty."""
         if not (aliases or why or source or properties):
             return NONE
         said = list(aliases), why, source or {}, properties or {}
@@ -257,7 +254,7 @@ class Draft:
         return copied
 
     def with_properties(self, position: int, properties: dict[str, Any]) -> int:
-        """Let details that this draft added say these properties too; the position of what says so."""
+        """Set the properties in details that this draft added, or add details; returns their position."""
         given = None if position == NONE else self.blobs.details(position)
         if given is None:
             made = self.add_details(properties=properties)
@@ -267,7 +264,7 @@ class Draft:
         return made
 
     def drop_details(self, position: int) -> None:
-        """Take back the details that were added last: no event refers to them."""
+        """Remove the details that were added last, which no event refers to."""
         self.blobs.drop_last(position)
 
     def add_secret(self, secret: bytes) -> int:
@@ -287,16 +284,16 @@ class Draft:
         self.applier.apply(event)
 
     def emit_linked(self, event: Linked, source: int, target: int, home: int) -> None:
-        """Do the same for an edge whose ends and home are at hand as node numbers."""
+        """As :meth:`emit`, for an edge whose ends and home are known as node numbers."""
         self.events.append(event)
         self.applier.link(event, self.tables.give_type_code(event.type), source, target, home)
 
     def note(self, code: str, *refs: bytes) -> None:
-        """Tell the caller something; notes are part of the receipt."""
+        """Add a note to the receipt."""
         self.notes.append(codec.Note(code, list(refs)))
 
     def finish(self, key: bytes) -> FinishedCommit:
-        """Settle the hashes and close the draft: the record to append, and what it says."""
+        """Compute the hashes and close the draft; returns the record to append, with its header and events."""
         root = self.applier.rehash()
         self.applier.finish(key)
         self.blobs.put_first(blobs.Cause(self.nonce("commands"), self.commands))

@@ -1,7 +1,7 @@
-"""Texts that may not be written again: kept as keyed hashes, and looked for in all that a command has written.
+"""Forbidden texts, which may not be written again: stored as keyed hashes, and searched for in every command.
 
-An erasure forbids a text as a whole, letter for letter. Every command passes here once it was decided, and with it all
-that handlers, extractors and bundles brought. So no text comes in beside it, wherever a caller puts it.
+An erasure forbids a whole text, letter for letter. Every decided command is checked here, with everything that
+handlers, extractors and bundles added, so a forbidden text is found wherever a caller puts it.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def digest_of(secret: bytes, text: str) -> bytes:
 
 
 def refuse_written(ctx: context.Context, command: cmd.Command) -> None:
-    """Refuse a command that was just decided, if it has written a text that was erased for good.
+    """Refuse a command that was just decided, if it has written a forbidden text.
 
     A command that came to nothing has written nothing. What it takes back stands here already, and what the resolver
     repeats of it too.
@@ -57,7 +57,7 @@ def _is_forbidden(ctx: context.Context, text: str) -> bool:
 
 
 def _taken_back(command: cmd.Command) -> tuple[str, ...]:
-    """The texts by which a command names what it takes back."""
+    """The texts by which a command names what it removes."""
     if isinstance(command, cmd.Unalias):
         return command.aliases
     if isinstance(command, cmd.Unlabel | cmd.Untag):
@@ -68,7 +68,7 @@ def _taken_back(command: cmd.Command) -> tuple[str, ...]:
 
 
 def _beside(command: cmd.Command) -> Iterator[str]:
-    """What a command says that is in no blob."""
+    """The texts of a command that are in no blob."""
     key = getattr(command, "key", None)
     if isinstance(key, str):
         yield key
@@ -88,7 +88,7 @@ def _beside(command: cmd.Command) -> Iterator[str]:
 
 
 def _spoken(ctx: context.Context, command: cmd.Command) -> Iterator[str]:
-    """What a turn that this commit wrote says, without the name of its speaker: nobody else may say it either."""
+    """The text of a turn that this commit wrote, without the speaker's name: other speakers may not write it either."""
     if isinstance(command, cmd.Link) and command.properties.get("role") == recorded_texts.SPEAKER:
         turn, speaker = context.node_ref(ctx, command.source_ref), context.node_ref(ctx, command.target_ref)
         said, who = ctx.body(turn), ctx.body(speaker)
@@ -98,7 +98,7 @@ def _spoken(ctx: context.Context, command: cmd.Command) -> Iterator[str]:
 
 
 def _texts_in(blob: blobs.Blob | None) -> Iterator[str]:
-    """Every text in a blob, the names of fields too."""
+    """Every text in a blob, including field names."""
     if isinstance(blob, blobs.Body):
         yield from (blob.type, blob.name, blob.content)
     elif isinstance(blob, blobs.Details):

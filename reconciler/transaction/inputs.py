@@ -1,7 +1,4 @@
-"""What a request brings into its transaction beside its commands.
-
-That is an arriving bundle, a planned erasure, or the moment at which its caller looked.
-"""
+"""The inputs of a transaction beside its commands: an arriving bundle, a planned erasure, the moment of a look."""
 
 from typing import Literal, NamedTuple
 
@@ -10,13 +7,14 @@ from worlddb.log.store.bundle_contents import Contents
 from worlddb.reconciler.commands.commands import Fork, Import, Ref
 
 Outside = Literal["refuse", "allow", "rehearse"]
-"""What becomes of an import that does something to worlds outside of its bundle; a rehearsal writes nothing at all."""
+"""How an import with effects on worlds outside of its bundle is handled; a rehearsal writes nothing."""
 
 
 class Arrival(NamedTuple):
-    """A request to import, or to fork.
+    """A request to import or to fork.
 
-    It has the command, the contents that it names by hash, the head that proved them, and what the operator allows.
+    It has the command, the contents that the command names by hash, the head that proves them, and how effects outside
+    are handled.
     """
 
     command: Import | Fork
@@ -26,15 +24,15 @@ class Arrival(NamedTuple):
     read_at: int = 0
     """The last commit when the contents of a fork were read."""
     joins: bool = False
-    """Whether an import keeps both sides of what went different ways here and in the bundle."""
+    """True if an import keeps both sides of a history that differs here and in the bundle."""
 
 
 class Look(NamedTuple):
-    """The moment of the view by which a request was made up: its commit and its valid time.
+    """The moment of the view that a caller decided by: its commit and valid time.
 
-    ``rests_on`` are worlds that it is to find as they were, beside those that its commands name; with ``only_these``
-    alone. ``free`` are those that nobody may have pinned, nor tagged as published unless ``published`` says that this
-    does not matter.
+    The request is refused if what it rests on has changed since. ``rests_on`` are worlds that must be unchanged, beside
+    those that its commands name, or with ``only_these`` alone. ``free`` are worlds that must not have been pinned, nor
+    tagged as published unless ``published`` allows that.
     """
 
     seq: int
@@ -44,22 +42,22 @@ class Look(NamedTuple):
     free: tuple[Ref, ...] = ()
     published: bool = False
     whole: bool = False
-    """Nobody may have written anything."""
+    """True if no commit at all may have been made since."""
     texts: tuple[Ref, ...] = ()
-    """Worlds of whose texts something was made: none of these may have been erased."""
+    """Worlds whose texts were used and must not have been erased."""
     unchanged: tuple[Ref, ...] = ()
-    """Worlds that are to have the hash that they had: nobody may have changed anything in them."""
+    """Worlds whose hash must be the same, so that nothing in them has changed."""
 
 
 BlobPlace = tuple[int, int]
-"""Where a blob is: its commit, and its position in it."""
+"""The place of a blob: its commit, and its position there."""
 
 
 class ErasureTarget(NamedTuple):
-    """A world to be erased.
+    """A world to erase.
 
-    ``everywhere``: it shares a text with another one that is erased. ``derived``: its text was made of erased texts.
-    ``member``: it lies inside of one that is erased with all in it.
+    ``everywhere``: it shares a text with another erased world. ``derived``: its text derives from erased texts.
+    ``member``: it lies inside a world that is erased with its members.
     """
 
     node: int
@@ -69,9 +67,10 @@ class ErasureTarget(NamedTuple):
 
 
 class KeptMember(NamedTuple):
-    """A world inside of an erased one that stays, why, and the worlds that have a part in it.
+    """A world inside an erased one that stays, with the reason.
 
-    They contain it, or refer to it; ``left``: nobody wanted it erased. ``outside``: it is not inside, but mentioned.
+    ``by`` are the worlds that contain it or refer to it. ``left``: its erasure was not requested. ``outside``: it is
+    not inside, but mentioned.
     """
 
     node: int
@@ -80,12 +79,12 @@ class KeptMember(NamedTuple):
 
 
 class PlannedErasure(NamedTuple):
-    """The effect of a request's erasures, found before anything is decided.
+    """The effect of a request's erasures, planned before anything is decided.
 
     ``named`` has the world that each command names, ``targets`` all worlds that it reaches, ``blobs`` the blobs of each
-    target. ``marks`` are the blobs of bookmarks whose names or reasons hold a name of what a command reaches
-    everywhere, under its first target. ``kept`` has for each command what stays of the interior of its world, ``whole``
-    the worlds of which the interior goes too, and that.
+    target. ``marks`` are the blobs of bookmarks and levels of trust that mention a name of a world that a command
+    reaches ``everywhere``, under its first target. ``kept`` has for each command the members that stay. ``whole`` are
+    the worlds that are erased with their members, and these members.
     """
 
     named: list[int]

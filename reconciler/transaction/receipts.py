@@ -1,8 +1,8 @@
-"""Receipts and the record of commands: all that a commit keeps of its request.
+"""Receipts, and the record of commands: what a commit keeps of its request.
 
-A receipt is made from what was committed, so that a retry gets the same one (law 10). Commands are recorded beside
-their events without a word of the caller: texts lie in erasable blobs, keys are hashed. From the record a retry is told
-from another request, and a commit is summarised.
+A receipt is made from the commit, so that a retry gets the same one (law 10). Commands are recorded beside their events
+without any text of the caller: texts lie in erasable blobs, keys are hashed. The record tells a retry from another
+request, and serves to summarise a commit.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -119,9 +119,9 @@ def record_plain(command: cmd.Create | cmd.Link, names: list[str], body: int, de
 
 
 def matches(recorded: Sequence[Any], command: cmd.Command, secret: bytes) -> bool:
-    """True if everything but the texts, and what models said, is the same.
+    """True if a command equals a recorded one in everything but the texts and the models' evidence.
 
-    Fields that the command had not yet when it was recorded have to be at their defaults.
+    Fields that are newer than the record must have their defaults.
     """
     if recorded[0] != command.CODE:
         return False
@@ -141,15 +141,15 @@ def _recorded_rest(command: cmd.Command, secret: bytes) -> list[Any]:
         if isinstance(key, cmd.KnownKey):
             rest[at] = key.recorded
         else:
-            # The world in which it counts is a part of the key.
+            # The world in which a bound key counts is a part of it.
             given = (key.text.encode(), codec.encode(key.world)) if isinstance(key, cmd.BoundKey) else (key.encode(),)
             rest[at] = hashing.keyed(secret, hashing.COMMAND_KEY, *given)
     return rest
 
 
 CLOCK_BEHIND: Final = 1_000_000
-"""By how many microseconds a clock is behind a commit's time before the receipt says so. Two commits in one microsecond
-are no news, nor are the clocks of two threads."""
+"""A receipt notes a clock that is behind the commit's time by more than this, in microseconds. Two commits in one
+microsecond, or the clocks of two threads, are not worth a note."""
 
 
 def receipt_of(header: codec.Header, events: codec.Events) -> Receipt:
@@ -163,13 +163,13 @@ def receipt_of(header: codec.Header, events: codec.Events) -> Receipt:
 
 
 _BULK_EVENTS: Final = frozenset({Created, Linked})
-"""What most events of a load are, and of which a receipt says nothing but their number."""
+"""The usual events of a load, which a receipt only counts."""
 
 
 def _losses(events: Sequence[AnyEvent], others: Sequence[AnyEvent]) -> Iterator[Loss]:
     written: set[bytes] = set()
     if any(type(event) in (EdgeClosed, EdgeLost) for event in others):
-        # An edge that is written with less than it is born with, as where its home changes, has lost nothing.
+        # An edge that is shortened in the commit that writes it, as when its home changes, has lost nothing.
         written = {event.edge for event in events if type(event) is Linked}
     for event in others:
         if type(event) is Closed:
@@ -239,17 +239,16 @@ def repeated_receipt(
     *,
     looked: bool = False,
 ) -> Receipt:
-    """The receipt of the commit that was made under the key.
+    """The receipt of the commit that was made under an idempotency key.
 
-    It is given only if the commit was made by the same commands (law 10), as far as their texts are still there to be
-    compared. For those that are not it has a note: nobody can tell whether they ask for the same, and nothing is
-    written. A hash of an erased text is not kept, because whoever has the store could try out guesses on it. What was
-    redacted then was kept otherwise than it was given: ``as_recorded`` redacts a command again. Commands that somebody
-    ``looked`` for come out otherwise once what was found then is erased: such as name that are left out of the
-    comparison.
+    The commit must have been made by the same commands (law 10), as far as their texts can still be compared. Commands
+    with erased texts get a note, since nobody can tell whether they are the same; nothing is written. No hash of an
+    erased text is stored, since it could be tested against guesses. ``as_recorded`` redacts a command as it was
+    redacted then. With ``looked``, the commands were chosen by a read that gives another result after an erasure, so
+    commands about erased worlds are left out of the comparison.
 
     Raises:
-        IdempotencyConflict: it was made by other commands.
+        IdempotencyConflict: the commit was made by other commands.
     """
     stored = log.blob(seq, 0)
     cause = None if stored is None else codec.decode_blob(stored, seq)
@@ -293,15 +292,15 @@ def repeated_receipt(
 
 
 _REF_FIELDS: Final = ("ref", "source_ref", "target_ref")
-"""The fields by which a command names what is there already. Statements are compared text by text."""
+"""The fields by which a command refers to existing worlds and edges. Statements are compared text by text."""
 _REF_FIELDS_AT: Final = {
     kind.CODE: [4 + REST_FIELDS[kind].index(name) for name in _REF_FIELDS if name in REST_FIELDS[kind]]
     for kind in cmd.ALL
     if kind not in (cmd.State, cmd.Unstate)
 }
-"""Where they are in the record of one."""
+"""The positions of these fields in the record of a command."""
 _HAS_SUBJECT: Final = {kind.CODE: int("ref" in REST_FIELDS[kind]) for kind in cmd.ALL}
-"""Whether the first of them is what it is about, and no end of an edge."""
+"""1 if the first of these fields is the subject of the command and not an end of an edge, else 0."""
 
 
 def _refs_in_record(entry: Sequence[Any]) -> list[Any]:
@@ -313,7 +312,7 @@ def _refs_in_command(command: cmd.Command) -> list[Any]:
 
 
 def _erased_since(tables: Tables, seq: int, named: Iterable[list[Any]]) -> dict[bytes, None]:
-    """Those of some worlds whose texts were erased after a commit."""
+    """The referenced worlds whose texts were erased after a commit."""
     gone = dict[bytes, None]()
     for each in (each for refs in named for each in refs if isinstance(each, bytes)):
         node = tables.node_of(ids.Lineage(each))
@@ -324,13 +323,13 @@ def _erased_since(tables: Tables, seq: int, named: Iterable[list[Any]]) -> dict[
 
 
 def not_compared(receipt: Receipt, refs: Sequence[bytes]) -> Receipt:
-    """The receipt of a retry that nobody can compare with what was made, since texts of these worlds are gone."""
+    """The receipt of a retry that cannot be compared, with a note that names the worlds whose texts were erased."""
     note = Note("retry_not_compared", tuple(dict.fromkeys(ref.hex() for ref in refs)))
     return msgspec.structs.replace(receipt, notes=(*receipt.notes, note))
 
 
 class _RetriedCommit:
-    """The commands of a commit that are asked for again."""
+    """Compares the commands of a commit with those of a retry."""
 
     def __init__(self, log: LmdbLog, tables: Tables, seq: int, events: codec.Events) -> None:
         self._log = log
@@ -339,10 +338,10 @@ class _RetriedCommit:
         self._refs = events.refs
         self._without_text = {ref for note in events.notes if note.code in _TEXT_NOT_TAKEN_NOTES for ref in note.refs}
         self.uncompared: list[bytes] = []
-        """What the commands are about whose texts are gone."""
+        """The subjects of commands that could not be compared, since texts are gone."""
 
     def is_same(self, at: int, entry: list[Any], command: cmd.Command, secret: bytes) -> bool:
-        """True if a recorded command is this one, or was with other texts, as far as can be told."""
+        """True if a recorded command equals this one, as far as its texts can be compared."""
         try:
             if not matches(entry, command, secret):
                 return False
@@ -351,7 +350,7 @@ class _RetriedCommit:
             names = [name for name in entry[3] if name in texts]
             given = {name: getattr(command, name) for name in names}
             if "" in texts.get("aliases", ()) and isinstance(command, cmd.State | cmd.Unstate):
-                # What was given in the place of an erased literal cannot be compared.
+                # A text in the place of an erased literal cannot be compared.
                 left = list(texts["aliases"])
                 aliases = zip(left, given["aliases"], strict=False)
                 given["aliases"] = (
@@ -372,7 +371,7 @@ class _RetriedCommit:
             return False  # What cannot be encoded was never committed.
 
     def _had_requested_text(self, command: cmd.Create | cmd.Revise, ref: bytes) -> bool:
-        """True if a world that was left as it was had the text that is asked for: else it would have been revised."""
+        """True if a world that the command left unchanged had the requested text; else it would have been revised."""
         node = self._tables.node_of(ids.Lineage(ref))
         if node is None or ref in self._without_text:
             return True
@@ -386,12 +385,12 @@ class _RetriedCommit:
             if body is None or all(getattr(body, name) == text for name, text in requested):
                 return True
             if row.seq < self._seq:
-                break  # That was the newest before the commit; those of the commit itself came in between.
+                break  # This was the newest version before the commit.
         return False
 
 
 _TEXT_NOT_TAKEN_NOTES: Final = frozenset({"not_restored", "not_revived", "stays_corrected"})
-"""The notes of a commit that did not take a text: its receipt says so."""
+"""The notes of commits that did not write a given text."""
 
 
 def _encodes_equal(one: object, other: object) -> bool:

@@ -1,7 +1,4 @@
-"""Read callers' texts back from the log.
-
-They are bodies and details at their places, where they still are.
-"""
+"""Read callers' texts back from the log: the bodies and details that were not erased."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -16,26 +13,26 @@ SPEAKER: Final = "speaker"
 
 
 def body_at(log: LmdbLog, seq: int, position: int) -> blobs.Body | None:
-    """The body at a place in the log; ``None`` if there is none, or none any more."""
+    """The body at a place in the log; ``None`` if there is none, or it was erased."""
     found = _blob(log, seq, position)
     return found if isinstance(found, blobs.Body) else None
 
 
 def details_at(log: LmdbLog, seq: int, position: int) -> blobs.Details | None:
-    """The details at a place in the log; ``None`` if there are none, or none any more."""
+    """The details at a place in the log; ``None`` if there are none, or they were erased."""
     found = _blob(log, seq, position)
     return found if isinstance(found, blobs.Details) else None
 
 
 def is_by(log: LmdbLog, seq: int, lineage: bytes, code: str) -> bool:
-    """True if a commit has a command of a kind that came to a world: then its version is by that."""
+    """True if a command of a kind wrote a world in a commit."""
     cause = _blob(log, seq, 0)
     recorded = cause.commands if isinstance(cause, blobs.Cause) else []
     return any(entry[0] == code and ref == lineage for entry, ref in zip(recorded, log.events(seq).refs, strict=False))
 
 
 def bodies_of(log: LmdbLog, tables: Tables, node: int) -> Iterator[blobs.Body]:
-    """The bodies of a world that are still there, the newest first."""
+    """The bodies of a world that were not erased, the newest first."""
     for _, row in tables.version_rows(node):
         body = body_at(log, row.seq, row.position)
         if body is not None:
@@ -48,7 +45,7 @@ def text_of(body: blobs.Body) -> str:
 
 
 def texts_of_details(details: blobs.Details | None) -> Iterator[str]:
-    """What details say in a caller's words: reason, aliases, labels and tags, and the texts in properties."""
+    """The caller's texts in details: reason, aliases, labels and tags, and the texts in properties."""
     pending: list[object] = [] if details is None else [details.why, details.aliases, details.properties]
     while pending:
         value = pending.pop()
@@ -66,7 +63,7 @@ def texts_of_world(log: LmdbLog, tables: Tables, node: int) -> set[str]:
 
 
 def text_without_speaker(content: str, speaker: str) -> str:
-    """What a speaker said in a turn of that content, without the name in front; empty if that is not there."""
+    """The content of a turn without the speaker's name in front; empty if it does not begin with that."""
     front = f"{speaker}: "
     return content[len(front) :] if content.startswith(front) else ""
 

@@ -1,7 +1,7 @@
-"""Windows of valid time: what a statement takes of a lineage's timeline, and what others lose by it.
+"""Windows of valid time: the part of a lineage's timeline that a statement takes, and what other versions lose.
 
-A lineage is a timeline: at each valid time at most one of its versions holds. A statement takes its window from
-whatever held there (SQL:2011, update and delete for a portion of time), and what lies before and behind stays.
+A lineage is a timeline: at each valid time at most one of its versions holds. A statement takes its window from the
+versions that held there (SQL:2011, update and delete for a portion of time); what lies before and after stays.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from worlddb.reconciler.transaction.draft import Draft
 
 
 class Hole(NamedTuple):
-    """A span in which it was said that a lineage holds nothing; ``last`` if nothing follows it."""
+    """A span in which a lineage explicitly holds nothing; ``last`` if nothing follows it."""
 
     span: Interval
 
@@ -75,7 +75,7 @@ def pieces_in(draft: Draft, node: int, window: Interval) -> list[timeline_rows.P
 
 
 def _newest_at(draft: Draft, node: int, valid: int) -> tuple[int, int]:
-    """The newest version, if it holds at a time, and until when it does from there on; 0 if its row does not say so.
+    """The newest version, if its row tells that it holds at a time, and until when; else 0.
 
     It does if the version lost nothing but its end. Most statements replace it, and need not look at the timeline.
     """
@@ -87,7 +87,7 @@ def _newest_at(draft: Draft, node: int, valid: int) -> tuple[int, int]:
 
 
 def _spans_in(draft: Draft, node: int, window: Interval) -> list[timeline_rows.Piece]:
-    """The whole spans that a window touches, those in which nothing holds among them, if anything was ever cut."""
+    """The whole spans that a window touches, including empty ones, if the timeline was ever cut."""
     place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
     found = timeline_rows.pieces_in(draft.tables.timelines, place, draft.seq, window)
     if found is not None:
@@ -107,7 +107,7 @@ def holds_ever(draft: Draft, node: int) -> bool:
 
 
 def last_begun(draft: Draft, node: int, at: int) -> int:
-    """The last version that holds from a time up to ``at`` on, whether or not it still does then; 0 if none does."""
+    """The version whose holding began last, up to ``at``, whether or not it still holds then; 0 if none has begun."""
     place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
     line = timeline_rows.steps(draft.tables.timelines, place, draft.seq)
     if line is None:
@@ -118,7 +118,7 @@ def last_begun(draft: Draft, node: int, at: int) -> int:
 
 
 def is_covered(holding: Sequence[timeline_rows.Piece], window: Interval) -> bool:
-    """True if what holds in a window leaves no time of it."""
+    """True if the versions that hold in a window cover it."""
     at = window.start
     for span, _ in holding:
         if span.start != at:
@@ -128,7 +128,7 @@ def is_covered(holding: Sequence[timeline_rows.Piece], window: Interval) -> bool
 
 
 def hole_at(draft: Draft, node: int, valid: int) -> Hole | None:
-    """The hole that a time lies in, if it was said that nothing holds there."""
+    """The hole at a time; ``None`` if there is none."""
     if _newest_at(draft, node, valid)[0]:
         return None
     place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
@@ -137,7 +137,7 @@ def hole_at(draft: Draft, node: int, valid: int) -> Hole | None:
 
 
 def window_of(draft: Draft, node: int, begins: int) -> Interval:
-    """The window of a statement that begins at a time and says no end.
+    """The window of a statement that begins at a time and states no end.
 
     It holds until the next version whose start was stated begins, or the next hole.
     """
@@ -160,7 +160,7 @@ def window_of(draft: Draft, node: int, begins: int) -> Interval:
 
 
 def _changes_from(draft: Draft, node: int, begins: int) -> timeline_rows.Steps:
-    """What holds from a time on, and from when."""
+    """The changes of what holds, from a time on."""
     place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
     found = timeline_rows.stretch(draft.tables.timelines, place, draft.seq, Interval(begins, FOREVER))
     if found is not None:
@@ -171,7 +171,7 @@ def _changes_from(draft: Draft, node: int, begins: int) -> timeline_rows.Steps:
 
 
 def displaces_later_version(draft: Draft, node: int, window: Interval, holding: Sequence[timeline_rows.Piece]) -> bool:
-    """True if a window takes all from a version whose start was stated, and lies behind that of the window.
+    """True if a window takes everything from a later version whose start was stated.
 
     ``holding`` is what holds in it.
     """
@@ -185,7 +185,7 @@ def displaces_later_version(draft: Draft, node: int, window: Interval, holding: 
 
 
 def is_start_stated(draft: Draft, row: schema.VersionRow) -> bool:
-    """True if somebody stated where a version begins, and it was not left to be the time of the commit.
+    """True if the start of a version was stated, and not defaulted to the time of the commit.
 
     The first release did not record it. Of its versions, one that begins when it was committed was not stated.
     """
@@ -198,7 +198,7 @@ def is_start_stated(draft: Draft, row: schema.VersionRow) -> bool:
 def lose(
     draft: Draft, node: int, window: Interval, by: bytes, holding: Sequence[timeline_rows.Piece] | None = None
 ) -> bool:
-    """Take a window from whatever versions hold in it; true if any did.
+    """Take a window from the versions that hold in it; true if any did.
 
     ``holding`` is what holds in it, if that is known.
     """
