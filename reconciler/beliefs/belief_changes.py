@@ -462,7 +462,7 @@ def _version_at(line: list[timeline_rows.Piece], at: int) -> int:
 
 
 def set_beliefs(ctx: context.Context, command: cmd.SetBeliefs, details: int) -> draft.Decision:
-    """Set which worlds count as believed; the same setting again emits no event."""
+    """Set what counts as a belief; the same settings again emit no event."""
     name = command.named if command.what == "predicate" else command.named.casefold()
     if belief_rows.setting_at(ctx.tables, command.what, name, ctx.draft.seq) != command.how:
         ctx.draft.emit(ev.BeliefsSet(command.what, name, command.how, details))

@@ -16,8 +16,8 @@ Ref = bytes | str | int
 class KnownKey(msgspec.Struct, frozen=True):
     """A caller's key of which only hashes are left.
 
-    What is left is the one that is recorded, and what the key stands for. That is a lineage, or the nonce of the first
-    edge that was written under it.
+    ``recorded`` is the hash in the record of the command. ``stands_for`` is the lineage of the key, or the nonce of the
+    first edge under it.
     """
 
     recorded: bytes
@@ -25,7 +25,7 @@ class KnownKey(msgspec.Struct, frozen=True):
 
 
 class BoundKey(msgspec.Struct, frozen=True):
-    """A caller's key that counts inside one world: what it stands for elsewhere is left alone."""
+    """A caller's key that counts inside one world only."""
 
     text: str
     world: Ref
@@ -39,11 +39,11 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ModelEvidence(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What models said of a new world before the store was locked; worlds are lineages.
+    """The evidence of models about a new world, gathered before the store was locked; worlds are lineages.
 
-    ``near`` are worlds of a text near in meaning, each with its version then and the cosine. ``asked`` are those that a
-    ``tiebreaker`` was to choose from, ``chosen`` whom it left. Of a command that is restored from the log, ``found``
-    has the proposals that all of it came to, with their evidence.
+    ``near`` are worlds with a text near in meaning, each with its version then and the cosine. ``asked`` are the worlds
+    that a ``tiebreaker`` chose from, ``chosen`` those that it chose. In a command restored from the log, ``found`` has
+    the proposals that resulted, with their evidence.
     """
 
     near: tuple[tuple[bytes, int, float], ...] = ()
@@ -58,11 +58,11 @@ class ModelEvidence(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Create(Command, frozen=True, kw_only=True):
     """Make a world.
 
-    With a ``key``, the world that the key stands for is found again, and revised if its text differs. ``resolve`` says
-    which tiers of the resolver run: the exact one (``True`` or "exact"), "all", or none (``False``). They can only
-    stage proposals, with worlds inside ``scope``, by default inside ``world``. ``revive`` lets a text come back to a
-    world whose texts were erased. ``anew`` hands the key on if its world has ended by now: to another one, which is
-    made. ``judged`` says that models were asked, and ``evidence`` what they said; a caller gives neither.
+    With a ``key``, the world of the key is found again, and revised if its text differs. ``resolve`` names the tiers of
+    the resolver that run: the exact one (``True`` or "exact"), "all", or none (``False``). They only stage proposals,
+    with worlds inside ``scope``, by default inside ``world``. ``revive`` allows a text for a world whose texts were
+    erased. ``anew`` passes the key on to a new world if its world has ended by now. ``judged`` tells that models were
+    asked, ``evidence`` what they answered; callers give neither.
     """
 
     CODE: ClassVar[str] = "create"
@@ -85,10 +85,10 @@ class Create(Command, frozen=True, kw_only=True):
 
 
 class Revise(Command, frozen=True, kw_only=True):
-    """Give a world a new version in a window of valid time; what is ``None``, or no properties, stay as they were.
+    """Give a world a new version in a window of valid time; ``None`` and empty properties keep the previous values.
 
-    Without ``valid_to`` the version holds until the next one whose start was stated begins, or the next hole; with
-    ``replace_later`` it takes all that follows.
+    Without ``valid_to`` the version holds until the next version with a stated start begins, or until the next hole;
+    with ``replace_later`` it replaces everything that follows.
     """
 
     CODE: ClassVar[str] = "revise"
@@ -104,9 +104,9 @@ class Revise(Command, frozen=True, kw_only=True):
 
 
 class Retire(Command, frozen=True, kw_only=True):
-    """Say that a world, or an edge, holds nothing from ``at`` on, or up to ``until``: then it has a hole there.
+    """End a world, or an edge, from ``at`` on; with ``until`` it gets a hole up to then instead.
 
-    ``members`` ends with a world what it contains, unless something else contains that too.
+    ``members`` also ends the members of a world that no other world contains.
     """
 
     CODE: ClassVar[str] = "retire"
@@ -117,7 +117,7 @@ class Retire(Command, frozen=True, kw_only=True):
 
 
 class Reassert(Command, frozen=True, kw_only=True):
-    """Resume a world that has ended, or that holds nothing at the time: with its key, members, edges and aliases."""
+    """Resume a world that has ended or has a hole at the time; it keeps its key, members, edges and aliases."""
 
     CODE: ClassVar[str] = "reassert"
     ref: Ref
@@ -180,7 +180,7 @@ class Alias(Command, frozen=True, kw_only=True):
 
 
 class Unalias(Command, frozen=True, kw_only=True):
-    """Take an alias back."""
+    """Remove aliases of a world."""
 
     CODE: ClassVar[str] = "unalias"
     ref: Ref
@@ -188,7 +188,7 @@ class Unalias(Command, frozen=True, kw_only=True):
 
 
 class Restate(Command, frozen=True, kw_only=True):
-    """Record that what a world says now was said again."""
+    """Record that a world's present statement was made again."""
 
     CODE: ClassVar[str] = "restate"
     ref: Ref
@@ -196,7 +196,7 @@ class Restate(Command, frozen=True, kw_only=True):
 
 
 class Expire(Command, frozen=True, kw_only=True):
-    """Hide a world from a time on: ``at``, or ``lasts`` microseconds after the commit; with neither, at no time.
+    """Hide a world from a time on: ``at``, or ``lasts`` microseconds after the commit; with neither, never.
 
     A refresh moves a deadline that was given by ``lasts``.
     """
@@ -208,7 +208,7 @@ class Expire(Command, frozen=True, kw_only=True):
 
 
 class Refresh(Command, frozen=True, kw_only=True):
-    """Set the deadline of a world anew, by the time that it is to last from now on, or since it was used at ``at``.
+    """Renew the deadline of a world by its duration, from now on or from its last use at ``at``.
 
     What was hidden by then stays so.
     """
@@ -242,7 +242,7 @@ class Unlabel(Command, frozen=True, kw_only=True):
 
 
 class Pin(Command, frozen=True, kw_only=True):
-    """Pin a world, or take the pin off."""
+    """Pin or unpin a world."""
 
     CODE: ClassVar[str] = "pin"
     ref: Ref
@@ -250,11 +250,11 @@ class Pin(Command, frozen=True, kw_only=True):
 
 
 CURRENT_TAG: Final = "current"
-"""The tag of the version that holds at a view's valid time; it is derived, and nobody sets it."""
+"""The tag of the version that holds at a view's valid time; it is derived and cannot be set."""
 
 
 class Tag(Command, frozen=True, kw_only=True):
-    """Let a tag, the one of ``labels``, stand for a version of a world; ``None``: for the one that holds now."""
+    """Point a tag, the one in ``labels``, to a version of a world; ``None`` is the version that holds now."""
 
     CODE: ClassVar[str] = "tag"
     ref: Ref
@@ -263,7 +263,7 @@ class Tag(Command, frozen=True, kw_only=True):
 
 
 class Untag(Command, frozen=True, kw_only=True):
-    """Let a tag of a world, the one of ``labels``, stand for nothing any more."""
+    """Remove a tag of a world, the one in ``labels``."""
 
     CODE: ClassVar[str] = "untag"
     ref: Ref
@@ -271,7 +271,7 @@ class Untag(Command, frozen=True, kw_only=True):
 
 
 class Deprecate(Command, frozen=True, kw_only=True):
-    """Deprecate a world, or take that back."""
+    """Deprecate a world, or undo that."""
 
     CODE: ClassVar[str] = "deprecate"
     ref: Ref
@@ -282,10 +282,10 @@ BeliefChange = Literal["revise", "expand", "replace"]
 
 
 class Believe(Command, frozen=True, kw_only=True):
-    """Believe of a world what ``properties`` say, each value by its predicate.
+    """Believe claims about a world, given in ``properties`` by predicate.
 
-    In the place of what conflicts with it (``revise``), beside all that is believed already (``expand``), or in the
-    place of all that the version says, its type and title apart (``replace``).
+    They replace the beliefs that conflict with them (``revise``), are added to all beliefs (``expand``), or replace
+    everything in the version except type and title (``replace``).
     """
 
     CODE: ClassVar[str] = "believe"
@@ -298,11 +298,11 @@ class Believe(Command, frozen=True, kw_only=True):
 
 
 class Contract(Command, frozen=True, kw_only=True):
-    """Believe no longer of a world what ``properties`` say, at a valid time (default: now) and wherever it holds so.
+    """Give up claims about a world, given in ``properties``, at a valid time (default: now) and wherever they hold so.
 
-    ``among``: the commands of one request with the same number are one compound, of which the least entrenched go; 0:
-    all of this one goes. ``whole``: the versions that say so are not changed but bear no beliefs any more. ``expects``
-    is what was planned, see ``belief_rows.outlook``.
+    The commands of one request with the same ``among`` are a compound, of which only the least entrenched claims are
+    given up; with 0 all claims of this command are. With ``whole``, the versions that state them are not changed but
+    bear no beliefs any more. ``expects`` is the planned outlook, see ``belief_rows.outlook``.
     """
 
     CODE: ClassVar[str] = "contract"
@@ -315,7 +315,7 @@ class Contract(Command, frozen=True, kw_only=True):
 
 
 class Rollback(Command, frozen=True, kw_only=True):
-    """Let a world say again what one of its versions says."""
+    """Make a world state again what one of its versions states."""
 
     CODE: ClassVar[str] = "rollback"
     ref: Ref
@@ -324,14 +324,14 @@ class Rollback(Command, frozen=True, kw_only=True):
 
 
 class TakeBack(Command, frozen=True, kw_only=True):
-    """Let the worlds of a commit be as they were before it, as far as beliefs and marks go."""
+    """Restore the beliefs and marks of a commit's worlds to what they were before it."""
 
     CODE: ClassVar[str] = "take_back"
     commit: int
 
 
 class SetBeliefs(Command, frozen=True, kw_only=True):
-    """Set what counts as believed: see :class:`worlddb.log.model.events.BeliefsSet`."""
+    """Set what counts as a belief: see :class:`worlddb.log.model.events.BeliefsSet`."""
 
     CODE: ClassVar[str] = "set_beliefs"
     what: ev.BeliefSetting
@@ -340,14 +340,14 @@ class SetBeliefs(Command, frozen=True, kw_only=True):
 
 
 class KeepReceipt(Command, frozen=True, kw_only=True):
-    """Keep the receipt of an exact recall, which is ``receipt`` in ``properties``, as plain values."""
+    """Store the receipt of an exact recall, given as plain values under ``receipt`` in ``properties``."""
 
     CODE: ClassVar[str] = "keep_receipt"
     properties: dict[str, Any] = {}
 
 
 class Access(Command, frozen=True, kw_only=True):
-    """Record that worlds were used, each at the time that has its place in ``at``."""
+    """Record that worlds were used, each at the time in the same place of ``at``."""
 
     CODE: ClassVar[str] = "access"
     refs: tuple[Ref, ...]
@@ -408,7 +408,7 @@ class Bookmark(Command, frozen=True, kw_only=True):
 
 
 class Import(Command, frozen=True, kw_only=True):
-    """Take in the bundle with a hash, and put its world into one that is here.
+    """Import the bundle with a hash, and put its world into an existing one.
 
     The bundle comes beside the command. A world that is here already stays where it is unless ``into`` is given; a new
     one is put into the root by default.
@@ -420,7 +420,7 @@ class Import(Command, frozen=True, kw_only=True):
 
 
 class Fork(Command, frozen=True, kw_only=True):
-    """Let a world and all that it contains, as of commit ``seq`` (0: the last), go on a second time.
+    """Fork a world and all that it contains, as of commit ``seq`` (0: the last).
 
     What they were comes beside the command. The fork is put into ``into``, by default where the world lies; ``aliases``
     are its names beside those of the world.
@@ -434,7 +434,7 @@ class Fork(Command, frozen=True, kw_only=True):
 
 
 class Merge(Command, frozen=True, kw_only=True):
-    """Record that what a fork has come to is in the world ``into`` now, by the commands before this one.
+    """Record that the commands before this one have merged a fork into the world ``into``.
 
     ``origins`` are the worlds that they made of those that only the fork has, which are ``copies``.
     """
@@ -463,7 +463,7 @@ class Register(Command, frozen=True, kw_only=True):
 
 
 class Unregister(Command, frozen=True, kw_only=True):
-    """Take the registration of an edge type in a world back."""
+    """Unregister an edge type in a world."""
 
     CODE: ClassVar[str] = "unregister"
     type: str
@@ -506,7 +506,7 @@ class Tune(Command, frozen=True, kw_only=True):
 
 
 class Trust(Command, frozen=True, kw_only=True):
-    """Say how far something is trusted, or take back what was said.
+    """Set a level of trust, or remove it.
 
     It is an author (``name``), a field (``type``) of sources with a value (``name``), a world, or all the rest.
     """
@@ -520,7 +520,7 @@ class Trust(Command, frozen=True, kw_only=True):
 
 
 class Guard(Command, frozen=True, kw_only=True):
-    """Say what becomes of credentials and of personal data in texts of a world and of all that it contains.
+    """Set how credentials and personal data are handled in texts of a world and of all that it contains.
 
     ``None`` leaves what was said of it, and empty takes that back.
     """
@@ -532,7 +532,7 @@ class Guard(Command, frozen=True, kw_only=True):
 
 
 class SetPlan(Command, frozen=True, kw_only=True):
-    """Say what accounts of a plan may do: numbers by their names, and the features it has (``None``: all)."""
+    """Set the limits of a plan, by name, and its features (``None``: all)."""
 
     CODE: ClassVar[str] = "set_plan"
     plan: str
@@ -541,7 +541,7 @@ class SetPlan(Command, frozen=True, kw_only=True):
 
 
 class SetAccount(Command, frozen=True, kw_only=True):
-    """Make an account, change it, or close it with all of its keys; an empty name, or no plan, stays as it was."""
+    """Make an account, change it, or close it with all of its keys; an empty name or plan keeps the previous one."""
 
     CODE: ClassVar[str] = "set_account"
     account: bytes
@@ -551,7 +551,7 @@ class SetAccount(Command, frozen=True, kw_only=True):
 
 
 class MakeKey(Command, frozen=True, kw_only=True):
-    """Give an account an access key. ``content`` is the user that is meant where a call with it names none."""
+    """Give an account an access key. ``content`` is the default user of calls with it."""
 
     CODE: ClassVar[str] = "make_key"
     account: bytes
@@ -565,14 +565,14 @@ class MakeKey(Command, frozen=True, kw_only=True):
 
 
 class EndKey(Command, frozen=True, kw_only=True):
-    """Let an access key open nothing any more."""
+    """Revoke an access key."""
 
     CODE: ClassVar[str] = "end_key"
     key_id: bytes
 
 
 class Untune(Command, frozen=True, kw_only=True):
-    """Take back what was set for a type in a world."""
+    """Remove the thresholds of a type in a world."""
 
     CODE: ClassVar[str] = "untune"
     type: str = ""
@@ -580,7 +580,7 @@ class Untune(Command, frozen=True, kw_only=True):
 
 
 class Embed(Command, frozen=True, kw_only=True, gc=False):
-    """Keep the vectors that a model made of texts.
+    """Store the vectors that a model made of texts.
 
     Written by the engine's own catch-up, not by callers. ``items`` are (lineage, version, vectors one after the other
     in little-endian 16-bit floats, how many of the last ones are of statements, what percentage of the words is in
@@ -599,7 +599,7 @@ class Embed(Command, frozen=True, kw_only=True, gc=False):
 
 
 class Recluster(Command, frozen=True, kw_only=True, gc=False):
-    """Propose what another look at who is who has found.
+    """Stage the proposals of a reclustering.
 
     Written by the engine's own work in the background. ``items`` are (lineage, lineage, evidence). They are what was
     found around the commits from ``after`` (excluded) to ``through``; if somebody has looked further than ``after``
@@ -613,21 +613,21 @@ class Recluster(Command, frozen=True, kw_only=True, gc=False):
 
 
 class UseSpace(Command, frozen=True, kw_only=True):
-    """Let the embedding space of a name answer from now on."""
+    """Use the embedding space of a name from now on."""
 
     CODE: ClassVar[str] = "use_space"
     name: str
 
 
 class DropSpace(Command, frozen=True, kw_only=True):
-    """Give the embedding space of a name up; the one that answers cannot be."""
+    """Drop the embedding space of a name; the one in use cannot be dropped."""
 
     CODE: ClassVar[str] = "drop_space"
     name: str
 
 
 class State(Command, frozen=True, kw_only=True):
-    """Say that quads hold in a world, in a window; what holds there already is not said again.
+    """State quads in a world, in a window; those that hold there already are not stated again.
 
     ``aliases`` are the texts of terms, each once; ``quads`` the positions of subject, predicate, object and graph among
     them, one quad behind the other, with -1 for the default graph.
@@ -643,7 +643,7 @@ class State(Command, frozen=True, kw_only=True):
 
 
 class Unstate(Command, frozen=True, kw_only=True):
-    """Say that quads of a world hold no longer from ``at`` on; without, that they never did.
+    """End quads of a world from ``at`` on; without ``at``, they never held.
 
     ``aliases`` and ``quads`` as in :class:`State`.
     """
@@ -656,7 +656,7 @@ class Unstate(Command, frozen=True, kw_only=True):
 
 
 class EraseLiteral(Command, frozen=True, kw_only=True):
-    """Remove the text of one literal of a world's statements for good; all beside it stays.
+    """Remove the text of one literal of a world's statements for good; everything else stays.
 
     ``literal`` is its text as a store keeps it, and is recorded nowhere. ``why`` is the reference under which it is
     done, and stays. ``everywhere``: also of every other world that ever stated it.

@@ -10,7 +10,7 @@ class Committed(msgspec.Struct, frozen=True, tag="committed"):
 
 
 class Staged(msgspec.Struct, frozen=True, tag="staged"):
-    """A proposal waits for a decision: nothing was merged."""
+    """A proposal is pending: nothing was merged."""
 
 
 class Refused(msgspec.Struct, frozen=True, tag="refused"):
@@ -29,9 +29,9 @@ Outcome = Committed | Staged | Refused
 
 
 class Note(msgspec.Struct, frozen=True):
-    """Something the caller should know.
+    """Something that the caller should know.
 
-    ``refs`` are what it is about: references, names of edge types, a reason.
+    ``refs`` are its subjects: references, names of edge types, a reason.
     """
 
     code: str
@@ -41,7 +41,7 @@ class Note(msgspec.Struct, frozen=True):
         return self.told(NOTES.get(self.code, self.code))
 
     def told(self, sentence: str) -> str:
-        """A sentence with what it is about in the places of ``{}``, or of ``{first}`` and ``{others}``."""
+        """Fill a sentence: the subjects replace ``{}``, or ``{first}`` and ``{others}``."""
         shown = list(self.refs) if self.code in NAMING else [ref[:12] for ref in self.refs]
         return sentence.format(", ".join(shown), first=", ".join(shown[:1]), others=", ".join(shown[1:]))
 
@@ -128,7 +128,7 @@ NOTES = {
 
 
 GUARDED = ("credential_found", "personal_data_found", "redacted", "names_unknown")
-"""The notes of what was found in texts: they name places in what the caller gave, so everybody may see them."""
+"""Notes about findings in texts; they name places in the caller's input, so every caller may see them."""
 NAMING = frozenset(
     (
         *("types_registered", "types_differ", "beliefs_set", "beliefs_differ"),
@@ -136,14 +136,14 @@ NAMING = frozenset(
         *("bytes_remain", "copies_remain", "not_carried", "buffers_cleared", "searched_by_words", *GUARDED),
     )
 )
-"""The notes whose ``refs`` are names, or a reason, also beside a reference."""
+"""Notes whose ``refs`` are names or a reason, possibly beside a reference."""
 
 
 class Loss(msgspec.Struct, frozen=True):
-    """What a version, or an edge that was there before, held no longer because of a write.
+    """A span of valid time that a version, or an older edge, lost by a write.
 
-    ``ref`` and ``version`` name it; of an edge ``version`` is ``None``, and ``ref`` its id. The times are microseconds.
-    ``valid_to`` is :data:`times.FOREVER` where it lost all that it had from ``valid_from`` on, also if that had an end.
+    ``ref`` and ``version`` name it; for an edge ``version`` is ``None`` and ``ref`` its id. Times are in microseconds.
+    ``valid_to`` is :data:`times.FOREVER` if everything from ``valid_from`` on was lost, even if that had an end.
     """
 
     ref: str
@@ -158,13 +158,13 @@ class Loss(msgspec.Struct, frozen=True):
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
-    """What a write did.
+    """The result of a write.
 
     ``seq`` and ``ingest_time`` (microseconds) name the commit, ``root`` is the root world's hash after it.
     ``requested`` are the references of the commands in their order; :attr:`refs` gives them only if nothing was
-    refused, so that a refused write is never mistaken for a written one. ``events`` is 0 if nothing had to change;
-    ``revised`` counts those of them that gave a world that was there a new version. ``lost`` says which versions,
-    and which edges, lost which spans of valid time.
+    refused, so that a refused write is never mistaken for a committed one. ``events`` is 0 if nothing had to change;
+    ``revised`` counts the events that gave an existing world a new version. ``lost`` lists the spans of valid time that
+    versions and edges lost.
     """
 
     outcome: Outcome
@@ -180,7 +180,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def refs(self) -> tuple[str, ...]:
-        """The references written, one a command.
+        """The references written, one for each command.
 
         Raises :class:`RefusedError` if the write was refused.
         """
@@ -189,7 +189,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def derived(self) -> tuple[str, ...]:
-        """The worlds that handlers of edge types created, in the order in which they did."""
+        """The worlds that handlers of edge types created, in the order of creation."""
         return tuple(ref for note in self.notes if note.code == "derived" for ref in note.refs)
 
     @property
@@ -203,7 +203,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
         return self.refs[0]
 
     def raise_if_refused(self) -> None:
-        """Raise :class:`RefusedError` with the reason if the reconciler said no."""
+        """Raise :class:`RefusedError` with the reason if the write was refused."""
         if isinstance(self.outcome, Refused):
             refused = self.outcome
             raise errors.RefusedError(refused.reason, refused.remedy, reason=refused.code, command=refused.command)
@@ -219,7 +219,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Refusal(Exception):
-    """Raised inside the reconciler to stop; callers get :class:`Refused` as a value."""
+    """Raised inside the reconciler to refuse a request; callers get :class:`Refused` as a value."""
 
     def __init__(self, code: str, reason: str, remedy: str = "") -> None:
         self.code = code
