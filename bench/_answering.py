@@ -1,4 +1,4 @@
-"""The other half of LongMemEval: a model answers from what was recalled, and a model judges the answers.
+"""Answer LongMemEval's questions by a model from recalled turns, and judge the answers by a model.
 
 By which rules says a protocol (bench/_protocols.py): what an extractor keeps of the turns, in which other wordings a
 question is asked, how it is answered and judged. Each part can be switched off. All prompts are our own words, and the
@@ -52,7 +52,7 @@ PARTS: Final = (EXTRACTION, WORDINGS, "resolved", "preferences", "constraints", 
 
 
 class BenchmarkQuestion(typing.Protocol):
-    """What is needed of a question of the benchmark."""
+    """The fields of a benchmark question that answering needs."""
 
     @property
     def question_id(self) -> str: ...
@@ -71,13 +71,13 @@ class BenchmarkQuestion(typing.Protocol):
 
 
 class Model(typing.Protocol):
-    """What is needed of an endpoint."""
+    """The part of an endpoint that answering needs."""
 
     def ask(self, prompt: str, *, most_tokens: int) -> str: ...
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """What became of one question. ``verdict`` is ``right``, ``wrong``, ``unclear``, or empty if nobody judged.
+    """The result for one question. ``verdict`` is ``right``, ``wrong``, ``unclear``, or empty if not judged.
 
     ``by`` is the protocol, with what was left out of it. ``score`` is the judge's, where it gives one, ``f1`` that of
     the answer's words, 0 or 1 for a question that cannot be answered.
@@ -93,7 +93,7 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 def passages(hits: Sequence[Hit], protocol: protocols.Protocol = protocols.WORLDDB) -> str:
-    """The recalled turns with their times, oldest first or as they were recalled, and what was inferred of them."""
+    """The recalled turns with times and inferred fields, oldest first or in order of recall."""
     ordered = sorted(hits, key=lambda hit: (hit.valid.start, hit.seq)) if protocol.by_time else hits
     return "\n".join(_passage(hit) for hit in ordered)
 
@@ -117,14 +117,14 @@ def _event_text(event: Mapping[str, str]) -> str:
 
 
 def kind_of(question: BenchmarkQuestion) -> str:
-    """The type of a question by which rules are chosen."""
+    """The question type that selects the rules."""
     return protocols.UNANSWERABLE if ABSTAINING in question.question_id else question.question_type
 
 
 def ask_answerer(
     model: Model, question: BenchmarkQuestion, hits: Sequence[Hit], protocol: protocols.Protocol = protocols.WORLDDB
 ) -> str:
-    """What the model answers: what stands behind the last mark, or all of it if there is none.
+    """Ask the model; its answer is the text after the last mark, or all of it if there is none.
 
     The answerer is never told that a question cannot be answered, whatever its source did: that is what is asked.
     """
@@ -140,13 +140,13 @@ def ask_judge(
     given: str,
     protocol: protocols.Protocol = protocols.WORLDDB,
 ) -> protocols.Verdict:
-    """``right``, ``wrong``, or ``unclear`` for anything that is not of the verdict's form."""
+    """Ask the judge; ``unclear`` if the reply does not have the form of a verdict."""
     prompt = protocol.judge_prompt(kind_of(question), question.question, expected, given)
     return protocol.read(model.ask(prompt, most_tokens=protocol.verdict_tokens))
 
 
 class FieldFilter:
-    """An enricher that keeps some fields of what another says."""
+    """An enricher that keeps only some fields of another enricher's result."""
 
     asks_a_model = True
 
@@ -160,7 +160,7 @@ class FieldFilter:
 
 
 class Transcript:
-    """What was asked already, one question a line, so that a run that broke off goes on where it stopped."""
+    """Finished questions, one a line, so that an interrupted run can resume."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -183,7 +183,7 @@ class Transcript:
 
 
 class Panel:
-    """The models of a run, the protocol that they follow, and what they have said so far."""
+    """The models of a run, their protocol, and the judgements so far."""
 
     def __init__(
         self,
@@ -230,7 +230,7 @@ class Panel:
             )
 
     def evaluate(self, question: BenchmarkQuestion, view: View, recalled: Sequence[Hit], **asked: Any) -> None:
-        """Have a question answered, and the answer judged, unless the transcript has it already.
+        """Have a question answered and the answer judged, unless the transcript has it already.
 
         ``recalled`` are the hits of the question alone; ``asked`` is what else they were asked by.
         """
@@ -252,7 +252,7 @@ class Panel:
         self._judgements.append(known)
 
     def _complete_judgement(self, question: BenchmarkQuestion) -> Judgement | None:
-        """What the transcript has of a question, if nothing of it is left to be asked."""
+        """The transcript's entry for a question, if it is complete."""
         known = self._transcript.done.get(question.question_id)
         return known if known is not None and (self._judge is None or known.verdict) else None
 
@@ -272,7 +272,7 @@ class Panel:
         return [line.strip(" -*•\t") for line in lines if line.strip(" -*•\t")][: self._wordings]
 
     def calibration(self) -> dict[str, Any]:
-        """How many of our calibration cases the judge decides as the rules say; nothing without a judge."""
+        """The number of calibration cases that the judge decides by the rules; empty without a judge."""
         judge = self._judge
         if judge is None:
             return {}
@@ -281,13 +281,13 @@ class Panel:
         return {"calibration": found._asdict()}
 
     def figures(self) -> dict[str, Any]:
-        """What was measured, under the keys of the result."""
+        """The measured figures, under the keys of the result."""
         facts = {"protocol": self._by, "rules_of": self._protocol.source, "prompts": "our own words"}
         return {**facts, "answered": len(self._judgements), "enriched": self._enriched, **accuracy(self._judgements)}
 
 
 def add_arguments(arguments: argparse.ArgumentParser) -> None:
-    """The options of the answering half."""
+    """Add the options for answering and judging."""
     half = arguments.add_argument_group("answers and verdicts by models that you name")
     half.add_argument("--answer", action="store_true", help="have each question answered from what is recalled")
     half.add_argument(
@@ -338,7 +338,7 @@ def panel_of(arguments: argparse.Namespace) -> Panel | None:
 
 
 def summary_lines(result: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a person is told of answers and verdicts; nothing if there were none."""
+    """Lines for people about answers and verdicts; none if there were none."""
     if "answered" not in result:
         return ()
     by = f"By the protocol {result['protocol']}: rules of {result['rules_of']}, prompts in our own words."
@@ -357,7 +357,7 @@ def summary_lines(result: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def accuracy(found: Iterable[Judgement]) -> dict[str, Any]:
-    """Accuracy in percent, over all questions, by type, and as the mean of the types; only of what was judged."""
+    """Accuracy in percent over the judged answers: of all, by type, and as the mean of the types."""
     kinds: defaultdict[str, list[bool]] = defaultdict(list)
     unclear, listed = 0, list(found)
     for each in listed:

@@ -1,4 +1,4 @@
-"""The pairs of one commit in the order in which its writes came, for a floor that does not sort either.
+"""The pairs of a commit in the order of their writes, for a floor that does not sort.
 
 The engine writes a commit table by table and sorted, which is part of its work, and hands the sorted pairs to the
 floor. A loop that puts the rows of each write as the write comes has them in another order. That order is read off the
@@ -28,7 +28,7 @@ _OF_NODES |= {name: slice(-8, None) for name in ("names", "types", "holders")}
 
 
 def in_arrival_order(pairs: list[Pair]) -> list[Pair]:
-    """The same pairs, write after write; of a key that was put and deleted, what became of it in the end."""
+    """Sort the pairs by write; a key that was put and deleted has its final value."""
     pairs = list(dict(pairs).items())
     rows: dict[str, list[tuple[bytes, bytes]]] = {name: [] for name in TABLES}
     for key, value in pairs:

@@ -1,4 +1,4 @@
-"""What recall is compared with in the same run: the same embedder in a flat index, and in chromadb if it is there.
+"""Baselines for recall in the same run: the same embedder in a flat index, and in chromadb if installed.
 
 Both are given the texts as they are, and the questions as they are: that is what somebody gets who embeds everything
 and looks for the nearest.
@@ -28,7 +28,7 @@ class Baseline(Protocol):
 
 
 class Flat:
-    """Every text's vector compared with the question's."""
+    """A flat index that compares the question with every text's vector."""
 
     def __init__(self, texts: Mapping[str, str], vectors: Any, embedder: Embedder) -> None:
         self._ids = list(texts)
@@ -66,10 +66,10 @@ def available() -> list[str]:
     return ["flat", *(["chromadb"] if find_spec("chromadb") else [])]
 
 
-def build_baselines(
+def build(
     names: Collection[str], texts: Mapping[str, str], embedder: Embedder = DEFAULT_EMBEDDER
 ) -> dict[str, Baseline]:
-    """The baselines over some texts by id, all of the same vectors."""
+    """Build the named baselines over texts by id, all with the same vectors."""
     vectors = embed_texts(list(texts.values()), embedder, query=False)
     kinds: dict[str, Any] = {"flat": Flat, "chromadb": Chroma}
     return {name: kinds[name](texts, vectors, embedder) for name in names}

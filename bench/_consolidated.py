@@ -1,4 +1,4 @@
-"""What a consolidation does to recall at equal tokens, on LoCoMo, LongMemEval and BEAM.
+"""The effect of a consolidation on recall at equal tokens, on LoCoMo, LongMemEval and BEAM.
 
 LoCoMo's file is one store, and each conversation of the others one of its own. All are asked before a consolidation and
 after it: hits are read from the best on until so many tokens are spent (four characters each), and the share of the
@@ -58,7 +58,7 @@ def add_arguments(arguments: argparse.ArgumentParser) -> None:
 
 
 def measure_files(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Every file that was named, by its name."""
+    """Measure every file that was named, by its name."""
     files = {name: path for name in _READERS if (path := getattr(arguments, name)) is not None}
     return {name: _measure_stores(_READERS[name](path), arguments) for name, path in files.items()}
 
@@ -129,7 +129,7 @@ def _ask_questions(
 
 
 def _within_budget(hits: tuple[Hit, ...], most: int) -> list[Hit]:
-    """The first hits that so many tokens hold; one that is too long ends it."""
+    """The first hits that fit into a number of tokens; the first one that does not fit ends the list."""
     read, left = [], most
     for hit in hits:
         left -= _tokens(hit)

@@ -1,4 +1,4 @@
-"""A language model behind an endpoint that the user names, which speaks OpenAI's or Anthropic's interface.
+"""A language model behind the user's endpoint, by OpenAI's or Anthropic's interface.
 
 One request at a time, each with a time limit, and no redirects: the key goes to the endpoint and to nobody else.
 Nothing of WorldDB needs a model; this is for the benchmark that measures what one makes of what was recalled.
@@ -26,19 +26,19 @@ _ANTHROPIC_VERSION: Final = "2023-06-01"
 
 
 class EndpointUnavailable(UnavailableError):
-    """The endpoint could not be reached, took too long, or turned the request away."""
+    """The endpoint could not be reached, timed out, or was overloaded."""
 
     code = "endpoint_unavailable"
 
 
 class EndpointRefused(InputError):
-    """The endpoint understood and said no: a wrong key, an unknown model, a request that it does not take."""
+    """The endpoint refused the request: a wrong key, an unknown model, or an unsupported request."""
 
     code = "endpoint_refused"
 
 
 class EndpointMalformed(UnavailableError):
-    """What the endpoint answered is not of the interface that was named."""
+    """The endpoint's answer does not follow the interface."""
 
     code = "endpoint_malformed"
 
@@ -57,7 +57,7 @@ class Endpoint(NamedTuple):
         return f"<{self.model} at {self.url}>"
 
     def ask(self, prompt: str, *, most_tokens: int) -> str:
-        """What the model answers to a prompt, at temperature 0.
+        """The model's answer to a prompt, at temperature 0.
 
         Raises:
             EndpointUnavailable: no answer within the time limit, also not when asked again.

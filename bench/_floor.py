@@ -1,4 +1,4 @@
-"""The floor: the same pairs put into LMDB by a bare loop, in as many durable commits, with the same options."""
+"""The floor: a bare loop puts the same pairs into LMDB, in as many durable commits and with the same options."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Floor:
         self.pairs = 0
 
     def start_with(self, pairs: list[Pair]) -> None:
-        """Put the pairs of a store that was just created; that is not counted."""
+        """Put the pairs of a new store, without timing."""
         with self.env.begin(write=True) as txn:
             for key, value in pairs:
                 txn.put(key, value or b"")
 
     def commit(self, pairs: list[Pair]) -> float:
-        """Put the pairs and make them durable; the seconds that it took."""
+        """Put the pairs and make them durable; returns the seconds."""
         began, cpu_began = perf_counter(), process_time()
         with self.env.begin(write=True) as txn:
             for key, value in pairs:

@@ -1,4 +1,4 @@
-"""LongMemEval's questions with their haystacks, as benchmarks read them: what is asked, and what counts as found."""
+"""LongMemEval's questions with their haystacks and gold evidence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ that they print."""
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """A turn, as in the file."""
+    """A turn as in the file."""
 
     role: str
     content: str
@@ -28,7 +28,7 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 class _RawRecord(msgspec.Struct, frozen=True):
-    """A record as it may be written: without dates, type or answer it can be asked all the same."""
+    """A record as in the file; dates, type and answer may be missing."""
 
     question_id: str
     question: str
@@ -99,7 +99,7 @@ def question(record: Record) -> Question:
 
 
 def turn_id(session: str, position: int) -> str:
-    """What a turn is called, by its session and its place there from 0."""
+    """The id of a turn: its session and its position there, from 0."""
     return f"{session}:{position}"
 
 
@@ -109,12 +109,12 @@ def session_name(session: str) -> str:
 
 
 def half(question_id: str) -> int:
-    """In which half of the questions one is; recall was designed on half 0 of the development questions."""
+    """The half of the questions that a question belongs to; recall was designed on half 0."""
     return int(hashlib.sha256(question_id.encode()).hexdigest(), 16) % 2
 
 
 def texts(records: Sequence[Record]) -> dict[str, str]:
-    """What was said in the haystacks, by the turns' ids."""
+    """The texts of all turns of the haystacks, by turn id."""
     return {
         turn_id(session.name, at): turn.content
         for record in records

@@ -1,4 +1,4 @@
-"""Recall without one of its ideas, so that a benchmark can say what each is worth in the same run (``--ideas``).
+"""Ablations: recall without one of its ideas, so that a benchmark can measure each in one run (``--ideas``).
 
 Each is left out where recall calls it, and nothing else is changed; a name that is no longer there is an error.
 """
@@ -18,32 +18,32 @@ from worlddb.query.recall import candidates, ranking, recall, retrieve, scoring
 
 
 def _no_lending(*_: Any) -> dict[int, dict[int, float]]:
-    """No turn is lent anything by those before it."""
+    """No turn lends its score to later turns."""
     return {}
 
 
 def _no_conversations(*_: Any) -> dict[int, list[int]]:
-    """No talk has other turns that lend."""
+    """No conversation has turns that lend their score."""
     return {}
 
 
 def _no_home_boost(*_: Any) -> set[int]:
-    """No candidate lies where somebody is at home."""
+    """No candidate gets the boost of a named person's own world."""
     return set()
 
 
 def _no_instructions(*_: Any) -> tuple[int, ...]:
-    """No standing instruction is looked for."""
+    """Find no standing instruction."""
     return ()
 
 
 def _no_reserved_places(best: list[Any], *_: Any) -> list[Any]:
-    """The hits, whatever says how to answer."""
+    """The hits, without places reserved for instructions."""
     return best
 
 
 def _no_time_nearness(*_: Any) -> float:
-    """Nothing is near the times that a question names."""
+    """No text is near the times in a question."""
     return 0.0
 
 
@@ -53,19 +53,19 @@ def _no_rescoring(snapshot: Any, question: Any, first: list[Any], later: float) 
 
 
 def _keep_names(question: str, names: Any) -> str:
-    """The question with the names in it."""
+    """The question with its names kept."""
     return question
 
 
 def _propose_always(
     lane: Any, question: Any, propose: Callable[[Any], list[Any]], stored: Any = None
 ) -> tuple[Any, list[Any]]:
-    """What a lane proposes for a question, also for what is none."""
+    """The lane's candidates, also for a text that is not a question."""
     return lane, propose(lane)
 
 
 def _keep_ranking(snapshot: Any, spec: Any, gate: Any, ranked: Any, k: int, find: Any) -> list[Any]:
-    """The hits, whichever are newer."""
+    """The hits in their ranking, without the newest fact first."""
     return list(ranked)
 
 
@@ -91,10 +91,10 @@ def add_argument(arguments: argparse.ArgumentParser) -> None:
 
 
 def variants(arguments: argparse.Namespace) -> dict[str, Mapping[str, Any]]:
-    """What a run compares: by name, what recall is given."""
+    """The variants of a run, by name, with their arguments of recall."""
     return {**VARIANTS, **({idea: {} for idea in _WITHOUT} if arguments.ideas else {})}
 
 
 def ablated(variant: str) -> AbstractContextManager[Any]:
-    """While it lasts, recall leaves out what a variant leaves out."""
+    """Switch off the idea that a variant leaves out, until the block ends."""
     return _WITHOUT.get(variant, nullcontext)()

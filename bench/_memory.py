@@ -1,4 +1,4 @@
-"""Anonymous memory of this process: what the engine itself holds, without the pages of mapped files."""
+"""Anonymous memory of this process: the engine's own, without the pages of mapped files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pages of a data file a commit wrote, by table: the pages of the tree after it that were in none before it.
+"""The pages of a data file that a commit wrote, by table: pages of the new tree that no earlier tree had.
 
 LMDB never writes over a page of the last commit, so these are exactly those that went to the disk, but for the two
 metas. The layout of pages is told in worlddb/log/store/pages.py.
@@ -29,7 +29,7 @@ _KINDS: Final = {1: "log, head", 2: "log, headers", 3: "log, events", 4: "log, b
 
 
 class Page(NamedTuple):
-    """What a page holds: a table, or ``free`` for the lists of free pages; ``leaf``, ``branch`` or ``value``."""
+    """A page's content: a table, or ``free`` for free-page lists; ``leaf``, ``branch`` or ``value``."""
 
     of: str
     kind: str
@@ -68,7 +68,7 @@ def pages_of(file: Path) -> dict[int, Page]:
 
 
 def pages_by_table(pages: dict[int, Page], before: dict[int, Page]) -> dict[str, Counter[str]]:
-    """Of each table, how many pages of each kind were written, and how many it has in all."""
+    """Pages written per table and kind, and the number of all its pages."""
     counted: dict[str, Counter[str]] = {}
     for number, page in pages.items():
         counts = counted.setdefault(page.of, Counter())

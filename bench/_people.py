@@ -1,4 +1,4 @@
-"""Names of made-up people, and the ways in which somebody else writes them down."""
+"""Made-up names of people, and misspellings of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions of LoCoMo, BEAM and LongMemEval, each in the store that it is asked in, where it belongs and elsewhere.
+"""Questions of LoCoMo, BEAM and LongMemEval, each asked in its own store and in another one.
 
 Of LoCoMo the first two of five conversations are half 0, of the others what a hash of their names says.
 """

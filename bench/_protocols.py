@@ -1,4 +1,4 @@
-"""How a memory's answers are made and judged, by the rules of four sources, each told in our own words.
+"""Answering and judging protocols of four sources, in our own words.
 
 A protocol says what an extractor keeps of a turn, how a question is answered from what was recalled, how the answer is
 judged, and what form a verdict has. The rules are those of the source; no prompt of it is copied, so that a figure by a

@@ -1,4 +1,4 @@
-"""What the reading benchmarks ask: shapes of reads, and questions about what a store of bench/_workload.py holds."""
+"""Shapes of reads for the reading benchmarks, and questions about a store of bench/_workload.py."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Latencies(NamedTuple):
     processor_ms: list[float]
 
     def take(self, ask: Callable[..., Any], *arguments: Any, **named: Any) -> None:
-        """Ask once, and take the time."""
+        """Run once and record the time."""
         clock, processor = perf_counter(), process_time()
         ask(*arguments, **named)
         self.processor_ms.append(1000 * (process_time() - processor))
@@ -121,5 +121,5 @@ def side_by_side(
 
 
 def ratio_of(one: Latencies, other: Latencies) -> float:
-    """How many times as much of the processor the first takes."""
+    """The ratio of the first one's CPU time to the second's."""
     return p50(one.processor_ms) / p50(other.processor_ms)

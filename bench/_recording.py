@@ -1,4 +1,4 @@
-"""What the engine writes to LMDB, kept in a file in its order, so that a bare loop can write the same.
+"""A recording of the engine's writes to LMDB in their order, for the bare loop to repeat.
 
 A recording is a row of frames: the length as a 4-byte big-endian integer, a byte that is 1 in the last frame of a
 durable commit, then msgpack of ``(key, value)`` pairs, with ``None`` for the value of a key that was deleted.
@@ -82,7 +82,7 @@ def commits(path: Path) -> Iterator[list[Pair]]:
 
 
 class _Spool:
-    """Takes the pairs of one transaction."""
+    """The pairs of one transaction."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -110,7 +110,7 @@ class _Spool:
 
 
 class _Transaction:
-    """A write transaction that remembers what goes through it."""
+    """A write transaction that records its writes."""
 
     def __init__(self, inner: lmdb.Transaction, spool: _Spool) -> None:
         self._inner = inner

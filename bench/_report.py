@@ -1,4 +1,4 @@
-"""What every benchmark program shares: arguments, the machine that it ran on, tables for people, JSON for scripts."""
+"""Shared by all benchmark programs: arguments, the machine, tables for people and JSON for scripts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def parser(doc: str | None) -> argparse.ArgumentParser:
 
 
 def positive(text: str) -> int:
-    """A whole number from 1 on, as an argument: of nothing there is nothing to measure."""
+    """Parse an argument that is a whole number from 1 on."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{number} is less than 1")
@@ -40,7 +40,7 @@ def positive(text: str) -> int:
 
 
 def ended(main: Callable[[], None]) -> None:
-    """Run a program; bad input ends it with a line that says what was wrong, and no trace of the program."""
+    """Run a program; bad input ends it with one line instead of a traceback."""
     try:
         main()
     except WorldDBError as error:
@@ -111,7 +111,7 @@ def report(
 
 
 def shown(cell: Any) -> str:
-    """A figure as people read it: three digits that matter, thousands apart."""
+    """A figure for people: three significant digits, thousands separated."""
     if isinstance(cell, float):
         if abs(cell) >= 1000:
             return f"{cell:,.0f}"
@@ -125,16 +125,16 @@ def p50(samples: Sequence[float]) -> float:
 
 
 def p95(samples: Sequence[float]) -> float:
-    """The sample that 95 in 100 do not exceed."""
+    """The 95th percentile."""
     return percentile(samples, 95)
 
 
 def percentile(samples: Sequence[float], share: int) -> float:
-    """The sample that so many in 100 do not exceed."""
+    """The sample that a share of the samples does not exceed."""
     ordered = sorted(samples)
     return ordered[min(len(ordered) - 1, -(-len(ordered) * share // 100) - 1)]
 
 
 def rounded(value: float, digits: int = 4) -> float:
-    """A figure without digits that mean nothing."""
+    """A figure rounded to its significant digits."""
     return round(value, digits)

@@ -1,4 +1,4 @@
-"""What the retrieval benchmarks share: variants that are compared in one run, metrics, and intervals."""
+"""Shared by the retrieval benchmarks: variants compared in one run, metrics and intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A look at every name of a store: what a resolver would find that had no blocks.
+"""An exhaustive scan of a store's names: what a resolver without blocks would find.
 
 To hold a candidate against a million names one by one takes half a minute. Two names can only be alike if their
 letters are, in the order in which they are written or in that of the alphabet, if they sound the same, or if the last
@@ -53,7 +53,7 @@ class Scan:
                 self._owners.append(position)
 
     def look(self, candidate: str) -> ScanResult:
-        """Hold a candidate against every name of the store; a given name alone is nobody there."""
+        """Compare a candidate with every name of the store; a given name alone matches nobody."""
         possible = sorted(self._candidates(candidate))
         scored = ((position, likeness(candidate, self.names[position])) for position in possible)
         alike = [(position, found) for position, found in scored if self._is_alike(found)]

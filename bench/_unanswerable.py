@@ -1,4 +1,4 @@
-"""Signals that nobody can answer a question, chosen on one half of the conversations and judged on the other.
+"""Signals that a question has no answer, chosen on one half of the conversations and judged on the other.
 
 Beside the confidence of an answer there is one of structure: how many messages of the whole conversation have most of
 what the question asks for, each word by how rare it is. What was spoken of is spoken of more than once. The two are
@@ -23,7 +23,7 @@ FALSELY: Final = 0.05
 
 
 class Signals(NamedTuple):
-    """What is known of a question: the half that its conversation is in, and whether nobody can answer it."""
+    """Signals of a question, the half of its conversation, and whether it is unanswerable."""
 
     half: int
     abstains: bool
@@ -63,7 +63,7 @@ VARIANTS: Final[dict[str, tuple[_Signal, ...]]] = {
 
 
 def flagged(rows: Sequence[Signals]) -> dict[str, Any]:
-    """How many questions each variant flags, the line drawn on the other half; nothing if there is but one half."""
+    """Flagged questions per variant, with the threshold from the other half; empty with one half."""
     halves = [[each for each in rows if each.half == half] for half in (0, 1)]
     if not all(any(each.abstains for each in half) and any(not each.abstains for each in half) for half in halves):
         return {}
@@ -83,7 +83,7 @@ def flagged(rows: Sequence[Signals]) -> dict[str, Any]:
 def _flag_rates(
     signals: Sequence[_Signal], chosen_on: Sequence[Signals], judged_on: Sequence[Signals]
 ) -> tuple[int, int]:
-    """How many of a half that nobody can answer are flagged, and how many others."""
+    """Shares of unanswerable and of other questions of a half that are flagged."""
     scales = [_scaled(signal, chosen_on) for signal in signals]
 
     def score(each: Signals) -> float:

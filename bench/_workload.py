@@ -1,4 +1,4 @@
-"""A seeded mix of worlds with members, and edges of all built-in types between them, in batches of commands.
+"""A seeded mix of worlds with members and edges of all built-in types, in batches of commands.
 
 Of the edges, `refers_to` has most; the types that order their ends run from newer nodes to older ones, so that no
 handler refuses. The mix is drawn before the clock runs: what is timed is the engine's own work.
@@ -172,7 +172,7 @@ class Mix:
 
 
 class Loader:
-    """Sends batches of operations to a store and remembers what came of the nodes, 16 bytes each."""
+    """Sends batches of operations to a store and keeps the ids of the nodes, 16 bytes each."""
 
     _ID_BYTES: Final = 16
 
@@ -208,7 +208,7 @@ class Loader:
 
 
 class LoadedNodes:
-    """The nodes of a store that a load has left, by their positions; and how many nodes and events there are."""
+    """The ids of a loaded store's nodes by position, and the numbers of nodes and events."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -237,12 +237,12 @@ def _create(tx: Batch, node: NewNode, at: Any) -> Pending:
 
 
 def open_seeded(path: Any, seed: int, **options: Any) -> Database:
-    """A store whose every byte follows from the seed and from what is written to it."""
+    """Open a store whose every byte follows from the seed and the writes."""
     return worlddb.open(path, author="bench", clock=ManualClock(), entropy=SeededEntropy(seed), **options)
 
 
 def load(path: Any, seed: int, nodes: int, edges: int, batch: int, **options: Any) -> tuple[Database, Loader]:
-    """A store with the whole mix in it; nothing is embedded yet."""
+    """Make a store with the whole mix, without embeddings."""
     db = open_seeded(path, seed, **options)
     loader = Loader(db)
     for operations in Mix(seed, nodes, edges).batches(batch):

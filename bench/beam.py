@@ -1,4 +1,4 @@
-"""Evidence retrieval on BEAM: which of the messages that hold the answer are recalled, by kind of question.
+"""Evidence retrieval on BEAM: whether the messages with the answer are recalled, by kind of question.
 
 Every conversation of the file is a store of its own; what is said in a session is said at its time. Each question with
 evidence is asked when the last session was, and recall@k is the share of its evidence (by the messages' ids) among the
@@ -66,7 +66,7 @@ class Conversation(msgspec.Struct):
     questions: list[Question]
 
     def turns(self) -> list[Turn]:
-        """What is said, without what is empty, each at its session's day if the file has that."""
+        """The turns with a text, each at its session's day if the file has it."""
         days = {each.session: day_of(each.time) for each in reversed(self.messages) if each.time}
         return [
             Turn(
@@ -158,7 +158,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         turns += len(said)
         texts = {str(turn.source["id"]): turn.text for turn in said}
         gathering = _unanswerable.QuestionCoverage(texts.values())
-        peers = _baselines.build_baselines(_baselines.available(), texts, embedder)
+        peers = _baselines.build(_baselines.available(), texts, embedder)
         with (
             tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder,
             worlddb.open(folder, author="bench", embedder=embedder) as db,
@@ -208,7 +208,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _count_flagged(abstaining: list[bool], others: list[bool]) -> dict[str, int]:
-    """How many answers were called weak, of the questions that nobody can answer and of the others."""
+    """Answers called weak among unanswerable questions and among the others."""
     return {
         ABSTENTION: sum(abstaining),
         "abstaining": len(abstaining),

@@ -1,4 +1,4 @@
-"""One durable write at a time, resolver included, beside the bare one-key LMDB commit.
+"""Single durable writes, resolver included, compared with a bare one-key LMDB commit.
 
 `db.create` makes worlds with fresh names in a store that already has some thousand, so that each write runs the whole
 pipeline, the resolver's exact tier with it. The floor puts one small pair into an LMDB environment of its own, opened
@@ -127,7 +127,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def measure_kept(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
-    """As :func:`measure`, in copies of a store, beside a loop that puts what each write put."""
+    """As :func:`measure`, in copies of a store, compared with a loop that puts the same pairs."""
     spool = folder / "pairs"
     with record_commits(spool), _copy_store(arguments.store, folder / "recorded", arguments.seed) as db:
         writes = _writes(db, LoadedNodes(db), arguments)

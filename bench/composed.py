@@ -1,4 +1,4 @@
-"""The paper's study of composed embeddings (§5): does the composed vector of a world tell what the world is about?
+"""The paper's study of composed embeddings (§5): does a world's composed vector tell its theme?
 
 50 worlds of 20 members each: 2 members are about the world's theme, 18 about themes of other worlds. Two queries for
 each theme look for its world. v1 pools the world's own text and its members by the mean, v2 by attention from the text.
@@ -152,7 +152,7 @@ def _fill(db: Database, draw: random.Random, count: int) -> list[str]:
 
 
 def _rank(db: Database, worlds: list[str], number: int, vector: Any, pool: str) -> int:
-    """At which place the world of a theme is found, from 0 on."""
+    """The rank of a theme's world, from 0."""
     return db.view().query(vector=vector, composed=pool, k=len(worlds)).run().refs.index(worlds[number])
 
 

@@ -44,7 +44,7 @@ Numbers = npt.NDArray[np.float64]
 
 
 class AskedQuestion(NamedTuple):
-    """A question as it was asked, and what recall went by."""
+    """A question as asked, and the evidence of recall."""
 
     source: str
     half: int
@@ -114,7 +114,7 @@ def ask_all(arguments: argparse.Namespace) -> Iterator[AskedQuestion]:
 
 
 def ask(posed: PosedQuestion) -> Iterator[AskedQuestion]:
-    """Ask a question in both modes, and keep what recall goes by."""
+    """Ask a question in both modes, and keep the evidence that recall used."""
     for mode, lanes in MODES.items():
         kept: list[tuple[float, ...]] = []
 
@@ -162,7 +162,7 @@ def fit(asked: Sequence[AskedQuestion]) -> scoring.Fitted:
 
 
 def shares(asked: Sequence[AskedQuestion]) -> list[float]:
-    """What each question weighs: half of every benchmark is what can be answered, and of the rest each kind as much."""
+    """Weights: answerable questions get half of a benchmark, each other kind an equal part of the rest."""
     counts: dict[tuple[str, str], int] = {}
     for each in asked:
         counts[each.source, each.kind] = counts.get((each.source, each.kind), 0) + 1
@@ -170,7 +170,7 @@ def shares(asked: Sequence[AskedQuestion]) -> list[float]:
 
 
 def regression(rows: Sequence[Sequence[float]], right: Sequence[bool], weights: Sequence[float]) -> tuple[float, ...]:
-    """A logistic regression by Newton's method, with a little ridge: the constant, then a weight for each column."""
+    """Fit a logistic regression by Newton's method with a small ridge: constant, then column weights."""
     given, truth, share = np.asarray(rows, float), np.asarray(right, float), np.asarray(weights, float)
     share = share * (len(share) / share.sum())
     mean, spread = given.mean(0), given.std(0) + 1e-9
@@ -195,7 +195,7 @@ def _logistic(values: Numbers) -> Numbers:
 
 
 def auc(higher: Sequence[float], lower: Sequence[float]) -> float | None:
-    """Of all pairs the share in which the first is higher, ties as half (Mann and Whitney 1947)."""
+    """Share of pairs whose first is higher, ties as half (Mann and Whitney 1947)."""
     if not len(higher) or not len(lower):
         return None
     one, other = np.asarray(higher)[:, None], np.sort(np.asarray(lower))
@@ -204,7 +204,7 @@ def auc(higher: Sequence[float], lower: Sequence[float]) -> float | None:
 
 
 def summarise(asked: Sequence[AskedQuestion]) -> dict[str, Any]:
-    """What the docstring of this program has, of some questions."""
+    """The figures that the module's docstring lists."""
     sources: dict[str, dict[str, dict[str, Any]]] = {}
     for source in dict.fromkeys(each.source for each in asked):
         mine = {kind: [each for each in asked if each.source == source and each.kind == kind] for kind in KINDS}

@@ -1,4 +1,4 @@
-"""Recall inside a world: from a view that is confined to it, from outside, after a restart, and beside others' texts.
+"""Recall inside a world: confined or from outside, after a restart, and in a store shared with other tenants.
 
 A tenant has so many memories, in scopes of a few hundred, and every one has a vector by the model that comes with the
 engine. The same questions are asked by turns of a confined view (a new one for each call, as a server makes it) and of
@@ -94,7 +94,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _measure_tenants(folder: Path, world: str, questions: list[str], arguments: argparse.Namespace) -> dict[str, Any]:
-    """The same questions in the store of one tenant, and in one that has others' texts too."""
+    """Ask the same questions in a store of one tenant and in one with other tenants."""
     crowded, same_world = _build_store(folder / "crowded", arguments.members, arguments.neighbours, arguments.seed)
     assert same_world == world, "both stores are written alike"
     moment = {"seq": 2 + -(-arguments.members // _BATCH), "valid": _EPOCH_MICROS * 2}
@@ -124,7 +124,7 @@ def _open_store(path: Path, seed: int) -> Database:
 
 
 def _build_store(path: Path, members: int, neighbours: int, seed: int) -> tuple[Database, str]:
-    """A store with a tenant and others, embedded and caught up; the commits of the tenant come first."""
+    """Make an indexed store with a tenant and others; the tenant's commits come first."""
     db = _open_store(path, seed)
     world = db.create("Tenant", "mine", resolve=False, key="mine").ref
     _fill(db, world, members, random.Random(seed))
@@ -151,7 +151,7 @@ def _fill(db: Database, world: str, count: int, draw: random.Random) -> None:
 
 
 def _alternate(asks: list[Callable[[str], Any]], questions: list[str]) -> list[tuple[list[float], list[float]]]:
-    """How long each way takes for each question, by turns, of the clock and of the processor; but for the first few."""
+    """Clock and CPU time of each way for each question, by turns, without the first few."""
     taken: list[tuple[list[float], list[float]]] = [([], []) for _ in asks]
     for number, text in enumerate(questions):
         order = range(len(asks)) if number % 2 else reversed(range(len(asks)))

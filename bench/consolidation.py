@@ -1,4 +1,4 @@
-"""Reading summaries first, beside reading all that they sum up (paper §6).
+"""Reading summaries first, compared with reading everything that they summarise (paper §6).
 
 Topics of facts in one store are consolidated by the stand-in. Then the same question is asked of all topics: all that
 they contain, and summaries first, each the median of several runs, in time of the processor. The full read is also made
@@ -113,7 +113,7 @@ def measure(folder: Path, facts: int, topics: int, arguments: argparse.Namespace
 
 
 def _other_reads(before: Path, after: Path, refs: list[str], arguments: argparse.Namespace) -> dict[str, float]:
-    """What reads take in the consolidated store, as a multiple of before: medians of pairs."""
+    """Times of reads in the consolidated store relative to before: medians of pairs."""
     draw = random.Random(arguments.seed)
     questions = [" ".join(words(draw, CONTENT_WORDS).split()[:3]) for _ in range(40)]
     reads: dict[str, Callable[[Database], object]] = {
@@ -166,7 +166,7 @@ def _details(db: Database, ref: str) -> list[Any]:
 
 
 def _time(call: Callable[[], list[Subgraph]], runs: int) -> tuple[float, list[Subgraph]]:
-    """The median of some runs in seconds of the processor, and what the last one gave."""
+    """Median CPU seconds of some runs, and the last result."""
     took, found = [], call() if runs > 1 else []
     for _ in range(runs):
         began = process_time()

@@ -1,4 +1,4 @@
-"""What decay does to recall: the evidence found over the half-life, beside the share of memories that it keeps.
+"""The effect of decay on recall: evidence found by half-life, and the share of memories that are kept.
 
 Each question is asked at its own time, of the turns that were said by then. Two things are done with each half-life:
 recall ranks by it at several weights, as ``recall(decay=...)`` does, and everything is left out that has fallen to the
@@ -58,7 +58,7 @@ class Curve:
         self.without: list[float] = []
 
     def told(self, seed: int) -> dict[str, Any]:
-        """All of it, as means; the interval is of the recall without decay."""
+        """All figures as means; the interval is of the recall without decay."""
         return {
             "questions": len(self.without),
             "without": round(statistics.fmean(self.without), 4),

@@ -1,4 +1,4 @@
-"""Diff of two stores that share a history: a copy in which some worlds were revised, at several sizes of the store.
+"""Diff of two stores with a shared history, where some worlds of the copy were revised, at several sizes.
 
 The stores hold the mix of bench/_workload.py, `--nodes` and a store of `--small` nodes to compare with, which is the
 larger one's beginning; the copy gets `--changes` revisions of random nodes, each a commit. They are the same nodes in

@@ -1,4 +1,4 @@
-"""Dream State's stand-in beside labels: memories that should go, near-duplicates among others, and what it costs.
+"""Dream State's stand-in on labelled memories: what it should remove, near-duplicates, and its cost.
 
 Beside it the same stores are swept by a consolidation, which proposes near-duplicates, without vectors and with them.
 
@@ -88,7 +88,7 @@ _DAYS = (
 
 
 class LabelledText(NamedTuple):
-    """A text, the label of it, and how it came about; ``rests``: it was derived from what has ended."""
+    """A text, its label and its origin; ``rests``: it was derived from something that has ended."""
 
     text: str
     goes: bool
@@ -105,7 +105,7 @@ def _long(draw: random.Random, name: str) -> str:
 
 
 def draw_labelled(draw: random.Random, name: str) -> Iterator[LabelledText]:
-    """What is known of one person, the earlier first; each pair of what goes and what takes its place lies together."""
+    """Draw what is known of one person, oldest first; a text and its replacement are neighbours."""
     one, other = draw.sample(_TOWNS, 2)
     thing, second = draw.sample(_THINGS, 2)
     long = _long(draw, name)
@@ -171,13 +171,13 @@ def _arguments() -> argparse.Namespace:
 
 
 def _open_store(path: Path, seed: int, embedder: Embedder | None = None) -> Database:
-    """A store on a day on which all that is said holds."""
+    """Open a store at a day on which all texts hold."""
     clock = ManualClock(parse_time("2026-06-01"))
     return worlddb.open(path, author="bench", embedder=embedder, clock=clock, entropy=SeededEntropy(seed))
 
 
 def measure_deprecations(path: Path, arguments: argparse.Namespace) -> dict[str, Any]:
-    """What the stand-in deprecates of labelled memories."""
+    """What the stand-in deprecates among labelled memories."""
     with _open_store(path, arguments.seed) as db:
         labels = _fill_labelled(db, arguments)
         began = process_time()
@@ -232,7 +232,7 @@ _TWICE: Final = ("same words", "words added", "other words")
 
 
 def measure_sweeps(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
-    """What a consolidation proposes as near-duplicates, of both kinds of stores, without vectors and with them."""
+    """Near-duplicates that a consolidation proposes in both kinds of stores, with and without vectors."""
     found: dict[str, Any] = {}
     for way, embedder in (("", None), (", with vectors", StaticEmbedder())):
         with _open_store(folder / f"planted{way}-swept", arguments.seed, embedder) as db:
@@ -290,7 +290,7 @@ def _measure_sweep(
 
 
 def measure_near_duplicates(path: Path, arguments: argparse.Namespace) -> dict[str, Any]:
-    """How many of the near-duplicates that were planted in one world go, and what else does."""
+    """Planted near-duplicates of one world that are removed, and other removals."""
     with _open_store(path, arguments.seed) as db:
         planted = set().union(*_fill_planted(db, arguments))
         done = db.dream(max_deprecation_ratio=0.9)

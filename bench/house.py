@@ -1,4 +1,4 @@
-"""Measure the house: sizes of modules, who imports whom, circles, and the files that one write and one read enter.
+"""Measure the house rules: module sizes, imports, import circles, and files that a write and a read enter.
 
 Everything is counted afresh from the sources of the product. An import counts wherever it stands, inside a function or
 for types alone. Code lines are those that are neither blank nor comment nor docstring, import lines those of import

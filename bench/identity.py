@@ -1,4 +1,4 @@
-"""Precision and recall of what the resolver proposes, on public record-linkage data, beside others on the same names.
+"""Precision and recall of the resolver's proposals on public record-linkage data, beside other linkers.
 
 Every record becomes a world by its name, in an order that the seed draws, with all tiers of the resolver; a proposal
 is right if both records are one person. Precision is the share of proposals that are right, recall the share of the
@@ -83,7 +83,7 @@ def measure(folder: Path, data: LinkageSet, arguments: argparse.Namespace) -> di
 
 
 def propose_pairs(folder: Path, data: LinkageSet, thresholds: Thresholds, seed: int) -> list[Pair]:
-    """What a store proposes that is told one record after the other."""
+    """Write one record after the other to a store; returns its proposals."""
     with open_seeded(folder, seed, resolver=thresholds) as db:
         with db.batch() as tx:
             for record in data.records:

@@ -1,4 +1,4 @@
-"""Time of `impact` and `provenance`, each with all that they reach, and the way to it.
+"""Times of `impact`, `provenance` and the shortest path to what they reach.
 
 A store of so many worlds is made of trees: of every second one the worlds rest on the one above them, of the others the
 one above rests on them, and the rest of the worlds stands alone. `impact` is asked of the tops of the first, with the
@@ -28,7 +28,7 @@ _WARM_UP: Final = 2
 
 
 class Forest(NamedTuple):
-    """An open store: the tops of the trees of each kind, and for each top of the first a world at its lowest level."""
+    """An open store, the tops of its trees by kind, and one lowest world for each top of the first kind."""
 
     db: Database
     rested_on: list[str]
@@ -105,7 +105,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _time(ask: Callable[[], int], expected: int, name: str) -> tuple[float, float]:
-    """The milliseconds of a question by the clock and of the processor; its answer is checked."""
+    """Clock and CPU milliseconds of a question, whose answer is checked."""
     began, cpu = perf_counter(), process_time()
     reached = ask()
     taken = 1000 * (perf_counter() - began), 1000 * (process_time() - cpu)

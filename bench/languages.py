@@ -1,4 +1,4 @@
-"""Languages: of how many questions the right note comes first, in nine languages, with each embedding model.
+"""Share of questions whose note comes first, in nine languages, with each embedding model.
 
 The notes are in bench/language_notes.jsonl: the same fifty things that an agent may be told, in each language, each
 with a question that seldom repeats their words. All notes of a language are in one store. Every second question is

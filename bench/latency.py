@@ -1,4 +1,4 @@
-"""How long a recall takes in a large store of conversations: every lane, ten hits, on LongMemEval's own questions.
+"""Latency of recall in a large store of conversations: each lane, ten hits, LongMemEval's questions.
 
 The file's sessions are taken in one after the other, and again under other names until there are --turns turns, are
 embedded and indexed. So a text stands in a store of 200,000 turns more than twice, which is told. The store is closed
@@ -88,7 +88,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def fill(db: Database, records: Sequence[Record], turns: int) -> int:
-    """Take in sessions until there are so many turns, unless they are there, and see that all are indexed."""
+    """Ingest sessions up to a number of turns, if they are missing, and check that all are indexed."""
     wanted, count = [], 0
     for session in _sessions(records):
         wanted.append(session)
@@ -115,7 +115,7 @@ def _sessions(records: Sequence[Record]) -> Iterator[tuple[str, int | None, list
 
 
 def contain(db: Database, seed: int) -> list[str]:
-    """Worlds that contain sessions, and so their turns, until they have so many members, unless they are there."""
+    """Make worlds that contain sessions, up to a number of members, if they are missing."""
     view = db.view()
     names = [f"inside {size:,}" for size in INSIDE]
     if view.find(name=names[0]):
@@ -155,7 +155,7 @@ def measure(db: Database, records: Sequence[Record], asked: Mapping[str, dict[st
 
 
 def _full_collections() -> int:
-    """How often the cycle collector has gone through all objects of this process."""
+    """The number of full runs of the cycle collector in this process."""
     count: int = gc.get_stats()[2]["collections"]
     return count
 

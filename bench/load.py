@@ -1,4 +1,4 @@
-"""Bulk load through every handler, beside the floor.
+"""Bulk load through every handler, compared with the floor.
 
 The mix of bench/_workload.py goes through `db.batch()`, one durable commit a batch. The floor is the same pairs, log
 records and tables alike, put into a fresh LMDB environment with the same options by `for k, v in pairs: txn.put(k, v)`,
@@ -55,7 +55,7 @@ class Sizes(NamedTuple):
 
 
 class SoloLoad(NamedTuple):
-    """What a process says that loaded all of it and did nothing else."""
+    """The report of a process that only loaded the mix."""
 
     root: str
     peak_bytes: int
@@ -66,7 +66,7 @@ class SoloLoad(NamedTuple):
 
 
 class LoadPart(NamedTuple):
-    """What so many writes of a load took."""
+    """The cost of a number of writes of a load."""
 
     writes: int
     writer_us: float
@@ -148,7 +148,7 @@ def _report_kept(arguments: argparse.Namespace, sizes: Sizes) -> None:
 
 
 def load_and_keep(path: Path, sizes: Sizes, every: int) -> Iterator[LoadPart]:
-    """Write the whole mix once into a store that stays; what each part of it took, drawing it apart."""
+    """Write the whole mix once into a store that stays; returns the cost of each part without drawing."""
     with open_seeded(path, sizes.seed) as db, _draw_in_process(sizes) as batches:
         loader, done, part, before = Loader(db), 0, 0, _written_bytes()
         took = [0.0] * 3
@@ -168,7 +168,7 @@ def load_and_keep(path: Path, sizes: Sizes, every: int) -> Iterator[LoadPart]:
 
 @contextmanager
 def _draw_in_process(sizes: Sizes) -> Iterator[Iterator[list[Operation]]]:
-    """All operations, a list for each commit, from a process that draws them."""
+    """Draw all operations in another process, one list for each commit."""
     context = get_context("spawn")
     receiving, sending = context.Pipe(duplex=False)
     process = context.Process(target=_draw, args=(sending, sizes), daemon=True)
@@ -283,7 +283,7 @@ def _load_alone(path: Path, sizes: Sizes) -> SoloLoad:
 
 
 def _written_bytes() -> int:
-    """What this process handed to files. The kernel's own count of dirtied pages is of no use for it.
+    """Bytes that this process gave to write calls; the kernel's count of dirtied pages misleads.
 
     Where a file has large folios (ext4 since Linux 6.16), that counts all of a folio for one page of it.
     """

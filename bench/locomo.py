@@ -1,4 +1,4 @@
-"""Evidence retrieval on LoCoMo: which of the turns that hold the answer are recalled.
+"""Evidence retrieval on LoCoMo: whether the turns with the answer are recalled.
 
 Every conversation of the file is ingested; every question with evidence is asked inside its conversation's world, and
 recall@k is the share of its evidence turns (by `dia_id`) among the first k hits, averaged over questions; the questions
@@ -126,9 +126,7 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         ends = {name: max(session.valid.start for session in view.children(world)) for name, world in worlds.items()}
         talks = {session.ref: name for name, world in worlds.items() for session in view.children(world)}
         compared_with = () if arguments.pooled else _baselines.available()
-        peers = {
-            name: _baselines.build_baselines(compared_with, texts_of(conversations[name]), embedder) for name in worlds
-        }
+        peers = {name: _baselines.build(compared_with, texts_of(conversations[name]), embedder) for name in worlds}
         speakers = {name: _speakers(found) for name, found in conversations.items()}
         named: dict[str, list[tuple[bool, bool]]] = {"default": [], **{variant: [] for variant in compared}}
         scores: defaultdict[str, list[float]] = defaultdict(list)
@@ -187,7 +185,7 @@ ENRICHED: Final[Mapping[str, Mapping[str, float] | None]] = {"enriched": None, "
 
 
 def _enriched(db: Database, wanted: bool) -> dict[str, Any]:
-    """Enrich the turns by the stand-in; how many were, and how many milliseconds each took."""
+    """Enrich the turns by the stand-in; returns their number and the milliseconds of each."""
     if not wanted:
         return {}
     began = process_time()
@@ -201,7 +199,7 @@ def _enriched(db: Database, wanted: bool) -> dict[str, Any]:
 
 
 def _enrichment_lines(enriched: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a person is told of the enrichment, if there was one."""
+    """Lines for people about the enrichment, if there was one."""
     if not enriched:
         return ()
     said = f"{enriched['segments']:,} turns were enriched and {enriched['unsaid']:,} say what they mean"
@@ -217,7 +215,7 @@ def _recall_enriched(
     worlds: Mapping[str, str],
     talks: Mapping[str, str],
 ) -> list[float]:
-    """The share of its evidence that each question finds once turns are enriched."""
+    """Evidence recall of each question with enriched turns."""
     scores = []
     for question in questions:
         world = None if arguments.pooled else worlds[question.conversation]
@@ -254,14 +252,14 @@ def _speakers(conversation: Conversation) -> frozenset[str]:
 
 
 def _named_in(text: str, speakers: frozenset[str]) -> frozenset[str]:
-    """Those of some speakers whom a text names."""
+    """The speakers that a text names."""
     return frozenset(name for name in speakers if re.search(rf"\b{re.escape(name)}\b", text))
 
 
 def _first_hit_speaker(
     found: worlddb.Recall, named: frozenset[str], speakers: Mapping[str, frozenset[str]], talks: Mapping[str, str]
 ) -> tuple[bool, bool]:
-    """Whether the first hit is of somebody who is named, and whether none of them speaks in its conversation."""
+    """Whether the first hit is of a named person, and whether none of them speaks in its conversation."""
     if not found.hits:
         return False, False
     first = found.hits[0]
@@ -270,13 +268,13 @@ def _first_hit_speaker(
 
 
 def _named_shares(told: list[tuple[bool, bool]]) -> dict[str, Any]:
-    """How many questions name a speaker, and the two shares of them."""
+    """The number of questions that name a speaker, and two shares of them."""
     shares = [round(sum(column) / max(len(told), 1), 4) for column in zip(*told, strict=True)] or [0.0, 0.0]
     return {"questions": len(told), "named_first": shares[0], "strangers_first": shares[1]}
 
 
 def questions_of(path: Path, conversations: Mapping[str, Conversation]) -> tuple[list[Question], int, int]:
-    """The questions with evidence, how many have none, and how many evidence ids name no turn."""
+    """The questions with evidence, and the counts of those without and of unknown evidence ids."""
     questions = []
     left_out = unknown = 0
     for record in decoded(Place(path), _decoded, bytes(input_files.whole(path))):
@@ -298,7 +296,7 @@ def _decoded(data: bytes) -> list[_RawConversation]:
 
 
 def _evidence_ids(evidence: list[str] | str | None) -> set[str]:
-    """The turns that are named: some entries hold several ids in one text."""
+    """The ids of evidence turns; some entries hold several ids in one text."""
     entries = [evidence] if isinstance(evidence, str) else evidence or []
     ids = (_TURN_ID.finditer(entry) for entry in entries)
     return {

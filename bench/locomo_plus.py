@@ -1,4 +1,4 @@
-"""Cue retrieval on LoCoMo-Plus: whether what was said long ago is recalled by what it explains now.
+"""Cue retrieval on LoCoMo-Plus: whether a remark recalls the earlier turn that explains it.
 
 Each pair is a cue, two turns, and a trigger, which somebody says some time later without the cue's words. A pair is
 asked inside one of LoCoMo's conversations, in a store of its own: the trigger when the last session began, the cue as a
@@ -151,7 +151,7 @@ def _recall_variants(
             with ablated(variant):
                 hits = view.recall(trigger, k=arguments.k, asked=asked_at, **options).hits
             found[variant] = [str(hit.source.get("id", "")) for hit in hits]
-    peers = _baselines.build_baselines(_baselines.available(), texts, embedder)
+    peers = _baselines.build(_baselines.available(), texts, embedder)
     return found | {name: peer.search(trigger, arguments.k) for name, peer in peers.items()}
 
 
@@ -163,7 +163,7 @@ def cue_turns(dialogue: str, speakers: list[str]) -> list[Turn]:
 
 
 def gap_before(gap: str | None, at: int) -> int | None:
-    """When a cue was said whose trigger followed "two months later", in microseconds; ``None`` if it is no such gap."""
+    """The time of a cue from a gap such as "two months later", in microseconds; ``None`` if it is none."""
     found = _GAP.search(gap or "")
     if found is None:
         return None

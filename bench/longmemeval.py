@@ -1,4 +1,4 @@
-"""Retrieval on LongMemEval: which sessions, or which turns, with the evidence are recalled. No model but the embedder.
+"""Retrieval on LongMemEval: whether the sessions or turns with the evidence are recalled, without a chat model.
 
 Every question has a haystack of its own, in a store of its own, or with --pooled in one store that holds all of them.
 Which sessions answer is asked of recall as such (group=1); those of a baseline are the sessions of its turns.
@@ -86,7 +86,7 @@ def main() -> None:
 
 
 def _interval_text(found: Mapping[str, Any]) -> str:
-    """How many questions, and what the authors print of a granularity."""
+    """The number of questions, and the authors' figures for a granularity."""
     told = (f"{metric} {found[metric]}" for metric in AUTHORS if metric in found)
     return ", ".join((f"n={found['n']}", *told))
 
@@ -136,9 +136,7 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
                 if panel is not None:
                     panel.prepare(db, [each.record for each in asked])
                 view = db.view()
-                peers = _baselines.build_baselines(
-                    _baselines.available(), texts([each.record for each in asked]), embedder
-                )
+                peers = _baselines.build(_baselines.available(), texts([each.record for each in asked]), embedder)
                 for each in asked:
                     text = each.record.question
                     when: dict[str, Any] = {"asked": each.record.asked}
@@ -214,7 +212,7 @@ def _stores(questions: list[Question], pooled: bool) -> Iterator[list[Question]]
 
 
 def fill(db: Database, questions: list[Question], spent: dict[str, Any], extractor: worlddb.Extractor | None) -> None:
-    """Take in the haystacks, a session that several of them have once."""
+    """Ingest the haystacks; a session of several haystacks is ingested once."""
     began = perf_counter()
     held: set[str] = set()
     for session in (session for each in questions for session in each.record.sessions):
@@ -240,7 +238,7 @@ def fill(db: Database, questions: list[Question], spent: dict[str, Any], extract
 
 
 def _sessions_of(turns: list[str]) -> list[str]:
-    """The sessions of some turns, each where the best of its turns is."""
+    """The sessions of some turns, in the order of their best turns."""
     return list(dict.fromkeys(session_name(turn.rpartition(":")[0]) for turn in turns))
 
 

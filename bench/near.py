@@ -1,4 +1,4 @@
-"""Near statements: what a write would repeat, replace or contradict, and which of two competing facts comes first.
+"""Near statements: what a write would repeat, replace or contradict, and the order of two competing facts.
 
 The 200 pairs are in bench/near_pairs.jsonl: an earlier and a later statement about one subject, with a label. All pairs
 of a half are in one store with the default embedder, each in a world of its own: the earlier is written, the later
@@ -95,7 +95,7 @@ def _arguments() -> Any:
 
 
 class Talk(NamedTuple):
-    """A conversation: who said what in which session, by their ids in the order of time, and what is asked."""
+    """A conversation: its texts by id in time order, sessions and questions."""
 
     turns: dict[int, Turn]
     questions: list[Question]
@@ -130,7 +130,7 @@ def _of_longmemeval(path: Path | None) -> list[Talk]:
 
 
 def measure_conversations(talks: list[Talk]) -> dict[str, Any]:
-    """How the evidence of questions is ordered among the first hits, and as statements, by kind of question."""
+    """The order of evidence among the first hits and as statements, by kind of question."""
     found: dict[str, dict[str, list[Any]]] = {}
     for talk in talks:
         with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, embedder=StaticEmbedder()) as db:
@@ -161,7 +161,7 @@ AS_STATEMENTS: Final = ("near", "told", "later_first")
 
 
 def _write_as_statements(talk: Talk, asked: Question) -> dict[str, bool]:
-    """What becomes of the user's evidence that is written as statements; empty if there are not two sides of it."""
+    """Results of writing the user's evidence as statements; empty if it has only one side."""
     said = [
         talk.turns[id] for id in sorted(set(asked.evidence)) if id in talk.turns and talk.turns[id].speaker == "user"
     ]
@@ -190,7 +190,7 @@ def _write_as_statements(talk: Talk, asked: Question) -> dict[str, bool]:
 
 
 def measure_pairs(pairs: list[Pair]) -> dict[str, Any]:
-    """The shares, of some pairs, as the docstring of this program has them."""
+    """The shares that the module's docstring lists."""
     with tempfile.TemporaryDirectory() as folder:
         clock = ManualClock(worlddb.parse_time(NOW))
         with worlddb.open(folder, clock=clock, embedder=StaticEmbedder()) as db:

@@ -1,4 +1,4 @@
-"""Opening a store and answering the first `get`, for a large store beside a small one.
+"""Opening a store and answering the first `get`, in a large and a small store.
 
 Every sample is a fresh process, and the two stores take turns. The time runs from `worlddb.open` to the answer; the
 import before it is reported apart. The files are in the page cache, as they are when a tool starts again.

@@ -1,4 +1,4 @@
-"""The same work by WorldDB and by what people use today: how long it takes, what it keeps, and what is left of it.
+"""WorldDB and other libraries on the same work: times, durability, and what deletion leaves behind.
 
 Every peer gets the same texts and, where it compares vectors, the same ones, made by WorldDB's default embedder. It is
 used in the process, on disk, as its documentation has it (bench/_peers/ says how). Times of the writes are by turns.
@@ -136,7 +136,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _available_peers(only: list[str] | None) -> tuple[dict[str, dict[str, Any]], list[Kind]]:
-    """What is known of each peer before it is opened, and those that can be."""
+    """The facts known of each peer without opening it, and the installed peers."""
     told: dict[str, dict[str, Any]] = {}
     kinds = []
     for kind in KINDS:
@@ -187,7 +187,7 @@ def _answers(told: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _cell(value: Any) -> Any:
-    """A figure as it is, and an answer as people say it."""
+    """A cell for people: figures unchanged, answers in words."""
     if value is None:
         return "-"
     return ("no", "yes")[value] if isinstance(value, bool) else value

@@ -1,5 +1,4 @@
-"""Reads of the present beside the same reads of the past: get, find, one hop, two hops, and recall by words, by
-meaning and by both.
+"""Reads of the present and of the past: get, find, one hop, two hops, recall by words, by meaning and by both.
 
 The store holds the mix of bench/_workload.py with four edges a node, and a vector of each text. For each of three
 moments, after 5, 50 and 95 in 100 of the commits of the load, a view as of it and one of the present are asked the same
@@ -142,7 +141,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _growth(small: dict[str, Any], large: dict[str, Any]) -> dict[str, dict[str, float]]:
-    """How many times as long each read of the present takes in a larger store."""
+    """The ratio of each present read in the larger store to the smaller one."""
     return {
         name: {
             "p95": rounded(large["p95_ms"][name] / small["p95_ms"][name], 2),
@@ -163,7 +162,7 @@ def _asked(arguments: argparse.Namespace) -> dict[str, Shape]:
 def _compare_moments(
     db: Database, loader: Loader | LoadedNodes, loaded: int, arguments: argparse.Namespace
 ) -> tuple[dict[str, Latencies], dict[str, float]]:
-    """The times of every shape in the present and at each moment, and what the past costs as a multiple."""
+    """Times of every shape in the present and at each moment, and their ratios."""
     taken: dict[str, Latencies] = {}
     ratios: dict[str, float] = {}
     now = db.view()
@@ -179,7 +178,7 @@ def _compare_moments(
 
 
 def _vector_recall(view: View, questions: Questions, arguments: argparse.Namespace) -> float:
-    """How many of the exact ten nearest texts the index finds, as a share."""
+    """The share of the exact ten nearest texts that the index finds."""
     shares = []
     for _ in range(arguments.exact_samples):
         text = questions.ask_about("text")

@@ -1,4 +1,4 @@
-"""Redaction: how many of a thousand seeded secrets are found in texts of eight languages, and how fast texts are read.
+"""Redaction: seeded secrets found in texts of eight languages, and the speed of scanning.
 
 A thousand texts hold one secret each, of twelve kinds by turns, and as many hold something that is like one: orders,
 hashes, versions, dates, placeholders, numbers whose check digit is wrong. The secrets are made as those who issue them
@@ -188,7 +188,7 @@ _LIKE_ONE: Final[tuple[Callable[[random.Random], str], ...]] = (
 
 
 class Text(NamedTuple):
-    """A text, and the secret in it, if there is one: its kind, and from where to where it stands."""
+    """A text, and its secret if it has one: kind, start and end."""
 
     text: str
     language: str
@@ -264,7 +264,7 @@ def document(seed: int) -> str:
 
 
 def mb_per_s(text: str, read: Callable[[str], object], repeats: int = 5) -> float:
-    """How fast a text is read, the quickest of some times, by the time of the processor."""
+    """Reading speed by CPU time, the best of some runs."""
     took = []
     for _ in range(repeats):
         begun = process_time()
@@ -285,7 +285,7 @@ def _all_rules(text: str) -> None:
 
 
 def count_left(given: list[Text], folder: Path) -> tuple[int, int]:
-    """How many writes were refused, and how many secrets are in any file of the store that took the others."""
+    """The number of refused writes, and of secrets in any file of the store that took the others."""
     refused = 0
     with worlddb.open(folder, author="bench") as db:
         db.guard(credentials="enforce", personal="enforce")

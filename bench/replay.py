@@ -1,4 +1,4 @@
-"""Rebuilding the tables from the log, beside the same floor.
+"""Rebuilding the tables from the log, compared with the floor.
 
 A store is loaded with the mix of bench/_workload.py, its tables are cleared in a write of their own, and the rebuild
 is timed: read the log, decode, apply, settle every commit's root and compare it with the recorded one, write the
@@ -157,7 +157,7 @@ def _floor(floor: Floor, pairs: list[Pair]) -> float:
 
 
 def _read_and_decode(log: LmdbLog) -> None:
-    """What any replay has to read: headers, events, and the bodies and details that names come from."""
+    """Read what any replay needs: headers, events, and the bodies and details with names."""
     for seq in range(1, log.head().seq + 1):
         log.header(seq)
         for position in range(1, log.events(seq).blob_count):

@@ -1,4 +1,4 @@
-"""The rerankers of the extras ``embed`` and ``rerank``: what they find beside the default recall, and what they cost.
+"""Rerankers of the extras ``embed`` and ``rerank``: their gain over the default recall, and their cost.
 
 Questions of LoCoMo, BEAM and LongMemEval are asked where they belong, and the best of the default recall (--of) are
 reranked by late interaction, or with --cross by a cross-encoder, whose score is added to the hit's own. Recall@k is the

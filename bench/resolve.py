@@ -1,4 +1,4 @@
-"""The whole resolver a candidate, in stores of few and of many people, and what blocking leaves out.
+"""Time of the whole resolver per candidate, in small and large stores of people, and what blocking misses.
 
 Candidates are names of the store as somebody else may have written them. Each is judged by all tiers in a read
 transaction, as it would be within a write, and the least of a few tries counts; the figures are by the tier that
@@ -53,7 +53,7 @@ class People(NamedTuple):
 
 
 class Timings(NamedTuple):
-    """Who decided on each candidate, the milliseconds by the clock and of the processor, and how much was left out."""
+    """The deciding tier of each candidate, its clock and CPU milliseconds, and what was skipped."""
 
     tiers: list[str]
     ms: list[float]
@@ -150,7 +150,7 @@ def _fill(db: Database, names: list[str]) -> None:
 
 @contextmanager
 def _judging_context(db: Database) -> Iterator[Context]:
-    """What a candidate is judged with, in one read transaction."""
+    """The context for judging candidates, in one read transaction."""
     with db._env.read() as txn:
         log, tables = LmdbLog(txn), Tables(txn)
         nonces = FreshNonces(SeededEntropy(1))
@@ -207,7 +207,7 @@ def _count_partial(taken: Timings) -> dict[str, int]:
 
 
 def _time_batch(draw_names: People, arguments: argparse.Namespace) -> tuple[float, float]:
-    """Seconds by the clock and of the processor for candidates that arrive together."""
+    """Clock and CPU seconds for candidates in one batch."""
     draw = random.Random(arguments.seed + 1)
     names = [misspell(draw, draw.choice(draw_names.names)) for _ in range(arguments.batch)]
     began, began_work = perf_counter(), process_time()

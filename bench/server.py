@@ -29,7 +29,7 @@ AUTHOR: Final = "bench"
 
 
 class LoadResult(NamedTuple):
-    """What a load came to: latencies in seconds, and the time that all of it took."""
+    """Latencies of a load in seconds, and its total time."""
 
     latencies: list[float]
     seconds: float
@@ -40,7 +40,7 @@ class LoadResult(NamedTuple):
 
 
 class Connection:
-    """A connection that stays open, on which one request after another is sent."""
+    """A kept-open connection that sends one request after another."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -67,7 +67,7 @@ async def open_connections(port: int, count: int) -> AsyncIterator[list[Connecti
 
 @contextmanager
 def start_server(store: Path) -> Iterator[tuple[int, int]]:
-    """The port of a server of a store, and the number of its process, which is ended afterwards."""
+    """Start a server of a store; yields port and process id, and ends it afterwards."""
     words = [sys.executable, "-m", "worlddb", "--store", str(store), "--json", "serve", "--port", "0", "--no-keys"]
     with open(os.devnull, "wb") as nothing:
         process = subprocess.Popen([*words, "--rate", "1000000"], stdout=subprocess.PIPE, stderr=nothing)
@@ -81,7 +81,7 @@ def start_server(store: Path) -> Iterator[tuple[int, int]]:
 
 
 def processor_seconds(process: int) -> float:
-    """What a process took of the processor up to now; nothing where the system does not say so."""
+    """CPU seconds of a process so far; 0 where the system does not report it."""
     try:
         told = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -132,7 +132,7 @@ async def writes(port: int, count: int, connections: int) -> LoadResult:
 
 
 def counted_us(count: int) -> float:
-    """Microseconds that it takes to count one request for its key, in the process of the server."""
+    """Microseconds for counting one request of a key in the server's process."""
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder, worlddb.open(Path(folder, "store")) as db:
         meter = db.accounts.meter
         keys = [f"{number:032x}" for number in range(64)]

@@ -1,4 +1,4 @@
-"""The MCP server over standard streams: from its start to the list of its tools, and single calls.
+"""The MCP server over standard streams: time from start to the list of tools, and of single calls.
 
 Every start is a fresh process that is asked for its tools and then closed; beside it stands a process that only imports
 the protocol's SDK. Calls go to one server, as lines of JSON; beside them the same tools are called in this process,
@@ -156,7 +156,7 @@ def _server(store: Path) -> Iterator[Ask]:
 
 
 def _child_seconds() -> float:
-    """Seconds of the processor that processes took that were waited for."""
+    """CPU seconds of all child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

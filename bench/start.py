@@ -1,4 +1,4 @@
-"""What a start costs: the command line and the MCP server, beside the bare interpreter and a bare server of the SDK.
+"""Start-up time of the command line and the MCP server, beside the bare interpreter and a bare SDK server.
 
 Every sample is a fresh process, and all take turns. `cached` finds the byte code of every module that it loads; `cold`
 finds none of it, its own, the libraries' and Python's, as after an installation or on a disk that cannot be written to.
@@ -112,7 +112,7 @@ def _with_cache(folder: Path, *, write: bool) -> Environment:
 
 
 def _programs(store: Path) -> dict[str, Callable[[Environment], None]]:
-    """What is started, by name; each returns when it has done its work, or is ready."""
+    """The programs to start, by name; each call returns when it is done or ready."""
     line = [sys.executable, "-m", "worlddb"]
     asked = [*line, "--store", str(store), "recall", "what was said of the first?", "--json"]
     found: dict[str, Callable[[Environment], None]] = {
@@ -128,7 +128,7 @@ def _programs(store: Path) -> dict[str, Callable[[Environment], None]]:
 
 
 def _child_seconds() -> float:
-    """Seconds of the processor that processes took that were waited for."""
+    """CPU seconds of all child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -138,7 +138,7 @@ def _run(command: list[str], environment: Environment) -> None:
 
 
 def _start_server(command: list[str], environment: Environment) -> None:
-    """Start a server, ask for its tools and end it; the answer is what is waited for, its end is not."""
+    """Start a server, read its list of tools and end it; only the time up to the list counts."""
     lines = (
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _HELLO},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},

@@ -1,4 +1,4 @@
-"""Statements: loading them, looking at a pattern, hydrating a worker, and SPARQL beside the bare engine.
+"""Statements: loading, pattern lookups, hydrating a worker, and SPARQL compared with the bare engine.
 
 One world gets `--statements` statements from one file of N-Triples, ten about a subject, half of their objects
 literals. `load_per_s` is `read_rdf` of the file until it is on the disk; `floor_ratio` compares with a bare loop that

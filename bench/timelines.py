@@ -1,4 +1,4 @@
-"""The cost of statements and reads by how many versions a lineage has: 1, 10, 100 and 1,000 of them.
+"""Cost of statements and reads by the number of versions of a lineage: 1, 10, 100 and 1,000.
 
 Every size has a store of its own, with about as many versions in it as the others have. A version holds in one span,
 each begins where somebody said, and each came in a commit of its own. The stores take turns. Writes are durable commits
@@ -37,7 +37,7 @@ _VALUE_BYTES: Final = 100
 
 
 class Subject(NamedTuple):
-    """A store whose lineages have so many versions, those of each kind of write by themselves."""
+    """A store whose lineages have a number of versions, with separate lineages for each kind of write."""
 
     size: int
     db: Database
@@ -165,7 +165,7 @@ def _build(folder: Path, size: int, samples: int, draw: random.Random) -> Subjec
 
 
 def _questions(subject: Subject, number: int, draw: random.Random) -> dict[str, Callable[[], object]]:
-    """A point of one lineage, as each kind of read asks for it; making the view is a part of it."""
+    """One point of a lineage for each kind of read; making the view is included."""
     lineages, db = subject.lineages["revise"], subject.db
     ref = lineages[number % len(lineages)]
     valid = _EPOCH + draw.randrange(subject.size) * _HOUR + 1
@@ -179,7 +179,7 @@ def _questions(subject: Subject, number: int, draw: random.Random) -> dict[str, 
 
 
 def _statement(subject: Subject, write: str, number: int, content: str) -> Callable[[], object]:
-    """One write; what arrives late begins after what arrived late before, and holes do not touch each other."""
+    """One write; late statements begin one after the other, and holes do not touch."""
     db = subject.db
     lineages = subject.lineages["retire" if write == "resume" else write]
     ref = lineages[number % len(lineages)]

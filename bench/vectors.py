@@ -1,4 +1,4 @@
-"""The vector index beside brute force (paper §4.2), on vectors of real texts: time, and recall@10 at every selectivity.
+"""The vector index and brute force (paper §4.2) on vectors of real texts: time and recall@10 by selectivity.
 
 Texts are the turns of LongMemEval's file and the statements in them, in its order; queries are its questions. A graph
 with the engine's parameters and a plain list are made of the same vectors. Filters leave a share of them: texts drawn
@@ -81,7 +81,7 @@ def _figures(found: dict[str, float]) -> tuple[float, float, float]:
 
 
 def measure(given: Any, queries: Sequence[Any], draw: np.random.Generator) -> dict[str, Any]:
-    """A graph and a list of some vectors, asked the same."""
+    """Ask a graph and a flat list of the same vectors the same queries."""
     numbers, matrix = expand_rows(
         [VectorRow(node, 1, 1, row.tobytes()) for node, row in enumerate(given, 1)], given.shape[1]
     )
@@ -131,7 +131,7 @@ def _base(folder: Path, numbers: Any, matrix: Any, *, graph: bool) -> VectorBase
 
 
 def _measure_filters(base: VectorBase, queries: Sequence[Any], scores: Any, chosen: Any) -> dict[str, Any]:
-    """What a filter costs and finds in either way, and which one the engine chooses."""
+    """Cost and recall of a filter both ways, and the engine's choice."""
     told: dict[str, Any] = {"chosen": "graph" if base.is_for_graph(len(chosen), K) else "scan"}
     told["scan"] = _measure_queries(base, queries, scores, chosen, by_graph=False)
     if len(chosen) >= LEAST_BY_GRAPH * base.count:
@@ -142,7 +142,7 @@ def _measure_filters(base: VectorBase, queries: Sequence[Any], scores: Any, chos
 def _measure_queries(
     base: VectorBase, queries: Sequence[Any], scores: Any, chosen: Any, by_graph: bool | None = None
 ) -> dict[str, float]:
-    """Time of each query, and how many of the exact ten nearest were found."""
+    """Time of each query, and its recall of the exact ten nearest."""
     clock, processor, found, wanted = [], [], 0, 0
     for query, near in zip(queries, scores, strict=True):
         began, ran = perf_counter(), process_time()

@@ -1,4 +1,4 @@
-"""Working memory: what an add and a get of a buffer of fifty messages take, in a process and between several.
+"""Working memory: latency of add and get in a buffer of fifty messages, in one and in several processes.
 
 In the process one handle adds and reads. Between processes four of them do so at once, each in a buffer of its own user
 and in one that they share, and a fifth reads what they wrote. Times are by the clock, and beside them stands what the
@@ -80,7 +80,7 @@ def _measure(store: Path, processes: int, arguments: argparse.Namespace) -> dict
 
 
 def _in_a_process(arguments: argparse.Namespace) -> dict[str, list[tuple[float, float]]]:
-    """What each call took, by the clock and of the processor."""
+    """Clock and CPU time of each call."""
     taken: dict[str, list[tuple[float, float]]] = {call: [] for call in _CALLS}
     with worlddb.open(arguments.store, embedder=None) as db:
         db.working.add("the first opens the buffers", session="another")

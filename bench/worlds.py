@@ -1,4 +1,4 @@
-"""The cost of one edit by how many members its world has, and by how deep its world lies.
+"""The cost of one edit by the number of members of its world, and by its depth.
 
 Every size and every depth has a store of its own, so that a large world is not measured inside the pages of a small
 one, nor the other way round. An edit is one durable commit: a member is added, or a member is revised. The stores take
@@ -69,7 +69,7 @@ def main() -> None:
 
 
 def _row(result: dict[str, Any], key: str, edit: str, kind: str, size: str) -> tuple[Any, Any]:
-    """A figure, and for the largest its ratio to that of the smallest."""
+    """A figure, and for the largest size its ratio to the smallest."""
     by_size = result[key][edit][kind]
     return by_size[size], result["ratios"][edit][kind][key] if size == list(by_size)[-1] else ""
 

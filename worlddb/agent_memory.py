@@ -56,7 +56,6 @@ from worlddb.memory_scopes import (
     is_window_nonempty,
     later_view,
     named_beginning,
-    new_statement_notes,
     notes_inside,
     plan_notes,
     recall_statements,
@@ -68,6 +67,7 @@ from worlddb.memory_scopes import (
     unwritten_links,
     view_for_write,
     with_conflicts,
+    written_notes,
 )
 from worlddb.plain_text import one_line
 from worlddb.projections.tables.names.canonical import composed
@@ -774,15 +774,12 @@ class Memory:
         marks: Mapping[str, Any],
         idempotency_key: str | None,
     ) -> Added:
-        check_statement_type(type)
-        _check_on_near(on_near)
+        _check_statement(type, on_near)
         (look, keyed), before = self._write_basis(idempotency_key), self.db.head().seq
         with self.db.reading():
             ends = {kind: [self._find_text_memory(ref).ref for ref in _as_list(refs)] for kind, refs in joined.items()}
-            (views, key), begins = (
-                self._views_and_key(look),
-                None if since is None else times.parse_time(since, "since"),
-            )
+            views, key = self._views_and_key(look)
+            begins = None if since is None else times.parse_time(since, "since")
             begun = "" if views else self._empty_note()
             mentioned = self._scopes.entry_names(look, key, [" ".join(one.split()) for one in about]).values()
         named = [self._own_name(each) for each in about] or None
@@ -830,7 +827,7 @@ class Memory:
             self._move_if_ended(tx.receipt, key, refs, begins, views if tx.receipt.seq == look.seq + 1 else ())
         done = self._result(tx.receipt, refs, begun)
         new = replacement_notes((each for each in near if each.ref not in told), on_near, taker, len(about))
-        new += new_statement_notes(begins, tx.receipt.ingest_time, until=until, text=text, **marks)
+        new += written_notes(begins, tx.receipt.ingest_time, until=until, text=text, **marks)
         return msgspec.structs.replace(done, near=tuple(near), notes=(*done.notes, *new))
 
     def _write_basis(self, idempotency_key: str | None) -> tuple[View, dict[str, Any]]:
@@ -1254,9 +1251,10 @@ def _checked_source(given: Mapping[str, Any] | None) -> dict[str, Any]:
     return source
 
 
-def _check_on_near(given: str) -> None:
-    if given not in near_claims.ON_NEAR:
-        raise errors.InputError(f"on_near is {errors.shown(given)}", f"Give one of: {', '.join(near_claims.ON_NEAR)}")
+def _check_statement(type: str, on_near: str) -> None:
+    check_statement_type(type)
+    if on_near not in near_claims.ON_NEAR:
+        raise errors.InputError(f"on_near is {errors.shown(on_near)}", f"Give one of: {', '.join(near_claims.ON_NEAR)}")
 
 
 def _checked_properties(properties: Any) -> dict[str, Any] | None:

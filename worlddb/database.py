@@ -206,7 +206,7 @@ class Database(WriteCalls):
         redactor: Redactor | None = None,
         record_accesses: bool = False,
     ) -> None:
-        self.path, self._clock = folder, clock
+        self.path, self._clock, self._redactor = folder, clock, redactor
         self.author = limits.checked_text(author, "author", limits.MAX_AUTHOR_BYTES, empty=False, nul=False)
         resolving = Resolving(resolver)
         self._models = models_of(embedder)
@@ -217,7 +217,6 @@ class Database(WriteCalls):
         self._slept: float | None = None
         self._reclustered_through = self._unindexed = self._since_lull = 0
         self._resolving, self._entropy, self._tiebreaker = resolving, entropy, tiebreaker
-        self._redactor, self._clock = redactor, clock
         self._working: list[WorkingMemory] = []
         self._keyring: list[Keyring] = []
         """The working memory, and what follows the accounts, once used; shared by all authors of a handle."""
@@ -254,7 +253,7 @@ class Database(WriteCalls):
         if self._background is not None and self._alarm is not None and self._alarm.is_timed:
             self._background.nudge()
         if record_accesses:
-            self._reader.on_hits = lambda found: self._record_use([hit.ref for hit in found.hits], now_of(self._clock))
+            self._reader.on_hits = lambda found: self._record_use([hit.ref for hit in found.hits], now_of(clock))
 
     def at_close(self, call: Callable[[], object]) -> None:
         """Register a call that runs before the store is closed: to write pending data, for example.

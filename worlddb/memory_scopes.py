@@ -540,7 +540,7 @@ TAKEN: Final = "on_near: "
 """How the reason of an edge begins by which what began later takes the place of a new statement."""
 
 
-def new_statement_notes(
+def written_notes(
     begins: int | None,
     now: int,
     expires_at: TimeLike | None,
@@ -634,7 +634,7 @@ def restatement_notes(
     elif until is not None and (left := parse_time(until, "until")) <= said.valid.start:
         since = format_time(said.valid.start)
         changed.append(f"The end {format_time(left)} was left out: {said.ref} holds from {since} on")
-    return changed + new_statement_notes(said.valid.start, now, expires_at, pinned=pinned)
+    return changed + written_notes(said.valid.start, now, expires_at, pinned=pinned)
 
 
 def left_out_notes(found: World, valid_from: int | None) -> list[str]:

@@ -1,1 +1,1 @@
-"""What people use today beside WorldDB, each behind the same few calls, and what is asked of all of them."""
+"""Libraries that people use today, each behind one interface, and the work that is asked of all."""

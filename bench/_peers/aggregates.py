@@ -1,4 +1,4 @@
-"""Facts as aggregates of the eventsourcing library, as its documentation has them; imported where it is installed."""
+"""Facts as aggregates of the eventsourcing library, as documented; imported only if it is installed."""
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from eventsourcing.domain import Aggregate, event
 
 
 class Fact(Aggregate):
-    """A text under a key; a deleted one says nothing from there on."""
+    """A text under a key; after deletion it has no text."""
 
     @event("Registered")
     def __init__(self, key: str, text: str) -> None:

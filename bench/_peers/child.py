@@ -1,4 +1,4 @@
-"""A process that has a peer open and does what it is told, a line of JSON at a time: ``python -m bench._peers.child``.
+"""A process that opens a peer and obeys commands, one line of JSON each: ``python -m bench._peers.child``.
 
 Its arguments are the peer's name and folder. It answers each line with one of its own: ``null`` or what was found, or
 ``{"refused": ...}`` with what the peer raised. It ends when nothing more is said.

@@ -1,4 +1,4 @@
-"""Chroma: a collection on disk in the process, found by vectors."""
+"""Chroma: an embedded collection on disk, searched by vectors."""
 
 from __future__ import annotations
 

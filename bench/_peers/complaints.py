@@ -1,4 +1,4 @@
-"""What people complain about, found out by doing it; nothing here knows which peer it asks."""
+"""Checks of common complaints about memory stores; nothing here knows which peer it checks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SLICES: Final = 8
 
 
 def ask_all(kind: Kind, folder: Path) -> dict[str, Any]:
-    """The answers of one peer, in a folder that it has for this alone."""
+    """Run all checks on one peer, in a folder of its own."""
     return {
         **check_updates(kind, folder / "updated"),
         "killed_write_kept": check_kill(kind, folder / "killed"),
@@ -34,7 +34,7 @@ def ask_all(kind: Kind, folder: Path) -> dict[str, Any]:
 
 
 def check_updates(kind: Kind, folder: Path) -> dict[str, bool | None]:
-    """Whether what was replaced is still found as current, and whether it is there for who asks for the past.
+    """Whether a replaced text is still found as current, and whether it can be read as of the past.
 
     The latter is ``None`` where the peer has no way to ask.
     """
@@ -54,7 +54,7 @@ def check_updates(kind: Kind, folder: Path) -> dict[str, bool | None]:
 
 
 def check_kill(kind: Kind, folder: Path) -> bool:
-    """Whether a write is there after its process was killed as soon as it was acknowledged."""
+    """Whether a write survives a kill right after it was acknowledged."""
     with Process(kind.name, folder) as process:
         process.ready()
         process.write({_KEY: _BEFORE})
@@ -63,7 +63,7 @@ def check_kill(kind: Kind, folder: Path) -> bool:
 
 
 def check_two_writers(kind: Kind, folder: Path) -> dict[str, Any]:
-    """How many acknowledged texts are gone after two processes wrote at one time, and what either was refused with."""
+    """Acknowledged texts lost when two processes write at the same time, and their errors."""
     kind.open(folder).close()
     texts = [{f"{who} {number}": f"Text {number} of {who}." for number in range(WRITES)} for who in ("one", "two")]
     kept: dict[str, str] = {}
@@ -95,7 +95,7 @@ def _count_lost(kind: Kind, folder: Path, texts: dict[str, str]) -> int:
 
 
 def check_other_process(kind: Kind, folder: Path) -> bool | None:
-    """Whether a process that has the folder open finds what another one writes; ``None`` if it was refused."""
+    """Whether an open process finds another's write; ``None`` if it was refused."""
     peer = kind.open(folder)
     try:
         peer.load({f"other {number}": f"Somebody else lives in town {number}." for number in range(20)})
@@ -120,7 +120,7 @@ def _read(kind: Kind, folder: Path, keys: Sequence[str]) -> list[str | None]:
 
 
 class Marked:
-    """Two texts with letters that stand nowhere else, to be looked for in files after they were deleted."""
+    """Two texts with unique letters, to search for in files after deletion."""
 
     def __init__(self, draw: random.Random) -> None:
         self._letters = {key: "".join(draw.choices(string.ascii_lowercase, k=_MARKER_LETTERS)) for key in _MARKED}

@@ -1,4 +1,4 @@
-"""What a peer must be able to do, so that the same work can be asked of each."""
+"""The interface of a peer, so that all can do the same work."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Peer(Protocol):
     """A store of texts under keys, in a folder of its own."""
 
     def write(self, key: str, text: str) -> None:
-        """Add one text under a new key; what has returned is acknowledged."""
+        """Add one text under a new key; acknowledged when the call returns."""
 
     def replace(self, key: str, text: str) -> None:
         """Put a text in the place of the one that is current under a key."""
 
     def load(self, texts: Mapping[str, str]) -> None:
-        """Put many texts in the way that is meant for many."""
+        """Put many texts by the peer's bulk call."""
 
     def settle(self) -> None:
-        """Do what the documentation asks for after writes, so that searches of every kind are quick and complete."""
+        """Do what the documentation asks for after writes, so that all searches are fast and complete."""
 
     def search(self, question: str) -> list[str]:
         """The ten texts that are found, best first."""
@@ -37,7 +37,7 @@ class Peer(Protocol):
         """The text that is current under a key."""
 
     def moment(self) -> Any:
-        """What names the present, to be asked for later; ``None`` where no past can be asked for."""
+        """A name for the present, to read as of later; ``None`` if the peer has no past."""
 
     def read_at(self, moment: Any, key: str) -> str | None:
         """The text that was current under a key at a moment."""
@@ -46,7 +46,7 @@ class Peer(Protocol):
         """Delete a text in the ordinary way."""
 
     def expunge(self, key: str) -> None:
-        """Delete a text, and do what the documentation has for getting rid of what is deleted."""
+        """Delete a text, and remove its remains as documented."""
 
     def close(self) -> None:
         """Give the folder back."""

@@ -1,4 +1,4 @@
-"""The eventsourcing library with SQLite: appends of events, and aggregates that are replayed from them."""
+"""The eventsourcing library with SQLite: appended events, and aggregates replayed from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One and two hops in a graph: by WorldDB, and by a table of edges in SQLite as people write it."""
+"""One and two hops in a graph: by WorldDB, and by a usual table of edges in SQLite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SQLite with sqlite-vec beside FTS5: words and vectors, joined by reciprocal ranks."""
+"""SQLite with sqlite-vec and FTS5: words and vectors, fused by reciprocal ranks."""
 
 from __future__ import annotations
 

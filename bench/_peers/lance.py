@@ -1,4 +1,4 @@
-"""LanceDB: a table on disk in the process, found by vectors and words together."""
+"""LanceDB: an embedded table on disk, searched by vectors and words together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LangGraph's store in SQLite: values under namespaces and keys, found by vectors."""
+"""LangGraph's store in SQLite: values under namespaces and keys, searched by vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""mem0 (``mem0ai``) with ``infer=False``: texts as they are, in Qdrant's local folder, found by vectors."""
+"""mem0 (``mem0ai``) with ``infer=False``: verbatim texts in Qdrant's local folder, searched by vectors."""
 
 from __future__ import annotations
 

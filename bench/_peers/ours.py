@@ -1,4 +1,4 @@
-"""WorldDB, as its guide has it: a write decides, commits and returns; ``embed`` gives vectors afterwards."""
+"""WorldDB as in its guide: a write decides, commits and returns; ``embed`` adds vectors afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other processes that use a peer's folder, as whoever started them sees them."""
+"""Other processes that use a peer's folder, as seen by the process that started them."""
 
 from __future__ import annotations
 

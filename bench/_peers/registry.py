@@ -1,4 +1,4 @@
-"""Who is compared."""
+"""The peers that are compared."""
 
 from __future__ import annotations
 

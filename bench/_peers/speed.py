@@ -1,4 +1,4 @@
-"""How long the same work takes: every peer does each piece of it in turn, in one process."""
+"""Speed of the peers: they take turns at each piece of work, in one process."""
 
 from __future__ import annotations
 

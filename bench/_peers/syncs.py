@@ -1,4 +1,4 @@
-"""How often a write has the system put on the disk what was written, as ``strace`` sees it."""
+"""Disk syncs per write, counted by ``strace``."""
 
 from __future__ import annotations
 

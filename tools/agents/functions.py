@@ -44,7 +44,6 @@ from worlddb.memory_scopes import (
     folded,
     is_past,
     later_view,
-    new_statement_notes,
     notes_inside,
     recall_statements,
     replacement_notes,
@@ -53,6 +52,7 @@ from worlddb.memory_scopes import (
     retry_while_changed,
     still_hidden_notes,
     unwritten_links,
+    written_notes,
 )
 from worlddb.plain_text import is_blank, shown
 from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
@@ -251,7 +251,7 @@ def _remembered(
     near_it = [answer_notes.told_near(other, edge_type) for other, edge_type in near]
     proposals = [each for each in tx.receipt.proposals if home is None or _is_shown(db, each, home)]
     notes = replacement_notes(others, on_near, taker, len(names))
-    notes += new_statement_notes(begins, tx.receipt.ingest_time, until=until, text=text, **marks) + marked
+    notes += written_notes(begins, tx.receipt.ingest_time, until=until, text=text, **marks) + marked
     done = {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals, "near": near_it, "restated": False}
     return {**done, "notes": notes} if notes else done
 

@@ -175,9 +175,7 @@ def _compare_and_write(
     else:
         begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
         marked: dict[str, Any] = {"expires_at": given.expires_at, "pinned": given.pinned, "until": given.valid_to}
-        answer.notes.extend(
-            later + memory_scopes.new_statement_notes(begins, receipt.ingest_time, **marked, text=given.text)
-        )
+        answer.notes.extend(later + memory_scopes.written_notes(begins, receipt.ingest_time, **marked, text=given.text))
         begun = [label for label, scopes in zip(labels, known, strict=True) if not scopes]
         answer.notes.extend(filter(None, (session.note_on_new_scope(view, label) for label in begun)))
         for ref in sorted(named):

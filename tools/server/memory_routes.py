@@ -35,7 +35,6 @@ from worlddb.memory_scopes import (
     has_statement,
     is_past,
     later_view,
-    new_statement_notes,
     recall_statements,
     replacement_notes,
     restate_memory,
@@ -43,6 +42,7 @@ from worlddb.memory_scopes import (
     retry_while_changed,
     unwritten_links,
     view_for_write,
+    written_notes,
 )
 from worlddb.plain_text import is_blank
 from worlddb.tools.mcp import answer_notes
@@ -157,7 +157,7 @@ def _remember_or_restate(store: ClientStore, request: Request, body: types.NewMe
     notes = store.notes_on_target(view, name, given.home)
     notes += replacement_notes(others_near, body.on_near, taker, len(body.about))
     new: dict[str, Any] = {"until": body.valid_to, "pinned": body.pinned, "text": body.text}
-    notes += new_statement_notes(given.since, receipt.ingest_time, body.expires_at, **new)
+    notes += written_notes(given.since, receipt.ingest_time, body.expires_at, **new)
     answer = {"receipt": document, "near": store.to_wire(near), "restated": False, "notes": notes}
     return Reply(answer, 201 if receipt.events else 200)
 
