@@ -177,7 +177,7 @@ class BundleCheck:
     def world(self, frame: fr.WorldFrame) -> None:
         self._close_group()
         self._references.add_world(frame.lineage)
-        self._given.begin(frame.lineage)
+        self._references.begin(frame.lineage)
         bundle_values.check_size(frame.world_hash, ids.HASH_BYTES, "a world hash")
         bundle_values.check_time(frame.t_create)
         bundle_values.check_number(frame.order, "an order")
@@ -356,7 +356,7 @@ class BundleCheck:
         assert heading is not None, "take looks first"
         bundle_values.check_end(frame, self._frame_count, self.worlds)
         if heading.format == fr.TWIN_FORMAT:
-            if not self._given.has_again:
+            if not self._references.has_again:
                 bundle_values.refuse(f"it is of format {heading.format}, and has no blob that is given more than once")
         elif self._references.has_struck is not (heading.format == fr.STRUCK_FORMAT):
             has = "has" if self._references.has_struck else "has no"
