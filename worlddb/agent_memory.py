@@ -480,7 +480,7 @@ class Memory:
     def _other_text_notes(
         self, ref: str, text: str, begins: int, until: times.TimeLike | None, receipt: Receipt
     ) -> list[str]:
-        """Return a note if a memory that was corrected for some time says something else then, or will later."""
+        """Return a note if a memory corrected for some time has another text in a part of it, or later."""
         # What others said of it after that commit is no part of what this one came to.
         then = self.db.view(seq=receipt.seq, valid=max(receipt.ingest_time, begins))
         found = then.get(ref, include_superseded=True, include_expired=True, include_deprecated=True)
@@ -495,7 +495,7 @@ class Memory:
         ]
 
     def _revise_with_containers(self, ref: str, since: times.TimeLike | None, said: dict[str, Any]) -> Receipt:
-        """Revise a memory; from before it began it lies where it has lain from its beginning on."""
+        """Revise a memory; before its beginning it is put into the worlds that contain it from its beginning on."""
         look = self.db.view()
         earlier = None if since is None else containers_at_start(look, ref, times.parse_time(since, "since"))
         if not earlier:
@@ -831,7 +831,7 @@ class Memory:
         return msgspec.structs.replace(done, near=tuple(near), notes=(*done.notes, *new))
 
     def _write_basis(self, idempotency_key: str | None) -> tuple[View, dict[str, Any]]:
-        """Return what a write looks at, and the batch that it is written by, under a key that is this user's alone.
+        """Return the view that a write reads, and the arguments of its batch, under a key scoped to this user.
 
         What is sent again is looked at as it was when it was written, so that it comes to the same.
         """
@@ -854,7 +854,7 @@ class Memory:
         why: str,
         marks: Mapping[str, Any],
     ) -> Added:
-        """Record that a memory was stated again, and link it to near ones if asked for."""
+        """Record that a memory was stated again, and link it to near ones on request."""
         (begins, until), end = window, find_end_change(look, said, *window)
         with self.db.batch(**keyed) as tx:
             restate_memory(tx, said, source, why, **marks, earlier=find_earlier_start(look, said, begins), end=end)
@@ -868,7 +868,7 @@ class Memory:
     def _find_near(
         self, views: Sequence[View], nearby: _Nearby, begins: int | None, until: times.TimeLike | None
     ) -> tuple[list[near_claims.Near], dict[str, View]]:
-        """Return what a statement is near in some of the user's worlds, the nearest first, and where each is seen."""
+        """Return memories near a statement in some of the user's worlds, nearest first, and the view of each."""
         seeing = dict[str, View]()
         near = []
         for view in (later_view(self.db, view, begins) for view in views):
@@ -888,7 +888,7 @@ class Memory:
         on_near: str,
         near: Sequence[near_claims.Near],
     ) -> list[near_claims.Near]:
-        """Return what a statement of an earlier time would replace of what held then, if it is to replace anything."""
+        """Return what a statement of an earlier time would replace of what held then, if it may replace anything."""
         if on_near != near_claims.ON_NEAR[-1]:
             return []
         return [each for view in views for each in find_near_at_start(self.db, view, begins, near, nearby)]
@@ -1106,7 +1106,7 @@ class Memory:
         return Added(ids=tuple(refs), seq=receipt.seq, proposals=tuple(proposals), notes=tuple(notes))
 
     def _first_write_note(self) -> str:
-        """Return a note if these are the first memories of a user, whose name may be misspelt, or whose world ended."""
+        """Return a note if the user has no memories yet (a misspelt name?) or their world ended."""
         return "" if self._views() else self._empty_note()
 
     def _empty_note(self) -> str:
@@ -1202,7 +1202,7 @@ class Memory:
 
 
 def _messages(given: Any) -> list[chat_messages.ChatMessage]:
-    """Return what was given as messages.
+    """Return the argument as messages.
 
     Raises:
         InputError: it is neither a text nor messages.
@@ -1221,7 +1221,7 @@ def _is_kept(said: chat_messages.ChatMessage) -> bool:
 
 
 def _corrected_notes(refs: Sequence[str]) -> list[str]:
-    """Return a note if messages are given again that somebody corrected since."""
+    """Return a note if repeated messages were corrected since they were first given."""
     if not refs:
         return []
     more = f" and {len(refs) - _MOST_NAMED} more" if len(refs) > _MOST_NAMED else ""
@@ -1232,7 +1232,7 @@ def _corrected_notes(refs: Sequence[str]) -> list[str]:
 
 
 def _changed_text_notes(refs: Sequence[str], what: str) -> list[str]:
-    """Return a note if messages have the ids of others and another text; ``what`` says what became of it."""
+    """Return a note if messages have known ids and another text; ``what`` says what was done."""
     if not refs:
         return []
     more = f" and {len(refs) - _MOST_NAMED} more" if len(refs) > _MOST_NAMED else ""
@@ -1241,7 +1241,7 @@ def _changed_text_notes(refs: Sequence[str], what: str) -> list[str]:
 
 
 def _checked_source(given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return a source that says nothing that the memory says itself."""
+    """Return a source without the fields that the memory sets itself."""
     if given is not None and not isinstance(given, Mapping):
         raise errors.InputError(f"source is {errors.shown(given)}", 'Give fields, such as {"file": "notes.md"}')
     source = dict(given or {})
@@ -1317,7 +1317,7 @@ def prompt_text(
     max_tokens: int,
     in_log_order: Callable[[list[str]], list[str]],
 ) -> str:
-    """Return what a recall found as a text for a prompt; what is pinned comes first. See :meth:`Memory.context`.
+    """Return a recall's hits as a text for a prompt, pinned memories first. See :meth:`Memory.context`.
 
     Texts of a memory at other requested times get lines of their own. Memories that began at the same time are in log
     order, given by ``in_log_order``.
@@ -1367,14 +1367,14 @@ def _remarks(
     known: Mapping[str, records.World | records.Hit],
     later: Mapping[str, str],
 ) -> str:
-    """Return the remarks after a memory: what contradicts it, and what was stated later about the same."""
+    """Return remarks for a memory's line: contradicting memories, and a later statement about the same."""
     against = [known[ref].content for ref in found.conflicts if ref in known]
     told = f" (contradicted by: {'; '.join(map(one_line, against))})" if against else ""
     return told + (f" (a later one says: {one_line(known[later[found.ref]].content)})" if found.ref in later else "")
 
 
 def _line(found: records.World | records.Hit | records.Version, ref: str) -> str:
-    """Return a memory, or a version of it, on one line: since when it holds, the text, and where it comes from."""
+    """Return a memory, or a version of it, as one line: its time, text and source."""
     named = f"{found.name}: " if found.name and found.content else found.name
     source = ", ".join(str(found.source[name]) for name in ("session", "file", "agent") if found.source.get(name))
     told = [source or found.author, *(["made of what holds no more"] if found.stale else [])]
@@ -1399,5 +1399,5 @@ def _held(valid: records.Valid) -> str:
 
 
 def _time_label(found: records.World | records.Hit | records.Version) -> str:
-    """Return what tells one time of a text from another: an appointment that comes again is another one."""
+    """Return a text's end-bounded time, which tells two appointments of the same text apart; else empty."""
     return "" if found.valid.end == times.FOREVER else _held(found.valid)

@@ -359,7 +359,7 @@ class Database(WriteCalls):
         return self.view()._reference_to_write(text)
 
     def _resolve_optional(self, ref: Any) -> bytes | str | None:
-        """The reference of a world that was given by a reference or a name, if one was given."""
+        """The reference of a world given by reference or name; ``None`` if none was given."""
         found = None if ref is None else ids.as_ref(ref)
         return self._resolve_name(found) if isinstance(found, str) and not ids.is_reference(found) else found
 
@@ -426,7 +426,7 @@ class Database(WriteCalls):
         return Accounts(self._keyring[0], self._execute)
 
     def _guard_message(self, world: Any, text: str, named: Mapping[str, str]) -> str:
-        """A message after the guards of a world; the names of its buffer are accepted or refused."""
+        """Apply a world's guards to a message; the names of its buffer are accepted or refused."""
         from worlddb.log.redaction import personal_data
         from worlddb.log.redaction.credentials import find_credentials
         from worlddb.working.working_memory import refuse_credentials
@@ -521,7 +521,7 @@ class Database(WriteCalls):
             return told
 
     def _execute_decision(self, look: Callable[[BatchReader], Decision]) -> outcome.Receipt:
-        """Decide the commands that a read leads to, and read again if others wrote in between."""
+        """Execute the commands that a read leads to, and read again if others wrote in between."""
         from worlddb.beliefs.items import BatchReader
         from worlddb.reconciler.transaction import inputs
 
@@ -535,7 +535,7 @@ class Database(WriteCalls):
         raise errors.UnavailableError("Others change what it is about, again and again", "Try again")
 
     def _decide_reads(self, look: Callable[[View], tuple[Sequence[cmd.Command], Sequence[str]]]) -> outcome.Receipt:
-        """Decide the commands that a read leads to, with what they rest on; read again if others wrote."""
+        """Execute commands with the worlds that they rest on, and read again if others wrote."""
         from worlddb.reconciler.transaction import inputs
 
         for _ in range(MOST_LOOKS):
@@ -993,7 +993,7 @@ class Database(WriteCalls):
         return view.confined(world)._of_now(now_of(self._clock), self._told)
 
     def reading(self, state: Reading | None = None) -> AbstractContextManager[Reading]:
-        """Have all reads of this thread, until the block ends, see one state of the store, in one transaction.
+        """Make all reads of this thread see one state of the store, in one transaction, until the block ends.
 
         For short blocks of several reads. What is written meanwhile, in the block too, is seen after it. The block
         gives for how long the same reads would find the same: as long as its ``stamp`` is :meth:`stamp`, from
@@ -1010,11 +1010,11 @@ class Database(WriteCalls):
         return self._reader.one_state()
 
     def stamp(self) -> tuple[int, int] | None:
-        """What every write changes, by any process, looked at without a transaction; ``None`` while it is not known."""
+        """A value that every write by any process changes, read without a transaction; ``None`` if unknown."""
         return self._env.stamp()
 
     def now(self) -> int:
-        """What the clock of the store says, in microseconds since 1970."""
+        """The time of the store's clock, in microseconds since 1970."""
         return now_of(self._clock)
 
     def near(
@@ -1281,7 +1281,7 @@ class Database(WriteCalls):
         progress: Callable[[int, int], object] | None = None,
         stopped: Callable[[], bool] | None = None,
     ) -> Enriched:
-        """Say of each segment what it means by itself, from those around it. See ``docs/enrichment.md``.
+        """Describe what each segment means by itself, using the segments around it. See ``docs/enrichment.md``.
 
         ``enricher`` is shown each world of one of the ``types`` (or those of them inside ``worlds``) with so many
         ``before`` and ``after`` it in the world that contains them: by default :class:`ContextEnricher`, which asks no
@@ -1339,7 +1339,7 @@ class Database(WriteCalls):
         progress: Callable[[str, int, int], object] | None = None,
         stopped: Callable[[], bool] | None = None,
     ) -> Dreamt:
-        """Judge what was touched since the last run, and hide what is not worth a look any more.
+        """Assess what changed since the last run, and hide what is not worth keeping in view. See ``docs/dream.md``.
 
         The Dream State of Kumiho (§9); see ``docs/dream.md``. ``assessor`` judges ``batch_size`` memories at a time:
         by default :class:`RuleAssessor`, which asks no model. At most the share ``max_deprecation_ratio`` (0.1 to
@@ -1415,7 +1415,7 @@ class Database(WriteCalls):
 
     @property
     def last_written(self) -> int:
-        """The number of the last commit that was written through this handle; 0 if none was."""
+        """The number of the last commit written through this handle; 0 if there is none."""
         return self._newest[0]
 
     @property
@@ -2013,7 +2013,7 @@ class Database(WriteCalls):
         return recall_receipt.proofs_text(receipted_recall.prove(view._window, found))
 
     def _view_of_receipt(self, receipt: RecallReceipt) -> View | RecallCheck:
-        """The view of a receipt, or the reason why there is none here."""
+        """The view of a receipt, or the reason why this store has none."""
         from worlddb.query.beliefs import receipted_recall
 
         with self._reader.snapshot() as snapshot:
@@ -2202,7 +2202,7 @@ class Database(WriteCalls):
         why: str = "",
         idempotency_key: str | None = None,
     ) -> outcome.Receipt:
-        """Fork a world with all that it contains into worlds of their own; ``ref`` is the fork.
+        """Fork a world with its interior into new worlds; ``ref`` is the fork.
 
         It is as it was at an ingest time ``at`` or commit ``seq`` (default: now): every version with its text and
         validity, members, the edges inside, names and marks. ``name`` is a further name of the fork. It lies where the
@@ -2236,7 +2236,7 @@ class Database(WriteCalls):
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Merge:
-        """Merge a fork into the world that it was forked from, as one commit.
+        """Merge a fork into its origin, as one commit.
 
         Three ways: with the fork as the last merge saw it, or as it was begun, in common. Changes of only the fork
         apply; different changes on both sides are conflicts. ``decide`` chooses ``ours`` (it stays) or ``theirs`` (it
@@ -2338,7 +2338,7 @@ class Database(WriteCalls):
         return view
 
     def _world_or_root(self, view: View, ref: Any) -> bytes:
-        """The id of the world that was named; by default the root world's."""
+        """The id of the given world; by default the root world's."""
         # What leaves the store is as what is written: a name alone is not that of somebody's.
         return self._reader.root if ref is None else bytes.fromhex(view._reference_to_write(ref))
 
@@ -2403,7 +2403,7 @@ class Database(WriteCalls):
             return preview(snapshot.log, snapshot.tables, commands)
 
     def literal_erasure_plan(self, world: Any, literal: Any, *, everywhere: bool = False) -> LiteralErasurePlan:
-        """List what :meth:`erase_literal` would reach: the statements, past ones too, and the worlds. Writes nothing.
+        """List what :meth:`erase_literal` would erase: statements, past ones too, and worlds. Writes nothing.
 
         Raises:
             InputError: it is no literal.
@@ -2447,7 +2447,7 @@ class Database(WriteCalls):
             return forgotten
 
     def _forget_buffers(self, user: str) -> outcome.Receipt | None:
-        """Forget what working memory has of a user, as :meth:`forget_user` tells it; None if that is nothing."""
+        """Forget a user's working memory, with a receipt as of :meth:`forget_user`; None if there was none."""
         if not self.forget_buffers(user):
             return None
         now = self.head()

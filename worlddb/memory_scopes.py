@@ -1,4 +1,4 @@
-"""Scopes: the world of a user, agent, app or run, found by kind and id and made when first written to.
+"""Scopes: the world of a user, agent, app or run, found by kind and id, and created by its first write.
 
 The MCP server and :func:`worlddb.memory` share them, so that both find what the other wrote. Also here: what a
 receipt reveals inside one world.
@@ -103,12 +103,12 @@ def imported_scope_ref(key: ScopeKey | tuple[str, ...]) -> str | None:
 
 
 def imported_scope_refs(keys: Iterable[ScopeKey | tuple[str, ...]]) -> list[str]:
-    """Return the scopes of some keys that came in bundles; a write that chose them rests on them."""
+    """Return the imported scopes of some keys; a write that chose them rests on them."""
     return list(filter(None, map(imported_scope_ref, keys)))
 
 
 def retry_while_changed(write: Callable[[], Written]) -> Written:
-    """Read, then write; read again if others wrote between the read and the lock.
+    """Call a function that reads and then writes, again if others wrote between the two.
 
     Raises:
         UnavailableError: they did so time and again; nothing was written.
@@ -128,12 +128,12 @@ def view_for_write(db: Database, idempotency_key: str | None) -> View:
 
 
 def has_statement(hit: Hit | World) -> bool:
-    """Return whether a world has a text; entries of persons and things, and mere containers, have only a name."""
+    """Return whether a world has a text; entries of persons and things and mere containers have only a name."""
     return bool(hit.content) or hit.type.casefold() not in _NAME_ONLY
 
 
 def recall_statements(ask: Callable[[int], Recall], wanted: int, most: int = 10_000) -> tuple[Recall, list[Hit]]:
-    """Return an answer with up to ``wanted`` hits that have a text, and the hits that only have a name.
+    """Recall up to ``wanted`` hits with a text; returns the answer, and the hits that only have a name.
 
     ``ask`` recalls as many hits as it is given; it is asked for more where names take the places of statements.
     """
@@ -192,7 +192,7 @@ def check_statement_type(type: str) -> None:
 
 
 def is_imported_root(world: World) -> bool:
-    """Return whether a world is the root of another store, which came here in a bundle."""
+    """Return whether a world is the root of another store, imported from a bundle."""
     return world.type == ROOT and "imported" in world.source
 
 
@@ -220,12 +220,12 @@ class Scopes:
         return inside if served.closed and not include_retired else [served, *inside]
 
     def ended(self, view: View, label: Label) -> World | None:
-        """Return the scope of a label that ended last, if there was one and none holds any more."""
+        """Return the scope of a label that ended last, if none of the label holds any more."""
         known = [] if self.scopes(view, label) else self.scopes(view, label, include_retired=True)
         return max((each for each in known if each.closed), key=lambda each: each.valid.end, default=None)
 
     def refs_at_any_time(self, view: View, label: Label) -> list[str]:
-        """Return the scopes of a label, also those that lie in this world at another time alone, and their forks."""
+        """Return all scopes of a label that ever lie in this world, and their forks."""
         found = view.find(name=str(label), type=SCOPE, include_superseded=True)
         return view._with_forks(
             world.ref for world in found if _has_label(world, label) and self._lies_here(view, world)
@@ -242,7 +242,7 @@ class Scopes:
         return is_named and self._is_here(view, view.containers(world.ref))
 
     def _is_here(self, view: View, containers: Iterable[str]) -> bool:
-        """Return whether one of some containers is the served world, or the root of a store that was taken in here.
+        """Return whether a container is the served world, or the root of a store that was imported here.
 
         Such a root has come in a bundle, perhaps with another one in it. Who takes it in elsewhere, as into an archive
         of theirs, keeps its users apart.
@@ -264,7 +264,7 @@ class Scopes:
         return self.key_after(view, label, self.scopes(view, label, include_retired=True))
 
     def key_after(self, view: View, label: Label, known: list[World]) -> ScopeKey:
-        """Return the key of a scope by all scopes that have had its label: where it leads, what is written is found.
+        """Return the key of a scope, given all scopes of its label, so that later reads find the writes.
 
         It has the id as the scope spells it that holds, which may be from before accents were compared. Where none was
         begun here that holds, it is the key of the first that came in a bundle.
@@ -319,12 +319,12 @@ class Scopes:
         raise AssertionError("counting does not end")
 
     def existing_scope_ref(self, key: ScopeKey | tuple[str, ...]) -> str | None:
-        """Return the reference of a scope which no write begins, by its key: it came in a bundle, or is served."""
+        """Return the reference of a scope that exists without a write of this server: imported, or served."""
         is_served = self.world is not None and len(key) == len(_NO_SCOPE) and key[0] == "mcp" and not key[1]
         return imported_scope_ref(key) or (self.world if is_served else None)
 
     def _is_open(self, view: View, key: ScopeKey, known: Iterable[World] = ()) -> bool:
-        """Return whether there is no scope under a key yet, or one that holds, in the world that is served.
+        """Return whether a key has no scope yet, or a valid one in the served world.
 
         ``known`` are worlds as the view shows them, which may be what the key stands for.
 
@@ -361,7 +361,7 @@ class Scopes:
         )
 
     def move_to_new_scope(self, key: ScopeKey, memories: Iterable[str], valid_from: TimeLike | None) -> None:
-        """Put memories into the first scope after those that ended, where one had when they were written.
+        """Put memories into the first scope after the ended ones, if theirs ended while they were written.
 
         Another process may end it between the look and the write. Nobody would find them in there.
         """
@@ -380,7 +380,7 @@ class Scopes:
                 return
 
     def entry_names(self, view: View, key: ScopeKey | tuple[str, ...], names: Iterable[str]) -> dict[str, str]:
-        """Return what names, :func:`folded`, are called by their entries in a scope: none is new by its capitals alone.
+        """Return the spelling of names (by :func:`folded`) in a scope's entries, so that capitals make no new entry.
 
         A user is called as the scope is, unless there is an entry of the name as it is written.
         """
@@ -427,7 +427,7 @@ class Scopes:
 
 
 def _is_fork(view: View, ref: str) -> bool:
-    """Whether a scope is a fork of one: it is not the user's, also where theirs has ended."""
+    """Whether a scope is a fork: it does not belong to the user, even if theirs has ended."""
     fork = view.forked_from(ref)
     return fork is not None and not fork.inside
 
@@ -449,7 +449,7 @@ Link: TypeAlias = tuple[str, str, str]
 
 
 def unwritten_links(view: View, ref: str, links: Iterable[Link]) -> list[Link]:
-    """Return those of some edges from a statement that is there already that nobody has written.
+    """Return those links of an existing statement that were never written.
 
     One that was taken back is not written again.
     """
@@ -461,19 +461,19 @@ def unwritten_links(view: View, ref: str, links: Iterable[Link]) -> list[Link]:
 
 
 def later_view(db: Database, view: View, valid: int | None) -> View:
-    """Return a view with the same knowledge of a later time, if it is later: what is planned by then holds in it."""
+    """Return a view of a later time with the same knowledge, in which plans hold; or the same view."""
     return view if valid is None or valid <= view.valid else db.view(seq=view.seq, valid=valid, world=view.world)
 
 
 def is_past(at: TimeLike | None, now: int) -> bool:
-    """Return whether a deadline that is given has passed: what it hides may have been said before, and be hidden."""
+    """Return whether a deadline has passed."""
     return at is not None and parse_time(at, "expires_at") <= now
 
 
 def find_repeats_at_start(
     db: Database, view: View, begins: int | None, until: TimeLike | None, look: Callable[[View], list[Near]]
 ) -> tuple[list[Near], View]:
-    """Return what a statement with an end repeats of what held when it begins, with the view of then.
+    """Find repeats of a statement with an end among what held when it begins; returns them and that view.
 
     ``look`` finds it in a view. What something took the place of is repeated up to its end alone: beyond, that holds.
     """
@@ -492,7 +492,7 @@ def find_repeats_at_start(
 def find_near_at_start(
     db: Database, view: View, begins: int | None, near: Sequence[Near], look: Callable[[View], list[Near]]
 ) -> list[Near]:
-    """Return what a statement of an earlier time is near to of what held when it begins, and holds no more now.
+    """Find what is near a statement of an earlier time, held when it begins, and holds no more now.
 
     ``near`` is what it is near to now, ``look`` finds it in a view. Without what says something else later on.
     """
@@ -509,7 +509,7 @@ def find_near_at_start(
 
 
 def find_successor(near: Iterable[Near], on_near: str, subjects: int, until: TimeLike | None) -> Near | None:
-    """Return what is near that takes the place of a new statement of an earlier time first: it holds until then."""
+    """Return the first later memory that replaces a new statement of an earlier time and so ends it."""
     found = (each for each in near if each.takes_place(on_near, subjects))
     first = min(found, key=lambda each: each.valid.start, default=None)
     is_over = first is not None and until is not None and parse_time(until, "until") <= first.valid.start
@@ -517,7 +517,7 @@ def find_successor(near: Iterable[Near], on_near: str, subjects: int, until: Tim
 
 
 def replacement_notes(near: Iterable[Near], on_near: str, taker: Near | None, subjects: int) -> list[str]:
-    """Return notes on what a new statement was to replace: what it ended, and what not, and why."""
+    """Return notes on the memories that a new statement ended or did not end, and why."""
     if on_near != "supersede_same_subject":
         return []
     near = [each for each in near if each.relation == "replacement"]
@@ -550,7 +550,7 @@ def written_notes(
     text: str = "",
     **marks: Any,
 ) -> list[str]:
-    """Return notes on a statement that was written, if it is not found yet, is hidden already, or begins later.
+    """Return notes on a new statement that is not found yet, is hidden already, or begins later.
 
     Other ``marks`` that it has tell nothing.
 
@@ -562,12 +562,12 @@ def written_notes(
 
 
 def is_window_nonempty(begins: int | None, until: TimeLike | None) -> bool:
-    """Return whether there is a time at which something of a window holds; the receipt tells where there is none."""
+    """Return whether a window contains any time; the receipt tells if not."""
     return begins is None or until is None or begins < parse_time(until, "until")
 
 
 class EndChange(NamedTuple):
-    """Until when a memory was told to hold, and until when it is now; ``was_ended`` as :func:`_was_ended` has it."""
+    """The end of a memory before and after a restatement; ``was_ended`` as in :func:`_was_ended`."""
 
     before: int
     after: int
@@ -575,7 +575,7 @@ class EndChange(NamedTuple):
 
 
 def find_end_change(view: View, said: World, since: int | None, until: TimeLike | None) -> EndChange | None:
-    """Return the other end that a statement gives that is said again; ``None`` if it gives none, or the same one.
+    """Return the new end that a restatement gives; ``None`` if it gives none, or the same one.
 
     What is said without an end leaves the end as it is. The view is that of the whole store which the write looks at.
     """
@@ -587,18 +587,18 @@ def find_end_change(view: View, said: World, since: int | None, until: TimeLike 
 
 
 def _was_ended(view: View, ref: str) -> bool:
-    """Return whether a memory holds no more because somebody ended it: it can get no further source."""
+    """Return whether somebody ended a memory, so that it can get no further source."""
     now = view.get(ref, include_superseded=True, include_expired=True)
     return now is not None and now.ended and now.valid.end <= view.valid
 
 
 def _was_replaced(view: View, ref: str) -> bool:
-    """Return whether a memory holds no more because another one took its place."""
+    """Return whether a memory ended because another one replaced it."""
     return _was_ended(view, ref) and any(view.edges(ref, type="supersedes", direction="in"))
 
 
 def _end_of(view: View, said: World) -> int:
-    """Until when a memory says what it says, by one version after another."""
+    """The time up to which consecutive versions of a memory have the same text."""
     end = said.valid.end
     same = [one for one in view.history(said.ref) if one.content == said.content]
     spans = sorted((span.start, span.end) for one in same for span in (one.spans or (one.valid,)))
@@ -618,7 +618,7 @@ def restatement_notes(
     until: TimeLike | None = None,
     end: EndChange | None = None,
 ) -> list[str]:
-    """Return notes on a statement that a commit said again: what else is new of it, what was left out, if it is found.
+    """Return notes on a restatement: what else changed, what was left out, and whether it is found.
 
     It holds from when it held before, so a plan that is said again is as far ahead as it was.
     """
@@ -638,7 +638,7 @@ def restatement_notes(
 
 
 def left_out_notes(found: World, valid_from: int | None) -> list[str]:
-    """Return notes if a statement that is said again was to hold in another window than it does."""
+    """Return notes if a restatement has another start than the memory."""
     since, notes = format_time(found.valid.start), []
     if valid_from is not None and valid_from > found.valid.start:
         notes.append(f"The start {format_time(valid_from)} was left out: {found.ref} holds from {since} on already")
@@ -648,7 +648,7 @@ def left_out_notes(found: World, valid_from: int | None) -> list[str]:
 
 
 class EarlierStart(NamedTuple):
-    """Since when a memory is told to have held before it did, and what is to contain it then, and to be its subject."""
+    """The earlier start of a restated memory, and its containers and subjects from then on."""
 
     since: int
     containers: dict[str, int]
@@ -656,7 +656,7 @@ class EarlierStart(NamedTuple):
 
 
 def find_earlier_start(view: View, said: World, since: int | None) -> EarlierStart | None:
-    """Return what a statement that is said again, of an earlier time, adds; ``None`` if it is known to hold by then.
+    """Return the earlier start that a restatement adds; ``None`` if the memory is known to hold then.
 
     The view is that of the whole store which the write looks at.
     """
@@ -688,7 +688,7 @@ def restate_memory(
     earlier: EarlierStart | None = None,
     end: EndChange | None = None,
 ) -> None:
-    """Record in a batch that a memory was said again, and mark it as is said of it now.
+    """Record in a batch that a memory was stated again, with the marks of the restatement.
 
     ``earlier`` (:func:`find_earlier_start`) is written as a late statement of the same memory. ``end``
     (:func:`find_end_change`) replaces the memory's end. A memory that somebody ended gets no further source.
@@ -728,7 +728,7 @@ def restate_memory(
 
 
 def concurrent_change_notes(db: Database, seen: int, receipt: Receipt, ref: str) -> list[str]:
-    """Return a note if others gave a memory another text between commit ``seen``, when it was looked at, and a write.
+    """Return a note if others changed a memory between commit ``seen`` and the write.
 
     Whoever changes it did not know that text, and takes its place.
     """
@@ -743,7 +743,7 @@ def concurrent_change_notes(db: Database, seen: int, receipt: Receipt, ref: str)
 
 
 def restatement_changes(db: Database, receipt: Receipt, ref: str) -> list[str]:
-    """Return notes on what else is new of a memory since a commit said it again: deadline, pin, labels, properties."""
+    """Return notes on other changes by a restatement: deadline, pin, labels, properties."""
     how: Any = {"include_expired": True, "include_deprecated": True}
     held = db.view(seq=receipt.seq, valid=receipt.ingest_time).get(ref, include_superseded=True)
     at = receipt.ingest_time if held is None else max(receipt.ingest_time, held.valid.start)
@@ -760,7 +760,7 @@ def restatement_changes(db: Database, receipt: Receipt, ref: str) -> list[str]:
 
 
 def _deadline_change_notes(before: World, after: World, now: int) -> list[str]:
-    """Return a note if a memory is to be hidden at another time than before; one that has passed has a note already."""
+    """Return a note if the deadline of a memory changed; a passed one has a note already."""
     if before.expires_at == after.expires_at or (after.expires_at is not None and after.expires_at <= now):
         return []
     was = "at no time" if before.expires_at is None else f"from {format_time(before.expires_at)} on"
@@ -773,7 +773,7 @@ def _deadline_change_notes(before: World, after: World, now: int) -> list[str]:
 
 
 def named_beginning(text: str, now: int, otherwise: str) -> tuple[int | None, tuple[str, ...]]:
-    """Return when begins what a text says, by its words and if that is to come, and a note on that.
+    """Return the future start that a text names, and a note on it.
 
     ``otherwise`` is what becomes of it where that time is taken; empty where it is not, and to be given.
     """
@@ -789,7 +789,7 @@ def named_beginning(text: str, now: int, otherwise: str) -> tuple[int | None, tu
 
 
 def plan_notes(found: World, text: str, now: int) -> tuple[str, ...]:
-    """Return a note if a plan takes the place of what a memory says of the present."""
+    """Return a note if a plan replaces a memory about the present."""
     if tense_of(text) != "ahead" or tense_of(found.content) == "ahead" or found.valid.start > now:
         return ()
     if any(time.span.end > now for time in parse_times(found.content, found.valid.start).read):
@@ -799,7 +799,7 @@ def plan_notes(found: World, text: str, now: int) -> tuple[str, ...]:
 
 
 def future_start_notes(begins: Iterable[int | None], now: int) -> list[str]:
-    """Return a note if some of what was written holds from a later time on."""
+    """Return a note if some of what was written begins later."""
     times = [*begins]
     later = [each for each in times if each is not None and each > now]
     if not later:
@@ -813,7 +813,7 @@ def future_start_notes(begins: Iterable[int | None], now: int) -> list[str]:
 
 
 def still_hidden_notes(found: World, valid: int) -> list[str]:
-    """Return a note if a memory that was rewritten stays hidden: by a deadline that had passed, or as deprecated."""
+    """Return a note if a rewritten memory stays hidden, by a passed deadline or as deprecated."""
     if found.deprecated:
         return [f"{found.ref} is deprecated, so what it says now is not found: undeprecate it if that is not meant"]
     if found.pinned or found.expires_at is None or found.expires_at > valid:
@@ -823,7 +823,7 @@ def still_hidden_notes(found: World, valid: int) -> list[str]:
 
 
 def already_hidden_notes(expires_at: TimeLike | None, written_at: int) -> list[str]:
-    """Return a note if what is written has a deadline that has passed, so that nothing finds it."""
+    """Return a note if a deadline has passed, so that nothing finds the memory."""
     at = None if expires_at is None else parse_time(expires_at, "expires_at")
     if at is None or at > written_at:
         return []
@@ -831,12 +831,12 @@ def already_hidden_notes(expires_at: TimeLike | None, written_at: int) -> list[s
 
 
 def dropped_deadline_note(ref: str) -> str:
-    """Return the note that what takes the place of a memory has not its deadline, by which it would be hidden."""
+    """Return the note that a replacement does not inherit the deadline, which would hide it."""
     return f"It has no deadline: that of {ref} will have passed, or has"
 
 
 def deadline_notes(view: View, ref: str) -> list[str]:
-    """Return a note on a deadline that was just set if it hides a memory at once, or hides nothing."""
+    """Return a note if a new deadline hides a memory at once, or hides nothing."""
     found = view.get(ref, include_expired=True, include_deprecated=True)
     if found is None or found.expires_at is None:
         return []
@@ -846,7 +846,7 @@ def deadline_notes(view: View, ref: str) -> list[str]:
 
 
 def containers_at_start(view: View, ref: str, since: int) -> dict[str, int]:
-    """The worlds that have contained one from its beginning on, and when that was; none if ``since`` is not before."""
+    """The containers of a world from its beginning on, and that beginning; empty if ``since`` is later."""
     begins = min(version.valid.start for version in view.history(ref))
     if since >= begins:
         return {}
@@ -877,7 +877,7 @@ _ALL_OR_NOTHING: Final = frozenset(("not_changed",))
 
 
 def notes_inside(notes: Iterable[Note], view: View, sees: Callable[[str], bool]) -> list[Note]:
-    """Return the notes of a receipt as they would be if there were nothing outside of the world that a view is of.
+    """Return the notes of a receipt as seen inside one world, as if nothing existed outside of it.
 
     A note is cut to what is seen inside, and left out only if nothing is left of what it tells.
     """

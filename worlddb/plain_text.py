@@ -1,4 +1,4 @@
-"""Texts of others as one plain line: nothing in them ends it, moves the cursor or turns the writing around."""
+"""Foreign texts as one safe line: no line ends, cursor movement or change of writing direction."""
 
 import re
 from collections import Counter
@@ -22,7 +22,7 @@ def escaped(text: str, kept: frozenset[str] = JOINERS) -> str:
 
 
 def shown(value: object) -> str:
-    """Return the beginning of a value that was given, for a message, also if it cannot be printed."""
+    """Return the beginning of a given value for a message, even if it cannot be printed."""
     return escaped(errors.shown(value))
 
 
@@ -38,7 +38,7 @@ _CUT: Final = "…"
 
 
 def around(text: str, question: str, limit: int) -> str:
-    """Return a text, or of a longer one the piece of ``limit`` characters with most of the words of a question.
+    """Return a text, or its excerpt of ``limit`` characters with the most words of a question.
 
     A word counts for less the more often the text has it. Of equal pieces the first is taken; one that leaves something
     out in front or behind has an ellipsis there, and begins and ends with a word.
@@ -63,7 +63,7 @@ def around(text: str, question: str, limit: int) -> str:
 
 
 def _piece(text: str, start: int, limit: int) -> str:
-    """Return so many characters from a place on, cut where words end."""
+    """Return an excerpt of a text, cut at word boundaries."""
     start = min(start, len(text) - limit + 1) if start else 0
     if start:
         space = text.find(" ", start, start + limit // 4)

@@ -1,4 +1,4 @@
-"""Tell a chat that is given again from a new one: which of its messages a session holds, or held once.
+"""Recognise messages that are given again: which of them a session holds, or held once.
 
 A message with an id or a time is known by that. Others are known by the list that they are given in.
 """
@@ -30,14 +30,14 @@ Said = tuple[Any, str]
 
 
 def message_identity(said: chat_messages.ChatMessage) -> list[Any] | None:
-    """Return what tells a message from the others of its session, ``None`` if only its place does."""
+    """Return the identity of a message in its session; ``None`` if only its position identifies it."""
     if said.id:
         return [said.id]
     return None if said.at is None else [said.at, said.role, said.text]
 
 
 def check_ids(said: Sequence[chat_messages.ChatMessage]) -> None:
-    """Check that messages of one id say the same.
+    """Check that messages with the same id have the same text.
 
     Raises:
         InputError: the second would be taken for what the first says now.
@@ -50,7 +50,7 @@ def check_ids(said: Sequence[chat_messages.ChatMessage]) -> None:
 
 
 def original_spelling(views: Iterable[View], name: str) -> str:
-    """Return the name of a session as it was spelt at first, if only its accents were typed otherwise."""
+    """Return a session's name in its first spelling, if only its accents differ."""
     if name.isascii():
         return name
     found = (world.name for view in views for world in view.find(name=name, type=extraction.SESSION))
@@ -58,7 +58,7 @@ def original_spelling(views: Iterable[View], name: str) -> str:
 
 
 def session_in(view: View, name: str, key: str) -> records.World | None:
-    """Return the session of a name, also if its name was erased since: then its key still leads to it."""
+    """Return the session of a name, found by its key if the name was erased."""
     named = [world for world in view.find(name=name, type=extraction.SESSION) if world.name == name]
     return named[0] if named else view.keyed(key)
 
@@ -70,7 +70,7 @@ def find_known(
     db: Database,
     keys: Sequence[str | None],
 ) -> set[int]:
-    """Return the places of messages in a list that a session holds, or held once; ``keys`` are those that they have.
+    """Return the positions of listed messages that a session holds or held; ``keys`` are their keys.
 
     These are the beginning of a list that begins with all that it ever held, or with the last few of these, as the last
     twenty of a chat do. Where something of that was forgotten,
@@ -111,7 +111,7 @@ def find_known(
 def turns_of(
     view: View, session: records.World, said: Sequence[chat_messages.ChatMessage], keys: Sequence[str | None]
 ) -> dict[int, str]:
-    """Return by their places in a list the turns of messages that a session holds: the last ones in that order."""
+    """Return a session's turns by the positions of their messages in a list, the last ones in that order."""
     turns = [*view.children(session.ref, include_superseded=True)]
     found: dict[int, str] = {}
     before = len(turns)
@@ -128,7 +128,7 @@ def turns_of(
 
 
 def _overlap(view: View, turns: Sequence[records.World], asked: Sequence[Said]) -> int:
-    """Return how many messages at the beginning of a list are the last of those turns that have no id and no time."""
+    """Return how many first messages of a list are the session's last turns without id and time."""
     first = (turn if turn.number == 1 else view.history(turn.ref)[0] for turn in turns)
     own = (each.source.get("message") or each.valid.start != each.ingested_at for each in first)
     held = [_texts_ever(view, turn) for turn, has_own in zip(turns, own, strict=True) if not has_own]
@@ -140,7 +140,7 @@ def _overlap(view: View, turns: Sequence[records.World], asked: Sequence[Said]) 
 
 
 def corrected_since(view: View, said: Sequence[chat_messages.ChatMessage], keys: Sequence[str | None]) -> set[int]:
-    """Return the places of messages that a session knows by an id or a time, says otherwise by now, and was given so.
+    """Return the positions of known messages that somebody corrected and that are given with the old text.
 
     Somebody corrected what the message says: that it is given again undoes nothing. With another text than it was last
     given with it was edited where it comes from, and says that.
@@ -157,7 +157,7 @@ def corrected_refs(
     keys: Sequence[str | None],
     known: AbstractSet[int],
 ) -> list[str]:
-    """Return the references of turns that were corrected, of messages that are given again.
+    """Return the corrected turns of messages that are given again.
 
     ``known`` are the places of those that are told by their place, or are not to be written for another reason.
     """
@@ -171,7 +171,7 @@ def corrected_refs(
 
 
 def _replaced_text(view: View, turn: records.World) -> str | None:
-    """Return what a message said last in a turn that somebody let say something else since; only messages have a role.
+    """Return the last text that a message gave a turn, if somebody corrected it since; only messages have a role.
 
     ``None`` of all other turns.
     """
@@ -186,7 +186,7 @@ def _replaced_text(view: View, turn: records.World) -> str | None:
 def find_unidentified(
     view: View, session: records.World, said: Sequence[chat_messages.ChatMessage], keys: Sequence[str | None]
 ) -> set[int]:
-    """Return the places of messages without an id or a time that a session holds beside ones that it knows by these.
+    """Return the positions of messages without id and time that a session has next to known ones.
 
     A message is there already if it follows a known one in the list and in the session, or comes before the first one.
     """
@@ -217,7 +217,7 @@ def find_unidentified(
 def find_imported(
     view: View, session: records.World, said: Sequence[chat_messages.ChatMessage], keys: Sequence[str | None]
 ) -> tuple[set[int], list[str]]:
-    """Return the places of messages with an id or a time that lie in a session which came in a bundle.
+    """Return the positions of messages with id or time that lie in an imported session.
 
     Keys do not travel in one, so they are known by what their turns tell: the id, or the time, the role and the text.
     With them the turns whose id a message with another text has. What was written here since has its key.
@@ -250,7 +250,7 @@ def _is_any_changed(turns: Sequence[records.World]) -> bool:
 
 
 def _unkeyed(view: View, turns: Sequence[records.World], db: Database) -> set[str]:
-    """Return the references of those turns that were given without an id or a time, as their edges tell."""
+    """Return those turns that were given without id and time, by their edges in the log."""
     begun = {view.history(turn.ref)[0].seq if turn.number > 1 else turn.seq for turn in turns}
     edges = (entry.data for seq in begun for entry in db.log(seq, seq) if entry.event == "linked")
     return {edge["source"] for edge in edges if not edge["keyed"]}
@@ -264,7 +264,7 @@ class _AnyText(frozenset[Said]):
 
 
 def _texts_ever(view: View, turn: records.World) -> frozenset[Said]:
-    """Return what a turn says, and what it said at first."""
+    """Return the present and the first text of a turn."""
     told = {(turn.source.get("role"), turn.content.partition(": ")[2])}
     if turn.number > 1 and not turn.erased:
         first = view.history(turn.ref)[0]
@@ -274,7 +274,7 @@ def _texts_ever(view: View, turn: records.World) -> frozenset[Said]:
 
 
 def _align(held: Sequence[frozenset[Said]], said: Sequence[Said]) -> set[int]:
-    """Return the places in a list of what was held before, in the order that has most in common."""
+    """Return the listed positions of held messages, by the alignment with the most matches."""
 
     def worth(at: int, place: int) -> int:
         return 2 if said[place] in held[at] else int(isinstance(held[at], _AnyText))

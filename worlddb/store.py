@@ -208,7 +208,7 @@ _OWN_FILES: Final = frozenset(
 
 
 def usable_processors() -> int:
-    """Count the processors this process may run on.
+    """Count the processors that this process may use.
 
     In a container, or under ``taskset``, that is not all.
     """
@@ -218,7 +218,7 @@ def usable_processors() -> int:
 
 
 def _threads() -> Executor | None:
-    """Threads for searches begun ahead; ``None`` where they would wait for one processor.
+    """Threads for early searches; ``None`` if they would share one processor.
 
     They start with the first such search, and end with the handle.
     """
@@ -385,7 +385,7 @@ class StoreReader:
                 yield Snapshot(LmdbLog(txn), Tables(txn))
 
     def _unused_in(self, state: tuple[Head, int]) -> set[str]:
-        """The tables that are known to be empty, for a head and the last writing transaction."""
+        """The tables known to be empty, for a head and the last writing transaction."""
         known = self._unused
         if known[0] != state:
             known = self._unused = state, set()
@@ -445,11 +445,11 @@ class StoreReader:
 
     @property
     def generation(self) -> int:
-        """How often the data file was found replaced, as at the end of an erasure."""
+        """How often the data file was replaced, as at the end of an erasure."""
         return self.env.generation
 
     def erasures(self) -> tuple[int, int | None]:
-        """How often the data file was found replaced, and the erasure whose bytes still lie in files."""
+        """How often the data file was replaced, and the erasure whose bytes are still in files."""
         with self.env.read() as txn:
             due = LmdbLog(txn).scrub_due()
         return self.env.generation, due
@@ -459,7 +459,7 @@ class StoreReader:
         return text_lane.PresentTextLane(self.text, head, self._threads)
 
     def apply_erasures(self) -> None:
-        """Drop what was erased up to now from memory, as the next read would."""
+        """Drop texts erased up to now from memory, as the next read would."""
         with self.snapshot():
             pass
         self.close_erased_indexes()
@@ -776,11 +776,11 @@ def forget_texts() -> None:
 
 
 def _nobody() -> None:
-    """Stands in where there is no background thread."""
+    """Stand-in where there is no background thread."""
 
 
 def _no_one(found: Any) -> None:
-    """Stands in where nobody notes what is found."""
+    """Stand-in where nothing records the hits."""
 
 
 def _vector_rows(space: int, log: LmdbLog, tables: Tables, after: int, through: int) -> Iterable[VectorRow]:

@@ -92,7 +92,7 @@ def resolve_names(
 
 
 def _refuse_ambiguous(prefix: str, find: Callable[[str], str]) -> None:
-    """Refuse a prefix of a reference that is the name of another world too; raises as ``find`` does of several."""
+    """Refuse a prefix of a reference that is also another world's name; raises as ``find`` for several."""
     with suppress(errors.UnknownReference):
         find(prefix)
 
@@ -512,7 +512,7 @@ class WriteCalls(ABC):
         valid_to: times.TimeLike | None = None,
         why: str = "",
     ) -> Any:
-        """Record what somebody prefers, avoids, rejected or optimises for, or the outcome of acting on it.
+        """Record a preference: to prefer, avoid or reject something or optimise for it, or the outcome of acting on it.
 
         ``relation`` is ``prefers``, ``avoids``, ``rejected`` or ``optimizes_for``; it is declared for the store, or
         for the world ``within``, if necessary. Each call writes an edge of its own, and the confidence in
@@ -1062,7 +1062,7 @@ class WriteCalls(ABC):
         return self._execute([command], idempotency_key)
 
     def untune(self, *, world: Any = None, type: str = "", why: str = "", idempotency_key: str | None = None) -> Any:
-        """Take thresholds back.
+        """Remove thresholds that were set for a world.
 
         Those of a type (default: every type) in a world (default: the whole store).
         """

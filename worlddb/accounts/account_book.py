@@ -1,4 +1,4 @@
-"""Accounts of an open store: make, change and end them, their plans and keys, and tell whose key a request has."""
+"""Accounts of an open store: accounts, plans and access keys, and authentication of requests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Execute = Callable[[Sequence[cmd.Command], str | None], outcome.Receipt]
 
 
 class Store(NamedTuple):
-    """What accounts need of the store that is open; ``generation`` counts how often its file was replaced."""
+    """The parts of the open store that accounts need; ``generation`` counts replacements of its file."""
 
     folder: Path
     id: bytes
@@ -45,14 +45,14 @@ class Store(NamedTuple):
 
 
 class NewKey(NamedTuple):
-    """A key just made, and its secret, which is shown this once and stored nowhere."""
+    """A new key and its secret, which is shown only once and stored nowhere."""
 
     key: account_records.AccessKey
     secret: str
 
 
 class _State(NamedTuple):
-    """What requests are judged by: grants by the keyed hash of a secret, and when that was read."""
+    """The state for judging requests: grants by the keyed hash of a secret, and when it was read."""
 
     seen: secrets_file.FileStamp
     generation: int
@@ -62,7 +62,7 @@ class _State(NamedTuple):
 
 
 class Keyring:
-    """Follows the accounts of a store in memory; shared by all authors of a handle."""
+    """A cache of a store's accounts in memory; shared by all authors of a handle."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -75,14 +75,14 @@ class Keyring:
         self._state: _State | None = None
 
     def authenticate(self, secret: str) -> Grant | None:
-        """What a secret opens now; ``None`` if nothing."""
+        """The grant of a secret; ``None`` if it opens nothing."""
         state = self._current_state()
         digest = secrets_file.keyed_hash(state.salt, secret)
         # Nobody can steer a keyed hash, so how long this look takes says nothing of the secrets that there are.
         return self._if_unexpired(state.grants.get(digest))
 
     def grant_of_key(self, key: str) -> Grant | None:
-        """What the key of an id opens now; ``None`` if nothing."""
+        """The grant of a key by its id; ``None`` if it opens nothing."""
         return self._if_unexpired(
             next((each for each in self._current_state().grants.values() if each.key == key), None)
         )
@@ -91,11 +91,11 @@ class Keyring:
         return None if grant is None or grant.expires_at <= self.store.clock.now() else grant
 
     def trouble(self) -> str:
-        """Why nobody is admitted, if something is wrong with the file or the store; else empty."""
+        """Why no key is admitted, if the file or the store is damaged; else empty."""
         return self._current_state().trouble
 
     def forget(self) -> None:
-        """Forget all names; they are read anew for the next request."""
+        """Drop all cached names; the next request reads them again."""
         self._state = None
 
     def _current_state(self) -> _State:
@@ -168,11 +168,11 @@ class Accounts:
     # -- who may come in
 
     def authenticate(self, secret: object) -> Grant | None:
-        """What a secret opens now, as all processes have changed it; ``None`` if nothing."""
+        """The grant of a secret, with the changes of all processes; ``None`` if it opens nothing."""
         return self._keyring.authenticate(secret) if isinstance(secret, str) else None
 
     def grant(self, key: str) -> Grant | None:
-        """What the key of an id opens now; ``None`` if it has ended or expired, or its account is closed."""
+        """The grant of a key by its id; ``None`` if it ended or expired, or its account is closed."""
         return self._keyring.grant_of_key(key)
 
     def admit(self, grant: Grant, *, request: bool = True, write: bool = False) -> None:
@@ -185,7 +185,7 @@ class Accounts:
 
     @property
     def meter(self) -> usage_meter.UsageMeter:
-        """What counts the requests of keys, for whoever serves the store."""
+        """The counter of the requests of keys, for the program that serves the store."""
         return self._keyring.meter
 
     def usage(
@@ -197,7 +197,7 @@ class Accounts:
         by: usage_meter.Span = "day",
         names: Mapping[str, str] | None = None,
     ) -> usage_meter.UsageReport:
-        """What keys asked for, by key and span of time (``minute``, ``hour``, ``day`` in UTC, ``total``).
+        """Requests by key and span of time (``minute``, ``hour``, ``day`` in UTC, ``total``).
 
         ``key`` is the id of one, or its name; ``since`` and ``until`` are times, down to the minute. ``names`` are
         those of keys that belong to no account, by id.
@@ -219,7 +219,7 @@ class Accounts:
 
     @property
     def trouble(self) -> str:
-        """Why nobody is admitted: the file of secrets is damaged, or the store was rolled back. Else empty."""
+        """Why no key is admitted: the file of secrets is damaged, or the store was rolled back. Else empty."""
         return self._keyring.trouble()
 
     # -- accounts
@@ -238,13 +238,13 @@ class Accounts:
     def change_account(
         self, account: str, *, name: str | None = None, plan: str | None = None, why: str = ""
     ) -> account_records.Account:
-        """Give an account, by its id or name, another name or plan; at once, in all processes."""
+        """Give an account, by id or name, another name or plan, at once in all processes."""
         known = self.account(account)
         self._commit_change([cmd.SetAccount(account=bytes.fromhex(known.id), name=name or "", plan=plan, why=why)])
         return self.account(known.id)
 
     def set_plan(self, account: str, plan: str, *, why: str = "") -> account_records.Account:
-        """Put an account under another plan; an empty one has no limits."""
+        """Put an account under another plan; an empty name means no limits."""
         return self.change_account(account, plan=plan, why=why)
 
     def end_account(self, account: str, *, why: str = "") -> account_records.Account:
@@ -266,7 +266,7 @@ class Accounts:
         return found
 
     def accounts(self, *, closed: bool = False) -> list[account_records.Account]:
-        """Every account, in the order in which they were made; with ``closed`` those that were closed too."""
+        """Every open account, oldest first; with ``closed`` closed ones too."""
         return [each for each in self._read_known().accounts if each.is_open or closed]
 
     # -- plans
@@ -274,7 +274,7 @@ class Accounts:
     def define_plan(
         self, name: str, *, features: Sequence[str] | None = None, why: str = "", **limits: int | None
     ) -> account_records.AccountPlan:
-        """Say what accounts of a plan may do, in place of what was said before; at once, in all processes.
+        """Define or replace a plan, at once in all processes.
 
         ``limits`` are those of :class:`Limits`, by their names; what is not given, or ``None``, has no limit.
         ``features`` are the ones that it has, by default all.
@@ -301,7 +301,7 @@ class Accounts:
         expires_at: times.TimeLike | None = None,
         why: str = "",
     ) -> NewKey:
-        """Make a key of an account for a world and what that contains (default: the whole store).
+        """Make a key of an account for a world and its interior (default: the whole store).
 
         Without an account it is one of the account ``default``, which is made if need be.
 
@@ -336,7 +336,7 @@ class Accounts:
         return NewKey(self.key(key.key_id.hex()), secret)
 
     def end_key(self, key: str, *, why: str = "") -> account_records.AccessKey:
-        """End a key, by its id or name; servers refuse it from their next request on, and nothing brings it back.
+        """End a key for good, by id or name; servers refuse it from their next request on.
 
         Raises:
             UnknownReference: there is none.
@@ -346,7 +346,7 @@ class Accounts:
         return self.key(known.id)
 
     def key(self, key: str) -> account_records.AccessKey:
-        """The key of an id, or the one of a name that has not ended.
+        """The key of an id, or the unended key of a name.
 
         Raises:
             UnknownReference: there is none.
@@ -357,7 +357,7 @@ class Accounts:
         return found
 
     def keys(self, *, account: str | None = None, ended: bool = False) -> list[account_records.AccessKey]:
-        """The keys in force, of one account or all, in the order in which they were made; with ``ended`` all."""
+        """The keys in force, of one account or all, oldest first; with ``ended`` all keys."""
         owner = None if account is None else self.account(account).id
         found = self._read_known().keys
         return [each for each in found if owner in (None, each.account) and (ended or not each.ended)]
@@ -365,7 +365,7 @@ class Accounts:
     # -- how it is done
 
     def _owner(self, account: str | None) -> tuple[bytes, list[cmd.Command]]:
-        """The id of the account that a key is for, and the command that makes it, if need be."""
+        """The id of the account of a key, and a command that makes the account if it is missing."""
         if account is not None:
             return bytes.fromhex(self.account(account).id), []
         known = self._read_known().account(DEFAULT_ACCOUNT)
@@ -385,7 +385,7 @@ class Accounts:
             return account_records.read_accounts(snapshot.log, snapshot.tables, frozenset(in_force))
 
     def _secrets(self) -> secrets_file.Secrets:
-        """What the file holds; where there is none, or the store was rolled back behind it, a new beginning."""
+        """The contents of the file; empty if it is missing or the store was rolled back behind it."""
         secrets = self._file.read().secrets
         with self._store.snapshot() as snapshot:
             if secrets is not None and has_last_change(snapshot, secrets):
@@ -402,7 +402,7 @@ class Accounts:
             self._commit(secrets, commands, frozenset())
 
     def _commit(self, secrets: secrets_file.Secrets, commands: Sequence[cmd.Command], made: frozenset[str]) -> None:
-        """Commit, then let every process see it: they follow the file."""
+        """Commit, then write the file, by which every process notices the change."""
         receipt = self._execute(commands, None)
         receipt.raise_if_refused()
         if not receipt.events:

@@ -1,4 +1,4 @@
-"""How many requests the accounts of a process have left in this minute."""
+"""Rate limits: how many requests the accounts of a process have left in this minute."""
 
 import threading
 from typing import Final
@@ -12,7 +12,7 @@ MOST_KEPT: Final = 20_000
 
 
 class Admission:
-    """Counts requests and writes of each account against its plan, for all its keys together.
+    """Counts requests and writes of each account, over all its keys, against its plan.
 
     It counts what this process serves: several servers of one store let in as many times the number.
     """

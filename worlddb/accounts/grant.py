@@ -1,4 +1,4 @@
-"""What a valid access key opens, and the limits that its account has."""
+"""The rights of a valid access key, and the limits of its account."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -14,7 +14,7 @@ _RIGHTS: Final = ("read", "write", "admin")
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True):
-    """What a key opens, as of the request that it came with.
+    """The rights of a key, as of the request that it came with.
 
     ``key`` and ``account`` are ids, ``name`` is the key's name, by which it signs what it writes, and ``world`` the
     full reference of the world that it opens with what that contains, ``None`` for the whole store. ``user`` is whose
@@ -38,7 +38,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def may_administer(self) -> bool:
-        """True of a key that may change accounts, keys and plans; one confined to a world may only within it."""
+        """True if the key may change accounts, keys and plans; a confined key only within its world."""
         return self.right == "admin"
 
     def has(self, feature: str) -> bool:
@@ -46,7 +46,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
         return self.limits.features is None or feature in self.limits.features
 
     def lanes(self, asked: Sequence[str]) -> tuple[str, ...]:
-        """Return those lanes of a recall that the plan has: without the feature ``vectors``, words and names alone.
+        """The requested lanes of a recall that the plan allows: without ``vectors``, words and names only.
 
         Raises:
             PlanLimit: it has none of them; ``details["kind"]`` is ``feature``.
@@ -57,7 +57,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
     def require_right(self, right: KeyRight) -> None:
-        """See that the key has a right.
+        """Require that the key has a right.
 
         Raises:
             PlanLimit: it has not; ``details["kind"]`` is ``right``.
@@ -66,7 +66,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
             raise _limit_error("right", right, f"The key {self.name!r} may {self.right} only, and this needs {right}")
 
     def require_feature(self, feature: str) -> None:
-        """See that the plan has a feature.
+        """Require that the plan has a feature.
 
         Raises:
             PlanLimit: it has not; ``details["kind"]`` is ``feature``.
@@ -75,7 +75,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
             raise _limit_error("feature", feature, f"The plan {self.plan!r} does not have {feature}")
 
     def require_quota(self, limit: str, amount: int) -> None:
-        """See that an amount, with what a request adds to it, stays within a limit of the plan, by its name.
+        """Require that an amount, with the request's addition, is within a limit of the plan.
 
         Raises:
             PlanLimit: it does not; ``details["kind"]`` is ``quota``, ``details["limit"]`` names it.

@@ -1,4 +1,4 @@
-"""What the keys of a store asked for, counted in memory and written to a file every few seconds."""
+"""Usage of a store's keys, counted in memory and written to a file every few seconds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ZERO: Final = (0,) * len(usage_file.COUNTS)
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """What a key asked for in a span of time that begins ``at`` (microseconds).
+    """The requests of a key in a span of time that begins ``at`` (microseconds).
 
     ``key`` is its id, empty for requests to a server without keys. ``writes`` are the requests that need the right to
     write, ``errors`` those that were refused or failed; bytes are of bodies and queries.
@@ -51,29 +51,29 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What keys asked for; ``trouble`` says what is missing of it and why, else it is empty."""
+    """Usage by key; ``trouble`` says what is missing from it and why, else it is empty."""
 
     usage: tuple[Usage, ...]
     trouble: str
 
 
 class PlanQuota:
-    """What the plan of an account has left, for those who write under it."""
+    """The remaining quota of an account's plan, for writes under it."""
 
     def __init__(self, meter: UsageMeter, grant: Callable[[], Grant]) -> None:
         self._meter, self._grant = meter, grant
 
     def take(self, worlds: int, bytes_stored: int) -> None:
-        """Use some of it up; raises as :meth:`UsageMeter.take`."""
+        """Use up a part of the quota; raises as :meth:`UsageMeter.take`."""
         self._meter.take(self._grant(), worlds=worlds, bytes_stored=bytes_stored)
 
     def give_back(self, worlds: int, bytes_stored: int) -> None:
-        """Say that it was not used after all."""
+        """Return an amount that was not used."""
         self._meter.give_back(self._grant(), worlds=worlds, bytes_stored=bytes_stored)
 
 
 class UsageMeter:
-    """Counts requests by key and minute, and what accounts have used up for good.
+    """Counts requests by key and minute, and the amounts that accounts have used for good.
 
     To count adds to numbers in memory. A thread writes them every :data:`FLUSH_SECONDS`, from the first request on; a
     crash loses what waits. The minutes of the last ``days`` are kept.
@@ -105,7 +105,7 @@ class UsageMeter:
         bytes_out: int = 0,
         failed: bool = False,
     ) -> None:
-        """Count a request of a key, by its id; this writes nothing and waits for nothing.
+        """Count a request of a key, by its id, without writing or waiting.
 
         With ``requests`` 0 it is more about one that is counted apart: that it writes, for one.
         """
@@ -115,7 +115,7 @@ class UsageMeter:
             self._start()
 
     def take(self, grant: Grant, **amounts: int) -> None:
-        """Use up some of what a plan allows for good (``worlds``, ``bytes_stored``).
+        """Use up part of a plan's permanent quotas (``worlds``, ``bytes_stored``).
 
         Raises:
             PlanLimit: there is not as much left; nothing is used up.
@@ -128,19 +128,19 @@ class UsageMeter:
             self._add_amounts(grant.account, amounts, 1)
 
     def give_back(self, grant: Grant, **amounts: int) -> None:
-        """Say that something was not used after all."""
+        """Return an amount that was not used."""
         with self._lock:
             self._add_amounts(grant.account, amounts, -1)
 
     def load(self) -> None:
-        """Read what accounts have used up, so that no request waits for it."""
+        """Read the amounts that accounts have used, so that no request waits for it."""
         with self._lock:
             self._used_by("")
 
     # -- keeping, and telling
 
     def flush(self) -> None:
-        """Write what waits; what is in the way stands in ``trouble``, and what could not be written goes on to wait."""
+        """Write pending counts; ``trouble`` names an obstacle, and unwritten counts stay pending."""
         with self._flushing:
             with self._lock:
                 self._sum_up()
@@ -167,7 +167,7 @@ class UsageMeter:
                     self._totals = found
 
     def minutes(self, since: int, until: int, key: str | None) -> tuple[list[usage_file.Row], str]:
-        """The minutes that are known, written or not, in order, and what is wrong with them."""
+        """The known minutes in order, written or pending, and what is missing from them."""
         self.flush()
         told = [self.trouble] if self.trouble else []
         found: dict[tuple[int, str], list[int]] = {}
@@ -189,7 +189,7 @@ class UsageMeter:
         return rows, "; ".join(dict.fromkeys(told))
 
     def close(self) -> None:
-        """Write what waits, and end."""
+        """Write pending counts and stop the thread."""
         self._ending.set()
         if self._thread is not None:
             self._thread.join()
@@ -198,7 +198,7 @@ class UsageMeter:
     # -- how it is done
 
     def _sum_up(self) -> None:
-        """Sum up what was asked, by minute and key; the lock is held."""
+        """Sum up requests by minute and key; the caller holds the lock."""
         for _ in range(len(self._asked)):
             now, key, *numbers = self._asked.popleft()
             place = (now // MINUTE, key)
@@ -210,7 +210,7 @@ class UsageMeter:
                 counts[at] += number
 
     def _start(self) -> None:
-        """Start the thread that writes, unless another one did just now."""
+        """Start the writing thread, unless another thread just did."""
         if not self._ending.is_set() and self._starting.acquire(blocking=False):
             self._thread = threading.Thread(target=self._flush_regularly, name="worlddb-usage", daemon=True)
             self._thread.start()
@@ -220,7 +220,7 @@ class UsageMeter:
             self.flush()
 
     def _used_by(self, account: str) -> list[int]:
-        """What an account has used up, read from the file once; the lock is held."""
+        """The amounts that an account has used, read from the file once; the caller holds the lock."""
         if self._totals is None:
             self._totals = {}
             with suppress(errors.WorldDBError):
@@ -247,7 +247,7 @@ def _merge(into: dict[Place, list[int]], added: Mapping[Place, list[int]]) -> No
 
 
 def sum_usage(rows: list[usage_file.Row], by: str, names: Mapping[str, str]) -> tuple[Usage, ...]:
-    """Sum minutes up by key and span, in the order of time.
+    """Sum minutes up by key and span, oldest first.
 
     Raises:
         LimitExceeded: that would be more than :data:`MAX_ROWS`.

@@ -1,4 +1,4 @@
-"""Items at krefs, their names and artifacts: the commands that a look at the store comes to.
+"""Items at krefs, their names and artifacts: the commands for a change, decided on a read of the store.
 
 Each function is given what a look sees and returns commands. Whoever calls it has them decided as resting on that
 look, and looks again if others came between; a batch is refused then.
@@ -31,14 +31,14 @@ _TEXT_UNCHANGED: Final = (
 
 
 class Decision(NamedTuple):
-    """What a look comes to: commands, of which the last one's reference is the answer, and what they rest on."""
+    """Commands, whose last reference is the answer, and the worlds that they rest on."""
 
     commands: list[cmd.Command]
     rests_on: tuple[cmd.Ref, ...] = ()
 
 
 class CurrentVersion(NamedTuple):
-    """What a world says now, or will by the commands before in a batch."""
+    """The text of a world now, or after the earlier commands of a batch."""
 
     ref: cmd.Ref
     name: str = ""
@@ -51,12 +51,12 @@ class CurrentVersion(NamedTuple):
 
     @property
     def unchanged_source(self) -> dict[str, Any]:
-        """The source of a version that leaves what is said as it is: that of who said it, and the version that did."""
+        """The source for a version with the same text: its author's, and the number of that version."""
         said = {name: value for name, value in self.source.items() if name not in atoms.REPEATS}
         return said | {atoms.LEAVES: self.number} if self.number else said
 
     def said(self, command: cmd.Revise) -> CurrentVersion:
-        """The same after a command that gave some of it."""
+        """The version after a command that changes parts of it."""
         leaves = command.source.get(atoms.LEAVES) == self.number
         return self._replace(
             name=self.name if command.name is None else command.name,
@@ -71,7 +71,7 @@ class CurrentVersion(NamedTuple):
 
 
 class BatchReader:
-    """What a look at the store sees, and in a batch what its commands before have said."""
+    """Reads a view of the store and, in a batch, the effects of its earlier commands."""
 
     def __init__(self, view: View, commands: Sequence[cmd.Command] = ()) -> None:
         self._view = view
@@ -87,21 +87,21 @@ class BatchReader:
 
     @property
     def next_position(self) -> int:
-        """The position that the next command has."""
+        """The position of the next command."""
         return len(self._commands)
 
     def inside(self, within: cmd.Ref | None) -> View | None:
-        """The view of a world alone; ``None`` of one that the batch begins."""
+        """The view confined to a world; ``None`` for a world that the batch creates."""
         if within is None:
             return self._view
         return None if isinstance(within, int) else self._view.confined(within)
 
     def world(self, ref: cmd.Ref | None) -> cmd.Ref | None:
-        """The world that is meant by a reference, if one is given."""
+        """The world of a reference, if one is given."""
         return None if ref is None else self.known(ref)
 
     def known(self, ref: Any, within: cmd.Ref | None = None) -> cmd.Ref:
-        """The world that is meant, as seen in a world."""
+        """The world of a reference, as seen in a world."""
         self._read_commands()
         return self._found(ref, within)
 
@@ -116,7 +116,7 @@ class BatchReader:
         return bytes.fromhex((self._view if view is None else view)._reference_to_write(ref))
 
     def container(self, text: str, within: cmd.Ref | None) -> cmd.Ref | None:
-        """The project or space that was begun under a key; ``None`` if there is none."""
+        """The project or space under a key; ``None`` if there is none."""
         self._read_commands()
         return self._find_by_key(text, within)
 
@@ -149,14 +149,14 @@ class BatchReader:
         return self._after_batch(here, item)
 
     def stated(self, ref: cmd.Ref, begins: int | None, ends: int | None) -> list[Version]:
-        """The versions of a world that hold in just such a window, as far as it is given, with no command before."""
+        """The versions of a world in exactly this window, if no earlier command changes it."""
         if not isinstance(ref, bytes) or ref in self._revised or ref in self._unpredictable:
             return []
         spans = [(each, each.valid.start, each.valid.end) for each in self._view.history(ref)]
         return [each for each, start, end in spans if begins in (None, start) and ends in (None, end) and start < end]
 
     def has_relation(self, kind: str, within: cmd.Ref | None) -> bool:
-        """True if a relation of the name is in force, or will be."""
+        """True if a relation of the name is in force, or will be after the batch."""
         self._read_commands()
         view = self.inside(within) or self._view
         said = {(kind, None), (kind, within)} & self._relations
@@ -184,7 +184,7 @@ class BatchReader:
         return None if found is None else bytes.fromhex(found.ref)
 
     def _read_commands(self) -> None:
-        """Read the commands that were given since the last look."""
+        """Read the commands that were added since the last call."""
         for at in range(self._read, len(self._commands)):
             command = self._commands[at]
             if isinstance(command, cmd.Create):
@@ -240,7 +240,7 @@ def create_at(
     within: cmd.Ref | None,
     resolve: bool | str = False,
 ) -> Decision:
-    """Create the item of a kref, with the project and the spaces around it that are not there, or revise it.
+    """Create or revise the item of a kref, with its missing project and spaces.
 
     ``said`` are fields of the command. An item that is there keeps the name and the type that it has by now, and its
     place. ``resolve`` says which tiers look whom a new one may already be, among the worlds of the project.
@@ -292,7 +292,7 @@ def _revised(reader: BatchReader, item: CurrentVersion, said: dict[str, Any]) ->
 
 
 def _is_same_text(content: str, properties: Mapping[str, Any], said: Mapping[str, Any]) -> bool:
-    """True if a version with these says what is to be said; what is not given does not differ."""
+    """True if a version says the same already; what is not given does not differ."""
     given = said["properties"] and artifact.keep_artifacts(said["properties"], properties)
     return said["content"] in (None, content) and (not given or given == properties)
 
@@ -308,7 +308,7 @@ def item_at(view: View, wanted: kref.Kref) -> World | None:
 
 
 def rename(reader: BatchReader, ref: Any, name: str, why: str) -> Decision:
-    """Give a world another name, and let the one before stay as an alias; its key and its kref stay."""
+    """Rename a world; the old name stays as an alias, and key and kref stay."""
     limits.checked_text(name, "name", limits.MAX_NAME_BYTES, empty=False)
     item = reader.holding(ref)
     if item.name == name:
@@ -319,14 +319,14 @@ def rename(reader: BatchReader, ref: Any, name: str, why: str) -> Decision:
 
 
 def attach(reader: BatchReader, ref: Any, given: artifact.Artifact, why: str) -> Decision:
-    """A version that has an artifact more, or another one in the place of that of the name."""
+    """Make a version with one more artifact, or with a replacement for the artifact of that name."""
     item, added = reader.holding(ref), artifact.checked_artifact(given)
     there = artifact.artifacts_in(item.properties)
     return _with_artifacts(item, [*there.values(), added], why, is_same=there.get(added.name) == added)
 
 
 def detach(reader: BatchReader, ref: Any, name: str, why: str) -> Decision:
-    """A version without the artifact of a name."""
+    """Make a version without the artifact of a name."""
     limits.checked_text(name, "name", limits.MAX_LABEL_BYTES)
     item = reader.holding(ref)
     there = artifact.artifacts_in(item.properties)
@@ -356,7 +356,7 @@ def prefer(
     asked: dict[str, Any],
     within: cmd.Ref | None,
 ) -> Decision:
-    """The edge of a preference or of an outcome, with the relation if none of the name is in force.
+    """Write the edge of a preference or outcome, and register its relation if none of the name is in force.
 
     ``said`` are its properties, ``asked`` fields of the command.
     """
@@ -373,7 +373,7 @@ def prefer(
 def preference_properties(
     outcome: str | None, inferred: bool, confidence: float | None, based_on: Iterable[Any], given: dict[str, Any]
 ) -> dict[str, Any]:
-    """What an edge says of a preference beside the caller's own properties.
+    """The properties of a preference's edge, besides the caller's own.
 
     Raises:
         InputError: there is no such outcome, it is not a statement that is inferred, or a property is taken.

@@ -1,4 +1,4 @@
-"""What a plan of a withdrawal comes to: its commands, and what has to be the same under the lock."""
+"""The commands of a withdrawal plan, and what must be unchanged under the lock."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from worlddb.reconciler.commands import commands as cmd
 
 
 def checked(plan: object) -> Withdrawal:
-    """The plan, if it is one and changes anything.
+    """Check that this is a plan and changes something.
 
     Raises:
         InputError: it is none, or it changes nothing.
@@ -24,18 +24,18 @@ def checked(plan: object) -> Withdrawal:
 
 
 def again(view: View, plan: Withdrawal) -> Withdrawal:
-    """The plan as it would be made now."""
+    """Make the plan again in a present view."""
     given = {**plan.source, "how": plan.how, "dependents": plan.dependents}
     return view.withdrawal(**given, types=plan.types, depth=plan.depth)
 
 
 def changed(plan: Withdrawal) -> list[str]:
-    """What a plan changes and what rests on it, to compare with the same plan made later."""
+    """The changes of a plan and what rests on them, for comparison with a later plan."""
     return [str(each) for each in (plan.changes, plan.withdrawn, plan.rests_on_it)]
 
 
 def plan_commands(plan: Withdrawal, why: str) -> Iterator[cmd.Command]:
-    """The commands that a plan comes to."""
+    """The commands of a plan."""
     for each in plan.changes:
         ref = bytes.fromhex(each.ref)
         if plan.how == "deprecate":

@@ -1,4 +1,4 @@
-"""Every call as the request that it is, and the errors that answers are."""
+"""The calls of the client as HTTP requests, and its errors."""
 
 import math
 from abc import ABC, abstractmethod
@@ -14,13 +14,13 @@ from worlddb.log.model import errors, limits, times
 
 
 class NotAdmitted(errors.WorldDBError):
-    """No key was sent, one that opens nothing, or one that may not do this."""
+    """The key is missing, invalid, or lacks the right."""
 
     code = "unauthorized"
 
 
 class PreconditionFailed(errors.WorldDBError):
-    """The world has another hash than the one that the write rests on: read it again."""
+    """The world's hash differs from the one that the write rests on: read the world again."""
 
     code = "precondition_failed"
 
@@ -32,13 +32,13 @@ class RateLimited(errors.UnavailableError):
 
 
 class RequestRejected(errors.InputError):
-    """The server takes no such request."""
+    """The server does not accept the request."""
 
     code = "invalid"
 
 
 class JobFailed(errors.WorldDBError):
-    """A job came to an end that nobody can explain; the server's log does."""
+    """A job failed without a known error; see the server's log."""
 
     code = "job_failed"
 
@@ -56,7 +56,7 @@ _BY_STATUS: Final[Mapping[int, type[errors.WorldDBError]]] = {
 
 
 def _by_code() -> dict[str, type[errors.WorldDBError]]:
-    """Every class of error of the model, by its code."""
+    """All error classes by code."""
     found: dict[str, type[errors.WorldDBError]] = {}
     left = [errors.WorldDBError]
     while left:
@@ -71,7 +71,7 @@ _BY_CODE: Final = _by_code()
 
 
 def response_error(status: int, body: bytes, retry_after: str | None = None) -> errors.WorldDBError:
-    """Return the error that an answer is: the class that the library would raise, where it has one."""
+    """Return the error of a response: the class that the library would raise, if it has one."""
     try:
         problem = msgspec.json.decode(body, type=wire.Problem)
     except msgspec.DecodeError:
@@ -87,14 +87,14 @@ def response_error(status: int, body: bytes, retry_after: str | None = None) -> 
 
 
 def problem_error(problem: wire.Problem | None) -> errors.WorldDBError:
-    """Return the error with which a job failed."""
+    """Return the error of a failed job."""
     if problem is None:
         return JobFailed("The job failed", "Ask the operator of the server for its log")
     return response_error(problem.status, msgspec.json.encode(problem))
 
 
 class SparqlBytes(bytes):
-    """The bytes that a query answers, with the ``media_type`` of their format.
+    """The bytes of a query's answer, with the ``media_type`` of their format.
 
     ``note`` lists names below ``wdb:`` in the query that are none, and says why a search in it could not go by meaning.
     """
@@ -112,7 +112,7 @@ class SparqlBytes(bytes):
 
 
 class Request(NamedTuple):
-    """A request, and the type of its answer; ``bytes`` for what is taken as it comes."""
+    """A request, and the type of its answer; ``bytes`` for an answer that is returned unread."""
 
     method: str
     path: str
@@ -123,12 +123,12 @@ class Request(NamedTuple):
 
     @property
     def writes(self) -> bool:
-        """Whether it may change something: a question with much to say is sent by POST too."""
+        """Whether the request may change something; long queries are sent by POST too."""
         return self.method != "GET" and self.answer not in (wire.Recalled, wire.RecallCheck, SparqlBytes)
 
 
 def _with_iso_times(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was given, with times as ISO 8601."""
+    """Return the given arguments, with times as ISO 8601."""
     return {name: _plain(name, value) for name, value in values.items() if value is not None}
 
 
@@ -150,7 +150,7 @@ _IN_A_HEADER: Final = "Give letters, digits and signs of ASCII, on one line and 
 
 
 def check_encodable(name: str, value: Any) -> None:
-    """See that JSON and URLs have a form for all of a value.
+    """Check that a value can be written as JSON and in a URL.
 
     Raises:
         InputError: it has half of a pair, or a number that is not finite; or it is nested too deeply.
@@ -170,7 +170,7 @@ def check_encodable(name: str, value: Any) -> None:
 
 
 def check_header(name: str, value: Any) -> str:
-    """Return what a header is to have, if one can.
+    """Return the value of a header, if a header can have it.
 
     Raises:
         InvalidText: it cannot.
@@ -206,7 +206,7 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def _params(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters as URLs have them."""
+    """Return parameters in their form in URLs."""
     return {name: _param(name, value) for name, value in _with_iso_times(values).items()}
 
 
@@ -230,7 +230,7 @@ def _place(name: str, ref: Any) -> str:
 
 
 def _take_headers(given: dict[str, Any]) -> dict[str, str]:
-    """Take what are headers out of the arguments of a write, and return them."""
+    """Remove the arguments of a write that are headers, and return them."""
     named = {name: given.pop(name, None) for name in ("idempotency_key", "if_match")}
     told = {name: check_header(name, value) for name, value in named.items() if value is not None}
     marked = {"Idempotency-Key": told.get("idempotency_key"), "If-Match": told.get("if_match")}
@@ -242,7 +242,7 @@ def _encoded(name: str, text: Any) -> bytes:
 
 
 def _statements_body(statements: Iterable[Any]) -> dict[str, Any]:
-    """Return statements as the body that has them, with their terms in N-Triples."""
+    """Return statements as a request body, with their terms in N-Triples."""
     try:
         return {"statements": [[None if term is None else str(term) for term in each] for each in statements]}
     except (TypeError, RecursionError):
@@ -267,7 +267,7 @@ class Calls(ABC):
 
     @abstractmethod
     def _send(self, request: Request) -> Any:
-        """Send a request; returns its answer, or what to await for it."""
+        """Send a request; returns its answer, or an awaitable of it."""
 
     def _read(self, path: str, answer: Any, asked: Mapping[str, Any]) -> Any:
         return self._send(Request("GET", path, answer, _params(asked)))
@@ -294,7 +294,7 @@ class Calls(ABC):
         return self._write("POST", "/v1/worlds", wire.Receipt, {"type": type, "name": name, **said})
 
     def claim(self, name: str) -> Any:
-        """The world of a name, which is made if there is none."""
+        """The world of a name, created if it is missing."""
         return self._send(Request("PUT", _world(name), wire.World))
 
     def revise(self, ref: Any, **said: Any) -> Any:
@@ -302,7 +302,7 @@ class Calls(ABC):
         return self._write("PATCH", _world(ref), wire.Receipt, said)
 
     def retire(self, ref: Any, **said: Any) -> Any:
-        """Say that a world holds no more; returns a receipt."""
+        """End the validity of a world; returns a receipt."""
         return self._write("DELETE", _world(ref), wire.Receipt, said, as_params=True)
 
     def reassert(self, ref: Any, **said: Any) -> Any:
@@ -322,7 +322,7 @@ class Calls(ABC):
         return self._read(f"{_world(ref)}/members", wire.Worlds, asked)
 
     def add(self, ref: Any, type: str, name: str, **said: Any) -> Any:
-        """Make a world inside another one, which is made too if there is none of that name; returns a receipt."""
+        """Create a world inside another one, which is created if it is missing; returns a receipt."""
         return self._write("POST", f"{_world(ref)}/members", wire.Receipt, {"type": type, "name": name, **said})
 
     def history(self, ref: Any, **asked: Any) -> Any:
@@ -330,7 +330,7 @@ class Calls(ABC):
         return self._read(f"{_world(ref)}/history", wire.Versions, asked)
 
     def timeline(self, ref: Any, **asked: Any) -> Any:
-        """What was learned about when a world is valid."""
+        """The history of what was known about a world's validity."""
         return self._read(f"{_world(ref)}/timeline", wire.Steps, asked)
 
     # -- edges
@@ -359,7 +359,7 @@ class Calls(ABC):
         return self._write("POST", "/v1/edges", wire.Receipt, {**named, **said})
 
     def unlink(self, edge: Any, **said: Any) -> Any:
-        """Retract an edge, or with ``valid_from`` or ``valid_to`` end it, or for a while; returns a receipt."""
+        """Retract an edge; with ``valid_from`` or ``valid_to`` end it, or suspend it; returns a receipt."""
         return self._write("DELETE", _place("edges", edge), wire.Receipt, said, as_params=True)
 
     def edge(self, ref: Any, **asked: Any) -> Any:
@@ -373,15 +373,15 @@ class Calls(ABC):
     # -- memories
 
     def remember(self, world: Any, text: str, **said: Any) -> Any:
-        """Remember a statement in a world, which is made if there is none of that name."""
+        """Remember a statement in a world, which is created if it is missing."""
         return self._write("POST", f"{_world(world)}/memories", wire.Remembered, {"text": text, **said})
 
     def recall(self, text: str, **asked: Any) -> Any:
-        """What answers a question best, inside ``world`` if one is given."""
+        """The best answers to a question, inside ``world`` if one is given."""
         return self._write("POST", "/v1/recall", wire.Recalled, {"text": text, **asked})
 
     def check_recall(self, receipt: str, text: str, **filters: Any) -> Any:
-        """Whether the receipt of a recall holds: the question is asked again, with the filters that hold texts."""
+        """Check a recall's receipt by asking again, with the filters that hold texts."""
         return self._write("POST", "/v1/recall/check", wire.RecallCheck, {"receipt": receipt, "text": text, **filters})
 
     def mark(self, ref: Any, **marks: Any) -> Any:
@@ -393,7 +393,7 @@ class Calls(ABC):
         return self._write("POST", f"{_world(ref)}/marks", wire.Receipt, marks)
 
     def context(self, world: Any, text: str, **asked: Any) -> Any:
-        """What is known in a world for a question, as a text for a prompt."""
+        """The memories of a world for a question, as a text for a prompt."""
         return self._read(f"{_world(world)}/context", wire.Context, {"text": text, **asked})
 
     # -- statements, and forks
@@ -403,18 +403,18 @@ class Calls(ABC):
         return self._read(f"{_world(world)}/statements", wire.Statements, _pattern(asked))
 
     def erased_statements(self, world: Any, **asked: Any) -> Any:
-        """What is left of the statements of a world of which a text was erased, and who erased it and when."""
+        """Statements of a world with an erased text, and who erased it and when."""
         return self._read(f"{_world(world)}/statements/erased", wire.ErasedStatements, asked)
 
     def state(self, world: Any, statements: Iterable[Any], **said: Any) -> Any:
-        """State something in a world, which is made if there is none of that name; returns a receipt.
+        """State RDF statements in a world, which is created if it is missing; returns a receipt.
 
         A statement is (subject, predicate, object) or (subject, predicate, object, graph), of terms or their texts.
         """
         return self._write("POST", f"{_world(world)}/statements", wire.Receipt, _statements_body(statements) | said)
 
     def unstate(self, world: Any, statements: Iterable[Any] | None = None, **said: Any) -> Any:
-        """Take statements of a world back: the given ones, or those that match a pattern; returns a receipt."""
+        """Retract statements of a world: the given ones, or those that match a pattern; returns a receipt."""
         body = None if statements is None else _statements_body(statements)
         given = _pattern(said)
         headers = _take_headers(given)
@@ -422,7 +422,7 @@ class Calls(ABC):
         return self._send(Request("DELETE", path, wire.Receipt, _params(given), body, headers))
 
     def sparql(self, query: str, *, world: Any = None, format: str = "", **asked: Any) -> Any:
-        """The :class:`SparqlBytes` of what a query in SPARQL answers, in a ``format`` that is a media type."""
+        """The :class:`SparqlBytes` of a SPARQL query, in a ``format`` that is a media type."""
         path = "/v1/sparql" if world is None else f"{_world(world)}/sparql"
         headers = {"Content-Type": "application/sparql-query"}
         headers |= {"Accept": check_header("format", format)} if format else {}
@@ -438,7 +438,7 @@ class Calls(ABC):
         idempotency_key: str | None = None,
         if_match: str | None = None,
     ) -> Any:
-        """Change the statements of a world by an update in SPARQL 1.1; returns a receipt."""
+        """Change the statements of a world by a SPARQL 1.1 update; returns a receipt."""
         using = {"using-graph-uri": using_graphs, "using-named-graph-uri": using_named_graphs}
         conditions = _take_headers({"idempotency_key": idempotency_key, "if_match": if_match})
         headers = {"Content-Type": "application/sparql-update"} | conditions
@@ -446,15 +446,15 @@ class Calls(ABC):
         return self._send(Request("POST", path, wire.Receipt, asked, _encoded("update", update), headers))
 
     def fork(self, world: Any, name: str | None = None, **said: Any) -> Any:
-        """Let a world go on a second time; returns a receipt, whose ``ref`` is the fork."""
+        """Fork a world; returns a receipt, whose ``ref`` is the fork."""
         return self._write("POST", f"{_world(world)}/fork", wire.Receipt, {"name": name, **said})
 
     def forks(self, world: Any, **asked: Any) -> Any:
-        """The forks of a world, and what it goes on from itself."""
+        """The forks of a world, and its own origin."""
         return self._read(f"{_world(world)}/forks", wire.Forks, asked)
 
     def merge(self, fork: Any, **said: Any) -> Any:
-        """Bring what a fork has come to into the world that it was forked from, or say what that would be."""
+        """Merge a fork into its origin, or return the plan of the merge."""
         return self._write("POST", f"{_world(fork)}/merge", wire.Merged, said)
 
     # -- decisions, and the store as a whole
@@ -476,7 +476,7 @@ class Calls(ABC):
         return self._write("POST", f"{_place('proposals', proposal)}/undo", wire.Receipt, said)
 
     def conflicts(self, **asked: Any) -> Any:
-        """A page of contradictions of which both sides hold."""
+        """A page of contradictions between worlds that both hold."""
         return self._read("/v1/conflicts", wire.Conflicts, asked)
 
     def log(self, **asked: Any) -> Any:
@@ -488,42 +488,42 @@ class Calls(ABC):
         return self._read("/v1/head", wire.Head, asked)
 
     def prove(self, ref: Any, **asked: Any) -> Any:
-        """A proof that a world or an edge was there, with its text as ``proof``."""
+        """A proof that a world or an edge existed, with its text as ``proof``."""
         return self._read("/v1/proofs", wire.Proof, {"ref": ref, **asked})
 
     def erasure_receipt(self, seq: int) -> Any:
-        """The receipt of the erasure in a commit."""
+        """The receipt of the erasure by a commit."""
         number = limits.checked_number(seq, "seq", 0, limits.HIGHEST_SEQ)
         return self._read(f"/v1/erasures/{number}", wire.ErasureReceipt, {})
 
     def usage(self, key: str | None = None, **asked: Any) -> Any:
-        """What the key asked for, or for an admin of the store every key: ``since``, ``until``, ``by``."""
+        """The usage of the key, or for an admin of the store of every key: ``since``, ``until``, ``by``."""
         return self._read("/v1/usage", wire.UsageFigures, {"key": key, **asked})
 
     # -- jobs; `wait` gives what came of one
 
     def begin_verify(self, **asked: Any) -> Any:
-        """Begin a verification; returns a job."""
+        """Start a verification; returns a job."""
         return self._write("POST", "/v1/verify", wire.Job, asked)
 
     def begin_erase(self, ref: Any, reason: str, **said: Any) -> Any:
-        """Begin an erasure, or with ``plan=True`` its plan; returns a job."""
+        """Start an erasure, or with ``plan=True`` its plan; returns a job."""
         return self._write("POST", f"{_world(ref)}/erase", wire.Job, {"reason": reason, **said})
 
     def begin_export(self, world: Any = None, **asked: Any) -> Any:
-        """Begin to write a world as a bundle; returns a job, which has it as its file."""
+        """Start exporting a world as a bundle; returns a job, whose file is the bundle."""
         return self._write("POST", "/v1/bundles", wire.Job, {"world": world, **asked})
 
     def begin_import(self, bundle: bytes, **asked: Any) -> Any:
-        """Begin to take in a bundle; returns a job."""
+        """Start importing a bundle; returns a job."""
         if not isinstance(bundle, bytes):
             raise errors.InputError(f"bundle is {type(bundle).__name__}, not bytes", "Give the bytes of its file")
         return self._send(Request("POST", "/v1/bundles/import", wire.Job, _params(asked), bundle))
 
     def job(self, job: Any) -> Any:
-        """How far a job is."""
+        """The state of a job."""
         return self._read(_place("jobs", getattr(job, "id", job)), wire.Job, {})
 
     def file(self, job: Any) -> Any:
-        """The bytes that a job has left."""
+        """The bytes of a job's file."""
         return self._read(f"{_place('jobs', getattr(job, 'id', job))}/file", bytes, {})

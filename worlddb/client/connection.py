@@ -1,4 +1,4 @@
-"""The two clients: one waits for answers, the other awaits them."""
+"""The two clients: a blocking one and an asynchronous one."""
 
 import asyncio
 import threading
@@ -29,7 +29,7 @@ _LOOK_SECONDS: Final = 0.1
 
 
 def connect(url: str, key: str | None = None, *, timeout_seconds: float = TIMEOUT_SECONDS, **options: Any) -> "Client":
-    """Return a client of the server at a URL; ``options`` are those of ``httpx.Client``.
+    """Return a client of the server at a URL; ``options`` go to ``httpx.Client``.
 
     No request is made yet. Close it, or use it in a ``with`` block.
 
@@ -42,12 +42,12 @@ def connect(url: str, key: str | None = None, *, timeout_seconds: float = TIMEOU
 def connect_async(
     url: str, key: str | None = None, *, timeout_seconds: float = TIMEOUT_SECONDS, **options: Any
 ) -> "AsyncClient":
-    """Return a client whose calls are awaited; ``options`` are those of ``httpx.AsyncClient``."""
+    """Return an asynchronous client; ``options`` go to ``httpx.AsyncClient``."""
     return AsyncClient(httpx.AsyncClient(**_client_options(url, key, timeout_seconds), **options))
 
 
 def _client_options(url: Any, key: Any, timeout_seconds: Any) -> dict[str, Any]:
-    """Return the arguments of a client of httpx, checked."""
+    """Return the checked arguments of an httpx client."""
     why = ""
     try:
         parsed = httpx.URL(url)
@@ -74,7 +74,7 @@ def _headers(key: Any) -> dict[str, str]:
 
 
 def _httpx_request(http: httpx.Client | httpx.AsyncClient, request: Request) -> dict[str, Any]:
-    """Return a request as httpx takes it.
+    """Return a request as arguments of httpx.
 
     Raises:
         StoreClosed: the client was closed.
@@ -117,7 +117,7 @@ _NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 def _connection_error(
     http: httpx.Client | httpx.AsyncClient, request: Request, error: Exception
 ) -> errors.WorldDBError:
-    """Return the error for a request without an answer; of a write that was sent nobody knows whether it was done."""
+    """Return the error for a request without an answer; the outcome of a sent write is unknown."""
     if isinstance(error, httpx.InvalidURL):
         return errors.InputError(f"The request has no URL: {error}", "Shorten the names and texts in it")
     server, why = f"The server at {_server_address(http)}", type(error).__name__
@@ -134,19 +134,19 @@ def _connection_error(
 
 
 def _server_address(http: httpx.Client | httpx.AsyncClient) -> str:
-    """Return where the server is, without a password that the URL may have."""
+    """Return the server's address, without a password that the URL may have."""
     return http.base_url.netloc.decode()
 
 
 class _Events:
-    """Reads server-sent events line by line."""
+    """Parses server-sent events line by line."""
 
     def __init__(self) -> None:
         self.last = ""
         self._data = ""
 
     def read(self, line: str) -> wire.Entry | None:
-        """Take a line; returns an entry where one is complete."""
+        """Read a line; returns an entry when one is complete."""
         name, _, value = line.partition(": ")
         if name == "id":
             self.last = value
@@ -163,7 +163,7 @@ def _follow_request(after: str | None) -> Request:
 
 
 class Client(Calls):
-    """A client that waits for answers. It may be shared by threads."""
+    """A blocking client. Threads may share it."""
 
     def __init__(self, http: httpx.Client) -> None:
         self._http = http
@@ -190,7 +190,7 @@ class Client(Calls):
         return job
 
     def follow(self, after: str | None = None) -> Iterator[tuple[str, wire.Entry]]:
-        """Yield events of the log as they come, each with the id to go on ``after`` it; ends with the connection."""
+        """Yield events of the log as they come, each with its id for ``after``; ends with the connection."""
         read, request = _Events(), _follow_request(after)
         try:
             with self._http.stream(
@@ -239,7 +239,7 @@ class AsyncClient(Calls):
         return job
 
     async def follow(self, after: str | None = None) -> AsyncIterator[tuple[str, wire.Entry]]:
-        """Yield events of the log as they come, each with the id to go on ``after`` it; ends with the connection."""
+        """Yield events of the log as they come, each with its id for ``after``; ends with the connection."""
         read, request = _Events(), _follow_request(after)
         try:
             async with self._http.stream(

@@ -1,4 +1,4 @@
-"""An enricher that asks no model: what a segment refers to is looked for in those before it.
+"""An enricher without a model: it resolves references of a segment from earlier segments, by rules.
 
 Three things, each by rules of English that the same window gives the same answer to: a pronoun, a "that framework" and
 a short reply are told by what was named or asked last, a "yesterday" by the date on which it was said, and a segment of
@@ -46,7 +46,7 @@ _DAY_MICROSECONDS: Final = 86_400_000_000
 
 
 class _Utterance(NamedTuple):
-    """A segment of the window: its speaker, what they say, and what that names, in its order."""
+    """A segment of the window: its speaker, text, names in order and content words."""
 
     ref: str
     speaker: str
@@ -56,7 +56,7 @@ class _Utterance(NamedTuple):
 
 
 class ContextEnricher:
-    """What a segment refers to, by rules: names for pronouns, dates for "yesterday", and the topic before it."""
+    """Resolves a segment's references by rules: names for pronouns, dates for "yesterday", and the topic."""
 
     name = "context/1"
     asks_a_model = False
@@ -99,18 +99,18 @@ class ContextEnricher:
 
 
 def _split_speaker(content: str) -> tuple[str, str]:
-    """Who says a text, where it says so, and what is said."""
+    """The speaker of a text, if it names one, and the text without the speaker."""
     match = _SPEAKER.match(content)
     return ("", content) if match is None else (match[1], content[match.end() :])
 
 
 def _content_words(text: str) -> Iterator[str]:
-    """The words of a text that hold no text together, in small letters."""
+    """The lower-case words of a text without stop words and numbers."""
     return (word for word in analysis.analyze(text).words if word not in analysis.STOP_WORDS and not word.isdigit())
 
 
 def _with_dates(text: str, since: int) -> str:
-    """A text with the dates of the times that it names by when it was said."""
+    """The text with dates after its relative times, counted from when it was said."""
     if since <= times.MIN_TIME:
         return text
     for time in question_dates.parse_times(text, since).read:
@@ -126,7 +126,7 @@ def _with_dates(text: str, since: int) -> str:
 
 
 def _with_names(text: str, own: _Utterance, before: Sequence[_Utterance], used: list[str]) -> str:
-    """A text with the first pronoun of each kind told by the last name before it that may be meant."""
+    """The text with the last possible name after the first pronoun of each kind."""
     for form, is_person in ((_PERSON, True), (_THING, False)):
         match = form.search(text)
         if match is None or any(_is_person(name) == is_person and name in text[: match.start()] for name in own.names):
@@ -149,7 +149,7 @@ def _is_person(name: str) -> bool:
 
 
 def _topic(own: _Utterance, before: Sequence[_Utterance], used: list[str]) -> Iterator[str]:
-    """The words that two or more of the segments before say and this one does not, what most of them say first."""
+    """Words that two or more earlier segments have and this one lacks, the most frequent first."""
     said = Counter(word for each in before for word in set(each.words))
     words = [word for word, count in said.items() if count > 1 and word not in own.words]
     chosen = sorted(words, key=lambda word: (-said[word], word))[:MOST_TOPICS]

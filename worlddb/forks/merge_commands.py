@@ -1,4 +1,4 @@
-"""The commands that the steps of a merge come to, as one batch."""
+"""The commands of a merge's steps, as one batch."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +13,7 @@ from worlddb.statements import stating
 
 
 def commands_of(plan: Plan, ours: Side, fork: bytes, into: bytes, why: str, root: bytes) -> list[cmd.Command]:
-    """The commands of a merge; the last one records it."""
+    """The commands of a merge; the last one records the merge."""
     return _Batch(ours, why, root).of(plan, fork, into)
 
 
@@ -55,7 +55,7 @@ class _Batch:
         self.add(made)
 
     def lift(self, step: Step) -> None:
-        """Take a new world out of its first one, where it is put at other times; meanwhile it lies in the root."""
+        """Take a new world out of its first container, because it lies there at other times; it lies in the root."""
         made = self._made[step.world]
         self._lifted[step.world] = len(self._commands)
         self.add(cmd.Link(source_ref=self._root, type="contains", target_ref=made))
@@ -82,7 +82,7 @@ class _Batch:
         self.add(cmd.Expire(ref=self._ref(step.world), at=None if at == times.FOREVER else at))
 
     def tag(self, step: Step) -> None:
-        """A tag of what holds now stands for that; else for the version here that says the same, if there is one."""
+        """Tag the present version if the tag means it, else the version with the same text, if there is one."""
         said, now = step.values["said"], step.values["now"]
         version = None
         if now is None or now.compared != said.compared:
@@ -92,7 +92,7 @@ class _Batch:
         self.add(cmd.Tag(ref=self._ref(step.world), labels=(step.values["tag"],), version=version))
 
     def state(self, step: Step) -> None:
-        """Let a statement hold in other windows: it ends where it is not to hold first, and is stated from there."""
+        """Give a statement other windows: it ends at its first surplus time and is stated from there on."""
         texts, (here, windows) = step.values["texts"], (step.values[name] for name in ("here", "windows"))
         ends = first_lost(here, windows)
         if ends is not None:
@@ -101,7 +101,7 @@ class _Batch:
             self._stated.setdefault((step.world, window), []).append(texts)
 
     def _say_statements(self) -> None:
-        """What was collected, many to a command; what ends comes first."""
+        """Write the collected statements, many in one command, retractions first."""
         for (world, at), ending in self._unstated.items():
             self._statements(ending, partial(_unstate, self._ref(world), None if at == times.ALWAYS else at))
         for (world, window), stated in self._stated.items():
@@ -151,7 +151,7 @@ class _Batch:
 
 
 def first_lost(here: Windows, windows: Windows) -> int | None:
-    """The first time at which something holds here and is not to; ``None`` if there is no such time."""
+    """The first time at which something holds here and must not; ``None`` if there is none."""
     for held in here:
         at = held.start
         for window in windows:

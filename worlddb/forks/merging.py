@@ -1,4 +1,4 @@
-"""Forks and merges: what is read for them, and the requests that it comes to."""
+"""Forks and merges: read the worlds for them, and make their commands."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
@@ -22,7 +22,7 @@ from worlddb.reconciler.transaction import inputs
 
 
 class Store(SnapshotSource, Protocol):
-    """What is read: a store, and which it is."""
+    """A store to read, and its identity."""
 
     @property
     def store_id(self) -> bytes:
@@ -34,7 +34,7 @@ class Store(SnapshotSource, Protocol):
 
 
 def fork(reader: Store, writer: Writer, command: cmd.Fork, seq: int, idempotency_key: str | None) -> Receipt:
-    """Read a world as it was as of a commit, and have it go on a second time."""
+    """Fork a world as of a commit."""
     with reader.snapshot() as snapshot:
         read_at = snapshot.log.head().seq
     assert isinstance(command.ref, bytes), "looked up before"
@@ -49,7 +49,7 @@ def contents_of(reader: Store, ref: bytes, seq: int) -> bundle_contents.Contents
 
 
 class Merge(msgspec.Struct, frozen=True, kw_only=True):
-    """What a merge comes to, and came to.
+    """The plan of a merge, and its receipt.
 
     ``changes`` are what it does, ``conflicts`` what both sides changed and not alike, ``undecided`` those of them that
     are open: then nothing was written. ``erased`` are worlds that take no part, since their texts were erased on one
@@ -66,7 +66,7 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def checked_choices(decide: object, otherwise: object) -> dict[str, merge_plan.Choice]:
-    """What a caller decided about conflicts, by their ids.
+    """Check the caller's decisions about conflicts, by their ids.
 
     Raises:
         InputError: it is no such thing.
@@ -100,7 +100,7 @@ def planned(
     otherwise: merge_plan.Choice | None,
     known_by: int | None = None,
 ) -> _Sides:
-    """Compare a fork with the world that it was forked from, as they are or were as of a commit.
+    """Compare a fork with its origin as of a commit.
 
     Raises:
         InputError: it is no fork; or a decision is about no conflict.
@@ -150,7 +150,7 @@ def planned(
 
 
 def _pairs(tables: Tables, seq: int) -> Iterator[tuple[bytes, bytes]]:
-    """Every world of a fork, and the world that it goes on from."""
+    """The worlds of a fork, each with its origin."""
     for key, value in tables.marks.scan(schema.FORKS):
         _, copy, since = schema.MARK_KEY.unpack(key)
         if since <= seq:

@@ -1,4 +1,4 @@
-"""Edges from a new memory to what is there: found by words and names, or by the questions that a model asks of it.
+"""Discover edges from a new memory to existing ones, by words, by names, and by questions of a model.
 
 A memory that nothing joins to others is found by its own words alone. What is found is told with a reason, and written
 only if the caller says so: names that it has, as ``refers_to``; statements that cannot be true beside it, as
@@ -29,7 +29,7 @@ _TYPES: Final = {"same": "same_as", "contradiction": "contradicts", "replacement
 
 
 class DiscoveredEdge(msgspec.Struct, frozen=True, kw_only=True):
-    """An edge that may lead from a memory to another: its type, why, and how sure that is, from 0 to 1.
+    """A possible edge from a memory: its type, target, reason and confidence from 0 to 1.
 
     ``edge`` is the edge's reference if it was written, or that of the proposal; empty if not.
     """
@@ -43,7 +43,7 @@ class DiscoveredEdge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def sentences(world: records.World) -> list[str]:
-    """The questions of the stand-in: what the memory says, sentence by sentence."""
+    """Questions without a model: the sentences of the memory."""
     said = [each.strip() for each in analysis.sentences(world.content)]
     return [each for each in said if len(each.split()) >= _LEAST_WORDS][:MOST_QUESTIONS]
 
@@ -51,7 +51,7 @@ def sentences(world: records.World) -> list[str]:
 def discovered(
     view: View, world: records.World, *, questions: Questions | None, limit: int, min_confidence: float
 ) -> list[DiscoveredEdge]:
-    """What a memory may be joined to and is not yet, the surest first."""
+    """Possible edges of a memory that do not exist yet, the most confident first."""
     found: dict[str, DiscoveredEdge] = {}
     joined = {world.ref, *(end for each in view.edges(world.ref) for end in (each.source, each.target))}
     joined.update(end for each in view.states(world.ref) for end in (each.source, each.target))

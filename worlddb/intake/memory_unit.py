@@ -1,4 +1,4 @@
-"""A memory in one call: what was said is buffered, what is known is looked up, and one commit holds all of the rest.
+"""Ingest a memory in one call: buffer the message, recall what is known, and write everything as one commit.
 
 The item is named by whoever writes, by its kref, key or id, and never guessed. Whom a new item may already be is
 proposed, as the resolver does for any world, and what it may repeat or contradict is told.
@@ -22,7 +22,7 @@ MOST_LOOKS: Final = 16
 
 
 class IngestedMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """What an :meth:`Database.ingest_memory` did.
+    """The result of :meth:`Database.ingest_memory`.
 
     ``receipt`` is of the one commit, and ``ref`` the item, ``is_new`` if it was made; without a memory to write they
     are ``None``, empty and false. ``relevant`` is what memory had to say before, ``near`` the statements that the new
@@ -41,7 +41,7 @@ class IngestedMemory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryUnit(msgspec.Struct, frozen=True, kw_only=True):
-    """What one commit is to hold: the item and its version, what that is joined to, and what stands for it."""
+    """The contents of one commit: an item and its version, its relations, bundles and tags."""
 
     at: Any
     said: dict[str, Any]
@@ -52,7 +52,7 @@ class MemoryUnit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionMessage(NamedTuple):
-    """What was said in a session, and how many of what memory knows of it, or of ``question``, are wanted."""
+    """A message of a session, and the recall to make for it, or for ``question``."""
 
     message: str | None
     session: str
@@ -94,7 +94,7 @@ def ingested(db: Any, spoken: SessionMessage, unit: MemoryUnit, within: Any, *, 
 
 
 def _commit(db: Any, unit: MemoryUnit, top: str | None) -> tuple[Receipt, str, list[Near]]:
-    """Write a unit as one commit, looking again where others came between; with the item if it was there before."""
+    """Write a unit as one commit, again if others changed its basis; also returns an existing item's reference."""
     for _ in range(MOST_LOOKS):
         whole, view = db.view(), db.view(world=top)
         content = unit.said["content"]
@@ -110,7 +110,7 @@ def _commit(db: Any, unit: MemoryUnit, top: str | None) -> tuple[Receipt, str, l
 
 
 def write(tx: Any, view: View, unit: MemoryUnit, within: Any) -> str:
-    """Give a batch all of a unit; the reference of the item if it is there already, else empty.
+    """Write all of a unit into a batch; returns the reference of an existing item, else empty.
 
     Raises:
         InputError: a relation is none of :data:`RELATIONS`, or ``at`` is no kref and names nothing that is there.

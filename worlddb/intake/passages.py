@@ -1,4 +1,4 @@
-"""What an extractor finds in a document: its paragraphs are read as turns are, and what comes of them is keyed.
+"""Extraction from documents: paragraphs are read like turns, and the results have keys.
 
 A passage is a paragraph of what a world inside the document says, or of what the document itself says. The same
 document read again writes nothing; a paragraph that was changed gives what is new, and keeps what it gave before.
@@ -24,14 +24,14 @@ _GAP: Final = re.compile(r"\n\s*\n")
 
 
 class Passage(NamedTuple):
-    """A paragraph, and the world that says it."""
+    """A paragraph, and its world."""
 
     ref: str
     turn: Turn
 
 
 def passages_of(view: View, document: str) -> list[Passage]:
-    """The passages of a document, in the order in which they were written.
+    """The passages of a document, in the order of writing.
 
     Raises:
         LimitExceeded: there are more than ``MOST_PASSAGES``.
@@ -59,13 +59,13 @@ def _texts(view: View, document: str) -> Iterator[records.World]:
 
 
 def candidate_key(document: str, kind: str, *parts: object) -> str:
-    """The key of what was found in a document; of one length for parts of any length."""
+    """The key of something found in a document; its length does not depend on the parts."""
     digest = sha256(msgspec.json.encode((document, kind, *parts))).hexdigest()
     return f"extracted/{kind}/{digest}"
 
 
 def commands_of(document: str, passages: list[Passage], found: object, why: str) -> list[cmd.Command]:
-    """The worlds and edges of an extraction, as commands; each is keyed, so that it is written once.
+    """The commands for the worlds and edges of an extraction, each keyed, so that it is written once.
 
     Raises:
         InputError: the extractor gave something else than an extraction.
@@ -111,7 +111,7 @@ def commands_of(document: str, passages: list[Passage], found: object, why: str)
 
 
 def _without_repeats(commands: list[cmd.Command]) -> list[cmd.Command]:
-    """The same edge of two paragraphs of one world is written once; places of worlds stay."""
+    """Drop repeated edges, which two paragraphs of one world may give; positions of worlds stay."""
     seen: set[object] = set()
     kept = []
     for command in commands:
@@ -124,7 +124,7 @@ def _without_repeats(commands: list[cmd.Command]) -> list[cmd.Command]:
 
 
 def checked_extractor(extractor: Any) -> Any:
-    """The function that reads documents: an extractor's own one for them, if it has it.
+    """The function that reads documents: the extractor's own ``of_documents``, or the extractor.
 
     Raises:
         InputError: it cannot be called.

@@ -1,4 +1,4 @@
-"""What a retried call with statements does again: the same blank nodes, and the same statements by a pattern.
+"""Retries of calls with statements: the same blank nodes and the same statements as the first call.
 
 What a pattern or an update found then it may not find again once a text was erased; then the retry cannot be compared.
 """
@@ -21,7 +21,7 @@ from worlddb.reconciler.transaction import receipts
 
 
 def nonces_for_key(reader: SnapshotSource, idempotency_key: str) -> Callable[[], bytes]:
-    """Draw the nonces of blank nodes from a key: those of a second call are those of the first.
+    """Derive the nonces of blank nodes from a key, so that a retry draws the same ones.
 
     Nobody without the secret of the store can tell them from any others.
     """
@@ -32,7 +32,7 @@ def nonces_for_key(reader: SnapshotSource, idempotency_key: str) -> Callable[[],
 
 
 def moment_of(reader: SnapshotSource, idempotency_key: str, *, ends: bool = False) -> tuple[int, int] | None:
-    """The commit before the one that was made under a key, and the time of that one; ``None`` if none was.
+    """The commit before the one made under a key, and that one's time; ``None`` if there is none.
 
     ``ends``: rather the time until which what it took back held, if it took anything back.
     """
@@ -53,7 +53,7 @@ def _commit_of_key(snapshot: Snapshot, idempotency_key: str) -> int | None:
 def receipt_before_erasures(
     window: Window, idempotency_key: str | None, world: str, *kinds: type[cmd.Command]
 ) -> outcome.Receipt | None:
-    """The receipt of what was made under a key of a world's statements, if what it found there may be found no more.
+    """The receipt under a key, if an erasure since then prevents comparing the retry with it.
 
     That is so if an erasure has taken texts since. Its note names the worlds that lost them: this one, and, where more
     ``kinds`` of commands than taking back are an update's, any that the window sees. ``None`` if no text went, or if
@@ -74,7 +74,7 @@ def receipt_before_erasures(
 
 
 def merge_before_erasures(windows: Sequence[Window], idempotency_key: str, fork: str) -> outcome.Receipt | None:
-    """The receipt of the merge of a fork that was made under a key, if texts of one of its sides were erased since.
+    """The receipt of a fork's merge under a key, if texts of one side were erased since.
 
     What is planned without them may be something else. ``windows`` see the sides, and the note names what lost texts.
     """
@@ -91,7 +91,7 @@ def merge_before_erasures(windows: Sequence[Window], idempotency_key: str, fork:
 
 
 def _erased_since(seen: VisibleSnapshot, seq: int) -> list[bytes]:
-    """The worlds of a window that were there at a commit and have lost texts to an erasure since."""
+    """The worlds of a window that existed at a commit and lost texts to an erasure since."""
     tables, found = seen.stored.tables, dict[bytes, None]()
     for each in erased_since(seen.stored.log, seq):
         node = tables.node_of(ids.Lineage(each))

@@ -1,4 +1,4 @@
-"""Statements as another program sends them, in a format of RDF, and the formats in which answers go out."""
+"""Statements from other programs in RDF formats, and the formats of answers."""
 
 import itertools
 from typing import Final
@@ -12,7 +12,7 @@ ROW_TYPES: Final = tuple(sparql_answer.RESULT_TYPES.values())
 
 
 def read(sent: bytes, media_type: str, base: str | None) -> list[rdf_formats.Row]:
-    """Return the statements of a text; its blank nodes have labels of its own.
+    """Parse the statements of a text; its blank nodes get labels of their own.
 
     Raises:
         InputError: the text breaks its format, or there is no such format.

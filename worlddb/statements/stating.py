@@ -1,4 +1,4 @@
-"""The commands that statements come to: terms as texts, each once a command, and quads of their positions."""
+"""The commands for statements: each term as one text, and quads of their positions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def commands(
     statements: Iterable[Any],
     nonce: Callable[[], bytes],
 ) -> list[cmd.Command]:
-    """The commands of some statements: records, or tuples of terms or of their texts.
+    """The commands for statements: records, or tuples of terms or their texts.
 
     A blank node whose id is no UUID gets one of its own, the same for the same label throughout the call.
 
@@ -58,7 +58,7 @@ class _Reader:
         self._blank: dict[str, terms.BlankNode] = {}
 
     def texts(self, given: Any) -> tuple[str | None, ...]:
-        """The stored texts of subject, predicate, object and graph; no text for the default graph."""
+        """The stored texts of subject, predicate, object and graph; empty for the default graph."""
         if isinstance(given, Statement):
             given = given.subject, given.predicate, given.object, given.graph
         elif isinstance(given, terms.Triple):

@@ -1,4 +1,4 @@
-"""What an update in SPARQL comes to: a worker says what it takes away and adds, and that is one write."""
+"""SPARQL updates: a worker evaluates removals and additions, which are written as one commit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from worlddb.reconciler.commands import outcome
 
 
 class Change(NamedTuple):
-    """The statements that an update takes away, those that it adds, and what its caller should know."""
+    """The removals and additions of an update, and notes for its caller."""
 
     removed: list[Row]
     added: list[Row]
@@ -40,7 +40,7 @@ def change_of(
     before: tuple[bytes, bytes] = (b"", b""),
     lanes: Collection[str] = LANES,
 ) -> Change:
-    """What an update does to the dataset of a world as a view sees it; ``repeatable`` the same at every evaluation.
+    """Evaluate an update on the dataset of a world in a view; ``repeatable`` gives the same at every evaluation.
 
     A world that is yet to be made (``None``) states nothing.
     With ``dataset``, its operations look at those graphs alone. ``before`` are lines of what was taken away and added
@@ -71,7 +71,7 @@ def change_of(
 
 
 def _skipped_meaning(parts: Iterable[datasets.DatasetPart]) -> str:
-    """Why a search did not go by meaning as it was asked to; empty if each did."""
+    """Why a search did not use meaning as requested; empty if each did."""
     return next((why for part in parts for why in part.missed or ()), "")
 
 
@@ -83,7 +83,7 @@ def _stored_forms(
 
 
 def searches_by_meaning(text: str) -> bool:
-    """Whether a query or an update has a search of which it needs more than words, so that its lanes matter."""
+    """Whether a query or an update has a search that needs more than words, so that its lanes matter."""
     read = read_sparql(text)
     return any(each.partition("?")[0] == SEARCH for each in read.memories()) and read.needs_meaning()
 
@@ -101,12 +101,12 @@ def _rows(lines: bytes) -> list[Row]:
 
 
 def _is_typed(row: Row) -> bool:
-    """Whether the engine may write the object of a statement otherwise than it was given."""
+    """Whether the engine may write the object of a statement in another form than it was given."""
     return f"^^<{XSD}" in row[2]
 
 
 class _StoredForms:
-    """What a world has, in the forms in which it was written; the engine knows each statement in its own form.
+    """A world's statements in their stored forms; the engine knows each statement only in its own form.
 
     ``before`` are lines of what was taken away and added since the snapshot.
     """
@@ -119,12 +119,12 @@ class _StoredForms:
         """What the engine makes of objects."""
 
     def lost(self) -> bytes:
-        """Lines of what was taken away since, but for what is there in another form."""
+        """Lines removed since the snapshot, except those that are stored in another form."""
         self._load_forms(self._taken)
         return b"".join(line for row, line in self._taken.items() if not self._equal_rows(row))
 
     def change(self, told: dict[str, list[Row]]) -> Change:
-        """What is taken away and added, of what an update told by the parts of :meth:`Desk.update`."""
+        """The change of an update, from the parts that :meth:`Desk.update` returns."""
         self._load_forms(told["every"] + told["once"] + told["copied"])
         self._load_forms(told["alike"], anywhere=True)
         removed = dict.fromkeys(told["own"])
@@ -147,7 +147,7 @@ class _StoredForms:
         )
 
     def _load_forms(self, rows: Iterable[Row], anywhere: bool = False) -> None:
-        """Read what may be alike to some statements, and what the engine makes of all that."""
+        """Load statements equal to some statements, and the engine's forms of all their objects."""
         texts: dict[str, None] = {}
         for row in filter(_is_typed, rows):
             near = self._pattern(row, anywhere)
@@ -160,7 +160,7 @@ class _StoredForms:
         self._made |= rdf_formats.engine_forms(texts.keys() - self._made.keys())
 
     def _equal_rows(self, row: Row, anywhere: bool = False) -> list[Row]:
-        """The statements that the engine takes for one, in its graph or anywhere."""
+        """The stored statements that the engine treats as equal to one, in its graph or anywhere."""
         near = self._pattern(row, anywhere) if _is_typed(row) else None
         return [] if near is None else [each for each in self._near[near] if self._made[each[2]] == self._made[row[2]]]
 
@@ -195,7 +195,7 @@ def _shown(texts: tuple[str, str, str, str]) -> Row:
 def pending_lines(
     commands: Iterable[cmd.Command], is_of_world: Callable[[cmd.Ref], bool], valid: int
 ) -> tuple[bytes, bytes]:
-    """What commands that are not decided yet come to at a valid time: lines that they take from a world, and add."""
+    """The lines that undecided commands remove from a world and add to it at a valid time."""
     taken: dict[bytes, None] = {}
     given: dict[bytes, None] = {}
     for command in commands:

@@ -1,4 +1,4 @@
-"""Working memory of an open store: what a session said a moment ago, and nobody keeps."""
+"""Working memory: recent messages of sessions, kept beside the log until they expire."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -49,7 +49,7 @@ class WorkingMemory:
         most: int = MOST_MESSAGES,
         world: Any = None,
     ) -> int:
-        """Add a message to the buffer of a session; how many are there.
+        """Add a message to a session's buffer; returns the number of its messages.
 
         Raises:
             InvalidText: it says nothing, or is too long.
@@ -76,7 +76,7 @@ class WorkingMemory:
     def get(
         self, *, session: str, user: str = "", project: str = "", context: str = "", last: int | None = None
     ) -> tuple[Message, ...]:
-        """The messages of a session that are not gone, the oldest first; with ``last`` only so many of the newest."""
+        """A session's unexpired messages, oldest first; with ``last`` only that many of the newest."""
         found = self._buffers.get(_scope(project, context, user, session))
         if last is not None:
             found = found[-limits.checked_number(last, "last", 1, MAX_MESSAGES) :]
@@ -90,7 +90,7 @@ class WorkingMemory:
         project: str | None = None,
         context: str | None = None,
     ) -> int:
-        """Remove all messages of whatever is named, or all that there are, from every file; how many there were."""
+        """Remove all matching messages, or all there are, from every file; returns their number."""
         named = (("session", session), ("user", user), ("project", project), ("context", context))
         wanted = {name: limits.checked_text(text, name, MAX_SCOPE_BYTES) for name, text in named if text is not None}
         called = {name: composed(text) for name, text in wanted.items()}
@@ -99,12 +99,12 @@ class WorkingMemory:
         )
 
     def count_of_user(self, name: str) -> int:
-        """How many messages a user has, in all sessions; ``name`` may be that of their scope, ``user:NAME``."""
+        """The number of a user's messages in all sessions; ``name`` may be their scope's, ``user:NAME``."""
         users = {composed(each) for each in (name, name.removeprefix("user:"))} - {""}
         return self._buffers.count(lambda each: composed(each.user) in users)
 
     def forget(self, texts: Sequence[str], names: Sequence[str] = (), beside: Sequence[str] = ()) -> int:
-        """Remove what says a text that was erased, and all of a user or session that is erased; how many messages.
+        """Remove messages with an erased text, and all of an erased user or session; returns their number.
 
         ``names`` are those of the erased worlds; the scope of a user is called ``user:NAME``. ``beside`` is what was
         said of them beside their texts. All are compared without case, and with blanks alike.
@@ -122,30 +122,30 @@ class WorkingMemory:
         return self._buffers.clear(lambda each: composed(each.user) in users or says(each.content))
 
     def sweep(self) -> int:
-        """Remove what has passed its time from every file now; how many messages."""
+        """Remove expired messages from every file now; returns their number."""
         return self._buffers.sweep()
 
     def close(self) -> None:
-        """Give the buffers back."""
+        """Close the buffers."""
         buffers.release_buffers(self._folder)
 
 
 class SessionMemory:
-    """The working memory of one session: what :class:`WorkingMemory` has for a scope that is said once."""
+    """The working memory of one session: :class:`WorkingMemory` with a fixed scope."""
 
     def __init__(self, working: WorkingMemory, scope: buffers.Scope, world: Callable[[], Any]) -> None:
         self._working, self._scope, self._world = working, scope._asdict(), world
 
     def add(self, content: str, *, role: str = "user", ttl: float = TTL_SECONDS, most: int = MOST_MESSAGES) -> int:
-        """Add a message; how many are there. See :meth:`WorkingMemory.add`."""
+        """Add a message; returns the number of messages. See :meth:`WorkingMemory.add`."""
         return self._working.add(content, role=role, ttl=ttl, most=most, world=self._world(), **self._scope)
 
     def get(self, *, last: int | None = None) -> tuple[Message, ...]:
-        """The messages that are not gone, the oldest first."""
+        """The unexpired messages, oldest first."""
         return self._working.get(last=last, **self._scope)
 
     def clear(self) -> int:
-        """Remove all messages of the session from every file; how many there were."""
+        """Remove all messages of the session from every file; returns their number."""
         return self._working.clear(**self._scope)
 
 
@@ -165,7 +165,7 @@ def _scope(project: str, context: str, user: str, session: str) -> buffers.Scope
 
 
 def refuse_credentials(said: Mapping[str, str]) -> None:
-    """Refuse a message that holds a credential, itself or in a name of its buffer.
+    """Refuse a message with a credential in its text or in a name of its buffer.
 
     Raises:
         RefusedError: with its place, and not with it.
