@@ -372,8 +372,8 @@ class Memory:
                 raise errors.InputError("The text is blank", "Give one statement, understandable by itself")
             joined = {"contradicts": contradicts, "derived_from": derived_from, "supersedes": replaces}
             names = [limits.checked_line(name, "about", limits.MAX_NAME_BYTES) for name in _as_list(about)]
-            told = given, names, joined, type, name, since, until, source, why, on_near, marks, idempotency_key
-            added = retry_while_changed(lambda: self._add_statement(*told))
+            arguments = given, names, joined, type, name, since, until, source, why, on_near, marks, idempotency_key
+            added = retry_while_changed(lambda: self._add_statement(*arguments))
             if until is not None and _as_list(replaces):
                 note = f"What it replaces does not come back at {times.format_time(times.parse_time(until, 'until'))}"
                 added = msgspec.structs.replace(added, notes=(*added.notes, f"{note}: add what holds from then on"))
@@ -455,9 +455,9 @@ class Memory:
             if until is None and not replace_later and begins < last.valid.end < times.FOREVER:
                 later = [each.valid.start for each in said if each.start == "stated" and each.valid.start > begins]
                 ends = min(later, default=last.valid.end)
-        told = {"content": text, "valid_from": since, "valid_to": ends, "replace_later": replace_later, "why": why}
+        changes = {"content": text, "valid_from": since, "valid_to": ends, "replace_later": replace_later, "why": why}
         receipt = retry_while_changed(
-            lambda: self._revise_with_containers(found.ref, since, {**told, "source": self._source({})})
+            lambda: self._revise_with_containers(found.ref, since, {**changes, "source": self._source({})})
         )
         done = self._result(receipt, [found.ref])
         done = self._with_future_notes(done, since) if is_window_nonempty(begins, until) else done
@@ -543,8 +543,8 @@ class Memory:
             begun = times.format_time(found.valid.start)
             raise errors.InvalidInterval(error.message, f"{error.remedy}; the memory holds from {begun} on") from None
         meanwhile = concurrent_change_notes(self.db, seen, done, found.ref)
-        told = self._result(done, [found.ref])
-        return msgspec.structs.replace(told, notes=(*told.notes, *meanwhile)) if meanwhile else told
+        result = self._result(done, [found.ref])
+        return msgspec.structs.replace(result, notes=(*result.notes, *meanwhile)) if meanwhile else result
 
     @_translate_errors
     def expire(
@@ -657,10 +657,10 @@ class Memory:
 
     def _recall_view(self, view: View, question: str, wanted: int, asked: Mapping[str, Any]) -> records.Recall:
         found, _ = recall_statements(lambda k: view.recall(question, k=k, **asked), wanted)
-        told = [_translate_wording(found.note)]
+        notes = [_translate_wording(found.note)]
         if found.pending and self.db._models.any:
-            told.append(f"{found.pending} texts, as of a bundle, are found by their words alone: call db.embed()")
-        return msgspec.structs.replace(found, note="; ".join(filter(None, told)))
+            notes.append(f"{found.pending} texts, as of a bundle, are found by their words alone: call db.embed()")
+        return msgspec.structs.replace(found, note="; ".join(filter(None, notes)))
 
     def context(self, question: str, *, max_tokens: int = 800, count: Count | None = None, **asked: Any) -> str:
         """Return what is known for a question as a text for a prompt: dated, sourced, and no longer than a budget.
@@ -787,8 +787,8 @@ class Memory:
         look_near = functools.partial(View._near_of_no_user if self._label is None else View.near, text=text, **window)
         nearby = functools.partial(look_near, about=named, include_expired=is_past(marks["expires_at"], look.valid))
         near, seeing = self._find_near(views, nearby, begins, until)
-        told = {ref for refs in ends.values() for ref in refs}
-        repeated = None if told else next((each.ref for each in near if each.is_repeated), None)
+        named_refs = {ref for refs in ends.values() for ref in refs}
+        repeated = None if named_refs else next((each.ref for each in near if each.is_repeated), None)
         said = None if repeated is None else seeing[repeated].get(repeated, include_expired=True)
         if said is not None and (said.type, said.name) == (type, name):
             others = [each for each in near if each.ref != said.ref]
@@ -798,10 +798,12 @@ class Memory:
             done = self._restate(look, keyed, said, links, (begins, until), self._source(source), why, marks)
             return msgspec.structs.replace(done, near=tuple(others))
         near += self._find_replaced(views, nearby, begins, on_near, near)
-        for kind, ref in ((each.edge_type(on_near, len(about)), each.ref) for each in near if each.ref not in told):
+        for kind, ref in (
+            (each.edge_type(on_near, len(about)), each.ref) for each in near if each.ref not in named_refs
+        ):
             if kind:
                 ends.setdefault(kind, []).append(ref)
-        taker = find_successor((each for each in near if each.ref not in told), on_near, len(about), until)
+        taker = find_successor((each for each in near if each.ref not in named_refs), on_near, len(about), until)
         with self.db.batch(**keyed, rests_on=imported_scope_refs([key])) as tx:
             home = None if self._label is None else self._scopes.write_scope(tx, cast(ScopeKey, key))
             made = tx.create(
@@ -826,7 +828,7 @@ class Memory:
         if tx.receipt.seq > before:  # Not of a call that was sent again, which is told of what it came to.
             self._move_if_ended(tx.receipt, key, refs, begins, views if tx.receipt.seq == look.seq + 1 else ())
         done = self._result(tx.receipt, refs, begun)
-        new = replacement_notes((each for each in near if each.ref not in told), on_near, taker, len(about))
+        new = replacement_notes((each for each in near if each.ref not in named_refs), on_near, taker, len(about))
         new += written_notes(begins, tx.receipt.ingest_time, until=until, text=text, **marks)
         return msgspec.structs.replace(done, near=tuple(near), notes=(*done.notes, *new))
 
@@ -924,10 +926,10 @@ class Memory:
         if len(known) == len(said):
             return Added(ids=self._turns_of(session, said), seq=look.seq, repeated=len(known), notes=tuple(notes))
         said = [each for place, each in enumerate(said) if place not in known]
-        told = source, fallback, first, why, marks, look, homes
+        context = source, fallback, first, why, marks, look, homes
         for attempt in range(MAX_SESSIONS_MOVED):
             try:
-                receipt, made = self._write_turns(said, speakers, session, attempt, *told)
+                receipt, made = self._write_turns(said, speakers, session, attempt, *context)
                 break
             except errors.RefusedError as error:
                 # An operator moved the session away: edges of its turns have their keys, wherever they are now.
@@ -1098,11 +1100,11 @@ class Memory:
                 pass
         views = self._views() if receipt.proposals or receipt.notes else []
         proposals = [ref for ref in receipt.proposals if not views or any(_is_shown(view, ref) for view in views)]
-        told = receipt.notes
+        receipt_notes = receipt.notes
         if views and self._label is not None:
-            inside = (notes_inside(told, view, functools.partial(_is_seen, self.db, view)) for view in views)
-            told = tuple(dict.fromkeys(note for notes in inside for note in notes))
-        notes = [*filter(None, [begun]), *(_translate_wording(str(note)) for note in told)]
+            inside = (notes_inside(receipt_notes, view, functools.partial(_is_seen, self.db, view)) for view in views)
+            receipt_notes = tuple(dict.fromkeys(note for notes in inside for note in notes))
+        notes = [*filter(None, [begun]), *(_translate_wording(str(note)) for note in receipt_notes)]
         return Added(ids=tuple(refs), seq=receipt.seq, proposals=tuple(proposals), notes=tuple(notes))
 
     def _first_write_note(self) -> str:
@@ -1191,8 +1193,8 @@ class Memory:
         """Return a memory with a text, which is not the entry of a person or thing."""
         view, found = self._find_memory(id)
         if found.type == ENTRY and not found.content and not found.erased:
-            told = (edge.source for edge in view.edges(found.ref, type=ABOUT, direction="in"))
-            about = [world for ref in itertools.islice(told, _MOST_NAMED) if (world := view.get(ref)) is not None]
+            sources = (edge.source for edge in view.edges(found.ref, type=ABOUT, direction="in"))
+            about = [world for ref in itertools.islice(sources, _MOST_NAMED) if (world := view.get(ref)) is not None]
             known = ", ".join(f"{world.ref[:12]} {errors.shown(one_line(world.content))}" for world in about)
             raise errors.InputError(
                 f"{errors.shown(id)} is the name of a person or thing, which says nothing",
@@ -1225,10 +1227,10 @@ def _corrected_notes(refs: Sequence[str]) -> list[str]:
     if not refs:
         return []
     more = f" and {len(refs) - _MOST_NAMED} more" if len(refs) > _MOST_NAMED else ""
-    what = (
+    count = (
         "1 message was corrected since, and stays so" if len(refs) == 1 else f"{len(refs)} were corrected, and stay so"
     )
-    return [f"{what}: {', '.join(refs[:_MOST_NAMED])}{more}"]
+    return [f"{count}: {', '.join(refs[:_MOST_NAMED])}{more}"]
 
 
 def _changed_text_notes(refs: Sequence[str], what: str) -> list[str]:
@@ -1236,8 +1238,8 @@ def _changed_text_notes(refs: Sequence[str], what: str) -> list[str]:
     if not refs:
         return []
     more = f" and {len(refs) - _MOST_NAMED} more" if len(refs) > _MOST_NAMED else ""
-    told = "1 message has a known id" if len(refs) == 1 else f"{len(refs)} messages have known ids"
-    return [f"{told} and another text, which {what}: {', '.join(refs[:_MOST_NAMED])}{more}"]
+    count = "1 message has a known id" if len(refs) == 1 else f"{len(refs)} messages have known ids"
+    return [f"{count} and another text, which {what}: {', '.join(refs[:_MOST_NAMED])}{more}"]
 
 
 def _checked_source(given: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -1245,9 +1247,9 @@ def _checked_source(given: Mapping[str, Any] | None) -> dict[str, Any]:
     if given is not None and not isinstance(given, Mapping):
         raise errors.InputError(f"source is {errors.shown(given)}", 'Give fields, such as {"file": "notes.md"}')
     source = dict(given or {})
-    taken = [name for name in RESERVED_FIELDS if name in source]
-    if taken:
-        raise errors.InputError(f"source has {taken[0]}, which the memory says itself", "Call the field otherwise")
+    reserved = [name for name in RESERVED_FIELDS if name in source]
+    if reserved:
+        raise errors.InputError(f"source has {reserved[0]}, which the memory says itself", "Call the field otherwise")
     return source
 
 
@@ -1369,17 +1371,17 @@ def _remarks(
 ) -> str:
     """Return remarks for a memory's line: contradicting memories, and a later statement about the same."""
     against = [known[ref].content for ref in found.conflicts if ref in known]
-    told = f" (contradicted by: {'; '.join(map(one_line, against))})" if against else ""
-    return told + (f" (a later one says: {one_line(known[later[found.ref]].content)})" if found.ref in later else "")
+    remark = f" (contradicted by: {'; '.join(map(one_line, against))})" if against else ""
+    return remark + (f" (a later one says: {one_line(known[later[found.ref]].content)})" if found.ref in later else "")
 
 
 def _line(found: records.World | records.Hit | records.Version, ref: str) -> str:
     """Return a memory, or a version of it, as one line: its time, text and source."""
     named = f"{found.name}: " if found.name and found.content else found.name
     source = ", ".join(str(found.source[name]) for name in ("session", "file", "agent") if found.source.get(name))
-    told = [source or found.author, *(["made of what holds no more"] if found.stale else [])]
-    told += ["over"] if isinstance(found, records.Hit) and not _PAST_SCORES.isdisjoint(found.scores) else []
-    return one_line(f"{_held(found.valid)}: {named}{found.content} [{'; '.join(told)}; {ref[:12]}]")
+    details = [source or found.author, *(["made of what holds no more"] if found.stale else [])]
+    details += ["over"] if isinstance(found, records.Hit) and not _PAST_SCORES.isdisjoint(found.scores) else []
+    return one_line(f"{_held(found.valid)}: {named}{found.content} [{'; '.join(details)}; {ref[:12]}]")
 
 
 _PAST_SCORES: Final = frozenset({OVER, THEN})

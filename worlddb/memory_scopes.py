@@ -522,12 +522,13 @@ def replacement_notes(near: Iterable[Near], on_near: str, taker: Near | None, su
         return []
     near = [each for each in near if each.relation == "replacement"]
     ended = [each for each in near if each.edge_type(on_near, subjects)]
-    left = [each for each in near if each not in ended and not each.is_later]
-    several = "it, or what is said now, is about more than one subject"
-    another = "it may be of another thing, or says more than that"
+    remaining = [each for each in near if each not in ended and not each.is_later]
+    several_subjects = "it, or what is said now, is about more than one subject"
+    other_subject = "it may be of another thing, or says more than that"
     notes = [f"{each.ref} was ended: {each.reason}" for each in ended]
     notes += [
-        f"{each.ref} was not ended: {several if max(subjects, len(each.about)) > 1 else another}" for each in left
+        f"{each.ref} was not ended: {several_subjects if max(subjects, len(each.about)) > 1 else other_subject}"
+        for each in remaining
     ]
     notes += [] if taker is None else [f"It holds until {format_time(taker.valid.start)}, when {taker.ref} begins"]
     begun = [each for each in near if each.is_later and each != taker]
@@ -706,10 +707,10 @@ def restate_memory(
     merged = {**said.properties, **(properties or {})}
     if {name: value for name, value in merged.items() if value is not None} != said.properties:
         tx.revise(said.ref, properties=merged, valid_from=said.valid.start, source=said.source, why=why)
-        told = [said.source, source]
+        written_sources = [said.source, source]
         for each in said.restated:
-            if each.source not in told:
-                told.append(each.source)
+            if each.source not in written_sources:
+                written_sources.append(each.source)
                 tx.restate(said.ref, source=each.source, why=each.why)
     if end is None or not end.was_ended:
         tx.restate(said.ref, source=source, why=why)
@@ -734,8 +735,8 @@ def concurrent_change_notes(db: Database, seen: int, receipt: Receipt, ref: str)
     """
     if not receipt.events or receipt.seq <= seen + 1:
         return []
-    then = db.view(seq=receipt.seq - 1, valid=receipt.ingest_time)
-    found = then.get(ref, include_superseded=True, include_expired=True, include_deprecated=True)
+    previous_view = db.view(seq=receipt.seq - 1, valid=receipt.ingest_time)
+    found = previous_view.get(ref, include_superseded=True, include_expired=True, include_deprecated=True)
     if found is None or found.seq <= seen or found.closed or found.erased:
         return []
     said = f"{one_line(found.content)!r:.80}, by {one_line(found.author)}"

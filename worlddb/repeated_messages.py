@@ -146,8 +146,8 @@ def corrected_since(view: View, said: Sequence[chat_messages.ChatMessage], keys:
     given with it was edited where it comes from, and says that.
     """
     turns = (None if key is None else view.keyed(key) for key in keys)
-    told = zip(said, turns, strict=True)
-    return {place for place, (each, turn) in enumerate(told) if turn and _replaced_text(view, turn) == each.text}
+    messages = zip(said, turns, strict=True)
+    return {place for place, (each, turn) in enumerate(messages) if turn and _replaced_text(view, turn) == each.text}
 
 
 def corrected_refs(
@@ -162,8 +162,8 @@ def corrected_refs(
     ``known`` are the places of those that are told by their place, or are not to be written for another reason.
     """
     keyed = [None if key is None else view.keyed(key) for key in keys]
-    told = [(turn, each.text) for each, turn in zip(said, keyed, strict=True) if turn is not None]
-    found = [turn.ref for turn, text in told if _replaced_text(view, turn) == text]
+    turn_texts = [(turn, each.text) for each, turn in zip(said, keyed, strict=True) if turn is not None]
+    found = [turn.ref for turn, text in turn_texts if _replaced_text(view, turn) == text]
     if texts := {said[place].text for place in known if keyed[place] is None}:
         turns = view.children(session.ref, include_superseded=True)
         found += [turn.ref for turn in turns if turn.number > 1 and _replaced_text(view, turn) in texts]
@@ -224,20 +224,20 @@ def find_imported(
     """
     if "imported" not in session.source:
         return set(), []
-    told = {}
+    identities = {}
     for place, each in enumerate(said):
         own, key = message_identity(each), keys[place]
         if own is not None and (key is None or view.keyed(key) is None):
-            told[place] = tuple(own)
+            identities[place] = tuple(own)
     held, others, texts = set[tuple[Any, ...]](), list[str](), {each.id: each for each in said if each.id}
-    for turn in view.children(session.ref, include_superseded=True) if told else ():
+    for turn in view.children(session.ref, include_superseded=True) if identities else ():
         first = turn if turn.number == 1 else view.history(turn.ref)[0]
         named, role = first.source.get("message"), first.source.get("role")
         held |= {(named,), (first.valid.start, role, first.content.partition(": ")[2])}
-        given = texts.get(str(named)) if (named,) in told.values() else None
+        given = texts.get(str(named)) if (named,) in identities.values() else None
         if given is not None and not _texts_ever(view, turn).issuperset([(given.role, given.text)]):
             others.append(turn.ref)
-    return {place for place, own in told.items() if own in held}, others
+    return {place for place, own in identities.items() if own in held}, others
 
 
 def _is_identified(first: Sequence[records.World]) -> bool:
@@ -265,12 +265,12 @@ class _AnyText(frozenset[Said]):
 
 def _texts_ever(view: View, turn: records.World) -> frozenset[Said]:
     """Return the present and the first text of a turn."""
-    told = {(turn.source.get("role"), turn.content.partition(": ")[2])}
+    texts = {(turn.source.get("role"), turn.content.partition(": ")[2])}
     if turn.number > 1 and not turn.erased:
         first = view.history(turn.ref)[0]
-        told.add((first.source.get("role"), first.content.partition(": ")[2]))
-        return _AnyText() if first.erased else frozenset(told)
-    return _AnyText() if turn.erased else frozenset(told)
+        texts.add((first.source.get("role"), first.content.partition(": ")[2]))
+        return _AnyText() if first.erased else frozenset(texts)
+    return _AnyText() if turn.erased else frozenset(texts)
 
 
 def _align(held: Sequence[frozenset[Said]], said: Sequence[Said]) -> set[int]:
@@ -282,8 +282,8 @@ def _align(held: Sequence[frozenset[Said]], said: Sequence[Said]) -> set[int]:
     best = [[0] * (len(said) + 1) for _ in range(len(held) + 1)]
     for at in range(len(held) - 1, -1, -1):
         for place in range(len(said) - 1, -1, -1):
-            taken = worth(at, place) and worth(at, place) + best[at + 1][place + 1]
-            best[at][place] = max(taken, best[at + 1][place], best[at][place + 1])
+            matched = worth(at, place) and worth(at, place) + best[at + 1][place + 1]
+            best[at][place] = max(matched, best[at + 1][place], best[at][place + 1])
     found, same, at, place = set[int](), 0, 0, 0
     while at < len(held) and place < len(said):
         if worth(at, place) and best[at][place] == worth(at, place) + best[at + 1][place + 1]:

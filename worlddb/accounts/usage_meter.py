@@ -169,24 +169,26 @@ class UsageMeter:
     def minutes(self, since: int, until: int, key: str | None) -> tuple[list[usage_file.Row], str]:
         """The known minutes in order, written or pending, and what is missing from them."""
         self.flush()
-        told = [self.trouble] if self.trouble else []
+        troubles = [self.trouble] if self.trouble else []
         found: dict[tuple[int, str], list[int]] = {}
         try:
             read = self._file.read(since, until, key)
         except errors.WorldDBError as error:
-            told.append(str(error))
+            troubles.append(str(error))
         else:
             found = {(row.minute, row.key): list(row.numbers) for row in read.rows}
-            told += [f"{read.damaged} minutes are damaged in {self._file.path}, and left out"] if read.damaged else []
+            troubles += (
+                [f"{read.damaged} minutes are damaged in {self._file.path}, and left out"] if read.damaged else []
+            )
         if self._file.put_aside.exists():
-            told.append(f"A damaged file was put aside: {self._file.put_aside} has what was counted before")
+            troubles.append(f"A damaged file was put aside: {self._file.put_aside} has what was counted before")
         with self._lock:
             self._sum_up()
             waiting = {place: list(counts) for place, counts in self._minutes.items()}
-            told += [f"{self._lost} requests were not counted: too many waited"] if self._lost else []
+            troubles += [f"{self._lost} requests were not counted: too many waited"] if self._lost else []
         _merge(found, {at: counts for at, counts in waiting.items() if since <= at[0] < until and key in (None, at[1])})
         rows = [usage_file.Row(*place, numbers) for place, numbers in sorted(found.items())]
-        return rows, "; ".join(dict.fromkeys(told))
+        return rows, "; ".join(dict.fromkeys(troubles))
 
     def close(self) -> None:
         """Write pending counts and stop the thread."""

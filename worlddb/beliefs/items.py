@@ -185,16 +185,16 @@ class BatchReader:
 
     def _read_commands(self) -> None:
         """Read the commands that were added since the last call."""
-        for at in range(self._read, len(self._commands)):
-            command = self._commands[at]
+        for position in range(self._read, len(self._commands)):
+            command = self._commands[position]
             if isinstance(command, cmd.Create):
-                self._created(at, command)
+                self._created(position, command)
             elif isinstance(command, cmd.Register):
                 self._relations.add(
                     (command.type, None if command.world is None else self._resolve_leniently(command.world))
                 )
             elif not isinstance(command, cmd.Link | cmd.Unlink) and hasattr(command, "ref"):
-                ref = self._of[at] = self._resolve_leniently(command.ref)
+                ref = self._of[position] = self._resolve_leniently(command.ref)
                 if isinstance(command, cmd.Revise):
                     if _is_current(command, self._view.valid):
                         self._revised.setdefault(ref, []).append(command)
@@ -202,22 +202,22 @@ class BatchReader:
                     self._unpredictable[ref] = type(command).__name__.lower()
         self._read = len(self._commands)
 
-    def _created(self, at: int, command: cmd.Create) -> None:
+    def _created(self, position: int, command: cmd.Create) -> None:
         key, within, found = command.key, None, None
         if isinstance(key, cmd.BoundKey):
             within, key = self._resolve_leniently(key.world), key.text
         if isinstance(key, str):
             found = self._find_by_key(key, within)
-            self._keyed[key, within] = at if found is None else found
+            self._keyed[key, within] = position if found is None else found
             # Who looks at the whole store finds what was begun first under a key, wherever that lies.
             if within is not None and self._find_by_key(key, None) is None:
                 self._keyed[key, None] = self._keyed[key, within]
         if found is None:
-            self._begun[at] = CurrentVersion(
-                at, command.name, command.content, command.properties, source=command.source
+            self._begun[position] = CurrentVersion(
+                position, command.name, command.content, command.properties, source=command.source
             )
             return
-        self._of[at] = found
+        self._of[position] = found
         self._revised.setdefault(found, []).append(cmd.Revise(ref=found, name=command.name, content=command.content))
 
     def _resolve_leniently(self, ref: cmd.Ref) -> cmd.Ref:
@@ -258,7 +258,7 @@ def create_at(
     if item is not None:
         return Decision(_revised(reader, item, said), (item.ref,))
     said = said | {"content": said["content"] or ""}
-    made: list[cmd.Command] = []
+    commands: list[cmd.Command] = []
     known: list[cmd.Ref] = []
     around = project = within
     names = wanted.project, *wanted.spaces
@@ -266,16 +266,16 @@ def create_at(
         there = reader.container(text, within)
         if there is None:
             placed: dict[str, Any] = {"world": around, "key": _key(text, within), "valid_from": _BEGINNING}
-            made.append(cmd.Create(type=SPACE if depth else PROJECT, name=name, resolve=False, **placed))
-            around = reader.next_position + len(made) - 1
+            commands.append(cmd.Create(type=SPACE if depth else PROJECT, name=name, resolve=False, **placed))
+            around = reader.next_position + len(commands) - 1
         else:
             around = there
             known.append(around)
         project = project if depth else around
-    looked: dict[str, Any] = {"resolve": resolve, "scope": project} if resolve else {"resolve": False}
+    resolution: dict[str, Any] = {"resolve": resolve, "scope": project} if resolve else {"resolve": False}
     key = _key(wanted.item_key, within)
-    made.append(cmd.Create(type=wanted.kind, name=wanted.name, world=around, key=key, **looked, **said))
-    return Decision(made, tuple(known))
+    commands.append(cmd.Create(type=wanted.kind, name=wanted.name, world=around, key=key, **resolution, **said))
+    return Decision(commands, tuple(known))
 
 
 def _key(text: str, within: cmd.Ref | None) -> str | cmd.BoundKey:
@@ -321,20 +321,20 @@ def rename(reader: BatchReader, ref: Any, name: str, why: str) -> Decision:
 def attach(reader: BatchReader, ref: Any, given: artifact.Artifact, why: str) -> Decision:
     """Make a version with one more artifact, or with a replacement for the artifact of that name."""
     item, added = reader.holding(ref), artifact.checked_artifact(given)
-    there = artifact.artifacts_in(item.properties)
-    return _with_artifacts(item, [*there.values(), added], why, is_same=there.get(added.name) == added)
+    artifacts = artifact.artifacts_in(item.properties)
+    return _with_artifacts(item, [*artifacts.values(), added], why, is_same=artifacts.get(added.name) == added)
 
 
 def detach(reader: BatchReader, ref: Any, name: str, why: str) -> Decision:
     """Make a version without the artifact of a name."""
     limits.checked_text(name, "name", limits.MAX_LABEL_BYTES)
     item = reader.holding(ref)
-    there = artifact.artifacts_in(item.properties)
-    if there.pop(name, None) is None:
+    artifacts = artifact.artifacts_in(item.properties)
+    if artifacts.pop(name, None) is None:
         raise errors.UnknownReference(
-            f"{errors.shown(item.name)} has no artifact {name!r:.80}", f"It has: {', '.join(there) or 'none'}"
+            f"{errors.shown(item.name)} has no artifact {name!r:.80}", f"It has: {', '.join(artifacts) or 'none'}"
         )
-    return _with_artifacts(item, there.values(), why)
+    return _with_artifacts(item, artifacts.values(), why)
 
 
 def _with_artifacts(
@@ -400,7 +400,7 @@ def preference_properties(
         preferences.BASED_ON: [each.hex() if isinstance(each, bytes) else each for each in bases] or None,
     }
     said = {name: value for name, value in said.items() if value is not None}
-    taken = sorted(said.keys() & given.keys())
-    if taken:
-        raise errors.InputError(f"properties has {taken[0]!r}, which is an argument", "Give it as that alone")
+    duplicates = sorted(said.keys() & given.keys())
+    if duplicates:
+        raise errors.InputError(f"properties has {duplicates[0]!r}, which is an argument", "Give it as that alone")
     return given | said

@@ -232,8 +232,8 @@ def _place(name: str, ref: Any) -> str:
 def _take_headers(given: dict[str, Any]) -> dict[str, str]:
     """Remove the arguments of a write that are headers, and return them."""
     named = {name: given.pop(name, None) for name in ("idempotency_key", "if_match")}
-    told = {name: check_header(name, value) for name, value in named.items() if value is not None}
-    marked = {"Idempotency-Key": told.get("idempotency_key"), "If-Match": told.get("if_match")}
+    headers = {name: check_header(name, value) for name, value in named.items() if value is not None}
+    marked = {"Idempotency-Key": headers.get("idempotency_key"), "If-Match": headers.get("if_match")}
     return {name: f'"{value}"' if name == "If-Match" else value for name, value in marked.items() if value}
 
 

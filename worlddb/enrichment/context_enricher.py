@@ -68,9 +68,9 @@ class ContextEnricher:
         """The segment with what it leaves open, or nothing if it leaves nothing open."""
         if len(segment.content) > MAX_CHARACTERS:
             return Enrichment()
-        told = self._read(window)
-        at = next(place for place, each in enumerate(told) if each.ref == segment.ref)
-        own, before = told[at], told[:at][::-1]
+        utterances = self._read(window)
+        at = next(place for place, each in enumerate(utterances) if each.ref == segment.ref)
+        own, before = utterances[at], utterances[:at][::-1]
         used: list[str] = []
         text = _with_dates(own.text, segment.since)
         text = _with_names(text, own, before, used)
@@ -89,12 +89,12 @@ class ContextEnricher:
         return Enrichment(resolved=f"{speaker}{text}", used=tuple(dict.fromkeys(used)))
 
     def _read(self, window: Sequence[Segment]) -> list[_Utterance]:
-        parted = [_split_speaker(each.content[:MAX_CHARACTERS]) for each in window]
-        turns = [Turn(text=text, speaker=speaker) for speaker, text in parted]
+        split_texts = [_split_speaker(each.content[:MAX_CHARACTERS]) for each in window]
+        turns = [Turn(text=text, speaker=speaker) for speaker, text in split_texts]
         found = self._names.mentions(turns)
         return [
             _Utterance(each.ref, speaker, text, tuple(mention.form for mention in names), tuple(_content_words(text)))
-            for each, (speaker, text), names in zip(window, parted, found, strict=True)
+            for each, (speaker, text), names in zip(window, split_texts, found, strict=True)
         ]
 
 

@@ -63,10 +63,10 @@ def change_of(
         key = sparql_query.hold(desk, parts)
         steps = update_steps.steps(read)
         found = desk.update(key, read.text, steps, repeatable=repeatable, before=(lost, added))
-    told = {part: _rows(lines) for part, lines in found.items()}
+    parts_changed = {part: _rows(lines) for part, lines in found.items()}
     notes = (("searched_by_words", _skipped_meaning(parts)), ("names_unknown", unknown_names(given)))
     with asked.window.snapshot() as snapshot:
-        change = _stored_forms(asked, snapshot, world, before).change(told)
+        change = _stored_forms(asked, snapshot, world, before).change(parts_changed)
     return change._replace(notes=tuple(outcome.Note(code, (said,)) for code, said in notes if said))
 
 
