@@ -89,11 +89,11 @@ Count = Callable[[str], int]
 
 ABOUT: Final = "refers_to"
 _Nearby = Callable[[View], list[near_claims.Near]]
-"""What a statement that is to be written is near, in a view."""
+"""Finds the memories near a new statement, in a view."""
 RESERVED_FIELDS: Final = ("channel", "agent", "session", "role", "message")
-"""Fields of a source that the memory says itself."""
+"""Fields of a source that the memory sets itself."""
 MAX_SESSIONS_MOVED: Final = 8
-"""How often the session of one name may have been moved to somebody else."""
+"""How often a session of one name may have been moved elsewhere."""
 _MOST_NAMED: Final = 5
 """Corrected messages that a note names."""
 _NEW_VERSION: Final = "is a new version, and history keeps the old one; call correct if it holds from another time"
@@ -102,11 +102,11 @@ _NOT_CHANGED: Final = "was left out, since the message came in a bundle; call co
 _OWN_SESSION: Final = "own"
 """The buffer of a user for whom no session was named."""
 _OTHER_LIMIT_NAMES: Final = ("limit", "top_k", "n", "max_results")
-"""What others call the number of hits."""
+"""Other libraries' names for the number of hits."""
 _CONTEXT_HITS: Final = 64
-"""Hits from which a context is put together."""
+"""Hits to make a context from."""
 _BYTES_A_TOKEN: Final = 3
-"""Fewer bytes than an average token has, so a budget is kept without knowing the model."""
+"""Bytes per token, low enough to keep a token budget for any common model."""
 
 
 Measure = Callable[[str], float]
@@ -250,7 +250,7 @@ _TRANSLATIONS: Final = (
         "db.proposals() lists it, db.accept or db.reject decides",
     ),
 )
-"""What the engine's arguments and commands are called here."""
+"""The engine's terms for arguments and commands, and the terms of this class."""
 
 
 def _translate_wording(text: str) -> str:
@@ -481,7 +481,7 @@ class Memory:
         self, ref: str, text: str, begins: int, until: times.TimeLike | None, receipt: Receipt
     ) -> list[str]:
         """Return a note if a memory corrected for some time has another text in a part of it, or later."""
-        # What others said of it after that commit is no part of what this one came to.
+        # Later changes by others do not belong to the result of this commit.
         then = self.db.view(seq=receipt.seq, valid=max(receipt.ingest_time, begins))
         found = then.get(ref, include_superseded=True, include_expired=True, include_deprecated=True)
         if found is None or found.content == text or begins > receipt.ingest_time:
@@ -702,7 +702,7 @@ class Memory:
                 kinds.setdefault(world.type, []).append(world)
         left = 0
         for kind, worlds in kinds.items():
-            # What came in one commit, as by a bundle, stands in log order.
+            # Memories of one commit, such as an import, stay in log order.
             worlds.reverse()
             worlds.sort(key=lambda world: (-world.valid.start, -world.seq))
             left += max(0, len(worlds) - limit)
@@ -793,7 +793,9 @@ class Memory:
         if said is not None and (said.type, said.name) == (type, name):
             others = [each for each in near if each.ref != said.ref]
             asked = [(each.edge_type(on_near, len(about)), each.ref, f"by on_near: {each.reason}") for each in others]
-            whole = self.db.view(seq=look.seq, valid=seeing[said.ref].valid)  # For what joins two worlds of theirs.
+            whole = self.db.view(
+                seq=look.seq, valid=seeing[said.ref].valid
+            )  # For edges between two worlds of the user.
             links = unwritten_links(whole, said.ref, (link for link in asked if link[0]))
             done = self._restate(look, keyed, said, links, (begins, until), self._source(source), why, marks)
             return msgspec.structs.replace(done, near=tuple(others))
@@ -825,7 +827,7 @@ class Memory:
             if taker is not None:
                 tx.link(taker.ref, "supersedes", made, valid_from=taker.valid.start, why=f"{TAKEN}{taker.reason}")
         refs = [tx.receipt.refs[made.position]]
-        if tx.receipt.seq > before:  # Not of a call that was sent again, which is told of what it came to.
+        if tx.receipt.seq > before:  # A repeated call gets its first result.
             self._move_if_ended(tx.receipt, key, refs, begins, views if tx.receipt.seq == look.seq + 1 else ())
         done = self._result(tx.receipt, refs, begun)
         new = replacement_notes((each for each in near if each.ref not in named_refs), on_near, taker, len(about))
@@ -835,7 +837,7 @@ class Memory:
     def _write_basis(self, idempotency_key: str | None) -> tuple[View, dict[str, Any]]:
         """Return the view that a write reads, and the arguments of its batch, under a key scoped to this user.
 
-        What is sent again is looked at as it was when it was written, so that it comes to the same.
+        A retry reads the state of the first attempt, so that it has the same result.
         """
         if idempotency_key is None:
             look = self.db.view()
@@ -932,11 +934,11 @@ class Memory:
                 receipt, made = self._write_turns(said, speakers, session, attempt, *context)
                 break
             except errors.RefusedError as error:
-                # An operator moved the session away: edges of its turns have their keys, wherever they are now.
+                # An operator moved the session away: the edges of its turns keep their keys.
                 if error.details.get("reason") != "key_taken" or attempt == MAX_SESSIONS_MOVED - 1:
                     raise
         written = {entry.refs[0] for entry in self.db.log(receipt.seq, receipt.seq) if entry.refs}
-        # Two of one identity in a list are one message.
+        # Two messages with one identity are one message.
         refs = list(dict.fromkeys(receipt.refs[position] for position in made))
         again = (
             len(known)
@@ -1012,7 +1014,7 @@ class Memory:
                 world=home,
                 key=within,
                 key_within=self._scopes.top if home is None else home,
-                # Messages of earlier times may come later, and are in it at their times.
+                # Messages of earlier times may follow, and are members at their times.
                 valid_from=BEGINNING if is_new else first,
                 resolve=False,
                 source=self._source({}),
@@ -1112,7 +1114,7 @@ class Memory:
         return "" if self._views() else self._empty_note()
 
     def _empty_note(self) -> str:
-        # Who else there is, nobody may learn here.
+        # The note must not reveal other users.
         with suppress(errors.UnknownReference):  # Nothing had been committed by then.
             ended = None if self._label is None else self._scopes.ended(self._whole_view(), self._label)
             if ended is not None:
@@ -1161,10 +1163,10 @@ class Memory:
         unknown = errors.UnknownReference(f"There is no memory {errors.shown(given)}", self._empty_note())
         seen: dict[str, tuple[View, records.World]] = {}
         for look in self._views():
-            # What is still to come is not in the user's world yet, so it is read as it is going to be.
+            # A plan is not in the user's world yet, so it is looked up at its own time.
             for view in (look, later_view(self.db, look, FAR)):
                 try:
-                    # By a name alone nobody's memory is that of a user.
+                    # Without a user, a name alone must not find a user's memory.
                     ref = view._reference_to_write(given) if self._label is None else given
                     found = view.get(ref, include_superseded=True)
                 except errors.UnknownReference as error:

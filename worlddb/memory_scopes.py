@@ -28,33 +28,33 @@ from worlddb.reconciler.commands.outcome import GUARDED, Note, Receipt
 composed: Final = canonical.composed
 """A name with each accent composed with its letter, as names are compared."""
 _EXTRA_HITS: Final = 8
-"""Hits more than twice as many that are asked for where some only name."""
+"""Hits to ask for beyond twice as many, if some hits only have a name."""
 ROOT: Final = "Root"
 SCOPE: Final = "Scope"
 ENTRY: Final = "Entity"
 CONTAINERS: Final = frozenset(("scope", "user", blocks.SESSION.casefold(), blocks.TURN.casefold()))
-"""Types, whatever their case, of worlds that hold memories or messages and are none themselves."""
+"""Types (in any case) of worlds that contain memories or messages and are none themselves."""
 _NAME_ONLY: Final = CONTAINERS | {ENTRY.casefold(), blocks.CONVERSATION.casefold()}
-"""Types, whatever their case, of worlds that say nothing if they have no text."""
+"""Types (in any case) of worlds that are mere names if they have no text."""
 HOLDERS: Final = (SCOPE, blocks.SESSION)
-"""Types of worlds that contain memories and are none."""
+"""Types of worlds that contain memories and are not memories."""
 KINDS: Final = ("user", "agent", "app", "run")
 BEGINNING: Final = "0001-01-01"
-"""Start of every scope, so that memories of earlier times are in it at those times too."""
+"""Start of every scope, so that it contains memories of earlier times at those times too."""
 
 FAR: Final = parse_time("9999-12-31T23:59:59.999999Z")
-"""A valid time at which everything still to come has begun."""
+"""A valid time at which every plan has begun."""
 
 _CONFLICT_REASONS: Final = ("changed_meanwhile", "said_meanwhile")
 
 ScopeKey: TypeAlias = tuple[str, str, str, str, str]
 """``mcp``, the served world, the scope's kind and id, and the number of purged scopes of that id.
 
-Of a scope that came in a bundle, in place of the number ``ref:`` and its reference: keys do not travel in one.
+An imported scope has ``ref:`` and its reference in place of the number, because bundles carry no keys.
 """
 _BY_REFERENCE: Final = "ref:"
 _NO_SCOPE: Final = ("", "", "", "", "")
-"""Parts of a key as of no scope, for what is written into the whole store."""
+"""The parts of a key without a scope, for writes into the whole store."""
 
 Written = TypeVar("Written")
 
@@ -77,10 +77,10 @@ _WITHOUT_JOINERS: Final = dict.fromkeys(map(ord, JOINERS))
 def check_scope_name(name: str, what: str) -> None:
     """Refuse a scope's name that is blank or has invisible characters.
 
-    A scope is found again by its name alone, so no two may differ only in that.
+    A scope is found again by its name alone, so two names must not differ only in invisible characters.
 
     Raises:
-        InputError: it is so.
+        InputError: the name is refused.
     """
     seen = name.strip().translate(_WITHOUT_JOINERS)
     is_unseen = any(unicodedata.category(each) in _INVISIBLE or each in limits.FILLERS for each in seen)
@@ -111,7 +111,7 @@ def retry_while_changed(write: Callable[[], Written]) -> Written:
     """Call a function that reads and then writes, again if others wrote between the two.
 
     Raises:
-        UnavailableError: they did so time and again; nothing was written.
+        UnavailableError: others wrote in between every time; nothing was written.
     """
     for _ in range(MOST_LOOKS):
         try:
@@ -135,7 +135,7 @@ def has_statement(hit: Hit | World) -> bool:
 def recall_statements(ask: Callable[[int], Recall], wanted: int, most: int = 10_000) -> tuple[Recall, list[Hit]]:
     """Recall up to ``wanted`` hits with a text; returns the answer, and the hits that only have a name.
 
-    ``ask`` recalls as many hits as it is given; it is asked for more where names take the places of statements.
+    ``ask`` recalls a number of hits; it is called again for more if names fill the places of statements.
     """
     asked = max(wanted, 1)
     while True:
@@ -176,7 +176,7 @@ def erase_found(db: Database, look: Callable[[], list[str]], **how: Any) -> Rece
     """Erase the worlds that a read finds, with all in them; it reads again under the lock.
 
     Raises:
-        UnavailableError: each look found something else; nothing was erased.
+        UnavailableError: each read found other worlds; nothing was erased.
     """
     return db._erase_selected(look, **how)
 
@@ -207,9 +207,9 @@ class Scopes:
     def scopes(self, view: View, label: Label, *, include_retired: bool = False) -> list[World]:
         """Return the scope worlds of a label; retired ones only if asked for.
 
-        Who is served one scope means that by its label, and what was begun under the label inside of it.
+        If the served world is itself a scope of this label, it is returned too, with the scopes of the label inside.
         """
-        # A deadline or a deprecation hides what is said of a scope, and nothing in it.
+        # A deadline or a deprecation of a scope does not hide its members.
         shown: Any = {"include_expired": True, "include_deprecated": True}
         found = view.find(name=str(label), type=SCOPE, include_superseded=include_retired, **shown)
         own = (world for world in found if self.is_scope(view, world) and _has_label(world, label))
@@ -244,8 +244,7 @@ class Scopes:
     def _is_here(self, view: View, containers: Iterable[str]) -> bool:
         """Return whether a container is the served world, or the root of a store that was imported here.
 
-        Such a root has come in a bundle, perhaps with another one in it. Who takes it in elsewhere, as into an archive
-        of theirs, keeps its users apart.
+        Imported roots may be nested. Users in a root that was imported elsewhere, such as into an archive, stay apart.
         """
         around, seen = [*containers], set[str]()
         while around and self.top not in around:
@@ -266,8 +265,8 @@ class Scopes:
     def key_after(self, view: View, label: Label, known: list[World]) -> ScopeKey:
         """Return the key of a scope, given all scopes of its label, so that later reads find the writes.
 
-        It has the id as the scope spells it that holds, which may be from before accents were compared. Where none was
-        begun here that holds, it is the key of the first that came in a bundle.
+        The key has the id in the spelling of the valid scope, which may be older than the comparison of accents. If no
+        valid scope was created here, it is the key of the first imported one.
 
         Raises:
             InputError: the world served is another user's, so that nobody would find there what is written.
@@ -285,7 +284,7 @@ class Scopes:
         first = next(number for number in itertools.count(ended) if self._is_open(view, numbered(number), known))
         if all(world.closed for world in known):
             return numbered(first)
-        # Of those that ended some may have come in a bundle, and have no number.
+        # Some ended scopes may be imported; they have no number.
         for number in (first, *range(min(ended, first))):
             key = numbered(number)
             if view._keyed_reference(_encoded_key(key)) is not None and self._is_open(view, key, known):
@@ -326,24 +325,22 @@ class Scopes:
     def _is_open(self, view: View, key: ScopeKey, known: Iterable[World] = ()) -> bool:
         """Return whether a key has no scope yet, or a valid one in the served world.
 
-        ``known`` are worlds as the view shows them, which may be what the key stands for.
-
-        One that an operator moved elsewhere is that world's since; one whose membership holds no more, or not now,
-        nobody would find.
+        ``known`` are worlds of the view, one of which may be the scope of the key. A scope that an operator moved
+        elsewhere belongs to that world. A scope that is no member now would not be found.
         """
         ref = view._keyed_reference(_encoded_key(key))
         if ref is None:
             return True
         found = next((each for each in known if each.ref == ref), None) or view.keyed(_encoded_key(key))
         assert found is not None, "the key stands for a world"
-        # A name that was erased comes back from the beginning on up to where the scope was resumed, if it was.
+        # An erased name comes back from the beginning up to where the scope was resumed, if it was.
         is_lost = found.erased and found.number > 1
         return not found.closed and not is_lost and self.top in view.containers(found.ref)
 
     def write_scope(self, tx: Any, key: ScopeKey) -> Any:
         """Create the scope in a batch; a scope whose name was erased gets it back from this writer.
 
-        One that came in a bundle, or is served, is there already: its reference.
+        For an imported or served scope, which exists already, it returns the reference.
         """
         if (ref := self.existing_scope_ref(key)) is not None:
             return ref
@@ -363,7 +360,7 @@ class Scopes:
     def move_to_new_scope(self, key: ScopeKey, memories: Iterable[str], valid_from: TimeLike | None) -> None:
         """Put memories into the first scope after the ended ones, if theirs ended while they were written.
 
-        Another process may end it between the look and the write. Nobody would find them in there.
+        Another process may end the scope between read and write, and memories in an ended scope are not found.
         """
         *parts, number = key
         number = "-1" if imported_scope_ref(key) is not None else number
@@ -382,7 +379,7 @@ class Scopes:
     def entry_names(self, view: View, key: ScopeKey | tuple[str, ...], names: Iterable[str]) -> dict[str, str]:
         """Return the spelling of names (by :func:`folded`) in a scope's entries, so that capitals make no new entry.
 
-        A user is called as the scope is, unless there is an entry of the name as it is written.
+        The user's own name has the scope's spelling, unless there is an entry with the given spelling.
         """
         found: dict[str, str] = {}
         for name in names:
@@ -410,9 +407,8 @@ class Scopes:
     def write_entry(self, tx: Any, key: ScopeKey, scope: Any, name: str, source: dict[str, Any]) -> Any:
         """Create the entry of a person or thing at its first mention in a scope, and resolve it.
 
-        After a retired entry, a new one begins, and after one that was moved out of the scope, or the served world. One
-        that was erased gets its name back from this writer. One that came in a bundle with its scope is found by its
-        name.
+        After an entry that was retired, or moved out of the scope or the served world, a new one begins. An erased
+        entry gets its name back from this writer. An entry imported with its scope is found by its name.
         """
         limits.checked_text(name, "about", limits.MAX_NAME_BYTES)
         if (came := imported_scope_ref(key)) is not None:
@@ -451,7 +447,7 @@ Link: TypeAlias = tuple[str, str, str]
 def unwritten_links(view: View, ref: str, links: Iterable[Link]) -> list[Link]:
     """Return those links of an existing statement that were never written.
 
-    One that was taken back is not written again.
+    A link that was retracted is not written again.
     """
     found = []
     for link in links:
@@ -475,7 +471,7 @@ def find_repeats_at_start(
 ) -> tuple[list[Near], View]:
     """Find repeats of a statement with an end among what held when it begins; returns them and that view.
 
-    ``look`` finds it in a view. What something took the place of is repeated up to its end alone: beyond, that holds.
+    ``look`` finds them in a view. A replaced memory is repeated only up to its end; after it the replacement holds.
     """
     if begins is None or until is None or begins >= view.valid:
         return [], view
@@ -494,7 +490,8 @@ def find_near_at_start(
 ) -> list[Near]:
     """Find what is near a statement of an earlier time, held when it begins, and holds no more now.
 
-    ``near`` is what it is near to now, ``look`` finds it in a view. Without what says something else later on.
+    ``near`` are the memories near it now, and ``look`` finds them in a view. Memories that later get another text are
+    left out.
     """
     if begins is None or begins >= view.valid:
         return []
@@ -538,7 +535,7 @@ def replacement_notes(near: Iterable[Near], on_near: str, taker: Near | None, su
 
 
 TAKEN: Final = "on_near: "
-"""How the reason of an edge begins by which what began later takes the place of a new statement."""
+"""Prefix of the reason of a ``supersedes`` edge from a later memory to a new statement."""
 
 
 def written_notes(
@@ -553,9 +550,7 @@ def written_notes(
 ) -> list[str]:
     """Return notes on a new statement that is not found yet, is hidden already, or begins later.
 
-    Other ``marks`` that it has tell nothing.
-
-    The last is told of a ``text`` by its words, where no time was given.
+    The start is read from the words of ``text`` if no time was given. Other ``marks`` cause no note.
     """
     named = named_beginning(text, now, "")[1] if begins is None and text else ()
     later = future_start_notes([begins], now) if is_window_nonempty(begins, until) else []
@@ -578,7 +573,7 @@ class EndChange(NamedTuple):
 def find_end_change(view: View, said: World, since: int | None, until: TimeLike | None) -> EndChange | None:
     """Return the new end that a restatement gives; ``None`` if it gives none, or the same one.
 
-    What is said without an end leaves the end as it is. The view is that of the whole store which the write looks at.
+    A restatement without an end leaves the end unchanged. ``view`` is the view of the whole store that the write reads.
     """
     after = FOREVER if until is None else parse_time(until, "until")
     end, was_ended = _end_of(view, said), _was_ended(view, said.ref)
@@ -621,7 +616,7 @@ def restatement_notes(
 ) -> list[str]:
     """Return notes on a restatement: what else changed, what was left out, and whether it is found.
 
-    It holds from when it held before, so a plan that is said again is as far ahead as it was.
+    The memory keeps its start, so a restated plan begins when it did.
     """
     now = receipt.ingest_time
     changed = [*restatement_changes(db, receipt, said.ref), *left_out_notes(said, begins)]
@@ -659,7 +654,7 @@ class EarlierStart(NamedTuple):
 def find_earlier_start(view: View, said: World, since: int | None) -> EarlierStart | None:
     """Return the earlier start that a restatement adds; ``None`` if the memory is known to hold then.
 
-    The view is that of the whole store which the write looks at.
+    ``view`` is the view of the whole store that the write reads.
     """
     if since is None or since >= said.valid.start:
         return None
@@ -694,8 +689,8 @@ def restate_memory(
     ``earlier`` (:func:`find_earlier_start`) is written as a late statement of the same memory. ``end``
     (:func:`find_end_change`) replaces the memory's end. A memory that somebody ended gets no further source.
 
-    It is hidden when it is now said to be, and not at all if nothing is said of that. Properties take the place of
-    those of the same names, by a version that begins where the one before did and keeps its sources.
+    The restatement sets the deadline; without one, the memory has no deadline any more. Properties replace those of the
+    same names, by a version that begins where the previous one did and keeps its sources.
     """
     if earlier is not None:
         span: dict[str, Any] = {"valid_from": earlier.since, "valid_to": said.valid.start, "why": why}
@@ -731,7 +726,7 @@ def restate_memory(
 def concurrent_change_notes(db: Database, seen: int, receipt: Receipt, ref: str) -> list[str]:
     """Return a note if others changed a memory between commit ``seen`` and the write.
 
-    Whoever changes it did not know that text, and takes its place.
+    The writer did not know that text, and the write replaces it.
     """
     if not receipt.events or receipt.seq <= seen + 1:
         return []
@@ -776,7 +771,8 @@ def _deadline_change_notes(before: World, after: World, now: int) -> list[str]:
 def named_beginning(text: str, now: int, otherwise: str) -> tuple[int | None, tuple[str, ...]]:
     """Return the future start that a text names, and a note on it.
 
-    ``otherwise`` is what becomes of it where that time is taken; empty where it is not, and to be given.
+    ``otherwise`` says in the note what follows from using that time; empty if it is not used, so that the note asks
+    for ``since``.
     """
     begins = begin_named(text, now)
     if begins is None:
@@ -854,12 +850,12 @@ def containers_at_start(view: View, ref: str, since: int) -> dict[str, int]:
     first: dict[str, int] = {}
     for edge in view.edges(ref, type="contains", direction="in", include_superseded=True):
         first[edge.source] = min(edge.valid.start, first.get(edge.source, edge.valid.start))
-    # What no world contains is the root, where it is found whenever it holds.
+    # Only the root has no container, and it is found whenever it holds.
     return {world: at for world, at in first.items() if at == begins and view.containers(world)}
 
 
 _BY_EDGES: Final = {"now_stale": "derived_from", "conflict_left": "contradicts"}
-"""Notes that tell of edges, and the type of these: an edge may be at home outside of a world that has both ends."""
+"""Notes about edges, and the edges' type: an edge's home may lie outside of a world that contains both ends."""
 _SUBJECT_FIRST: Final = frozenset(
     (
         "begun_anew",
@@ -874,13 +870,13 @@ _SUBJECT_FIRST: Final = frozenset(
 )
 
 _ALL_OR_NOTHING: Final = frozenset(("not_changed",))
-"""Notes that say something of a world by names, which are no references."""
+"""Notes that list names instead of references."""
 
 
 def notes_inside(notes: Iterable[Note], view: View, sees: Callable[[str], bool]) -> list[Note]:
     """Return the notes of a receipt as seen inside one world, as if nothing existed outside of it.
 
-    A note is cut to what is seen inside, and left out only if nothing is left of what it tells.
+    A note is cut to the references that are seen inside, and left out if none remains.
     """
     found: list[Note] = []
     for note in notes:
@@ -895,7 +891,7 @@ def notes_inside(notes: Iterable[Note], view: View, sees: Callable[[str], bool])
         first, *others = note.refs
         joined = None
         if note.code in _BY_EDGES and sees(first):
-            # What is still to come is not in the view yet, nor is what is said of it.
+            # Worlds that begin later are not in the view yet, nor are their edges.
             with suppress(UnknownReference):
                 edges = view.edges(first, type=_BY_EDGES[note.code], include_superseded=True)
                 joined = {end for edge in edges for end in (edge.source, edge.target)}

@@ -1,6 +1,6 @@
 """Recognise messages that are given again: which of them a session holds, or held once.
 
-A message with an id or a time is known by that. Others are known by the list that they are given in.
+A message with an id or a time is recognised by it. Others are recognised by their position in the given list.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from worlddb.database import Database
 
 _EXTRA_TURNS: Final = 64
-"""Turns before the last ones that a list is laid beside."""
+"""Earlier turns that a list is aligned with, in addition to twice its own length."""
 _MIN_COMMON: Final = 2
-"""Messages in common from which on a list is taken for one that the session held in part."""
+"""Common messages from which a list counts as one that the session holds in part."""
 
 _MIN_RUN: Final = 3
-"""Messages without an id or a time from which on a list that begins with a session's last ones goes on from there."""
+"""Common messages without id or time from which a list counts as a continuation of the session."""
 
 Said = tuple[Any, str]
 
@@ -40,7 +40,7 @@ def check_ids(said: Sequence[chat_messages.ChatMessage]) -> None:
     """Check that messages with the same id have the same text.
 
     Raises:
-        InputError: the second would be taken for what the first says now.
+        InputError: they differ, so that the second would be taken for an edit of the first.
     """
     texts: dict[str, str] = {}
     for each in said:
@@ -72,10 +72,9 @@ def find_known(
 ) -> set[int]:
     """Return the positions of listed messages that a session holds or held; ``keys`` are their keys.
 
-    These are the beginning of a list that begins with all that it ever held, or with the last few of these, as the last
-    twenty of a chat do. Where something of that was forgotten,
-    corrected or erased since, it is not to come back with a list that was cut, or changed elsewhere, or that has ids
-    or times by now, either: then the two are laid side by side.
+    A list repeats the session if it begins with all turns that the session ever held, or with its last few, such as the
+    last twenty messages of a chat. A forgotten, corrected or erased message must not come back with a list that was
+    cut, was changed elsewhere, or has ids or times by now. In that case the list is aligned with the session.
     """
     asked = [(each.role, each.text) for each in said]
     rest = iter(view.children(session.ref, include_superseded=True))
@@ -95,7 +94,7 @@ def find_known(
         if len(turns) > len(asked) or not _texts_ever(view, turn).issuperset([asked[len(turns) - 1]]):
             break
     else:
-        # Where all of it was erased, nobody can tell: one message or two may well be new, as all are of who came back.
+        # If everything was erased, nobody can tell: one or two messages may well be new, as for a returning user.
         is_told = any(not isinstance(_texts_ever(view, turn), _AnyText) for turn in turns)
         return set(range(len(turns))) if is_told or (len(asked) > _MIN_COMMON and not session.erased) else set()
     if len(asked) <= _MIN_COMMON:
@@ -142,8 +141,8 @@ def _overlap(view: View, turns: Sequence[records.World], asked: Sequence[Said]) 
 def corrected_since(view: View, said: Sequence[chat_messages.ChatMessage], keys: Sequence[str | None]) -> set[int]:
     """Return the positions of known messages that somebody corrected and that are given with the old text.
 
-    Somebody corrected what the message says: that it is given again undoes nothing. With another text than it was last
-    given with it was edited where it comes from, and says that.
+    Giving such a message again does not undo the correction. A message with another text than before was edited at its
+    origin, and gets the new text.
     """
     turns = (None if key is None else view.keyed(key) for key in keys)
     messages = zip(said, turns, strict=True)
@@ -159,7 +158,7 @@ def corrected_refs(
 ) -> list[str]:
     """Return the corrected turns of messages that are given again.
 
-    ``known`` are the places of those that are told by their place, or are not to be written for another reason.
+    ``known`` are the positions of messages that are recognised by position, or are not written for another reason.
     """
     keyed = [None if key is None else view.keyed(key) for key in keys]
     turn_texts = [(turn, each.text) for each, turn in zip(said, keyed, strict=True) if turn is not None]
@@ -173,7 +172,7 @@ def corrected_refs(
 def _replaced_text(view: View, turn: records.World) -> str | None:
     """Return the last text that a message gave a turn, if somebody corrected it since; only messages have a role.
 
-    ``None`` of all other turns.
+    ``None`` for all other turns.
     """
     if turn.number == 1 or turn.erased:
         return None
@@ -188,13 +187,13 @@ def find_unidentified(
 ) -> set[int]:
     """Return the positions of messages without id and time that a session has next to known ones.
 
-    A message is there already if it follows a known one in the list and in the session, or comes before the first one.
+    A message exists already if it follows a known one in the list and in the session, or precedes the first known one.
     """
     if None not in keys:
         return set()
     known = [None if key is None else view.keyed(key) for key in keys]
     if not any(known):
-        return set()  # The session, which may be long, is not read for what is new.
+        return set()  # All messages are new, so the session, which may be long, need not be read.
     turns = [*view.children(session.ref, include_superseded=True)]
     at = {turn.ref: place for place, turn in enumerate(turns)}
     found = set[int]()
@@ -219,8 +218,8 @@ def find_imported(
 ) -> tuple[set[int], list[str]]:
     """Return the positions of messages with id or time that lie in an imported session.
 
-    Keys do not travel in one, so they are known by what their turns tell: the id, or the time, the role and the text.
-    With them the turns whose id a message with another text has. What was written here since has its key.
+    Bundles carry no keys, so messages are recognised by their turns: by id, or by time, role and text. Also returns the
+    turns whose id a message with another text has. Turns written here since the import have keys.
     """
     if "imported" not in session.source:
         return set(), []
@@ -241,7 +240,7 @@ def find_imported(
 
 
 def _is_identified(first: Sequence[records.World]) -> bool:
-    """Return whether a session began with a message with an id or a time: then it is known by these."""
+    """Return whether a session's first message has an id or a time, by which its messages are recognised."""
     return any(turn.source.get("message") or turn.valid.start != turn.ingested_at for turn in first)
 
 
@@ -257,7 +256,7 @@ def _unkeyed(view: View, turns: Sequence[records.World], db: Database) -> set[st
 
 
 class _AnyText(frozenset[Said]):
-    """What an erased turn said: nobody can tell."""
+    """The unknown text of an erased turn, which matches any text."""
 
     def issuperset(self, other: object) -> bool:
         return True
