@@ -1,10 +1,10 @@
 """The effect of a consolidation on recall at equal tokens, on LoCoMo, LongMemEval and BEAM.
 
-LoCoMo's file is one store, and each conversation of the others one of its own. All are asked before a consolidation and
-after it: hits are read from the best on until so many tokens are spent (four characters each), and the share of the
-question's evidence that was read is averaged. A turn is read if it is a hit, or if a sentence of it stands in a summary
-that is one. ``off`` is the store before, ``on`` after, asked as before, ``summaries`` with ``prefer_summaries``. Beside
-it is told how many tokens ten hits have.
+LoCoMo's file is one store; each conversation of the other files is its own store. All questions are asked before and
+after a consolidation. Hits are read from the best on until a number of tokens is spent (four characters each), and the
+share of the question's evidence that was read is averaged. A turn counts as read if it is a hit, or if a sentence of it
+is in a summary among the hits. ``off`` is the store before, ``on`` the store after with the same recall, ``summaries``
+with ``prefer_summaries``. The number of tokens of ten hits is printed too.
 """
 
 from __future__ import annotations

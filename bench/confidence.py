@@ -1,18 +1,18 @@
 """Confidence of recall: fit its coefficients on one half of the conversations, and judge them on the other.
 
-Questions of LoCoMo, BEAM and LongMemEval are asked where they belong, and once more where nobody could answer them, in
-the next conversation. A question can be answered unless its benchmark says otherwise: LoCoMo's adversarial questions
-ask of one speaker what the other said, those of BEAM and LongMemEval abstain. A hit is right if it is evidence, and an
-answer if one of its ten hits is. Two logistic regressions are fitted (``--fit`` prints them as query/recall/scoring.py
-has them) on what recall itself goes by, on the conversations of half 0: of LoCoMo the first two of five, of the others
-by a hash of their names. In each benchmark the questions that can be answered weigh as much as all others together, and
-of these the two kinds alike. All that is printed is of half 1, by the coefficients that the product has.
+Questions of LoCoMo, BEAM and LongMemEval are asked in their own conversation, and again in the next one, where they
+have no answer. A question is answerable unless its benchmark says otherwise: LoCoMo's adversarial questions ask about
+one speaker what the other said; those of BEAM and LongMemEval abstain. A hit is right if it is evidence, and an answer
+is right if one of its ten hits is. Two logistic regressions are fitted on recall's own evidence (``--fit`` prints them
+in the form of query/recall/scoring.py), on the conversations of half 0: the first two of five of LoCoMo, the others by
+a hash of their names. In each benchmark the answerable questions weigh as much as all others together, and the two
+other kinds weigh the same. All printed figures are of half 1, with the product's coefficients.
 
-- auc: how often a question that can be answered has more confidence than one that cannot, of all pairs;
-- flagged@x: of what cannot be answered, the share with less confidence than all but x % of what can be answered;
+- auc: the share of pairs in which an answerable question has more confidence than an unanswerable one;
+- flagged@x: the share of unanswerable questions with less confidence than all but x % of the answerable ones;
 - weak: the share of each kind whose answer the product calls weak;
-- curve: answers of at least some confidence, their share (coverage), and the share of them that are right (precision);
-  the same of hits, by ``min_confidence``.
+- curve: for each minimum confidence, the share of answers (coverage), and the share of these that are right
+  (precision); the same for hits, by ``min_confidence``.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """The effect of decay on recall: evidence found by half-life, and the share of memories that are kept.
 
-Each question is asked at its own time, of the turns that were said by then. Two things are done with each half-life:
-recall ranks by it at several weights, as ``recall(decay=...)`` does, and everything is left out that has fallen to the
-tier ``hidden``, as a dream that is told of decay would deprecate it. Beside the second stands the share of turns that
-are kept: what it saves. There are no accesses and no importance, so R is a function of age alone.
+Each question is asked at its own time, about the turns before it. Each half-life is used in two ways: recall ranks by
+it at several weights, as ``recall(decay=...)`` does; and everything in the tier ``hidden`` is left out, as a dream with
+decay would deprecate it. For the second, the share of turns that are kept is printed too. There are no accesses and no
+importance, so R is a function of age alone.
 
---locomo asks the conversations of LoCoMo's file when they end; --longmemeval asks each question of its file of a store
-of its own, when the file says that it is asked.
+--locomo asks about the conversations of LoCoMo's file at their end; --longmemeval asks each question of its file in its
+own store, at the time in the file.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Diff of two stores with a shared history, where some worlds of the copy were revised, at several sizes.
 
-The stores hold the mix of bench/_workload.py, `--nodes` and a store of `--small` nodes to compare with, which is the
-larger one's beginning; the copy gets `--changes` revisions of random nodes, each a commit. They are the same nodes in
-both stores, so that they lie as deep and only the size differs. The time is that of `worlddb.diff` on the two
-directories, opening included, and the nodes of the Merkle tries are those that it says it has read. `bytes_ms` is the
-time in which two equal stores are compared byte by byte, which costs in proportion to their size.
+The stores hold the mix of bench/_workload.py: one of `--nodes` nodes, and one of `--small` nodes, the beginning of the
+larger. Each copy gets `--changes` revisions of random nodes, one a commit, of the same nodes in both stores, so
+that the depth is equal and only the size differs. The time is that of `worlddb.diff` on the two directories, opening
+included; the count of Merkle trie nodes is the one that it reports. `bytes_ms` is the time for comparing two equal
+stores byte by byte, in proportion to their size.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Dream State's stand-in on labelled memories: what it should remove, near-duplicates, and its cost.
 
-Beside it the same stores are swept by a consolidation, which proposes near-duplicates, without vectors and with them.
+A consolidation also sweeps the same stores and proposes near-duplicates, with and without vectors.
 
-Memories about people are drawn from a seed, each with a label. What should go: what is said again in the same words, in
-words that are moved or added, or in other words; what a later statement replaces; what was derived from something that
-has ended. What should stay looks alike: other people, other numbers, denials, several things that hold together, and
-the same said in another person's world. The rules were written before the texts, and no text was dropped for them; one
-fault that they showed was mended ("In room 12" was taken for a subject), so the figures are of a development set.
+Memories about people are drawn from a seed, each with a label. To remove: repetitions in the same words, with moved or
+added words, or in other words; statements that a later one replaces; and what was derived from something that has
+ended. To keep, although similar: other people, other numbers, denials, facts that hold together, and the same text in
+another person's world. The rules were written before the texts, and no text was dropped to suit them. One fault that
+the texts showed was corrected ("In room 12" was taken for a subject), so the figures are those of a development set.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Times of `impact`, `provenance` and the shortest path to what they reach.
 
-A store of so many worlds is made of trees: of every second one the worlds rest on the one above them, of the others the
-one above rests on them, and the rest of the worlds stands alone. `impact` is asked of the tops of the first, with the
-way to each world; `provenance` of the tops of the others, with author, source and trust of each. With branching 4 and
-depth 5 each answer has 1,364 worlds. `path` is a shortest path from a top to one of the lowest. Each question is asked
-of a new view. `cpu` figures are times of the processor, of all threads; `growth` compares with a store of `--beside`
-worlds that is asked by turns with the other.
+The store consists of trees and single worlds. In every second tree the worlds rest on the one above them; in the others
+the one above rests on them. `impact` is asked about the tops of the former, with the path to each world; `provenance`
+about the tops of the latter, with author, source and trust of each. With branching 4 and depth 5 each answer has 1,364
+worlds. `path` is a shortest path from a top to one of the lowest worlds. Each question gets a new view. `cpu` figures
+are CPU times of all threads; `growth` compares with a store of `--beside` worlds, asked by turns.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Latency of recall in a large store of conversations: each lane, ten hits, LongMemEval's questions.
 
-The file's sessions are taken in one after the other, and again under other names until there are --turns turns, are
-embedded and indexed. So a text stands in a store of 200,000 turns more than twice, which is told. The store is closed
-and opened again, which is measured with the first recall; then every question is asked once, by all lanes and by each
-alone. Time is measured on the clock and on the processor: on a busy machine only the latter says something. With
---inside every question is also asked inside worlds that contain some of the sessions, drawn at random. With --store the
-store is kept, and used again if it is there.
+The file's sessions are ingested one after the other, and again under other names until there are --turns turns, then
+embedded and indexed. In a store of 200,000 turns each text so occurs more than twice, which is printed. The store is
+closed and opened again, which is measured with the first recall. Then every question is asked once, by all lanes and by
+each lane alone. Clock time and CPU time are measured; on a busy machine only the latter is meaningful. --inside also
+asks every question inside worlds with some of the sessions, drawn at random. --store keeps the store, and reuses it if
+it exists.
 
-A full run of Python's cycle collector goes through all objects of the process, which takes longer than a recall, and
-comes once in some 200 recalls. Of few questions it would be the p99 in one program and not in the next: each shape
+A full run of Python's cycle collector visits all objects of the process. It takes longer than a recall, and happens
+once in some 200 recalls. Of few questions it would be the p99 in one program and not in the next: each shape
 begins right after one, and the time that one takes, and how many fell among the questions, is told apart.
 """
 

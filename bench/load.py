@@ -6,17 +6,17 @@ in as many durable commits. A first run with the same seed records the pairs and
 second, which is timed, the engine's commits and the floor's alternate. Both runs and the floor must hold the same
 bytes, or the program fails. A write is one node or one edge command.
 
-The floor is given the pairs in the order in which the writes came (bench/_arrival.py), as a loop has them that puts the
-rows of one write after the other. A second loop is given them as the engine hands them to LMDB, table by table, sorted
-and each key once: what that order is worth is the engine's work and not the loop's, so ``sorted_ratio`` stands beside.
+The floor gets the pairs in the order of the writes (bench/_arrival.py), like a loop that puts the rows of one write
+after the other. A second loop gets them as the engine hands them to LMDB: table by table, sorted, each key once. That
+order is the engine's work and not the loop's, so its ratio is a second figure, ``sorted_ratio``.
 
-A row is a pair to the floor, also where the engine packs many into one. Peak memory, and the bytes that LMDB writes,
-are measured in a process of their own, that does nothing else: the mix is drawn in another one, since to know which
-edges it has drawn takes it 14 bytes of memory a write. ``--pages`` also says, of its last commit, which table
-wrote how many pages (bench/_pages.py).
+For the floor every row is a pair, even if the engine packs many rows into one. Peak memory, and the bytes that LMDB
+writes, are measured in a separate process that does nothing else. The mix is drawn in another process, because
+remembering the drawn edges takes 14 bytes of memory for each write. ``--pages`` also counts the pages that the last
+commit wrote, by table (bench/_pages.py).
 
-``--keep PATH`` only loads, into a store that stays, and says what each part of so many writes took. A load of millions
-takes an hour; `bench.reads`, `bench.commits` and `bench.open` take the store that it leaves (``--store``).
+``--keep PATH`` only loads, into a store that stays, and reports the cost of each part of the writes. A load of millions
+takes an hour; `bench.reads`, `bench.commits` and `bench.open` can use the store (``--store``).
 """
 
 from __future__ import annotations

@@ -1,30 +1,29 @@
 """Near statements: what a write would repeat, replace or contradict, and the order of two competing facts.
 
 The 200 pairs are in bench/near_pairs.jsonl: an earlier and a later statement about one subject, with a label. All pairs
-of a half are in one store with the default embedder, each in a world of its own: the earlier is written, the later
-asked for as near, then written too, without a word about the other, and the pair's question asked.
+of a half are in one store with the default embedder, each pair in its own world. The program writes the earlier
+statement, asks what is near the later one, writes that too, without a link, and asks the pair's question.
 
-- near: of replacements, contradictions and repetitions, the share whose earlier statement is given, with any relation;
-- told: the same with one of these three relations; labelled: with the very relation of the label;
-- falsely_near: of unrelated pairs, the share whose earlier statement is given;
-- falsely_told: of unrelated and compatible pairs, the share that is given as a replacement or a contradiction;
-- strangers: the statements of other subjects that were given in the whole store, for all pairs;
-- later_first: of replacements and contradictions, the share of questions at which the later comes before the earlier;
-- earlier_asked: the same where the question is the earlier statement itself, the hardest that there is;
-- competing: the share of the questions at which the answer says that the two compete.
+- near: the share of replacements, contradictions and repetitions whose earlier statement is found, with any relation;
+- told: the same with one of these three relations; labelled: with the relation of the label;
+- falsely_near: the share of unrelated pairs whose earlier statement is found;
+- falsely_told: the share of unrelated and compatible pairs reported as a replacement or a contradiction;
+- strangers: the statements about other subjects that were found in the whole store, for all pairs;
+- later_first: the share of replacements and contradictions whose later statement ranks above the earlier;
+- earlier_asked: the same with the earlier statement as the question, which is hardest;
+- competing: the share of questions whose answer says that the two compete.
 
-With --beam FILE also BEAM's questions of what changed and of what is contradicted, each conversation a store: of the
-messages that are evidence the share among the first 20 hits, and in how many answers with several of them the latest
-message comes before the others. Messages of a talk are never moved by the rules above, so this shows where they end.
-With --longmemeval FILE the same of its questions of what has changed, the turns with the answer being evidence.
+--beam FILE adds BEAM's questions about changes and contradictions, one store for each conversation: the share of
+evidence messages among the first 20 hits, and the number of answers with several of them whose latest message ranks
+first. The rules above never reorder messages, so this shows their limits. --longmemeval FILE does the same for its
+questions about changes, with the turns that have the answer as evidence.
 
-Of both also what becomes of them as statements, as an agent would write them: of the user's evidence the sentences in
-the first person, those of its last session (or message, if it is all one session) against those before. written: the
-questions with such sentences on both sides; near: of these the share of which any of the earlier is given as near to
-one of the later; told: as a replacement or a contradiction; later_first: a later one stands before every earlier one
-among the first ten hits.
+For both, the evidence is also written as statements, as an agent would: the user's sentences in the first person, those
+of the last session (or message, if there is one session) against the earlier ones. written: the questions with
+sentences on both sides; near: the share of these with an earlier one found near a later one; told: found as a
+replacement or a contradiction; later_first: a later one ranks above every earlier one among the first ten hits.
 
-Half of the pairs is held out: nothing was fitted to it, though the hand that wrote it wrote the rules too.
+Half of the pairs is held out: nothing was fitted to it, although one author wrote both the pairs and the rules.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Redaction: seeded secrets found in texts of eight languages, and the speed of scanning.
 
-A thousand texts hold one secret each, of twelve kinds by turns, and as many hold something that is like one: orders,
-hashes, versions, dates, placeholders, numbers whose check digit is wrong. The secrets are made as those who issue them
-say, and not by the engine's expressions. All texts are then written to a store that enforces both guards, and every
-file of it is searched for the secrets.
+A thousand texts contain one secret each, of twelve kinds in turn. As many contain something similar: orders, hashes,
+versions, dates, placeholders, numbers with a wrong check digit. The secrets follow their issuers' documentation, not
+the engine's expressions. All texts are then written to a store that enforces both guards, and every file of the store
+is searched for the secrets.
 """
 
 import base64

@@ -1,10 +1,9 @@
 """Time of the whole resolver per candidate, in small and large stores of people, and what blocking misses.
 
-Candidates are names of the store as somebody else may have written them. Each is judged by all tiers in a read
-transaction, as it would be within a write, and the least of a few tries counts; the figures are by the tier that
-decided. Beside a store of more names stands one of fewer, whose candidates take turns with the others'. A look at every
-name of the store (bench/_scan.py) says what blocking leaves out: of all pairs that are alike, and of the answers. The
-rate of a batch is that of one durable commit, its writing included. A last store is full of people with one name.
+Candidates are misspelled names of the store. All tiers judge each of them in a read transaction, as within a write, and
+the best of a few tries counts; figures are grouped by the deciding tier. Candidates of a larger and of a smaller store
+take turns. An exhaustive scan (bench/_scan.py) shows what blocking misses, of all similar pairs and of the answers. The
+rate of a batch is that of one durable commit, writing included. A last store is full of people with the same name.
 """
 
 from __future__ import annotations
