@@ -1,9 +1,9 @@
 """Answer LongMemEval's questions by a model from recalled turns, and judge the answers by a model.
 
-By which rules says a protocol (bench/_protocols.py): what an extractor keeps of the turns, in which other wordings a
-question is asked, how it is answered and judged. Each part can be switched off. All prompts are our own words, and the
-result names the protocol and says so. What a verdict does not say clearly counts as wrong, and is counted. No figure is
-printed for a question that was not asked.
+A protocol (bench/_protocols.py) gives the rules: what an extractor keeps of the turns, in which other wordings a
+question is asked, and how it is answered and judged. Each part can be switched off. All prompts are in our own words,
+and the result names the protocol and says so. An unclear verdict counts as wrong, and is counted. No figure is printed
+for a question that was not asked.
 """
 
 from __future__ import annotations

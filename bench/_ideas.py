@@ -1,6 +1,6 @@
 """Ablations: recall without one of its ideas, so that a benchmark can measure each in one run (``--ideas``).
 
-Each is left out where recall calls it, and nothing else is changed; a name that is no longer there is an error.
+Each idea is patched out at its call in recall, and nothing else changes. A name that no longer exists is an error.
 """
 
 from __future__ import annotations

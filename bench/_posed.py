@@ -1,6 +1,6 @@
 """Questions of LoCoMo, BEAM and LongMemEval, each asked in its own store and in another one.
 
-Of LoCoMo the first two of five conversations are half 0, of the others what a hash of their names says.
+Half 0 has the first two of LoCoMo's five conversations, and those of the others by a hash of their names.
 """
 
 from __future__ import annotations

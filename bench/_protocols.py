@@ -1,8 +1,8 @@
 """Answering and judging protocols of four sources, in our own words.
 
-A protocol says what an extractor keeps of a turn, how a question is answered from what was recalled, how the answer is
-judged, and what form a verdict has. The rules are those of the source; no prompt of it is copied, so that a figure by a
-protocol is none of its source's. Where a source does not tell a rule, the form is ours and the protocol says so.
+A protocol defines what an extractor keeps of a turn, how a question is answered from the hits, how the answer is
+judged, and the form of a verdict. The rules are those of the source, but no prompt is copied, so a protocol's figures
+are not its source's figures. Where a source does not give a rule, the form is ours and the protocol says so.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Evidence retrieval on BEAM: whether the messages with the answer are recalled, by kind of question.
 
-Every conversation of the file is a store of its own; what is said in a session is said at its time. Each question with
-evidence is asked when the last session was, and recall@k is the share of its evidence (by the messages' ids) among the
-first k hits, averaged over questions. Of questions that abstain, which nobody can answer, it is told how many recall
-calls weak, and how many of the others it calls so falsely. All of the variants in bench/_retrieval.py and the baselines
-in bench/_baselines.py are asked the same questions in the same run. No model runs but the embedder.
+Every conversation of the file is its own store; messages have the time of their session. Each question with evidence is
+asked at the time of the last session. recall@k is the share of its evidence (by message id) among the first k hits,
+averaged over questions. Two more counts are printed: unanswerable questions that recall calls weak, and other questions
+that it falsely calls weak. The variants in bench/_retrieval.py and the baselines in bench/_baselines.py answer the same
+questions in the same run. The embedder is the only model.
 
 With --half only the conversations of one half are asked (by a hash of their ids): ideas are chosen on half 0 and
 confirmed on half 1.

@@ -1,12 +1,11 @@
 """Recall inside a world: confined or from outside, after a restart, and in a store shared with other tenants.
 
-A tenant has so many memories, in scopes of a few hundred, and every one has a vector by the model that comes with the
-engine. The same questions are asked by turns of a confined view (a new one for each call, as a server makes it) and of
-a view of the whole store that looks in the tenant's world. `built_ms` is the very first recall inside, which has
-nothing to go on from. `first_inside_ms` is the first recall of a fresh process inside, and `first_outside_ms` that of
-another one from outside; libraries and the model are loaded before, by a question to another store. `first_cold_ms` is
-the same inside without that. Keys with `cpu` are times of the processor, of all threads, which others on the machine
-change less.
+A tenant has a number of memories, in scopes of a few hundred, each with a vector by the default model. The same
+questions go by turns to a confined view (a new one for each call, as in a server) and to a view of the whole store that
+searches in the tenant's world. `built_ms` is the very first recall inside, without any cache. `first_inside_ms` is the
+first recall of a fresh process inside, and `first_outside_ms` that of another process from outside; a question to
+another store has loaded libraries and model before. `first_cold_ms` is the first recall inside without that. Keys with
+`cpu` are CPU times of all threads, which other work on the machine changes less.
 
 A second store has the same tenant, written by the same commits, and `--neighbours` texts of others with the same
 words. `same_answers` counts the questions whose answers are the same bytes in both, of `asked`;

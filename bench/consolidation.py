@@ -1,13 +1,13 @@
 """Reading summaries first, compared with reading everything that they summarise (paper §6).
 
-Topics of facts in one store are consolidated by the stand-in. Then the same question is asked of all topics: all that
-they contain, and summaries first, each the median of several runs, in time of the processor. The full read is also made
-of the store as it was, by turns: what it costs that summaries lie among the facts is said, in all and a record. The
-first summary-first read of a handle looks at each member once to tell that the summaries are fresh, and is timed apart.
-With --beside other reads are made of both stores, too: recalls, single worlds, and all facts.
+The stand-in consolidates topics of facts in one store. Then all topics are read in full, and with summaries first; each
+figure is the median CPU time of several runs. The store before consolidation is read in full by turns, which shows the
+cost of summaries among the facts, in total and per record. The first summary-first read of a handle checks each member
+once for fresh summaries, and is timed separately. --beside adds other reads of both stores: recalls, single worlds, and
+all facts.
 
-With --locomo, --longmemeval or --beam FILE the questions of that file are asked instead, before a consolidation and
-after: how much of their evidence is read at equal tokens. See bench/_consolidated.py.
+--locomo, --longmemeval or --beam FILE asks the questions of that file instead, before and after a consolidation, and
+measures the evidence that is read at equal tokens. See bench/_consolidated.py.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
 """Evidence retrieval on LoCoMo: whether the turns with the answer are recalled.
 
-Every conversation of the file is ingested; every question with evidence is asked inside its conversation's world, and
-recall@k is the share of its evidence turns (by `dia_id`) among the first k hits, averaged over questions; the questions
-have no date and are asked when the conversation's last session began. Evidence that names no turn of it is left out,
-and so is a question that has no other; both are counted. All of the variants in bench/_retrieval.py and the
-baselines in bench/_baselines.py are asked the same questions in the same run. No model runs but the embedder.
+Every conversation of the file is ingested. Every question with evidence is asked inside its conversation's world.
+recall@k is the share of its evidence turns (by `dia_id`) among the first k hits, averaged over questions. The questions
+have no date and are asked at the start of the conversation's last session. Evidence that names no turn of the
+conversation is left out, and so is a question without other evidence; both are counted. The variants in
+bench/_retrieval.py and the baselines in bench/_baselines.py answer the same questions in the same run. The embedder is
+the only model.
 
-With --pooled questions are asked in the whole store, where the speakers of other conversations are strangers. Of the
-questions that name a speaker it is told at how many the first hit is said by one of them or names one, and at how many
-it lies in a conversation in which none of them speaks.
+With --pooled questions are asked in the whole store, where the speakers of other conversations are strangers. For
+questions that name a speaker, two counts are printed: first hits said by or naming a named speaker, and first hits in a
+conversation in which none of them speaks.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Retrieval on LongMemEval: whether the sessions or turns with the evidence are recalled, without a chat model.
 
-Every question has a haystack of its own, in a store of its own, or with --pooled in one store that holds all of them.
-Which sessions answer is asked of recall as such (group=1); those of a baseline are the sessions of its turns.
-At turn level the gold turns are those that are marked has_answer, or all of the answer sessions' if none is. All of
-the variants in bench/_retrieval.py and the baselines in bench/_baselines.py are asked the same in the same run, with
---ideas also the default without each of its ideas.
+Every question has its own haystack in its own store, or with --pooled all haystacks are in one store. Recall returns
+sessions itself (group=1); the sessions of a baseline are those of its turns. At turn level the gold turns are those
+marked has_answer, or all turns of the answer sessions if none is marked. The variants in bench/_retrieval.py and the
+baselines in bench/_baselines.py answer the same questions in the same run; --ideas adds the default without each of its
+ideas.
 
-With --answer a model that you name answers each question from what the default recalls, and with --judge a model judges
-the answers (bench/_answering.py). Both are reached at --endpoint; the key is read from the environment variable that
---key-variable names. With --transcript each question is kept when it is done, and a run that broke off goes on there.
+With --answer a model that you name answers each question from the default's hits, and with --judge a model judges the
+answers (bench/_answering.py). Both are reached at --endpoint; the key is read from the environment variable that
+--key-variable names. --transcript saves each finished question, so that an interrupted run can resume.
 """
 
 from __future__ import annotations

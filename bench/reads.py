@@ -1,22 +1,22 @@
 """Reads of the present and of the past: get, find, one hop, two hops, recall by words, by meaning and by both.
 
 The store holds the mix of bench/_workload.py with four edges a node, and a vector of each text. For each of three
-moments, after 5, 50 and 95 in 100 of the commits of the load, a view as of it and one of the present are asked the same
-questions by turns, about what there was by then. `ratio` is the past's time of the processor as a multiple of the
-present's; `p50_ms` and `p95_ms` are of the clock. The present's are those of the questions of the last moment.
+moments, after 5, 50 and 95 in 100 of the commits of the load, a view as of the moment and a present view get the same
+questions by turns, about what existed then. `ratio` is the CPU time in the past divided by that in the present;
+`p50_ms` and `p95_ms` are clock times. The figures of the present are those of the last moment's questions.
 
-Ranked reads take candidates from the present indexes, except those named `exact`, which build a scratch index of
-exactly what the view sees and are sampled a few times only. `recall_at_10` is the share of the exact ten nearest that
-the vector index finds. `first_recall_ms` is of the first one by words behind the load, as it left the text index; then
-the indexes are caught up before the clock runs. With `--beside N` a store of N nodes is read first, and `growth` says
-how many times as long the reads of the present take in the large one.
+Ranked reads take candidates from the present indexes, except those named `exact`, which build a temporary index of
+exactly what the view sees and have few samples. `recall_at_10` is the share of the exact ten nearest that the vector
+index finds. `first_recall_ms` is the first recall by words after the load, with the text index as the load left it; the
+indexes are caught up before the other measurements. With `--beside N` a store of N nodes is read first, and `growth` is
+the ratio of present reads in the large store to those in it.
 
-Shapes whose name ends in `_confined` are asked through one view that is confined to a world, about what is inside;
-those in `_inside` ask the same of a view that is not. `recall_exact_confined_first` makes a view each time, as a
-server does (see `bench.confined`).
+Shapes whose name ends in `_confined` use one view confined to a world and ask about its interior; those in `_inside`
+ask the same in a view that is not confined. `recall_exact_confined_first` makes a view each time, as a server does (see
+`bench.confined`).
 
-`--store PATH` asks a store that `bench.load --keep` has left instead of loading one, and `--only NAME ...` asks these
-shapes alone; without `vector` and `recall` among them nothing is embedded.
+`--store PATH` reads a store of `bench.load --keep` instead of loading one. `--only NAME ...` limits the shapes; without
+`vector` and `recall` among them nothing is embedded.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The server under load: small reads at a steady rate over many connections, and durable writes.
 
-``worlddb serve`` runs in one process and the client in another, over loopback. Reads are an open loop: each has the
-time at which it is due, whether those before it were answered or not, and its latency counts from then. They go over
-the same worlds again and again, so that most get an answer that the server has kept. Writes are a
-closed loop: each connection sends its next one when the last was answered, which is when it is on the disk.
+``worlddb serve`` runs in one process and the client in another, over loopback. Reads are an open loop: each is due at a
+fixed time, whether the earlier ones were answered or not, and its latency counts from then. They repeat the same
+worlds, so that most are answered from the server's cache. Writes are a closed loop: each connection sends its next
+write when the last was answered, which means that it is durable.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Start-up time of the command line and the MCP server, beside the bare interpreter and a bare SDK server.
 
-Every sample is a fresh process, and all take turns. `cached` finds the byte code of every module that it loads; `cold`
-finds none of it, its own, the libraries' and Python's, as after an installation or on a disk that cannot be written to.
-What loads libraries is started once for every five starts of the others. A server is ready when it has answered
+Every sample is a fresh process, and all take turns. `cached` finds the byte code of every module; `cold` finds none, of
+WorldDB, the libraries or Python, as after an installation or on a read-only disk. Programs that load libraries are
+started once for every five starts of the others. A server is ready when it has answered
 `tools/list`. The MCP server needs the extra `mcp`; without it those rows are left out.
 """
 

@@ -1,13 +1,13 @@
 """Cost of statements and reads by the number of versions of a lineage: 1, 10, 100 and 1,000.
 
-Every size has a store of its own, with about as many versions in it as the others have. A version holds in one span,
-each begins where somebody said, and each came in a commit of its own. The stores take turns. Writes are durable commits
-of one command: the newest text is revised, a statement about the middle of the timeline arrives late, a hole is made
-there, the lineage is retired, and resumed. Reads ask for one point: now, at a valid time, and at a valid time as of an
-earlier commit. A rebuild derives all tables of the store from its log again.
+Every size has its own store, with about the same number of versions in all. A version holds in one span with a stated
+start, and has its own commit. The stores take turns. Writes are durable commits of one command: a revision of the
+newest text, a late statement about the middle of the timeline, a hole there, the end of the lineage, and its
+resumption. Reads ask for one point: now, at a valid time, and at a valid time as of an earlier commit. A rebuild
+derives all tables of the store from its log again.
 
-Ratios are those of processor time, to the smallest size; the floor puts one small pair into an LMDB environment, by
-turns with the writes.
+Ratios are of CPU time, to the smallest size. The floor puts one small pair into an LMDB environment, by turns with the
+writes.
 """
 
 from __future__ import annotations
