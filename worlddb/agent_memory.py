@@ -787,25 +787,21 @@ class Memory:
         look_near = functools.partial(View._near_of_no_user if self._label is None else View.near, text=text, **window)
         nearby = functools.partial(look_near, about=named, include_expired=is_past(marks["expires_at"], look.valid))
         near, seeing = self._find_near(views, nearby, begins, until)
-        named_refs = {ref for refs in ends.values() for ref in refs}
-        repeated = None if named_refs else next((each.ref for each in near if each.is_repeated), None)
+        known = {ref for refs in ends.values() for ref in refs}
+        repeated = None if known else next((each.ref for each in near if each.is_repeated), None)
         said = None if repeated is None else seeing[repeated].get(repeated, include_expired=True)
         if said is not None and (said.type, said.name) == (type, name):
             others = [each for each in near if each.ref != said.ref]
             asked = [(each.edge_type(on_near, len(about)), each.ref, f"by on_near: {each.reason}") for each in others]
-            whole = self.db.view(
-                seq=look.seq, valid=seeing[said.ref].valid
-            )  # For edges between two worlds of the user.
+            whole = self.db.view(seq=look.seq, valid=seeing[said.ref].valid)  # Shows edges between the user's worlds.
             links = unwritten_links(whole, said.ref, (link for link in asked if link[0]))
             done = self._restate(look, keyed, said, links, (begins, until), self._source(source), why, marks)
             return msgspec.structs.replace(done, near=tuple(others))
         near += self._find_replaced(views, nearby, begins, on_near, near)
-        for kind, ref in (
-            (each.edge_type(on_near, len(about)), each.ref) for each in near if each.ref not in named_refs
-        ):
+        for kind, ref in ((each.edge_type(on_near, len(about)), each.ref) for each in near if each.ref not in known):
             if kind:
                 ends.setdefault(kind, []).append(ref)
-        taker = find_successor((each for each in near if each.ref not in named_refs), on_near, len(about), until)
+        taker = find_successor((each for each in near if each.ref not in known), on_near, len(about), until)
         with self.db.batch(**keyed, rests_on=imported_scope_refs([key])) as tx:
             home = None if self._label is None else self._scopes.write_scope(tx, cast(ScopeKey, key))
             made = tx.create(
@@ -830,7 +826,7 @@ class Memory:
         if tx.receipt.seq > before:  # A repeated call gets its first result.
             self._move_if_ended(tx.receipt, key, refs, begins, views if tx.receipt.seq == look.seq + 1 else ())
         done = self._result(tx.receipt, refs, begun)
-        new = replacement_notes((each for each in near if each.ref not in named_refs), on_near, taker, len(about))
+        new = replacement_notes((each for each in near if each.ref not in known), on_near, taker, len(about))
         new += written_notes(begins, tx.receipt.ingest_time, until=until, text=text, **marks)
         return msgspec.structs.replace(done, near=tuple(near), notes=(*done.notes, *new))
 
