@@ -416,7 +416,7 @@ class Database(WriteCalls):
 
     @property
     def accounts(self) -> Accounts:
-        """Accounts, their plans and their access keys, for whoever serves the store; see :class:`Accounts`."""
+        """Accounts, their plans and their access keys, for programs that serve the store; see :class:`Accounts`."""
         from worlddb.accounts.account_book import Accounts, Keyring, Store
 
         if not self._keyring:
@@ -624,7 +624,7 @@ class Database(WriteCalls):
                 receipt = self._execute(commands, key, look=inputs.Look(view.seq, view.valid, whole=True))
             except errors.IdempotencyConflict:
                 if before is None and key is not None and retries.moment_of(self._reader, key) is not None:
-                    continue  # It was made by somebody else meanwhile.
+                    continue  # Another process made it meanwhile.
                 if (told := retries.receipt_before_erasures(view._window, key, ref, cmd.State, cmd.Unstate)) is None:
                     raise
                 return told
@@ -981,7 +981,7 @@ class Database(WriteCalls):
         known = window.IngestPoint(ingested, seq, bookmark)
         view = View(*self._windows.at(known, valid, unify=limits.checked_flag(unify, "unify")))
         if self._refreshes and not known.given_name() and self._is_refresh_due(view.valid):
-            with suppress(errors.WorldDBError):  # Whoever cannot write sees what is written.
+            with suppress(errors.WorldDBError):  # A handle that cannot write reads what is written.
                 self.write_refreshes()
             view = View(*self._windows.at(known, valid, unify=unify))
         if world is None:
@@ -1130,7 +1130,7 @@ class Database(WriteCalls):
 
         limits.checked_callable(progress, "progress")
         done = embedding_backfill.embed_pending(self._writer, self._models, _limit(limit), progress)
-        # Also where nothing was pending: an erasure, or whoever deleted the folder, leaves vectors without an index.
+        # Also if nothing was pending: an erasure, or deleting the folder, leaves vectors without an index.
         self._reader.index_vectors()
         return done
 
@@ -1212,10 +1212,10 @@ class Database(WriteCalls):
         embeds texts and proposes near-duplicates: of texts side by side in a world by words and meaning, of names as
         :meth:`recluster` does. ``worlds`` limits all but vectors and names to some worlds and what is inside them.
 
-        It works in commits of its own, whose author is ``worlddb.consolidate``: killed, it is continued by the next
-        call, and a call after a whole one writes nothing. Nothing is written with ``dry_run``. ``progress(what, done,
-        total)`` is told what it is at; once ``stopped()`` is true it ends after the step that is under way. One process
-        at a time does it: another gets an answer that is ``busy``.
+        Its commits have the author ``worlddb.consolidate``. The next call continues a run that was killed, and a call
+        after a complete run writes nothing. ``dry_run`` writes nothing. ``progress(what, done, total)`` is called with
+        each step; once ``stopped()`` is true, the run ends after the current step. One process at a time can run it;
+        another gets an answer that is ``busy``.
 
         Raises:
             InputError: an argument is not what it should be, or a type cannot be closed, or is not known.
@@ -1348,10 +1348,10 @@ class Database(WriteCalls):
         with the tag ``published``, unless ``allow_published``. Suggested labels, metadata and edges are written. With
         ``decay`` memories of the tier ``hidden`` are deprecated, too.
 
-        Its commits have the author ``worlddb.dream``, and what it did is told by a report, a world of its own. A run
-        that was killed is continued by the next one; one after a whole run writes nothing. Nothing is written with
-        ``dry_run``. ``progress(what, done, total)`` is told what it is at; once ``stopped()`` is true it ends after
-        the step that is under way. One process at a time does it: another gets an answer that is ``busy``.
+        Its commits have the author ``worlddb.dream``, and a report, which is a world of its own, says what it did. The
+        next run continues one that was killed; a run after a complete one writes nothing. ``dry_run`` writes nothing.
+        ``progress(what, done, total)`` is called with each step; once ``stopped()`` is true, the run ends after the
+        current step. One process at a time can run it; another gets an answer that is ``busy``.
 
         Raises:
             InputError: an argument is not what it should be.
@@ -1658,7 +1658,7 @@ class Database(WriteCalls):
         nothing.
 
         Raises:
-            InputError: nothing had been committed by then, or what is to be left out is not there, or has to stay.
+            InputError: nothing had been committed by then, or a commit to leave out is unknown or mandatory.
             PlaceTaken: the directory holds a store already; ``NotAStore``: it holds something else.
             HypotheticalStore: commits are to be left out of a store that is hypothetical itself.
             DamagedStore: a commit is not what was written.
@@ -1787,10 +1787,10 @@ class Database(WriteCalls):
     ) -> str:
         """Prove that a world (its newest version then) or an edge was inside ``world`` at a moment.
 
-        ``world`` is the root world unless given, the moment the present one. Whoever has the ``head`` (its text or
-        its number of commits, the present one unless given) can check it with :func:`check_proof` and needs no store.
-        With ``with_text`` it shows the stored text, so that the reader need not trust the identifier alone; an erased
-        text is not shown, and the proof still holds.
+        By default ``world`` is the root world, and the moment is the present. A reader with the ``head`` (its text or
+        its number of commits; by default the present one) can check the proof by :func:`check_proof`, without a store.
+        With ``with_text`` the proof contains the stored text, so that the reader need not trust the identifier alone.
+        An erased text is not contained, and the proof still holds.
 
         Raises:
             UnknownReference: it, or the world, was not there then, or not inside that world.
@@ -2048,12 +2048,12 @@ class Database(WriteCalls):
 
         ``None`` is the root world, which is everything.
 
-        It is as of an ingest time or commit (default: now). A path that ends in ``.zst`` is compressed. The file is
-        there whole or not at all.
+        It is as of an ingest time or commit (default: now). A file whose path ends in ``.zst`` is compressed. The file
+        appears complete or not at all.
 
-        With ``proof`` it holds a proof of the world's hash for whoever has a ``head``: its text or number of commits,
-        by default that of the moment itself. The proof names the worlds on the way down from the root, and some beside
-        it, by their ids and hashes.
+        With ``proof`` it contains a proof of the world's hash for a reader with the ``head``: its text or number of
+        commits, by default that of the moment itself. The proof names the worlds on the path from the root, and some
+        beside it, by their ids and hashes.
 
         Raises:
             InputError: something is there under the path already, and ``overwrite`` is false; or the head is of another
@@ -2339,7 +2339,7 @@ class Database(WriteCalls):
 
     def _world_or_root(self, view: View, ref: Any) -> bytes:
         """The id of the given world; by default the root world's."""
-        # What leaves the store is as what is written: a name alone is not that of somebody's.
+        # As for writes, a name alone does not select a world inside a user's world.
         return self._reader.root if ref is None else bytes.fromhex(view._reference_to_write(ref))
 
     # -- withdrawal
@@ -2486,7 +2486,7 @@ class Database(WriteCalls):
         try:
             found = [each.ref for each in view.worlds_of_user(name, world=world)]
         except errors.InputError:
-            # Whoever gives a reference means that world, whatever it is called.
+            # A reference means that world, whatever its name.
             if type(ids.as_ref(name)) is str:
                 raise
             found = [view.reference_of(name)]

@@ -646,7 +646,7 @@ class StoreReader:
             return None
         index = self.vectors(space.number, space.row.dimension)
         head = self.head()
-        # What somebody says of themselves is not who they are: whole texts are compared.
+        # Whole texts are compared, since statements about oneself do not identify anybody.
         return vectors_of_texts.NearestTexts(
             space.number,
             space.row.dimension,

@@ -1079,10 +1079,10 @@ class WriteCalls(ABC):
     ) -> Any:
         """Set how writes into a world (default: the store) handle credentials and personal data.
 
-        Each is "off", "warn" or "enforce", and "inherit" takes back what was said of this world. Where nothing is said
-        credentials are enforced, which refuses the write (``credential_rejected``), and personal data is off; enforced,
-        it is taken out of the text (:func:`worlddb.redact`). "warn" writes the text as it is and says so in a note. It
-        holds for all that the world contains; the nearest world of which something is said counts.
+        Each is "off", "warn" or "enforce"; "inherit" removes the setting of this world. By default credentials are
+        enforced, which refuses the write (``credential_rejected``), and personal data is off. Enforcing personal data
+        removes it from the text (:func:`worlddb.redact`). "warn" writes the text unchanged, with a note. A setting
+        holds for the world's interior too; the nearest world with a setting counts.
         """
         for what, mode in (("credentials", credentials), ("personal", personal)):
             if mode == "":  # It is how the command says inherit.
@@ -1246,10 +1246,10 @@ class WriteCalls(ABC):
     ) -> Any:
         """Set the level of trust of something: ``none``, ``low``, ``fair`` or ``full``; ``None`` removes it.
 
-        It is said of an ``author``, of one field of the ``source`` that comes with what is written (such as
-        ``{"file": "notes.md"}``; ``imported.store`` is the store that a bundle came from), of a ``world`` with all that
-        it contains, or, where none of these is given, of everything of which nothing else is said. Recalls filter and
-        rank by it (``min_trust``, ``trust_weight``). The same again is no event. The receipt's ``ref`` is the world's.
+        The level is that of an ``author``, of one field of a ``source`` (such as ``{"file": "notes.md"}``;
+        ``imported.store`` is the store of origin of a bundle), of a ``world`` with its interior, or, without any of
+        these, of everything that has no other level. Recalls filter and rank by it (``min_trust``, ``trust_weight``).
+        Repeating the same level writes no event. The receipt's ``ref`` is the world's.
 
         Raises:
             InputError: there is no such level, or more than one thing was named.
@@ -1398,9 +1398,9 @@ class Batch(WriteCalls):
         return made
 
     def _first_view(self, *, repeats: bool = False) -> View:
-        """The view that all looks of the batch are at: what it is refused by is one moment.
+        """The view for all reads of the batch, so that refusals depend on one moment.
 
-        ``repeats``: a retry, which looks at the same moment, comes to the same commands.
+        ``repeats``: a retry reads the same moment and makes the same commands.
         """
         if self._idempotency_key is not None and not repeats:
             raise self._refuse_key()
