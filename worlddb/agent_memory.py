@@ -69,7 +69,7 @@ from worlddb.memory_scopes import (
     with_conflicts,
     written_notes,
 )
-from worlddb.plain_text import one_line
+from worlddb.plain_text import around, one_line
 from worlddb.projections.tables.names.canonical import composed
 from worlddb.query.claims import claim_relation
 from worlddb.query.coverage import scope_widening
@@ -107,6 +107,10 @@ _CONTEXT_HITS: Final = 64
 """Hits to make a context from."""
 _BYTES_A_TOKEN: Final = 3
 """Bytes per token, low enough to keep a token budget for any common model."""
+_LONGEST_LINE: Final = 1_000
+"""The characters of a memory that a profile shows, and of another one that a remark repeats."""
+_SHORTEST_PIECE: Final = 60
+"""A context shows no piece of a memory with fewer characters."""
 
 
 Measure = Callable[[str], float]
@@ -166,7 +170,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
         known = {world.ref: world for world in itertools.chain(self.pinned, *self.kinds.values())}
 
         def told(world: records.World) -> str:
-            return f"- {_line(world, world.ref)}{_remarks(world, known, self.later)}"
+            shown = msgspec.structs.replace(world, content=_piece(world.content))
+            return f"- {_line(shown, world.ref)}{_remarks(world, known, self.later)}"
 
         if self.pinned:
             lines += ["Pinned:", *map(told, self.pinned)]
@@ -666,20 +671,22 @@ class Memory:
         """Return what is known for a question as a text for a prompt: dated, sourced, and no longer than a budget.
 
         Pinned memories come first, whatever is asked. Then come the best memories that fit the budget, each text
-        once, in the order of their beginnings, with contradictions and later statements about the same. ``count``
-        counts the tokens of a text; the default assumes three bytes a token, which overestimates for common models.
-        Empty if nothing was found.
+        once, in the order of their beginnings, with contradictions and later statements about the same. Of a memory
+        longer than the budget comes a piece, with most of the question's words and marked as cut, in half of what is
+        left. ``count`` counts the tokens of a text; the default assumes three bytes a token, which overestimates for
+        common models. Empty if nothing was found.
         """
         limits.checked_number(max_tokens, "max_tokens", 1, 10**9)
         limits.checked_callable(count, "count")
         tokens = functools.partial(_count_tokens, count or (lambda text: -(-len(text.encode()) // _BYTES_A_TOKEN)))
         found = self.recall(question, k=_CONTEXT_HITS, **asked)
-        return prompt_text(found, self._pinned(), tokens, max_tokens, self._whole_view()._in_log_order)
+        return prompt_text(found, self._pinned(), tokens, max_tokens, self._whole_view()._in_log_order, question)
 
     def profile(self, *, limit: int = 50) -> Profile:
         """Return what is known and valid, by type, without a question and without a model.
 
-        Pinned memories come first, then at most ``limit`` statements of each type, the newest first.
+        Pinned memories come first, then at most ``limit`` statements of each type, the newest first. Printed, a text of
+        more than 1,000 characters is cut, which is marked.
         """
         limits.checked_number(limit, "limit", 1, 10_000)
         views = self._views()
@@ -1316,6 +1323,7 @@ def prompt_text(
     tokens: Measure,
     max_tokens: int,
     in_log_order: Callable[[list[str]], list[str]],
+    question: str = "",
 ) -> str:
     """Return a recall's hits as a text for a prompt, pinned memories first. See :meth:`Memory.context`.
 
@@ -1333,10 +1341,46 @@ def prompt_text(
         for each, beside in lines:
             said = one_line(each.content or each.name), _time_label(each)
             line = f"- {_line(each, hit.ref)}{beside}"
-            text = "\n".join([*(told for _, told in sorted(shown.values())), line])
-            if said not in shown and tokens(text) <= max_tokens:
+            before = [told for _, told in sorted(shown.values())]
+            if said in shown:
+                continue
+            if tokens("\n".join([*before, line])) > max_tokens:
+                line = _cut_line(each, hit.ref, before, tokens, max_tokens, question)
+            if line:
                 shown[said] = (0 if hit.pinned else 1, each.valid.start, each.seq, places[hit.ref]), line
     return "\n".join(line for _, line in sorted(shown.values()))
+
+
+def _cut_line(
+    found: records.World | records.Hit | records.Version,
+    ref: str,
+    before: Sequence[str],
+    tokens: Measure,
+    max_tokens: int,
+    question: str,
+) -> str:
+    """Return a piece of a memory as a line, if the memory alone is longer than a budget; empty if it is not.
+
+    The piece gets half of what other lines leave, or all if half is too little; empty if that is too little as well.
+    """
+    alone = tokens(f"- {_line(found, ref)}")
+    if alone <= max_tokens:
+        return ""
+    left = max_tokens - tokens("\n".join(before))
+    for room in (left / 2, left):
+        size = int(len(found.content) * room / alone)
+        while size >= _SHORTEST_PIECE:
+            piece = msgspec.structs.replace(found, content=_piece(found.content, size, question))
+            line = f"- {_line(piece, ref)}"
+            if tokens(line) <= room and tokens("\n".join([*before, line])) <= max_tokens:
+                return line
+            size = size * 7 // 8
+    return ""
+
+
+def _piece(text: str, size: int = _LONGEST_LINE, question: str = "") -> str:
+    """Return a text, or the piece of a longer one with most of the words of a question, which says that it is cut."""
+    return text if len(text) <= size else f"{around(text, question, size)} (cut, of {len(text):,} characters)"
 
 
 def _is_shown(view: View, proposal: str) -> bool:
@@ -1369,8 +1413,10 @@ def _remarks(
 ) -> str:
     """Return remarks for a memory's line: contradicting memories, and a later statement about the same."""
     against = [known[ref].content for ref in found.conflicts if ref in known]
-    remark = f" (contradicted by: {'; '.join(map(one_line, against))})" if against else ""
-    return remark + (f" (a later one says: {one_line(known[later[found.ref]].content)})" if found.ref in later else "")
+    remark = f" (contradicted by: {'; '.join(one_line(_piece(each)) for each in against)})" if against else ""
+    if found.ref in later:
+        remark += f" (a later one says: {one_line(_piece(known[later[found.ref]].content))})"
+    return told
 
 
 def _line(found: records.World | records.Hit | records.Version, ref: str) -> str:

@@ -451,6 +451,21 @@ def test_a_context_keeps_its_budget_is_in_order_and_says_each_text_once(mem: wor
         assert len(mem.context("Ana's dog", max_tokens=budget, count=lambda text: len(text.split())).split()) <= budget
 
 
+def test_of_a_memory_longer_than_the_budget_a_context_shows_what_is_asked_for(mem: worlddb.Memory) -> None:
+    wall = "The wall was measured again and noted. " * 300
+    told = f"Minutes of the site meeting. {wall}The emergency phone of the site is 555-0199. {wall}"
+    mem.add(told)
+    mem.add("The phone bill came today.")
+    for budget in (100, 800):
+        text = mem.context("what is the emergency phone of the site?", max_tokens=budget)
+        assert "555-0199" in text and f"(cut, of {len(told):,} characters)" in text
+        assert len(text.encode()) <= 3 * budget
+    assert "The phone bill came today." in text
+    profile = mem.profile()
+    assert len(str(profile)) < 2_000 and "(cut, of" in str(profile)
+    assert told in [world.content for worlds in profile.kinds.values() for world in worlds]
+
+
 def test_a_context_shows_what_a_corrected_memory_said_before_where_that_is_asked(mem: worlddb.Memory) -> None:
     home = mem.add("Ana lives in Lisbon.", since="2020-01-01")
     mem.correct(home, "Ana lives in Oslo.", since="2026-10-20")

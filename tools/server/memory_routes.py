@@ -371,6 +371,7 @@ def context(store: ClientStore, request: Request) -> Reply:
         lambda text_part: -(-len(text_part.encode()) // _BYTES_A_TOKEN),
         query.max_tokens,
         view._in_log_order,
+        query.text,
     )
     if request.accepts == TEXT:
         return Reply(text.encode(), media_type=TEXT)
