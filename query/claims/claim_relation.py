@@ -476,7 +476,8 @@ def _states_present_fact(earlier: Frame, later: Frame) -> bool:
     if _ALMOST.search(later.key) is not None:
         return False
     if not (is_dated or earlier.mood or earlier.negated or later.negated or later.change):
-        if later.mood == "may" or _WAS_MARRIED.search(later.key) is not None:
+        # "Would rather" tells what somebody wants now.
+        if (later.mood == "may" and " would " not in later.key) or _WAS_MARRIED.search(later.key) is not None:
             return False
         if later.recurs and not earlier.recurs and earlier.place_preposition:
             # Who lives in Porto on weekends lives elsewhere.
