@@ -13,6 +13,7 @@ import msgspec
 
 from worlddb.log.model.errors import shown
 from worlddb.log.model.times import ALWAYS, format_time
+from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads import asof
 from worlddb.query.lanes import text_lane
 from worlddb.query.question import question_dates
@@ -21,9 +22,10 @@ from worlddb.query.reads import build
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import candidates, ranking, retrieve, scoring
 from worlddb.query.records import records
-from worlddb.query.snapshot import edge_rules, provenance, visible
+from worlddb.query.snapshot import edge_rules, provenance, valid_period, visible
 from worlddb.query.snapshot.snapshot import Scope
 
+_TURN: Final = type_digest("Turn")
 MAX_OTHERS: Final = 20
 """How many other versions of a world a hit shows."""
 _REASON_FROM: Final = {VECTOR: 0.1, scoring.EXCHANGE: 1e-6, "when": 0.1 * scoring.WHEN_WEIGHT, scoring.TALK: 0.1}
@@ -114,6 +116,23 @@ def bare(found: ranking.Ranked) -> float:
     return found.score - sum([parts[part] for part in _NOT_BARE if part in parts])
 
 
+def _versions_then(
+    snapshot: visible.VisibleSnapshot, request: Request, found: ranking.Ranked
+) -> list[asof.SeenVersion]:
+    """What a statement said before at a time in the question, if it says something else now: what was corrected.
+
+    Turns of a conversation are left out: who corrects one says what was said.
+    """
+    past = retrieve.past_times(request, snapshot.place.moment.valid)
+    node, seen, *_ = found.passed
+    if not past or retrieve.THEN in found.parts or seen.row.type == _TURN:
+        return []
+    tables, moment = snapshot.tables, snapshot.place.moment
+    held = (each for period in past for each in valid_period.versions_in(tables, node, moment, period))
+    said = {each.number: each for each in held if snapshot.body(each.row) is not None}
+    return list(said.values())
+
+
 def hit_of(
     window: Window,
     snapshot: visible.VisibleSnapshot,
@@ -137,7 +156,7 @@ def hit_of(
     )
     container = next(filter(scope.sees, containers), containers[0] if containers else None)
     each = choice.each(snapshot.tables, node, window.place.moment) if choice.allows_several else ()
-    others = [other for other in each if other.number != seen.number]
+    others = [other for other in (*each, *_versions_then(snapshot, request, found)) if other.number != seen.number]
     if others and request.least_trust and snapshot.has_trust_statements:
         trust = provenance.trust_in(snapshot)
         others = [other for other in others if trust.is_at_least(node, other.row, request.least_trust)]
@@ -316,6 +335,10 @@ _THEN: Final = (
     "the question names a past time, when this held, which holds no more and comes first: {}{}; ask as of that time for"
     " all that held then"
 )
+_THEN_BESIDE: Final = (
+    "the question names a past time, when this held, which holds no more and stands beside what it says now: {}{};"
+    " ask as of that time for all that held then"
+)
 _THEN_UNSHOWN: Final = (
     "the question names a past time, when not all was as it is now, which is shown: ask as of that time for what held"
     " then"
@@ -382,7 +405,10 @@ def _told_of(pairs: Sequence[records.Competing], note: str) -> str:
 def _told_then(hits: Sequence[records.Hit]) -> str:
     """The note of what held at a time that the question names, with its text and dates."""
     held = [hit for hit in hits if retrieve.THEN in hit.scores]
-    return _told_with_times(held, _THEN) if held else _THEN_UNSHOWN
+    if held:
+        return _told_with_times(held, _THEN)
+    beside = [version for hit in hits for version in hit.others]
+    return _told_with_times(beside, _THEN_BESIDE) if beside else _THEN_UNSHOWN
 
 
 def _told_over(hits: Sequence[records.Hit]) -> str:
@@ -396,7 +422,7 @@ def told_of_what_comes(hits: Sequence[records.Hit]) -> str:
     return _told_with_times(hits, _COMING)
 
 
-def _told_with_times(hits: Sequence[records.Hit], note: str) -> str:
+def _told_with_times(hits: Sequence[records.Hit | records.Version], note: str) -> str:
     told = (
         f"{shown(' '.join(hit.content.split()))} ({_from_until(hit.valid.start, hit.valid.end).removesuffix(_OPEN)})"
         for hit in hits[:MAX_TOLD]

@@ -470,9 +470,12 @@ def show_past_versions(
 
 
 def past_times(request: Request, now: int) -> list[valid_period.Period]:
-    """The times in the question that are past, where only the present is shown."""
+    """The times in the question that are past, where only the present is shown; of one that runs what is past of it,
+    if the question asks for what was: "where did she live in 2026?", in 2026."""
     named = request.question.times if request.choice == valid_period.Choice() else ()
-    return [valid_period.Period(Interval(*span[:2]), throughout=False) for span in named if span[1] <= now]
+    asks_past = bool(named) and request.question.asks_of == "past" and not request.question.is_remark
+    past = (Interval(span[0], min(span[1], now)) for span in named if span[1] <= now or (asks_past and span[0] < now))
+    return [valid_period.Period(span, throughout=False) for span in past]
 
 
 def asks_about_past(request: Request) -> bool:

@@ -892,3 +892,19 @@ def test_what_is_so_now_comes_before_what_was_or_may_be(
     assert [hit.content for hit in found] == [now, other] and not found.competing
     assert "later one says" not in mem.context(question) + str(mem.profile())
     assert mem.recall(named).hits[0].content == other
+
+
+@pytest.mark.parametrize("question", ["Where did Ana live in May?", "Where did Ana live in 2025?"])
+@pytest.mark.parametrize("is_corrected", [True, False])
+def test_of_a_span_in_which_a_home_changed_both_are_told(
+    mem: worlddb.Memory, question: str, is_corrected: bool
+) -> None:
+    home = mem.add("Ana lives in Lisbon.", about="Ana", since="2024-05-01")
+    if is_corrected:
+        mem.correct(home, "Ana lives in Porto.", since="2025-05-08")
+    else:
+        mem.add("Ana lives in Porto.", about="Ana", since="2025-05-08", replaces=home)
+    found = mem.recall(question, k=3)
+    told = {each.content for hit in found for each in (hit, *hit.others)}
+    assert told == {"Ana lives in Lisbon.", "Ana lives in Porto."} and "Lisbon" in found.note
+    assert "Lisbon" in mem.context(question) and "Lisbon" not in mem.context("Where does Ana live?")
