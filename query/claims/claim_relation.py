@@ -694,7 +694,8 @@ def _may_hold_beside(earlier: Frame, later: Frame) -> bool:
     """
     common = earlier.attributes & later.attributes
     is_dated = "schedule" in common and not (earlier.recurs and later.recurs)
-    if not is_dated and _BOUNDED.search(later.key) is not None:
+    # "900 euros for a month" is a rate.
+    if not (is_dated or _changed_numbers(earlier, later)) and _BOUNDED.search(later.key) is not None:
         return True
     if _LEFT_FROM.search(later.key) is not None or (_EITHER.search(later.key) is not None and not earlier.negated):
         return True

@@ -263,6 +263,7 @@ ENDS_THE_OTHER = (
     ("Ana works as a nurse.", "Ana works as a teacher."),
     ("Ana is in Berlin.", "Ana is in Hamburg."),
     ("Ana's office is in Lagos.", "Ana's office is in Abuja."),
+    ("Ana's rent is 900 euros for a month.", "Ana's rent is 950 euros for a month."),
     ("Ana's yoga class is on 3 May.", "Ana's yoga class is on 5 May."),
 )
 
