@@ -145,7 +145,8 @@ def _membership(tables: rows.Tables, event: ev.Linked, seq: int) -> list[times.V
 def _has_other_terms(theirs: rows.Tables, ours: rows.Tables, event: ev.Stated | ev.Unstated, seq: int) -> bool:
     """True if a term number that commit ``seq`` assigns or uses stands for another term in ``ours``."""
     there, here = theirs.node_of(event.lineage), ours.node_of(event.lineage)
-    assert there is not None and here is not None, "what it names is the same"
+    if there is None or here is None:
+        return False  # A fork or an import creates it in this commit: what it names is the same.
     for number in set(event.quads) - {statement_rows.DEFAULT_GRAPH}:
         was, row = statement_rows.term(theirs, there, number), statement_rows.term(ours, here, number)
         known = None if was is None or was.seq >= seq else was.identity

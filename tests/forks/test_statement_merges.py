@@ -82,3 +82,27 @@ def test_random_pairs_of_statements_come_out_as_in_a_plain_model(db: Database, s
 @pytest.mark.parametrize("turn", range(500))
 def test_ten_thousand_pairs_of_statements_come_out_as_in_a_plain_model(db: Database, seed: int, turn: int) -> None:
     _go_apart(db, Random(f"{seed} {turn}"), merges=20)
+
+
+def test_a_fork_with_statements_is_carried_over_where_an_earlier_commit_is_left_out(
+    db: Database, tmp_path: Path
+) -> None:
+    """The fork has the statements from its first commit on. A store without another commit said that it was damaged."""
+    world = db.create("Topic", "world").ref
+    left_out = db.create("Topic", "left out")
+    db.state(world, [QUADS[0], ("<urn:a>", "<urn:p>", '"gone"')])
+    db.erase_literal(world, '"gone"', reason="request 7")
+    fork = db.fork(world).ref
+    db.export(fork, tmp_path / "fork.bundle")
+    with worlddb.open(tmp_path / "other", embedder=None) as other:
+        other.create("Topic", "another")
+        left_out_there = other.create("Topic", "left out")
+        other.import_bundle(tmp_path / "fork.bundle")
+        for store, seq in ((db, left_out.seq), (other, left_out_there.seq)):
+            told = [str(each) for each in store.view().statements(fork)]
+            assert len(told) == 1
+            store.replay(tmp_path / f"without {store.path.name}", without=[seq])
+            with worlddb.open(tmp_path / f"without {store.path.name}", embedder=None) as then:
+                assert [str(each) for each in then.view().statements(fork)] == told
+                assert then.view().find(name="left out") == []
+                assert then.verify(deep=True).ok

@@ -302,7 +302,7 @@ class CopiedHistory:
             assert origin is not None
             try:
                 side.db.merge(ref, on_conflict=self.draw.choice(("ours", "theirs")))
-            except worlddb.WorldDBError as error:
+            except worlddb.InputError as error:
                 self.met[error.code] += 1
                 return
             self.met["merged"] += 1
@@ -325,7 +325,7 @@ class CopiedHistory:
             case 2:
                 try:
                     side.db.replay(into, without=[self.draw.randint(1, side.db.head().seq)])
-                except worlddb.WorldDBError as error:
+                except worlddb.InputError as error:
                     self.met[error.code] += 1
                     return
             case _:
