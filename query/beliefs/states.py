@@ -47,7 +47,7 @@ def states(
 def _merge_moved_edges(
     snapshot: visible.VisibleSnapshot, found: dict[int, tuple[EdgePlace, EdgeRow]]
 ) -> dict[int, int]:
-    """The edges that a move gave another home, each with the one that says the same there: it was said once."""
+    """Map each edge that a move gave another home to its copy there: both are one statement."""
     begun: dict[tuple[int, ...], list[int]] = {}
     for number, (place, row) in sorted(found.items()):
         begun.setdefault((row.seq, *_ends(place, row)), []).append(number)
@@ -68,7 +68,7 @@ def _ends(place: EdgePlace, row: EdgeRow) -> tuple[int, ...]:
 
 
 def _state(snapshot: visible.VisibleSnapshot, place: EdgePlace, row: EdgeRow, said_in: int) -> records.State:
-    """The state of an edge that was first said in a commit."""
+    """The state of an edge that a commit stated first."""
     moment = snapshot.place.moment
     edge = build.edge(snapshot, place, row, moment)
     header = snapshot.header(said_in)
@@ -97,7 +97,7 @@ def _state(snapshot: visible.VisibleSnapshot, place: EdgePlace, row: EdgeRow, sa
 
 
 def _link_successors(said: list[records.State]) -> list[records.State]:
-    """The states, each with the one that begins where it ends, of the same relation and from the same world."""
+    """Set the ``next`` of each state: the one that begins where it ends, of the same relation and source."""
     begun: dict[tuple[str, str, int], str] = {}
     for state in said:
         if not state.retracted:

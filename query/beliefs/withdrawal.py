@@ -99,7 +99,7 @@ class PlannedEnd(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswerWithout(msgspec.Struct, frozen=True, kw_only=True):
-    """The hits of a question as it stands, and as it would be answered without what is withdrawn."""
+    """The hits of a question now, and without what would be withdrawn."""
 
     question: str
     before: tuple[str, ...]
@@ -107,12 +107,12 @@ class AnswerWithout(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def changes(self) -> bool:
-        """True if the answer would be another."""
+        """True if the answer would change."""
         return self.before != self.after
 
 
 class Withdrawal(msgspec.Struct, frozen=True, kw_only=True):
-    """A plan: what would be withdrawn as of a commit and a valid time, and what rests on it. Nothing is done.
+    """The plan of a withdrawal: what would be withdrawn as of a commit and a valid time, and what rests on it.
 
     ``changes`` is what :meth:`worlddb.Database.withdraw` would change, world by world in log order: what the source
     spoke of, with ``dependents`` also what rests on it. ``kept`` was said again by others. ``cut_off`` are the worlds
@@ -146,7 +146,7 @@ class Withdrawal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Source(NamedTuple):
-    """What is withdrawn: all that is given has to hold of a version."""
+    """The source to withdraw; a version must match everything that is given."""
 
     world: str = ""
     authors: tuple[str, ...] = ()
@@ -158,10 +158,10 @@ class Source(NamedTuple):
 
     @classmethod
     def of(cls, world: str, author: Any, source: Any, since: Any, until: Any, artifact: Any = None) -> Source:
-        """Check what a caller gave.
+        """Make a source from a caller's arguments.
 
         Raises:
-            InputError: nothing was given, or something is not what it should be.
+            InputError: nothing was given, or an argument is invalid.
         """
         several = author if isinstance(author, list | tuple) else () if author is None else (author,)
         if source is not None and not (isinstance(source, Mapping) and all(isinstance(name, str) for name in source)):
@@ -186,8 +186,8 @@ class Source(NamedTuple):
         return given
 
     @property
-    def told(self) -> dict[str, Any]:
-        """The same as a caller gives it."""
+    def arguments(self) -> dict[str, Any]:
+        """The arguments that make this source."""
         named: dict[str, Any] = {"world": self.world or None, "author": list(self.authors) or None}
         named |= {"source": dict(self.fields) or None, "since": self.since, "until": self.until}
         named["artifact"] = self.artifact or None
@@ -195,7 +195,7 @@ class Source(NamedTuple):
 
 
 class WithdrawalOptions(NamedTuple):
-    """What is to be done with what a source said, how far is looked, and what is asked again."""
+    """How to withdraw, whether dependents too, and by which edge types and how far they are found."""
 
     how: How = "contract"
     dependents: bool = False
@@ -203,10 +203,10 @@ class WithdrawalOptions(NamedTuple):
     depth: int = 10
 
     def check(self) -> None:
-        """Refuse what cannot be done.
+        """Check the options.
 
         Raises:
-            InputError: there is no such way, or the depth is out of bounds.
+            InputError: ``how`` is unknown, or the depth is out of bounds.
         """
         if self.how not in HOW:
             raise errors.InputError(f"how is {errors.shown(self.how)}", f"Give one of: {', '.join(HOW)}")
@@ -224,24 +224,24 @@ def plan(
     receipts: Sequence[Any],
     ask: Ask,
 ) -> Withdrawal:
-    """What withdrawing a source would do, and what it would leave without ground."""
+    """Plan the withdrawal of a source, and find what rests on it."""
     options.check()
     if not isinstance(receipts, Iterable):
         raise errors.InputError(f"receipts is {errors.shown(receipts)}", "Give a list of receipts")
     kept_receipts = [recall_receipt.read_recall_receipt(each) for each in receipts]
     with window.snapshot() as snapshot:
-        look = _WithdrawalSearch(window, snapshot, source, options)
-        withdrawn, kept = look.said()
-        resting, cut_off = look.resting()
-        changed = look.changed()
+        search = _WithdrawalSearch(window, snapshot, source, options)
+        withdrawn, kept = search.find_withdrawn()
+        resting, cut_off = search.find_dependents()
+        changed = search.plan_changes()
         named = {*(each.ref for each in withdrawn), *(each.ref for each in resting)}
-        left = look.left_out(changed)
+        left = search.hidden_worlds(changed)
         top = window.place.top
         inside = snapshot.tables.node(top).lineage.hex() if window.place.is_confined else ""
         logged = [each for ref in sorted(named) for each in receipted_recall.kept_hashes(snapshot, ref)]
         told = [each.hash for each in kept_receipts if not named.isdisjoint(each.refs)]
     return Withdrawal(
-        source=source.told,
+        source=source.arguments,
         how=options.how,
         dependents=options.dependents,
         seq=window.place.moment.seq,
@@ -279,14 +279,14 @@ def _answers(
 
 
 class _Support(NamedTuple):
-    """What a world rests on, and the edge that says so; empty where it is that a summary contains it."""
+    """A world that another one rests on, and the edge that says so; empty if a summary contains it."""
 
     node: int
     edge: str
 
 
 class _WithdrawalSearch:
-    """One look at a store: what the source said, and what rests on that."""
+    """Finds in one snapshot what a source said, and what rests on that."""
 
     def __init__(
         self, window: Window, snapshot: visible.VisibleSnapshot, source: Source, options: WithdrawalOptions
@@ -298,7 +298,7 @@ class _WithdrawalSearch:
         self._withdrawn: dict[int, list[asof.SeenVersion]] = {}
         """The versions that the source said, by world."""
         self._depths: dict[int, int] = {}
-        """How far from what the source said the worlds are that rest on it."""
+        """The distance of each dependent world from what the source said."""
         self._bases: dict[int, list[_Support]] = {}
         self._standing: dict[int, asof.SeenVersion | None] = {}
         self._codes = [code for name in options.types if (code := self._tables.type_code(name)) is not None]
@@ -306,8 +306,8 @@ class _WithdrawalSearch:
 
     # -- what the source said
 
-    def said(self) -> tuple[tuple[Withdrawn, ...], tuple[Withdrawn, ...]]:
-        """The versions that the source said, and those of them that others said again."""
+    def find_withdrawn(self) -> tuple[tuple[Withdrawn, ...], tuple[Withdrawn, ...]]:
+        """The versions that only the source said, and those that others said again."""
         withdrawn, kept = [], []
         for node in self._searched_worlds():
             for seen in reversed(list(asof.versions_as_of(self._tables, node, self._moment.seq))):
@@ -340,7 +340,7 @@ class _WithdrawalSearch:
         return tuple(withdrawn), tuple(kept)
 
     def _searched_worlds(self) -> Iterator[int]:
-        """The worlds that the source may have spoken of, in log order."""
+        """The worlds to search for statements of the source, in log order."""
         if not self._source.world:
             yield from self._snapshot.inhabitants()
             return
@@ -349,7 +349,7 @@ class _WithdrawalSearch:
         yield from sorted(inside if top == schema.ROOT_NODE else inside | {top})
 
     def _is_of_source(self, seq: int, details: int) -> bool:
-        """True if the source said something, by the commit and the details of that."""
+        """True if a commit's details match the source."""
         given = self._source
         if seq not in self._authors:
             header = self._snapshot.header(seq)
@@ -372,8 +372,8 @@ class _WithdrawalSearch:
 
     # -- what rests on it
 
-    def resting(self) -> tuple[tuple[Resting, ...], tuple[str, ...]]:
-        """What rests on it, the nearest first and then in log order, and behind which of it more does."""
+    def find_dependents(self) -> tuple[tuple[Resting, ...], tuple[str, ...]]:
+        """The dependent worlds, nearest first and then in log order, and those behind which there are more."""
         level = sorted(self._withdrawn)
         for depth in range(1, self._options.depth + 1):
             level = sorted(set(self._expand_level(level, depth)))
@@ -390,7 +390,7 @@ class _WithdrawalSearch:
                     yield above
 
     def _direct_dependents(self, node: int) -> dict[int, list[str]]:
-        """The worlds that rest on one itself and that the source did not speak of, and the edges that say so."""
+        """The worlds that rest directly on one and are not withdrawn themselves, with the edges that say so."""
         taken = self._withdrawn.get(node)
         numbers = None if taken is None else {seen.number for seen in taken}
         found: dict[int, list[str]] = {}
@@ -415,7 +415,7 @@ class _WithdrawalSearch:
             found.setdefault(above, []).append(edge)
 
     def _shown_version(self, node: int) -> asof.SeenVersion | None:
-        """The version of a world that holds, else the newest that does at another time; with all its spans."""
+        """The valid version of a world, else the newest that is valid at another time; with all its spans."""
         if node not in self._standing:
             held, seq = self._number(node), self._moment.seq
             known = asof.version_known(self._tables, node, held, seq) if held else None
@@ -424,7 +424,7 @@ class _WithdrawalSearch:
         return self._standing[node]
 
     def _number(self, node: int) -> int:
-        """The version of a world that holds, 0 if none does."""
+        """The number of the valid version of a world, 0 if there is none."""
         seen = asof.version_at(self._tables, node, self._moment)
         return 0 if seen is None else seen.number
 
@@ -444,7 +444,7 @@ class _WithdrawalSearch:
         )
 
     def _paths(self, node: int) -> Iterator[RestingPath | None]:
-        """The ways to a world, the shortest first, none by one world twice; ``None`` where looking was broken off."""
+        """The paths to a world without cycles, shortest first; ``None`` if the search was cut off."""
         pending: deque[tuple[tuple[int, ...], tuple[str, ...]]] = deque([((node,), ())])
         looked = 0
         while pending:
@@ -461,7 +461,7 @@ class _WithdrawalSearch:
                     pending.append(((base, *worlds), (edge, *edges)))
 
     def _lowest_trust(self, worlds: Sequence[int]) -> str | None:
-        """The least that is said of any version on a way, itself and apart from what it rests on beside."""
+        """The lowest level of trust of any version on a path, without its other bases."""
         levels = [self._trust.own(node, row) for node in worlds for row in self._rows(node)]
         said = [level for level in levels if level is not None]
         return trust_levels.LEVELS[min(said)] if said else None
@@ -480,8 +480,8 @@ class _WithdrawalSearch:
 
     # -- what is done
 
-    def changed(self) -> dict[int, PlannedEnd]:
-        """What is to be done with which worlds, in log order."""
+    def plan_changes(self) -> dict[int, PlannedEnd]:
+        """The planned change of each world, in log order."""
         nodes = sorted({*self._withdrawn, *(self._depths if self._options.dependents else ())})
         planned = ((node, self._plan_end(node)) for node in nodes)
         return {node: end for node, end in planned if end is not None}
@@ -500,8 +500,8 @@ class _WithdrawalSearch:
             is_so = self._snapshot.tagged_number(name_digest(WITHDRAWN), node) == number
         return None if is_so else PlannedEnd(ref=self._ref(node), number=number, spans=())
 
-    def left_out(self, changed: Collection[int]) -> frozenset[int]:
-        """The worlds that reads at the view's time do not show any more."""
+    def hidden_worlds(self, changed: Collection[int]) -> frozenset[int]:
+        """The worlds that reads at the view's time would no longer show."""
         if self._options.how == "flag":
             return frozenset()
         if self._options.how == "deprecate":

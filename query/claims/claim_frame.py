@@ -670,7 +670,7 @@ def words_of(name: str) -> frozenset[str]:
 
 @lru_cache(maxsize=_MAX_FRAMES)
 def names_agree(one: frozenset[str], other: frozenset[str]) -> bool:
-    """True if two sets of words may name one subject: if one of them has all words of the other.
+    """True if two sets of words may name one subject: one has all words of the other.
 
     "Ana" may be "Ana Silva", and "Ana Souza" is not; what begins with "in" or "it" names nobody by that.
     """
@@ -845,7 +845,7 @@ def _is_cancelled(tokens: list[str], goes_on: Set[str]) -> bool:
 
 
 def _find_plain_clause(text: str, tokens: list[str], naming: Set[str]) -> str:
-    """The clauses of a statement without those that only plan or deny, if one plainly tells a number or what is so now.
+    """The clauses without those that only plan or deny, if one of them states a number or a present fact.
 
     Where somebody lives or works is so now.
 
@@ -913,7 +913,7 @@ def _is_temporary(plain: str, tokens: list[str]) -> bool:
 
 
 def _distinguishing_words(tokens: list[str]) -> frozenset[str]:
-    """The words that tell a thing from the one spoken of before; floors and streets are counted without being more.
+    """The words that distinguish a thing from an earlier one; ordinals of floors and streets do not.
 
     "Every other week" tells of no further one.
     """
@@ -1160,7 +1160,7 @@ _SIGNED: Final = re.compile(r"[a-z]+-?\d+[a-z]?$")
 
 
 def _identifying_numbers(tokens: list[str]) -> frozenset[str]:
-    """The numbers and signs by which a statement tells of one of a kind, before its verb: room 12, bug HER-17.
+    """The numbers and codes before the verb that identify one of a kind: room 12, bug HER-17.
 
     "Drives 3 cars" has none: what is counted is no name, nor is a value behind the verb.
     """

@@ -233,7 +233,7 @@ def _act_stems() -> dict[str, frozenset[str]]:
 
 
 def _are_other_things(earlier: Frame, later: Frame) -> bool:
-    """True if two statements tell of two things of a kind, or of what a thing may be at once: red, and fast.
+    """True if they are about two things of a kind, or state values that hold together: red, and fast.
 
     What a word of change tells of is the one that was spoken of before.
     """
@@ -287,7 +287,7 @@ _WORKS: Final = re.compile(r"\b(?:works|worked|working|work) (in|at|for)\b")
 
 
 def _is_other_numbered_thing(earlier: Frame, later: Frame) -> bool:
-    """True if each is done to another one of a kind by number, and no word says that it took the place of the other.
+    """True if their objects have different numbers, and no word says that one replaced the other.
 
     What is the same but for the number is one at a time behind some verbs: who takes bus 7 to work may take bus 9. What
     is kept, looked after or audited are two.
@@ -438,7 +438,7 @@ def _both_time_one_thing(earlier: Frame, later: Frame) -> bool:
 
 
 def _denies_something_else(earlier: Frame, later: Frame) -> bool:
-    """True if the later statement denies something narrower, or else, than what the earlier one says.
+    """True if the later statement denies something narrower than, or different from, the earlier one.
 
     Who no longer works late works; who quit smoking at Google may be at Google still.
     """
@@ -498,7 +498,7 @@ def _have_same_mood(earlier: Frame, later: Frame) -> bool:
 
 
 def _have_same_sort(earlier: Frame, later: Frame) -> bool:
-    """True if the values of two statements are of one sort: a name is replaced by a name, not by "ill" or "on holiday".
+    """True if their values are of one sort: a name is replaced by a name, not by "ill" or "on holiday".
 
     What is the value of a thing that has one (a password, what somebody likes best) may be of any sort, as what a word
     of change or another number tells.
@@ -533,7 +533,7 @@ def names_only_earlier_years(one: Frame, year: int) -> bool:
 
 
 def _are_of_other_kinds(earlier: Frame, later: Frame) -> bool:
-    """True if one gives a number and the other none, and they speak of different things or attributes.
+    """True if only one has a number, and they are about different things or attributes.
 
     A dog is brown and three years old; a phone is a Pixel, and its number is another thing.
     """
@@ -544,7 +544,7 @@ def _are_of_other_kinds(earlier: Frame, later: Frame) -> bool:
 
 
 def _may_both_hold(earlier: Frame, later: Frame) -> bool:
-    """True if each tells of one of a kind of which somebody may have several: a hobby; a brother, and a sister.
+    """True if they are about things of which somebody may have several: hobbies; a brother and a sister.
 
     Of two that belong to somebody the words tell it if both say which one that is, and nothing that it may do or have.
     """
@@ -593,7 +593,7 @@ def _allows_several_values(attribute: str, later: Frame) -> bool:
 
 
 def _refines_home(earlier: Frame, later: Frame) -> bool:
-    """True if one statement of where somebody lives names the same place as the other, and more, or else the kind.
+    """True if one statement of a home names the place of the other and more, or only its kind.
 
     Who lives in Lisbon may live in a flat in Lisbon, on a street, or on the third floor.
     """
@@ -632,7 +632,7 @@ def _names_no_value(earlier: Frame, later: Frame) -> bool:
 
 
 def _is_bare_value(earlier: Frame, later: Frame) -> bool:
-    """True if the earlier statement says nothing but a value of an attribute that the later one speaks of, too.
+    """True if the earlier statement only states a value of an attribute of the later one.
 
     Words in common do not make an attribute. Where no word stands for one, it is what belongs to the subject ("Ana's
     rent"), or all that is said but for a number or a denial. What differs in more than one place, or in its day, may be
@@ -777,7 +777,7 @@ _COUNTRIES: Final = (
 
 
 def _mentions_in_passing(later: Frame, common: frozenset[str]) -> bool:
-    """True if a statement names an attribute by the way, or tells what once was done of it.
+    """True if a statement mentions an attribute in passing, or a past act that involves it.
 
     Who lives in Porto with her husband tells of a home, and who was married once may be divorced.
     """
@@ -866,7 +866,7 @@ def _find_relation(earlier: Frame, later: Frame) -> ClaimComparison | None:
 
 
 def relation_of(earlier: str, later: str) -> Relation | None:
-    """How the later of two texts relates to the earlier one, if both are short statements about one subject.
+    """Relate the later of two texts to the earlier one, if both are short statements about one subject.
 
     What begins with "in" or "it" names nobody by that.
     """

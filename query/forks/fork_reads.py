@@ -30,10 +30,10 @@ class Fork(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ForkMembership:
-    """Tells what lies in a world that is searched by way of forks alone: tried, and not known.
+    """A predicate: whether a world lies in the searched world only through forks, and so is tried and not known.
 
-    A fork counts as one beside what it goes on from: where that is not searched too, or holds no more, the fork has its
-    place.
+    A fork counts as a fork only beside its origin: if the origin is not searched too, or no longer holds, the fork
+    takes its place.
     """
 
     def __init__(self, snapshot: VisibleSnapshot, inside: int) -> None:
@@ -42,7 +42,7 @@ class ForkMembership:
         self._known: dict[int, bool] = {inside: False}
 
     def __call__(self, node: int) -> bool:
-        """Whether every way from the world that is searched to a world leads through a fork."""
+        """Whether every path from the searched world to a world leads through a fork."""
         pending = [node]
         while pending:
             here = pending[-1]
@@ -68,7 +68,7 @@ class ForkMembership:
 
 
 def forked_from(snapshot: VisibleSnapshot, node: int) -> Fork | None:
-    """What a world goes on from; ``None`` if it was not forked, or if the view does not see that world."""
+    """The origin of a world; ``None`` if it was not forked, or if the view does not see the origin."""
     for row in fork_rows.origins_of(snapshot.store_tables, node, snapshot.place.moment.seq):
         if row.how != fork_rows.BROUGHT:
             return _visible_fork(snapshot, row)
@@ -76,14 +76,14 @@ def forked_from(snapshot: VisibleSnapshot, node: int) -> Fork | None:
 
 
 def forks_of(snapshot: VisibleSnapshot, node: int) -> list[Fork]:
-    """The forks of a world that the view sees, in the order in which they were begun."""
+    """The visible forks of a world, in the order of their creation."""
     rows = fork_rows.copies_of(snapshot.store_tables, node, snapshot.place.moment.seq)
     found = (_visible_fork(snapshot, row) for row in rows if row.how == fork_rows.TOP)
     return sorted((each for each in found if each is not None), key=lambda each: (each.seq, each.ref))
 
 
 def with_forks(snapshot: VisibleSnapshot, nodes: Iterable[int]) -> list[int]:
-    """Some worlds, and what goes on from them in forks of them or of worlds around them, at any remove."""
+    """Some worlds, and their copies in forks of them or of their containers, at any distance."""
     found = [*nodes]
     for node in found:
         rows = fork_rows.copies_of(snapshot.store_tables, node, snapshot.place.moment.seq)
