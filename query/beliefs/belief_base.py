@@ -99,7 +99,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _BeliefReader:
-    """What a view reads beliefs from."""
+    """Reads beliefs from a snapshot."""
 
     def __init__(self, snapshot: VisibleSnapshot) -> None:
         self._snapshot = snapshot
@@ -139,7 +139,7 @@ class Base:
         )
 
     def believed(self, nodes: Iterator[int], *, is_shown: bool) -> frozenset[atoms.Atom]:
-        """What is believed of some worlds; ``is_shown``: of those alone that reads show by default."""
+        """The beliefs in some worlds; ``is_shown``: only in those that reads show by default."""
         return frozenset(
             self._atom(node, claim)
             for node in nodes
@@ -151,7 +151,7 @@ class Base:
         return atoms.Atom(self._snapshot.tables.node(node).lineage.hex(), *claim)
 
     def entrenched(self, asked: Sequence[tuple[int, atoms.Claim]]) -> list[Entrenched]:
-        """Some atoms that are believed, the least entrenched first; those that are not believed are left out."""
+        """The believed ones of some atoms, the least entrenched first."""
         ranks = [(self._beliefs.rank(*each), each) for each in dict.fromkeys(asked)]
         known = sorted((rank, self._atom(*each)) for rank, each in ranks if rank != atoms.NEVER)
         return [
@@ -167,7 +167,7 @@ class Base:
         ]
 
     def plan(self, given: Contraction, receipts_of: Callable[[str], Sequence[str]], named: Named) -> Plan:
-        """What a contraction would change."""
+        """Plan a contraction."""
         asked = self.claims(given, named)
         goes = set(asked) if given.each or len(asked) == 1 else self._beliefs.given_up(asked)
         goes &= {(node, claim) for node in {node for node, _ in asked} for claim in self._beliefs.claims(node)}
@@ -196,7 +196,7 @@ class Base:
         )
 
     def claims(self, given: Contraction, named: Named) -> list[tuple[int, atoms.Claim]]:
-        """What is asked about, by the numbers of the worlds and the compared forms of the values."""
+        """The atoms of a contraction, as node numbers with values in their compared form."""
         single = self._beliefs.settings.single
         found = [(named(item), claim) for item, said in given.by_item for claim, _ in atoms.parse_claims(said, single)]
         return list(dict.fromkeys(found))

@@ -175,7 +175,7 @@ def moment_in(snapshot: Snapshot, store_id: bytes, receipt: rr.RecallReceipt) ->
 
 
 def arguments(receipt: rr.RecallReceipt) -> dict[str, Any]:
-    """What is to be asked again beside the texts, as a recall takes it."""
+    """The arguments of the recall besides the texts, for asking again."""
     given = receipt.options
     return {
         "world": bytes.fromhex(given.world) if given.world else None,
@@ -194,7 +194,7 @@ def arguments(receipt: rr.RecallReceipt) -> dict[str, Any]:
 def check(
     window: Window, receipt: rr.RecallReceipt, recall: Callable[[], records.Recall], within: int
 ) -> rr.RecallCheck:
-    """Hold a receipt, whose question was given, against its store: ask again, and prove that the hits were there.
+    """Check a receipt and its question against the store: ask again, and prove that the hits were there.
 
     ``window`` is of the receipt's moment; ``recall`` asks again there, and leaves a receipt.
     """
@@ -222,7 +222,7 @@ def check(
 
 
 def has_its_texts(snapshot: Snapshot | visible.VisibleSnapshot, receipt: rr.RecallReceipt) -> bool:
-    """True if the versions that a receipt names still have their texts."""
+    """True if all versions that a receipt names still have their texts."""
     return all(_has_text(snapshot, hit) for hit in receipt.hits)
 
 
@@ -239,7 +239,7 @@ def _row(tables: table_reads.TableReads, hit: rr.Ranked) -> schema.VersionRow | 
 
 
 def _find_cause(window: Window, receipt: rr.RecallReceipt, answered: records.Recall) -> tuple[str, ...]:
-    """Why an answer cannot be the same any more; empty if nothing is known that could have changed it."""
+    """Why an answer may have changed; empty if no cause is known."""
     if VECTOR in receipt.lanes and VECTOR not in answered.lanes:
         return (f"meaning cannot be compared: {answered.unavailable.get(VECTOR, 'there are no vectors')}",)
     if _has_later_erasures(window):
@@ -248,7 +248,7 @@ def _find_cause(window: Window, receipt: rr.RecallReceipt, answered: records.Rec
 
 
 def _has_later_erasures(window: Window) -> bool:
-    """True if texts that were known at the view's commit, of worlds that it may see, were erased later."""
+    """True if visible texts that were known at the view's commit were erased later."""
     seq = window.place.moment.seq
     with window.snapshot() as snapshot, window.reader.snapshot() as whole:
         for each in range(seq + 1, whole.log.head().seq + 1):

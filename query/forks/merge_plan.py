@@ -24,11 +24,11 @@ _SAME_AS: Final = "same_as"
 
 
 class MergeConflict(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that both sides changed since the fork, and not alike.
+    """Something that both sides changed differently since the fork.
 
     ``id`` stands for it in ``decide``. ``world`` is the world on the side that is merged into, ``what`` is ``text``,
     ``deadline``, ``tag``, ``edge``, ``statement`` or ``removed``; ``where`` says which tag, edge or statement.
-    ``base``, ``ours`` and ``theirs`` say in words what each has; of a text only the fields that are not alike.
+    ``base``, ``ours`` and ``theirs`` describe each side in words; of a text only the fields that differ.
     """
 
     id: str
@@ -42,7 +42,7 @@ class MergeConflict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MergeChange(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that a merge does to ``world`` of the side that it merges into; of a new one it is the fork's."""
+    """A change that a merge makes to ``world`` of the target; a new world has the fork's reference."""
 
     world: str
     what: str
@@ -50,7 +50,7 @@ class MergeChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SpanContent(NamedTuple):
-    """What a world says in a span."""
+    """The content of a world in a span of valid time."""
 
     type: str
     name: str
@@ -58,16 +58,16 @@ class SpanContent(NamedTuple):
     properties: dict[str, Any]
     source: dict[str, Any]
     number: int = 0
-    """That of its version, on its own side."""
+    """The number of its version, on its own side."""
 
     @property
     def compared(self) -> tuple[str, str, str, bytes]:
-        """What of it is compared: where it comes from is not."""
+        """The fields that are compared: all but the source."""
         return self.type, self.name, self.content, _plain(self.properties)
 
 
 class Step(NamedTuple):
-    """One thing to do: what, to which world, and the values that it takes."""
+    """One step of a merge: the operation, its world, and its values."""
 
     do: str
     world: bytes
@@ -75,7 +75,7 @@ class Step(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What a merge comes to. ``differs``: the fork has changed at all since it was begun, or merged last."""
+    """The plan of a merge. ``differs``: the fork has changed since its creation or its last merge."""
 
     steps: list[Step]
     changes: tuple[MergeChange, ...]
@@ -96,7 +96,7 @@ _Sides: TypeAlias = "tuple[SpanContent | None, SpanContent | None, SpanContent |
 
 
 class _World(NamedTuple):
-    """What a side says of one world."""
+    """One world as a side has it."""
 
     group: BundledWorld
     text: list[tuple[times.Interval, SpanContent]]
@@ -111,23 +111,23 @@ class _World(NamedTuple):
     is_erased: bool
 
     def at(self, moment: int) -> SpanContent | None:
-        """What it says at a moment."""
+        """Its content at a valid time."""
         return next((said for span, said in self.text if span.start <= moment < span.end), None)
 
     @property
     def marks(self) -> tuple[Any, ...]:
-        """All but the text, for telling whether anything changed."""
+        """Everything but the text, for detecting changes."""
         tags = tuple(sorted((name, said.compared) for name, said in self.tags.items()))
         return self.aliases, self.labels, tags, self.deadline, self.is_pinned, self.is_deprecated, self.statements
 
     def differs(self, other: "_World") -> bool:
-        """Whether anything of the world itself is otherwise."""
+        """Whether anything of the world itself differs."""
         mine, its = ([(span, said.compared) for span, said in each.text] for each in (self, other))
         return mine != its or self.marks != other.marks
 
 
 class Side:
-    """One of the three: worlds, memberships and edges, by the lineages of the side that is merged into."""
+    """One of the three sides: worlds, memberships and edges, by the lineages of the target."""
 
     def __init__(self, contents: Contents, names: Mapping[bytes, bytes]) -> None:
         self.contents, self._names = contents, names
@@ -155,11 +155,11 @@ class Side:
                     self.edges[*key, met[key]] = edge
 
     def of(self, lineage: bytes) -> bytes:
-        """The lineage that a world has on the side that is merged into."""
+        """The lineage of a world in the target."""
         return self._names.get(lineage, lineage)
 
     def member_in(self, container: bytes, member: bytes) -> tuple[times.Interval, ...]:
-        """When a world is a member of another, by all edges that say so; spans that touch are one."""
+        """The spans of a membership, by all of its edges; spans that touch are merged."""
         found: list[times.Interval] = []
         edges = self.members.get((container, member), [])
         for span in sorted(piece for edge in edges for piece in _edge_spans(edge).pieces):
@@ -170,14 +170,14 @@ class Side:
         return tuple(found)
 
     def version(self, world: bytes, number: int) -> SpanContent | None:
-        """What a version of a world says; ``None`` if there is none, or its text was erased."""
+        """The content of a version of a world; ``None`` if there is none, or its text was erased."""
         known = self.worlds.get(world)
         if known is None or not 0 < number <= len(known.group.versions):
             return None
         return self._said(known.group, number)
 
     def numbered(self, world: bytes, said: SpanContent) -> int:
-        """The version of a world that says something, that of the same number if it does; 0 if none does."""
+        """The number of the version with a content, preferably the same number; 0 if there is none."""
         known = self.worlds.get(world)
         found = [
             number
@@ -187,7 +187,7 @@ class Side:
         return said.number if said.number in found else next(iter(found), 0)
 
     def below(self, world: bytes) -> set[bytes]:
-        """A world and all that it contains."""
+        """A world and its interior."""
         found, pending = {world}, [world]
         while pending:
             here = pending.pop()
@@ -227,7 +227,7 @@ class Side:
         )
 
     def _said(self, group: BundledWorld, number: int) -> SpanContent | None:
-        """What a version says; ``None`` if that was erased."""
+        """The content of a version; ``None`` if it was erased."""
         version = group.versions[number - 1]
         stored = self.contents.blob(version.body, group)
         body = None if stored is None else codec.decode_blob(stored, version.seq)
@@ -242,7 +242,7 @@ class Side:
 
 
 def _merge_touching(pieces: list[tuple[times.Interval, SpanContent]]) -> list[tuple[times.Interval, SpanContent]]:
-    """Spans that touch and say the same are one."""
+    """Merge spans that touch and have the same content."""
     found: list[tuple[times.Interval, SpanContent]] = []
     for span, said in pieces:
         if found and found[-1][0].end == span.start and found[-1][1].compared == said.compared:
@@ -257,7 +257,7 @@ def _plain(record: Mapping[str, Any]) -> bytes:
 
 
 class Planner:
-    """Walks the three sides once."""
+    """Plans a merge in one walk over the three sides."""
 
     def __init__(
         self,
@@ -278,14 +278,14 @@ class Planner:
         self._conflicts: list[MergeConflict] = []
         self._undecided: list[MergeConflict] = []
         self._between: dict[bytes, list[tuple[tuple[Any, ...], _Edge]]] = {}
-        """Of worlds the new edges between two versions of each: they come once these have."""
+        """New edges between two versions of a world; they come after the versions."""
         self._brought_back: set[bytes] = set()
         self._made: set[bytes] = set()
         self._gone = {each for side in (base, ours, theirs) for each, world in side.worlds.items() if world.is_erased}
         self._left = {each.hex() for each in self._gone}
 
     def plan(self) -> Plan:
-        """All that it comes to."""
+        """Make the plan."""
         self._plan_removals()
         self._plan_new_worlds()
         self._plan_links()
@@ -320,7 +320,7 @@ class Planner:
     # -- what is decided
 
     def _conflict(self, world: bytes, what: str, where: str, base: str, ours: str, theirs: str) -> Choice | None:
-        """Name a conflict; what was chosen of it, ``None`` if it is open."""
+        """Record a conflict, and return the decision on it, ``None`` if it is open."""
         name = hashing.keyed(bytes(32), b"merge conflict", world, what.encode(), where.encode()).hex()[:12]
         found = MergeConflict(id=name, world=world.hex(), what=what, where=where, base=base, ours=ours, theirs=theirs)
         self._conflicts.append(found)
@@ -336,7 +336,7 @@ class Planner:
     # -- worlds that came and went
 
     def _plan_removals(self) -> None:
-        """What one side took out of the world, and the other went on with."""
+        """Plan worlds that one side removed and the other changed."""
         base, ours, theirs = self._base, self._ours, self._theirs
         for container, member in base.members:
             if member in self._gone or ((container, member) in theirs.members and (container, member) in ours.members):
@@ -358,7 +358,7 @@ class Planner:
                     self._add_member(container, member, base.member_in(container, member))
 
     def _has_changed_inside(self, side: Side, world: bytes) -> bool:
-        """Whether anything inside a world changed since the base."""
+        """Whether a side changed anything inside a world since the base."""
         inside = side.below(world)
         return any(
             each not in self._base.worlds or side.worlds[each].differs(self._base.worlds[each])
@@ -370,7 +370,7 @@ class Planner:
         return world in self._ours.worlds or world in self._made or world in self._brought_back
 
     def _plan_new_worlds(self) -> None:
-        """Worlds that only the fork has, containers first."""
+        """Plan the worlds that only the fork has, containers first."""
         for group in reversed(self._theirs.contents.worlds):
             world = self._theirs.of(group.frame.lineage)
             if world in self._base.worlds or world in self._ours.worlds or world in self._gone:
@@ -452,7 +452,7 @@ class Planner:
         ours: Mapping[Texts, Windows],
         theirs: Mapping[Texts, Windows],
     ) -> None:
-        """Statements one by one: in which windows each holds."""
+        """Merge statements one by one: the windows in which each holds."""
         for texts in sorted(base.keys() | theirs.keys()):
             was, here, now = (each.get(texts, ()) for each in (base, ours, theirs))
             if now in (was, here) or any(map(self._is_forbidden, texts)):
@@ -513,7 +513,7 @@ class Planner:
     # -- edges
 
     def _plan_links(self) -> None:
-        """Memberships and edges that the fork has begun, or closed."""
+        """Plan the memberships and edges that the fork created or closed."""
         base, ours, theirs = self._base, self._ours, self._theirs
         for container, member in theirs.members:
             known = [(container, member) in side.members for side in (base, ours)]
@@ -550,7 +550,7 @@ class Planner:
                     self._add_step("close", source, kind, edge=ours.edges[key].edge, span=span)
 
     def _join_versions(self, world: bytes, edges: list[tuple[tuple[Any, ...], _Edge]]) -> None:
-        """Edges between two versions of a world, by the numbers that these have here once they are written.
+        """Plan edges between two versions of a world, by the numbers that these get in the target.
 
         A version that holds no more is written before the one that took its place. An edge of which an end is not
         here, since what the fork says was not taken, is left there.
@@ -582,11 +582,11 @@ class Planner:
         return 0 if said is None else self._ours.numbered(world, said)
 
     def _write_steps(self, world: bytes) -> list[int]:
-        """The steps that write versions of a world."""
+        """The planned steps that write versions of a world."""
         return [at for at, step in enumerate(self._steps) if step.world == world and step.do in ("create", "say")]
 
     def _order_versions(self, world: bytes, missing: list[SpanContent]) -> None:
-        """Have versions of a world written in their order there, what holds no more before what took its times."""
+        """Order the versions of a world as in the fork, superseded ones before those that took their times."""
         at = self._write_steps(world)
         steps = sorted((self._steps[each].values for each in at), key=lambda values: values["said"].number)
         for said in missing:
@@ -619,7 +619,7 @@ class Planner:
             self._steps[at[0] : at[0]] = [*first, *rest]
 
     def _numbers_of(self, world: bytes) -> dict[int, int]:
-        """The numbers that the versions of a world get here, by those that they have in the fork."""
+        """Map the numbers of a world's versions in the fork to those in the target."""
         known = self._ours.worlds.get(world)
         number = 0 if known is None else len(known.group.versions)
         found: dict[int, int] = {}
@@ -630,7 +630,7 @@ class Planner:
         return found
 
     def _plan_unlinks(self) -> None:
-        """Edges and memberships that the fork has retracted."""
+        """Plan the edges and memberships that the fork retracted."""
         base, ours, theirs = self._base, self._ours, self._theirs
         for key, edge in base.edges.items():
             kind, source, target, home, *_ = key
@@ -663,7 +663,7 @@ class Planner:
             self._add_step("member", container, member.hex(), member=member, span=span)
 
     def _has_new_spans(self, container: bytes, member: bytes) -> None:
-        """A membership that is of other times in the fork."""
+        """Whether a membership has other times in the fork."""
         was, here, now = (side.member_in(container, member) for side in (self._base, self._ours, self._theirs))
         if now in (was, here):
             return
@@ -677,7 +677,7 @@ class Planner:
 
 
 def _without(spans: Iterable[times.Interval], others: Iterable[times.Interval]) -> list[times.Interval]:
-    """What is left of some spans without others."""
+    """Some spans without others."""
     left = list(spans)
     for other in others:
         left = [piece for span in left for piece in span.without(other).pieces]
@@ -687,7 +687,7 @@ def _without(spans: Iterable[times.Interval], others: Iterable[times.Interval]) 
 def _merge_equal_spans(
     changed: list[tuple[times.Interval, SpanContent | None, SpanContent | None]],
 ) -> Iterator[tuple[times.Interval, SpanContent | None, bool]]:
-    """Spans that touch and come to the same, as one; each with whether nothing holds there yet."""
+    """Merge spans that touch and have the same result; each with whether nothing holds there yet."""
     run: tuple[times.Interval, SpanContent | None, bool] | None = None
     for span, now, here in changed:
         is_same = run is not None and run[0].end == span.start and run[2] == (here is None)
@@ -706,7 +706,7 @@ def _comparable(said: SpanContent | None) -> Any:
 
 
 def _without_erased(of: _World, sides: tuple[_World, ...]) -> dict[Texts, Windows]:
-    """What a side states, without statements of which a text was erased on any: that was not taken back."""
+    """The statements of a side, without those with a text erased on any side: an erasure is no retraction."""
     known = ((identity, text) for side in sides for identity, text in side.terms.items() if text is not None)
     gone = {text for identity, text in known if any(side.terms.get(identity, text) is None for side in sides)}
     return (
@@ -726,7 +726,7 @@ def _texts_of(edge: _Edge) -> Iterator[str]:
 
 
 def _fields(said: SpanContent | None) -> dict[str, str]:
-    """What is said, field by field, the text last."""
+    """The content field by field, the text last."""
     if said is None:
         return {}
     found = {"type": said.type, "name": said.name}
@@ -737,7 +737,7 @@ def _fields(said: SpanContent | None) -> dict[str, str]:
 
 
 def _describe_sides(apart: list[tuple[times.Interval, _Sides]]) -> tuple[str, str, str]:
-    """What each of the three sides says in some spans, in the fields in which they are not alike."""
+    """Describe the three sides in some spans, in the fields in which they differ."""
     spans = [(span, tuple(map(_fields, sides))) for span, sides in apart]
     found = dict.fromkeys(name for _, sides in spans for fields in sides for name in fields)
     names = sorted(found, key=lambda name: name == "content")

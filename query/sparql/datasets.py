@@ -29,15 +29,15 @@ from worlddb.query.statements import statement_reads
 from worlddb.query.statements.statement_reads import Bounds, Pattern
 
 MAX_GRAPHS: Final = 16
-"""Graphs at moments that one query may name."""
+"""The number of graphs at moments that one query may name."""
 NEW: Final = object()
-"""In the place of a world: one that is yet to be made, and states nothing."""
+"""Given instead of a world: a world that does not exist yet, without statements."""
 _MAX_SPANS: Final = 256
-"""Of all worlds and stores together; the one that was asked longest ago goes first."""
+"""For all worlds and stores together; the least recently used goes first."""
 
 
 class QuerySource(NamedTuple):
-    """A view that is asked: what it reads, its window, and ``at``, the same of what was known and true at other times.
+    """The view that a query runs on: its reads, its window, and ``at``, which gives the view of another moment.
 
     ``erasures`` changes with every erasure in the store.
     """
@@ -49,7 +49,7 @@ class QuerySource(NamedTuple):
 
     @property
     def stamp(self) -> str:
-        """What tells the view from all others."""
+        """An identifier of what the view sees."""
         window, memory = self.window, self.memory
         place = f"{window.place.moment} {memory.world} {window.shows} {window.unify}"
         return f"{window.reader.store_id.hex()} {self.erasures} {memory!r} {place}"
@@ -58,7 +58,7 @@ class QuerySource(NamedTuple):
 class StatementSpan(NamedTuple):
     """The statements of a world from one commit to another and within a stretch of valid time.
 
-    ``chain`` is the hash of the log at the last of the commits: a copy of the store that went on otherwise has another.
+    ``chain`` is the chain hash of the last commit; it differs in a copy of the store that diverged.
     """
 
     name: str
@@ -69,17 +69,17 @@ class StatementSpan(NamedTuple):
 
 
 class OlderDataset(NamedTuple):
-    """What was read of a world at an earlier commit, by its name, and ``change``: what it lost and got since then."""
+    """A dataset of an earlier commit by name, and ``change``: the lines removed and added since."""
 
     name: str
     change: Callable[[], tuple[bytes, bytes]]
 
 
 class DatasetPart(NamedTuple):
-    """A part of a dataset with a name that tells what it has from all others, and a way to read it.
+    """A part of a dataset, with a name that identifies its content, and a function that reads it.
 
-    ``behind`` is what a worker may hold in its place, and how to bring that up to it. ``missed`` is why a search does
-    not go by meaning as it was asked to: what is known beforehand is in the name, what reading it adds is not.
+    ``behind`` is an older dataset that a worker may hold, and how to bring it up to date. ``missed`` says why a search
+    did not use meaning; reasons known beforehand are part of the name, those found on reading are not.
     """
 
     name: str
@@ -96,10 +96,10 @@ _lock = threading.Lock()
 
 
 def parts(asked: QuerySource, query: Sparql, world: Any, lanes: Collection[str] = LANES) -> list[DatasetPart]:
-    """What a query is asked of: the dataset of a world (or of a ``NEW`` one), or of all that the view sees (``None``).
+    """The dataset of a query: of a world (or of a ``NEW`` one), or of everything that the view sees (``None``).
 
-    The graphs that it names are beside that. Searches go by ``lanes``, and no model is asked where nothing that it
-    could find would be in the answer.
+    The graphs that the query names are added. Searches use ``lanes``; no model is called if its results could not be in
+    the answer.
 
     Raises:
         UnknownReference: a world is named that the view does not see.
@@ -136,7 +136,7 @@ def _datasets(asked: QuerySource, world: Any) -> Iterator[DatasetPart]:
 
 
 def moment_of(iri: str) -> tuple[str | None, str | None]:
-    """The times of ``…?ingested=TIME&valid=TIME``: what was known, and what was true.
+    """Parse the times of ``…?ingested=TIME&valid=TIME``.
 
     Raises:
         InputError: it says anything else.
@@ -154,7 +154,7 @@ def _memory(there: QuerySource, iri: str) -> DatasetPart:
 
 
 def _needed_lanes(query: Sparql, lanes: Collection[str]) -> frozenset[str]:
-    """Those lanes of which a query needs what they find."""
+    """The lanes whose results a query needs."""
     return frozenset(lanes) if VECTOR not in lanes or query.needs_meaning() else frozenset(lanes) - {VECTOR}
 
 
@@ -197,7 +197,7 @@ def _statements(asked: QuerySource, snapshot: VisibleSnapshot, node: int, graph:
 
 
 def _find_older(asked: QuerySource, snapshot: VisibleSnapshot, place: _Place, name: str) -> OlderDataset | None:
-    """The last stand that a view is past by commits alone, and the change from there to what is called ``name``."""
+    """The latest span that differs from a view only by commits, and the change from it to the dataset ``name``."""
     moment, log = snapshot.place.moment, snapshot.stored.log
     known = [stand for stand in _spans_of(place) if stand.bounds.has(moment.valid) and stand.last < moment.seq]
     stand = max(known, key=lambda each: each.last, default=None)
@@ -222,7 +222,7 @@ def _find_older(asked: QuerySource, snapshot: VisibleSnapshot, place: _Place, na
 
 
 def _without_equivalents(snapshot: VisibleSnapshot, node: int, removed: list[bytes]) -> list[bytes]:
-    """Lines that a world lost, but for those that it still has in another form: the engine knows both as one."""
+    """Removed lines without those that the world still has in another form, which the engine treats as equal."""
     typed = [line for line in removed if _TYPED in line]
     if not typed:
         return removed
@@ -240,13 +240,13 @@ def _without_equivalents(snapshot: VisibleSnapshot, node: int, removed: list[byt
 
 
 def _spans_of(place: _Place) -> list[StatementSpan]:
-    """The stands of a place, the one that was asked last first."""
+    """The remembered spans of a place, most recently used first."""
     with _lock:
         return [stand for key, stand in reversed(_spans.items()) if key[0] == place]
 
 
 def _find_span(snapshot: VisibleSnapshot, place: _Place) -> StatementSpan | None:
-    """The stand that a view is within, if one is noted."""
+    """The remembered span that contains a view, if there is one."""
     moment, log = snapshot.place.moment, snapshot.stored.log
     changed_after = -1
     for stand in _spans_of(place):
@@ -258,7 +258,7 @@ def _find_span(snapshot: VisibleSnapshot, place: _Place) -> StatementSpan | None
             if moment.seq - stand.last > statement_reads.FEW_COMMITS or stand.last <= changed_after:
                 continue
             if statement_reads.named_quads(snapshot, place[2], stand.last, moment.seq):
-                changed_after = stand.last  # What stood still earlier was changed by the same commits.
+                changed_after = stand.last  # The same commits changed earlier spans, too.
                 continue
             stand = stand._replace(last=moment.seq, chain=log.chain(moment.seq))
         _remember_span(place, stand)

@@ -19,7 +19,7 @@ MOST_SECONDS = 600.0
 def checked_limits(
     timeout_seconds: float | None, max_rows: int | None, max_bytes: int | None, max_memory: int | None
 ) -> Limits:
-    """The limits of a query from what was given.
+    """Check the limits of a query.
 
     Raises:
         InputError: one of them is no positive number, or the time is above ten minutes.
@@ -41,7 +41,7 @@ def checked_limits(
 
 
 def checked_dataset(default: Sequence[str] | None, named: Sequence[str] | None, *called: str) -> Dataset | None:
-    """The graphs that a query is asked of, from what was given as ``called``; ``None`` if the query says it.
+    """Check the graphs given for a query, as the arguments ``called``; ``None`` if the query names them itself.
 
     Raises:
         InputError: it is no list, or one of them is no absolute IRI.
@@ -57,7 +57,7 @@ def checked_dataset(default: Sequence[str] | None, named: Sequence[str] | None, 
 
 
 def checked_lanes(given: Sequence[str] | None) -> Sequence[str]:
-    """The lanes that searches in a query go by, from what was given; all where nothing was.
+    """Check the lanes of searches in a query; by default all.
 
     Raises:
         InputError: one is no lane, or none of them searches.
@@ -82,7 +82,7 @@ def evaluate(
     dataset: Dataset | None = None,
     lanes: Collection[str] = LANES,
 ) -> sparql_answer.SparqlAnswer:
-    """Answer a query of a world's statements, or of all that a view sees (``None``); searches in it go by ``lanes``.
+    """Answer a query of a world's statements, or of all that a view sees (``None``); searches use ``lanes``.
 
     Raises:
         InvalidSparql, QueryLimit: the query breaks the grammar, asks for what is closed, or was ended at a limit.
@@ -102,7 +102,7 @@ def evaluate(
 
 
 def key_of(parts: Iterable[datasets.DatasetPart]) -> str:
-    """What a dataset of some parts is held under."""
+    """The key under which a worker holds a dataset of some parts."""
     return _key_of(part.name for part in parts)
 
 
@@ -111,15 +111,15 @@ def _key_of(names: Iterable[str]) -> str:
 
 
 def keys_of(parts: Sequence[datasets.DatasetPart]) -> list[str]:
-    """The keys of what a worker should hold to be asked: of the dataset, and of what it is behind that by a change."""
+    """The keys of a dataset, and of an older one that can be brought up to date, for choosing a worker."""
     behind = parts[0].behind if len(parts) == 1 else None
     return [key_of(parts)] + ([] if behind is None else [_key_of([behind.name])])
 
 
 def hold(desk: Desk, parts: Sequence[datasets.DatasetPart]) -> str:
-    """Have a worker hold a dataset: it is brought up to it by what changed if it can be, else it is read.
+    """Load a dataset into a worker: an older one is brought up to date if possible, else it is read.
 
-    Returns what it is held under. Where a search could not ask its model for now, nobody else looks for it there.
+    Returns its key. If a search could not call its model, the key is one that no later query uses.
     """
     key, *others = keys_of(parts)
     if key in desk.keys:

@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from worlddb.query.sparql.update_steps import Step
 
 MAX_WORKERS: Final = 2
-"""At a time, for one handle: as many queries are evaluated at once."""
+"""The number of workers, and so of queries evaluated at once."""
 START_SECONDS: Final = 60.0
-"""How long a worker may take to start; it mostly is there within 0.1 s."""
+"""The time limit for starting a worker; usually it takes 0.1 s."""
 LOAD_SECONDS: Final = 120.0
-"""How long a dataset may take to be hydrated."""
+"""The time limit for loading a dataset."""
 GRACE_SECONDS: Final = 2.0
-"""After its limit a worker is ended from outside, if it has not ended itself."""
+"""How long after its limit a worker is killed, if it has not ended itself."""
 CHUNK_BYTES: Final = 4 * 1024 * 1024
 _PROGRAM: Final = Path(__file__).with_name("sparql_worker.py")
 _MIB: Final = 1024**2
 
 
 class Limits(NamedTuple):
-    """What one query may take: seconds of evaluation, bytes of memory of its worker, rows and bytes of its answer."""
+    """The limits of one query: seconds of evaluation, bytes of its worker's memory, rows and bytes of its answer."""
 
     seconds: float = 10.0
     memory_bytes: int = 2 * 1024**3
@@ -47,7 +47,7 @@ class Limits(NamedTuple):
 
 
 class Dataset(NamedTuple):
-    """The graphs that a query is asked of, by their IRIs: those that make its default graph, and those with names."""
+    """The graphs of a query by their IRIs: those merged as its default graph, and the named ones."""
 
     default: list[str]
     named: list[str]
@@ -61,7 +61,7 @@ class Part(NamedTuple):
 
 
 class Raw(NamedTuple):
-    """What a worker answered: its head and the body."""
+    """A worker's answer: its head and its body."""
 
     head: Head
     body: bytes
@@ -72,28 +72,28 @@ class _WorkerEnded(Exception):
 
 
 class _WorkerStart(NamedTuple):
-    """What a worker said when it was there: the bytes of addresses that it took, and the machine's limit of them."""
+    """A worker's report on starting: its address space in bytes, and the machine's limit of that."""
 
     takes: int
     most: int | None
 
 
 class _Worker:
-    """One process, the pipes to it, and the keys of what it holds."""
+    """One process, its pipes, and the keys of the datasets that it holds."""
 
     def __init__(self) -> None:
         origin = find_spec("pyoxigraph")
         if origin is None or origin.origin is None:
             raise errors.InputError("SPARQL needs the package pyoxigraph", 'Install "worlddb[statements]"')
         folder = str(Path(origin.origin).parents[1])
-        # Whoever holds the writing end of the lifeline keeps the worker alive: this process alone.
+        # Only this process holds the writing end of the lifeline, which keeps the worker alive.
         self._process, self._lifeline = _start_process(folder)
         self._start: _WorkerStart | None = None
         self._said = b""
         self.keys: set[str] = set()
 
     def ask(self, head: Head, body: bytes, seconds: float, memory: int) -> Raw:
-        """One request and its answer.
+        """Send a request and return its answer.
 
         Raises:
             _Gone: the worker ended before it had answered.
@@ -122,12 +122,12 @@ class _Worker:
             raise _WorkerEnded(self.end()) from None
 
     def allowed(self, memory: int) -> int:
-        """The bytes of memory that a query has of those that it is allowed: no more than the machine gives."""
+        """The memory that a query gets of what it may use: no more than the machine's limit."""
         most = None if self._start is None else self._start.most
         return memory if most is None else min(memory, most)
 
     def _wait_for_start(self) -> _WorkerStart:
-        """Wait for the process to say that it is there.
+        """Wait for the process to report that it has started.
 
         Raises:
             UnavailableError: it ended before, or took too long.
@@ -173,7 +173,7 @@ class _Worker:
             if pipe is not None:
                 with suppress(OSError):
                     pipe.close()
-        # It ends by itself when its input does; a running query is ended.
+        # It ends by itself at the end of its input; a running query is killed.
         if code is None:
             try:
                 code = process.wait(GRACE_SECONDS / 4)
@@ -280,7 +280,7 @@ class Workers:
 
     @property
     def processes(self) -> list[int]:
-        """The ids of the processes that are there."""
+        """The ids of the running processes."""
         with self._turn:
             return [worker._process.pid for worker in (*self._idle, *self._busy)]
 
@@ -295,11 +295,11 @@ class Desk:
 
     @property
     def keys(self) -> frozenset[str]:
-        """Under what keys datasets are held here, as far as is known."""
+        """The keys of the datasets that the worker holds, as far as is known."""
         return frozenset(self._worker.keys)
 
     def hydrate(self, key: str, parts: Iterable[Part]) -> None:
-        """Hold a dataset under a key; what the worker had of it is gone.
+        """Load a dataset under a key, replacing what the worker had under it.
 
         Raises:
             LimitExceeded: it is larger than the worker's memory.
@@ -313,11 +313,11 @@ class Desk:
             self._load_lines(head, b"")
 
     def _load_lines(self, head: Head, chunk: bytes) -> None:
-        """Have lines loaded, and know what the worker has by then."""
+        """Send lines to be loaded, and update the known keys."""
         self._worker.keys = set(self._ask(head, chunk, LOAD_SECONDS).head["keys"])
 
     def follow(self, key: str, to: str, removed: bytes, added: bytes) -> None:
-        """Bring what is held under a key to what ``to`` stands for."""
+        """Apply a change to the dataset of a key, which then has the key ``to``."""
         self._ask({"op": "change", "key": key, "to": to, "removed": len(removed)}, removed + added, LOAD_SECONDS)
         self._worker.keys.discard(key)
         self._worker.keys.add(to)
@@ -325,7 +325,7 @@ class Desk:
     def query(
         self, key: str, text: str, results: str = "json", triples: str = "nt", dataset: Dataset | None = None
     ) -> Raw:
-        """Evaluate a query on what is held under a key; ``dataset`` takes the place of its FROM clauses.
+        """Evaluate a query on the dataset of a key; ``dataset`` replaces its FROM clauses.
 
         Raises:
             InvalidSparql: it breaks the grammar; the place is named.
@@ -348,7 +348,7 @@ class Desk:
         repeatable: bool = False,
         before: tuple[bytes, bytes] = (b"", b""),
     ) -> dict[str, bytes]:
-        """What an update of some steps would take away and add, as lines of N-Quads; without a key, to no dataset.
+        """The lines of N-Quads that an update would remove and add; without a key, on an empty dataset.
 
         ``every`` is taken away in each form in which it is written, ``once`` in its own or, if that is not held, in
         each, ``own`` in its own alone; ``added`` is added in its own, ``alike`` in any, and of two lines of ``copied``
@@ -459,10 +459,10 @@ _OURS: Final = Workers()
 
 
 def workers() -> Workers:
-    """The workers of this process, for all of its handles: what they hold is told apart by the store's id."""
+    """The workers of this process, shared by all handles: keys contain the store's id."""
     return _OURS
 
 
 def forget() -> None:
-    """End every worker: what they hold are texts."""
+    """End every worker, since they hold texts."""
     _OURS.end()

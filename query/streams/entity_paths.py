@@ -36,14 +36,14 @@ CONTEXT: Final = "context"
 
 
 class _Path(NamedTuple):
-    """The edges walked so far, and the world that they lead to."""
+    """A path: the edges walked so far, and the world that they lead to."""
 
     node: int
     steps: tuple[Arrival, ...]
 
 
 class PathFinder:
-    """Finds the ways from entities in one snapshot, and judges them by the words of a question."""
+    """Finds paths from entities in one snapshot, and ranks them by the words of a question."""
 
     def __init__(self, ground: Ground, question: Question, depth: int) -> None:
         self._ground = ground
@@ -53,7 +53,7 @@ class PathFinder:
         self._names: dict[int, str] = {}
 
     def named(self) -> list[int]:
-        """The worlds that the question names exactly, as far as the view sees them."""
+        """The visible worlds that the question names exactly."""
         found: dict[int, None] = {}
         seq = self._snapshot.place.moment.seq
         for name in self._question.names:
@@ -71,7 +71,7 @@ class PathFinder:
         return list(islice((each for each in dict.fromkeys((node, *found)) if self._is_entity(each)), MAX_STARTS))
 
     def best(self, starts: Iterable[int], most: int, of: str = "") -> tuple[records.EntityPath, ...]:
-        """The ways from some worlds that have most of the question's words, shorter ones first among equals."""
+        """The paths from some worlds with the most words of the question; among equals, shorter ones first."""
         ways = {
             tuple(step.row.edge for step in way.steps): way
             for start in starts
@@ -82,7 +82,7 @@ class PathFinder:
         return tuple(each for each, _ in told[:most])
 
     def _shortest_paths_from(self, start: int) -> Iterator[_Path]:
-        """A shortest way to each world around one, the nearest first."""
+        """A shortest path to each world around one, nearest first."""
         came, level, left = {start}, [_Path(start, ())], MAX_REACHED
         for _ in range(self._depth):
             onward: list[_Path] = []

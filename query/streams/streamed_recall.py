@@ -47,7 +47,7 @@ class Streams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def checked(streams: object) -> Streams:
-    """The streams that a caller asks for.
+    """Check the streams that a caller requests.
 
     Raises:
         InputError: it is none, or a number is out of bounds.
@@ -97,7 +97,7 @@ def streamed(window: Window, request: Request, streams: Streams, ask: Ask) -> re
 
 
 def _wordings(given: Any, question: str) -> list[str]:
-    """The other wordings that a caller's function gave, each once.
+    """The other wordings from a caller's function, without duplicates.
 
     Raises:
         InputError: they are no list of texts, or too many.
@@ -113,7 +113,7 @@ MAX_TYPE_WEIGHT: Final = 10.0
 
 
 def parse_type_weights(given: Any) -> Mapping[str, float] | None:
-    """What hits of each type are worth, as a caller gives it.
+    """Check a caller's weights of hits by type.
 
     Raises:
         InputError: it is no mapping of types to numbers from 0 to 10.
@@ -132,7 +132,7 @@ def parse_type_weights(given: Any) -> Mapping[str, float] | None:
 
 
 def least_likeness(given: Any, request: Request) -> float | None:
-    """The least cosine of a hit's siblings, as a caller gives it.
+    """Check a caller's lowest cosine for siblings of hits.
 
     Raises:
         InputError: it is no number from 0 to 1, or nothing is compared by meaning whose cosines scores tell.
@@ -158,7 +158,7 @@ _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
 
 def respell_unknown(window: Window, ask: Ask, request: Request) -> records.Recall:
-    """The answer to a question in which each long word that no text has is read as the commonest a letter off.
+    """Answer a question after replacing each long word that no text has with the commonest one a letter off.
 
     A letter is left out, put in, exchanged, or has changed places with the next (Levenshtein 1, as Kumiho's index has
     it, and Damerau's swap). What the words are is seen in the texts that the recall searches; a word that is there in
@@ -177,7 +177,7 @@ def respell_unknown(window: Window, ask: Ask, request: Request) -> records.Recal
 
 
 def _long_words(text: str) -> dict[str, str]:
-    """The words of a question that may be read otherwise: as they are written, and as they are searched for."""
+    """The words of a question that may be respelled: as written, and as searched for."""
     text = text[: analysis.MAX_QUERY_CHARACTERS]
     holding = analysis.function_words(analysis.analyze(text).words, text)
     found: dict[str, str] = {}
@@ -191,7 +191,7 @@ def _long_words(text: str) -> dict[str, str]:
 
 
 def _find_respellings(window: Window, request: Request, words: Sequence[str]) -> dict[str, str]:
-    """The words that no text has, each with the commonest that is a letter off, if there is one."""
+    """Map words that no text has to the commonest word one letter off, if there is one."""
     with window.snapshot() as snapshot:
         if request.exact or window.place.is_confined or snapshot.whole is None:
             return _spelled(window.exact_lane(snapshot, request.choice), words)
@@ -218,7 +218,7 @@ def _spelled(lane: TextLane, words: Sequence[str]) -> dict[str, str]:
 
 
 def _one_letter_variants(word: str) -> set[str]:
-    """The words that are one step away from a word."""
+    """The words at edit distance one from a word; a transposition counts as one edit."""
     parts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
     shorter = {left + right[1:] for left, right in parts if right}
     swapped = {left + right[1] + right[0] + right[2:] for left, right in parts if len(right) > 1}
