@@ -51,7 +51,7 @@ class Fresh(NamedTuple):
 
 
 class KnownVerdict(NamedTuple):
-    """What was found of a world before.
+    """A cached verdict on a world's summary.
 
     ``is_as_found``: its hash is known to be the same, and ``fresh`` has the rows of its summary if they are at hand.
     """
@@ -62,7 +62,7 @@ class KnownVerdict(NamedTuple):
 
 
 class FreshSummaryCache:
-    """What was found fresh in the whole store, by world, kept from one read to the next. Threads may share it."""
+    """A cache of verdicts on the summaries of the whole store, by world. Thread-safe."""
 
     def __init__(self, place: "CompositionFolder") -> None:
         self._guard = Lock()
@@ -78,7 +78,7 @@ class FreshSummaryCache:
         self._new = 0
 
     def at(self, snapshot: Snapshot, worlds: Iterable[int], moment: asof.Moment) -> dict[int, KnownVerdict]:
-        """What was found of each of some worlds of which nothing has changed since but perhaps the hash."""
+        """The cached verdicts on some worlds in which nothing but perhaps the hash has changed since."""
         with self._guard:
             if not self._is_loaded:
                 self._load(snapshot, moment.seq)
@@ -93,7 +93,7 @@ class FreshSummaryCache:
             }
 
     def keep_as_found(self, world: int, verdict: Verdict, seq: int, fresh: Fresh | None = None) -> None:
-        """Keep that the hash of a world as of a commit is that of what was found, and the rows of its summary."""
+        """Cache that a world's hash as of a commit is the verdict's, and the rows of its summary."""
         with self._guard:
             if seq == self._through and self._fresh.get(world) == verdict:
                 at_hand = fresh if len(self._as_found) < MAX_AT_HAND else None
@@ -104,7 +104,7 @@ class FreshSummaryCache:
         return self._made_of.get(node)
 
     def keep(self, world: int, verdict: Verdict, seq: int) -> None:
-        """Keep what was found as of a commit, unless more is known by now."""
+        """Cache a verdict as of a commit, unless a later one is cached."""
         with self._guard:
             if seq == self._through:
                 if len(self._fresh) >= MAX_KEPT:
@@ -127,7 +127,7 @@ class FreshSummaryCache:
         kept_verdicts.write(self._place, seq, fresh)
 
     def _load(self, snapshot: Snapshot, seq: int) -> None:
-        """Go on from what is on the disk; who asks of the past leaves that to whoever asks of the present."""
+        """Load the verdicts on disk; a read of the past leaves that to reads of the present."""
         if seq != snapshot.log.head().seq:
             return
         self._is_loaded = True
@@ -165,7 +165,7 @@ class FreshSummaryCache:
         self._through = seq
 
     def _forget(self, nodes: list[int], above: Callable[[int], Iterable[int]]) -> None:
-        """Forget what was found of worlds and of all around them."""
+        """Drop the verdicts on worlds and on all of their containers."""
         passed = set(nodes)
         for node in nodes:
             self._fresh.pop(node, None)
@@ -244,7 +244,7 @@ class Summaries:
         return self._is_as_found(world, kept)
 
     def _is_as_found(self, world: int, kept: KnownVerdict) -> bool:
-        """True if the hash of a world is that of what was found of it."""
+        """True if the hash of a world is that of its cached verdict."""
         seq = self._snapshot.place.moment.seq
         if kept.is_as_found:
             return True
@@ -300,7 +300,7 @@ class Summaries:
         return found
 
     def _marks(self) -> witness.Marks | None:
-        """What may be hidden inside of a world; ``None`` where nothing is."""
+        """The marks that may hide members of a world; ``None`` if there are none."""
         snapshot = self._snapshot
         if not (snapshot.has_marks or snapshot.excluded.nodes):
             return None

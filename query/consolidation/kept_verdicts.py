@@ -24,7 +24,7 @@ FORMAT: Final = 2
 
 
 class VerdictFile(msgspec.Struct, frozen=True, array_like=True):
-    """What a file says, behind its seal."""
+    """The content of a file, without its seal."""
 
     format: int
     marker: fields.Marker
@@ -35,7 +35,7 @@ _DECODE: Final = msgspec.msgpack.Decoder(VerdictFile).decode
 
 
 def load(place: CompositionFolder, log: LmdbLog) -> VerdictFile | None:
-    """What was kept of this history; ``None`` if nothing is that can be read, or it was not sealed by the store."""
+    """Load the verdicts of this history; ``None`` if there are none, or the seal is not the store's."""
     try:
         told = witness.unseal_bytes(place.secret, witness.SUMMARIES, (place.folder / FRESH_FILE).read_bytes())
         found = None if told is None else _DECODE(told)
@@ -49,7 +49,7 @@ def load(place: CompositionFolder, log: LmdbLog) -> VerdictFile | None:
 
 
 def write(place: CompositionFolder, seq: int, fresh: dict[int, Verdict]) -> None:
-    """Put what was found as of a commit in the place of what is there, if that is still the head.
+    """Replace the file by the verdicts as of a commit, if that is still the head.
 
     Must be called outside of transactions. What cannot be written is looked through anew by whoever asks next.
     """

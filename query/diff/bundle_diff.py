@@ -23,7 +23,7 @@ Key = tuple[Any, ...]
 
 
 class Author(NamedTuple):
-    """Who wrote something, when, and in which commit of which store, before any import."""
+    """The original author of a fact, before any import: who, when, and in which commit of which store."""
 
     store: str
     seq: int
@@ -88,7 +88,7 @@ def compare_facts(sides: bundle_side.BundleSides) -> FactDifferences:
 
 
 def facts_of(side: bundle_side.BundleSide) -> Iterator[tuple[Key, Fact]]:
-    """Every fact, by what tells it from the others of the bundle."""
+    """All facts of a bundle, by their identity within it."""
     for lineage, group in side.groups.items():
         for number, version in enumerate(group.versions, 1):
             details = side.details(version.details, version.seq, group)
@@ -176,7 +176,7 @@ def _fact_entry(side: bundle_side.BundleSide, index: int, fact: Fact) -> Entry:
 
 
 def _fact_details(one: Fact, other: Fact, *, same_store: bool) -> Iterator[diff_records.Detail]:
-    """What differs in a fact that both hold: who wrote it, why, and what else it says.
+    """The differences of a fact that both sides have: author, reason and other fields.
 
     Of an edge and the like only the commits of one store can be compared: an import keeps who wrote which version, and
     not who wrote which edge.
@@ -195,7 +195,7 @@ def _fact_details(one: Fact, other: Fact, *, same_store: bool) -> Iterator[diff_
 
 
 def _version_differences(sides: bundle_side.BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
-    """The differences of versions that both have, apart from the newest, which states show."""
+    """The differences of common versions, except the newest, which states cover."""
     groups = [side.groups[lineage].versions for side in sides]
     counts = [len(versions) for versions in groups]
     for number, versions in enumerate(zip(*groups, strict=False), 1):
@@ -257,7 +257,7 @@ def _tuning_differences(sides: bundle_side.BundleSides, lineage: bytes) -> Itera
 
 
 def _rule_differences(sides: bundle_side.BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
-    """Profiles of a world, and what is set of beliefs, on one side only, or otherwise."""
+    """Profiles and belief settings of a world that one side lacks or has differently."""
     one, other = (dict(_rules(side.groups[lineage])) for side in sides)
     for field in sorted(one.keys() | other.keys()):
         if one.get(field) != other.get(field):
@@ -327,7 +327,7 @@ Given = Contents | StoreMoment
 
 
 def diff_bundles(a: Given, b: Given, world: bytes | str | None) -> diff_records.Difference:
-    """Compare two sides of which one is a bundle: all that both hold, or ``world`` in it.
+    """Compare two sides, at least one of them a bundle: everything that both hold, or ``world`` in it.
 
     Raises:
         UnknownReference: a store does not have the bundle's world, or neither side has ``world``.
@@ -436,7 +436,7 @@ def _find_parting(a: Given, b: Given) -> tuple[int, list[str]]:
 def _compare_by_log(
     sides: bundle_side.BundleSides, given: tuple[Given, Given], parted: int
 ) -> Iterator[common_past.LaterEvent]:
-    """What the store's log says since the bundle was made, of what either side holds."""
+    """The store's events since the bundle was made about anything that either side holds."""
     for side, each in zip(sides, given, strict=True):
         if not parted or isinstance(each, Contents):
             continue
@@ -449,6 +449,6 @@ def _compare_by_log(
 def _compare_by_facts(
     later: list[common_past.LaterEvent], given: tuple[Given, Given], parted: int
 ) -> Iterator[common_past.LaterEvent]:
-    """What only one side holds, where no log says so."""
+    """The facts that only one side holds, where there is no log."""
     logged = {label for label, each in zip("ab", given, strict=True) if isinstance(each, StoreMoment) and parted}
     return (each for each in later if each.side not in logged or each.entry.seq <= parted)

@@ -18,7 +18,7 @@ _KEPT_STATES: Final = 4096
 
 
 class BundleSide(diff_side.Side):
-    """Everything that one bundle holds. What lies outside of it has no text and no hash here."""
+    """The content of one bundle. Anything outside of it has no text and no hash here."""
 
     def __init__(self, label: str, contents: Contents) -> None:
         self.label = label
@@ -124,7 +124,7 @@ class BundleSide(diff_side.Side):
         return found if isinstance(found, blobs.Body) else None
 
     def details(self, blob: bytes, seq: int, group: BundledWorld) -> blobs.Details:
-        """The details beside a text, an end, an edge or a decision; empty if none, or erased."""
+        """The details of a text, an end, an edge or a decision; empty if there are none, or they were erased."""
         found = self._blob(blob, seq, group) if blob else None
         return found if isinstance(found, blobs.Details) else NO_DETAILS
 

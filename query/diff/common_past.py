@@ -60,11 +60,11 @@ class LaterEvent(NamedTuple):
 
     @property
     def place(self) -> tuple[str, int, int]:
-        """What tells it from every other event of a comparison."""
+        """Its identity among the events of a comparison."""
         return self.side, self.entry.seq, self.entry.index
 
     def document(self) -> dict[str, Any]:
-        """The event as it is reported: which one it is, who did it, when and why."""
+        """The event for the report: its identity, author, time and reason."""
         entry = self.entry
         return {
             "side": self.side,
@@ -139,7 +139,7 @@ class LaterEvents:
         return self._by_ref.get(ref.hex(), [])
 
     def is_suspect(self, ref: bytes) -> bool:
-        """True if a world, an edge or a proposal may differ apart from what its hash covers."""
+        """True if a world, an edge or a proposal may differ in something that its hash does not cover."""
         return ref in self._silent or ref.hex() in self._by_ref
 
     def joins_or_leaves(self, ref: bytes) -> bool:

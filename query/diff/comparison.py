@@ -29,7 +29,7 @@ _SAME_WORLDS = "Every world is the same on both sides; the histories that led th
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """A comparison as it is asked for: the world (hex), the commits, and by what.
+    """The request of a comparison: the world (hex), the commits, and the criterion.
 
     ``byte by byte`` compares stored records too.
 
@@ -44,7 +44,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def diff(a: SnapshotSource, b: SnapshotSource, asked: Asked) -> diff_records.Difference:
-    """What differs between two stores, each at a commit (default: its head).
+    """Compare two stores, each at a commit (default: its head).
 
     Raises:
         InputError: nothing had been committed by then, or ``by`` is nothing to compare by.
@@ -68,7 +68,7 @@ def diff(a: SnapshotSource, b: SnapshotSource, asked: Asked) -> diff_records.Dif
 
 
 def compare(sides: diff_side.LogSides, asked: Asked, trie_reads: Callable[[], int]) -> diff_records.Difference:
-    """What differs between any two sides."""
+    """Compare any two sides."""
     comparison = _Comparison(sides, asked)
     with comparison.noting_damage():
         comparison.walk()
@@ -78,7 +78,7 @@ def compare(sides: diff_side.LogSides, asked: Asked, trie_reads: Callable[[], in
 
 
 class _Comparison:
-    """One comparison in the making. Damage ends a part of it and is noted; what was found stays."""
+    """A running comparison. Damage ends one part of it and becomes a note; earlier findings stay."""
 
     def __init__(self, sides: diff_side.LogSides, asked: Asked) -> None:
         self._sides = sides
@@ -94,7 +94,7 @@ class _Comparison:
 
     @contextmanager
     def noting_damage(self) -> Iterator[None]:
-        """What damage is met is noted; what the caller did wrong is raised."""
+        """Note damage that is met; raise errors of the caller."""
         try:
             yield
         except InputError:
@@ -105,7 +105,7 @@ class _Comparison:
             self._problems.append(f"What was read cannot be: {type(error).__name__}: {error}")
 
     def walk(self) -> None:
-        """Compare worlds: by content if that was asked for, else by hashes and events."""
+        """Compare worlds: by content if requested, else by hashes and events."""
         if self._asked.by is not None:
             content = content_diff.Content(self._sides, self._asked.by)
             self._worlds = content.changes(self._world())
@@ -125,7 +125,7 @@ class _Comparison:
         self._worlds = walk.changes(world)
 
     def compare_bytes(self) -> None:
-        """Compare what is stored, if that was asked for or nothing else differs."""
+        """Compare the stored bytes, if requested or if nothing else differs."""
         asked = self._asked.deep
         wanted = not self._worlds and not self._asked.by if asked is None else asked
         if not wanted or self._relation == "strangers":
@@ -139,7 +139,7 @@ class _Comparison:
             self._add(stored.rows())
 
     def _descent(self, since: common_past.LaterEvents) -> world_diff.Descent:
-        """Tries are kept for the present alone."""
+        """Choose tries at two heads, else events: tries are kept for the present only."""
         if all(side.present for side in self._sides):
             return world_diff.TrieDescent(self._sides)
         return world_diff.EventDescent(self._sides, since)
@@ -178,7 +178,7 @@ class _Comparison:
                 self._worlds.append(world_diff.lone_change(self._sides, world, details, later))
 
     def _later(self, world: bytes, seqs: list[int]) -> Iterator[common_past.LaterEvent]:
-        """What each side's log says of a world in some commits."""
+        """The events of some commits about a world, on each side."""
         for seq in seqs:
             for side in self._sides:
                 try:

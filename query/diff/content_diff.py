@@ -39,7 +39,7 @@ class Content:
             self._match_keys()
 
     def notes(self) -> list[str]:
-        """What to know when reading the answer."""
+        """Notes for the reader of the answer."""
         if not self._repeated:
             return []
         what = "name" if self._by == "path" else "key or name"
@@ -125,7 +125,7 @@ class Content:
         return state is not None and state.lacks == diff_side.BY_REFERENCE
 
     def _pair_by_content(self, own: list[bytes], theirs: list[bytes]) -> Iterator[tuple[bytes | None, bytes | None]]:
-        """Pair worlds that nothing tells apart: equal contents first, the rest in order of joining."""
+        """Pair worlds that are otherwise indistinguishable: equal contents first, the rest in order of joining."""
         if len(own) <= 1 and len(theirs) <= 1:
             yield own[0] if own else None, theirs[0] if theirs else None
             return
@@ -246,7 +246,7 @@ def _statement_times(side: diff_side.LogSide, ref: bytes) -> Iterator[str]:
 def _count_differences(
     kind: str, field: str, own: Iterable[str], theirs: Iterable[str]
 ) -> Iterator[diff_records.Detail]:
-    """What only one of two collections has, however often."""
+    """The elements that only one of two multisets has."""
     mine, others = Counter(own), Counter(theirs)
     for text in (mine - others).elements():
         yield diff_records.Detail(kind=kind, field=field, a=text, b="")

@@ -23,7 +23,7 @@ NOT_BUNDLED: Final = "(no text in the bundle: erased, or known by reference only
 
 
 class State(NamedTuple):
-    """A world as one side has it: its newest version and what the world hash does not cover.
+    """The state of a world on one side: its newest version, and what the world hash does not cover.
 
     ``validities`` are those of all its versions, the newest first; ``body`` is the newest version's id, ``seq`` and
     ``ingested_at`` its commit's. ``lacks`` says in words why there is no text, and is empty where there is one.
@@ -44,7 +44,7 @@ class State(NamedTuple):
 
 
 class EdgeState(NamedTuple):
-    """An edge as one side has it; ``text`` says what it joins, in words."""
+    """The state of an edge on one side; ``text`` describes what it joins."""
 
     edge: bytes
     type: str
@@ -58,7 +58,7 @@ class EdgeState(NamedTuple):
 
 
 class ProposalState(NamedTuple):
-    """A staged identity as one side has it: whom it joins, and where it stands, in words."""
+    """The state of a proposal on one side: its worlds and its status, in words."""
 
     source: bytes
     target: bytes
@@ -100,13 +100,13 @@ class Side(Protocol):
         """The worlds that contain one; none if there is no such world."""
 
     def name(self, lineage: bytes) -> str:
-        """What a person calls a world; empty if it has no name that can be read."""
+        """The name of a world; empty if it has none that can be read."""
 
     def type(self, lineage: bytes) -> str:
         """The type of a world; empty if it cannot be read."""
 
     def statements(self, lineage: bytes) -> Mapping[str, Windows]:
-        """When each statement of a world holds, by its line of N-Quads, or what stands for one that was erased."""
+        """When each statement of a world holds, by its line of N-Quads, or by the placeholder of an erased one."""
 
     def edge(self, edge: bytes) -> EdgeState | None:
         """An edge; ``None`` if it was never written."""
@@ -126,7 +126,7 @@ class LogSide(Side, Protocol):
         """The id of the store: the random one of its first commit, or that of a hypothetical one."""
 
     def supposes(self) -> str:
-        """What the history supposes, if it is hypothetical; empty otherwise."""
+        """The supposition of a hypothetical history; empty otherwise."""
 
     def header(self, seq: int) -> codec.Header:
         """The header of a commit."""
@@ -171,7 +171,7 @@ class LogSide(Side, Protocol):
         """Keys and values of every table, as they are stored."""
 
     def table_row(self, table: str, key: bytes, value: bytes) -> TableRow:
-        """What a pair of a table is about."""
+        """The world and the fields of a table's pair."""
 
 
 Sides = tuple[Side, Side]

@@ -24,7 +24,7 @@ Name = Callable[[bytes], str]
 def state_details(
     one: diff_side.State, other: diff_side.State, moved: Iterable[diff_records.Detail]
 ) -> Iterator[diff_records.Detail]:
-    """What differs between two states of a world that both sides have, and where it ``moved``."""
+    """The differences between two states of a world, and where it ``moved``."""
     yield from _texts(one, other)
     yield from moved
     yield from _validity(one, other)
@@ -217,7 +217,7 @@ def _edge(sides: diff_side.Sides, edge: bytes, found: dict[bytes, list[diff_reco
 
 
 def _membership(sides: diff_side.Sides, edge: bytes, found: dict[bytes, list[diff_records.Detail]]) -> None:
-    """A membership at other times of a member that both sides have: no hash tells of it."""
+    """A common membership at other times, which no hash covers."""
     states = [side.edge(edge) for side in sides]
     known = [state is not None and state.known for state in states]
     state = next((state for state, is_known in zip(states, known, strict=True) if is_known), None)
@@ -262,7 +262,7 @@ def _other_events(
 
 
 def _event_text(later: common_past.LaterEvent) -> tuple[str, str, str]:
-    """The event's name, the first world that it names, and what it says as text."""
+    """The event's name, the first world that it names, and its content as text."""
     entry = later.entry
     ref = next((ref for ref in entry.refs if len(ref) == 2 * ids.LINEAGE_BYTES), "")
     return entry.event, ref, " ".join(filter(None, (entry.name, entry.why or as_text(entry.data))))

@@ -300,7 +300,7 @@ class StoreSide(diff_side.LogSide):
         return number
 
     def _number(self, lineage: bytes) -> int | None:
-        """The number of a world, kept: the same few are asked for often, and it does not change."""
+        """The number of a world; cached, since the same few are needed often."""
         found = self._known.get(lineage)
         if found is None:
             found = self._number_on_other_side(lineage)
@@ -344,7 +344,7 @@ class StoreSide(diff_side.LogSide):
         )
 
     def _title(self, lineage: bytes) -> tuple[str, str]:
-        """Type and name. They are asked for again and again: of a container for each of its members."""
+        """Type and name; cached, since a container's are needed for each of its members."""
         found = self._titles.get(lineage)
         if found is None:
             seen = self._newest(lineage)

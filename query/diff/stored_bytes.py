@@ -40,7 +40,7 @@ class Mismatch(NamedTuple):
 
 
 def mismatches(one: Iterator[diff_side.Pair], other: Iterator[diff_side.Pair]) -> Iterator[Mismatch]:
-    """What two sorted streams of pairs do not have in common."""
+    """The pairs in which two sorted streams differ."""
     left, right = next(one, None), next(other, None)
     while left is not None or right is not None:
         if left == right:
@@ -232,7 +232,7 @@ def _details(kind: str, place: RecordPlace, values: tuple[bytes | None, bytes | 
 
 
 def _fields(place: RecordPlace, value: bytes | None) -> dict[str, str]:
-    """What a stored record says, field by field."""
+    """The fields of a stored record."""
     if value is None:
         return {}
     try:

@@ -25,7 +25,7 @@ class DifferingMember(NamedTuple):
 
 
 class Descent(Protocol):
-    """How a comparison gets from a world that differs to what differs inside."""
+    """How a comparison descends from a world that differs to what differs inside."""
 
     def members(self, lineage: bytes) -> Iterator[DifferingMember]:
         """Members whose world hashes differ, and those that only one side has."""
@@ -151,7 +151,7 @@ class Walk:
         since: common_past.LaterEvents,
         outside: Mapping[bytes, list[diff_records.Detail]],
     ) -> None:
-        """``outside`` is what differs beside the states of worlds, by world."""
+        """``outside`` are differences outside the states of worlds, by world."""
         self._sides = sides
         self._descent = descent
         self._since = since
@@ -164,7 +164,7 @@ class Walk:
         self.visited = 0
 
     def descend(self, start: bytes) -> None:
-        """Visit a world and, wherever hashes differ, what it contains."""
+        """Visit a world and, where hashes differ, its members."""
         pending: list[tuple[bytes, bytes, Names]] = [(start, b"", ())]
         while pending:
             lineage, within, above = pending.pop()
@@ -183,7 +183,7 @@ class Walk:
                 pending.extend((member.key, lineage, names) for member in reversed(below))
 
     def changes(self, world: bytes | None) -> list[diff_records.Change]:
-        """Every world that was visited; then what moved, and what differs and is covered by no hash.
+        """The visited worlds that differ, then moves, then differences that no hash covers.
 
         With ``world``, the latter only of what that world contains.
         """
@@ -258,7 +258,7 @@ class Walk:
         )
 
     def _statements(self, lineage: bytes) -> Iterator[diff_records.Detail]:
-        """What a world states on one side only, where its hash or an event says that there may be something."""
+        """The statements that only one side has, if a hash or an event indicates some."""
         named = any(later.entry.event in ("stated", "unstated") for later in self._since.naming(lineage))
         if named or lineage in self._states_otherwise:
             yield from field_diff.statement_details(*self._sides, lineage)
@@ -384,7 +384,7 @@ def change_of(
 def with_details(
     change: diff_records.Change, details: tuple[diff_records.Detail, ...], events: list[common_past.LaterEvent]
 ) -> diff_records.Change:
-    """The change with more that differs about the world; what weighs most names it."""
+    """Add details to a change; the weightiest determines its kind."""
     known = [*change.events, *(later.document() for later in events)]
     return msgspec.structs.replace(
         change,

@@ -32,14 +32,14 @@ TIMES: Final = 4
 
 
 class Weights(NamedTuple):
-    """What each field is worth: the meaning of a text, the meaning of what was inferred of it, the words of both."""
+    """The weights of fields: the meaning of a text, the meaning of its enrichment, the words of both."""
 
     content: float = 1.0
     inferred: float = 1.0
     words: float = 1.0
 
     def partners(self, snapshot: visible.VisibleSnapshot, gate: Gate, pool: Mapping[int, Passed]) -> Iterator[int]:
-        """The enrichments of candidates, and what candidates are enrichments of: each is judged with the other."""
+        """The enrichments of candidates, and the segments of candidate enrichments: each pair is scored together."""
         secret = snapshot.secret()
         for node, passed in pool.items():
             if passed.seen.row.type == visible.ENRICHMENT_TYPE:
@@ -69,7 +69,7 @@ def parse_weights(fields: Any) -> Weights | None:
 
 
 def segment_of(snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVersion) -> int | None:
-    """The segment that an enrichment stands for in a view; ``None`` if it is stale there, or no enrichment of ours."""
+    """The segment of an enrichment in a view; ``None`` if it is stale there, or not made by enriching."""
     pairs = witness.made_of(_properties(snapshot, seen))
     segment = snapshot.tables.node_of(Lineage(pairs[0][0])) if pairs else None
     if segment is None or all(place.source != segment for place in snapshot.placings(node)):
@@ -78,7 +78,7 @@ def segment_of(snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVers
 
 
 def inferred_fields(snapshot: visible.VisibleSnapshot, segment: int) -> dict[str, Any]:
-    """What was inferred of a segment, by field, for who reads hits; empty if nothing was, or it is stale."""
+    """The inferred fields of a segment, for showing with hits; empty if there are none, or they are stale."""
     tables, moment = snapshot.tables, snapshot.place.moment
     own = witness.enrichment_node(tables, snapshot.secret(), segment)
     # What came from another store has the key of that one, and is among the first that the segment contains.
@@ -125,7 +125,7 @@ def folded(snapshot: visible.VisibleSnapshot, gate: Gate, request: Request, rank
 
 
 def _as_segment(snapshot: visible.VisibleSnapshot, gate: Gate, hit: Ranked) -> Ranked | None:
-    """A hit as it is shown; ``None`` for an enrichment that stands for nothing."""
+    """The hit to show: for an enrichment its segment, ``None`` if it has none."""
     node, seen = hit.passed.node, hit.passed.seen
     if seen.row.type != visible.ENRICHMENT_TYPE or not is_ours(snapshot, seen):
         return hit
@@ -138,7 +138,7 @@ def _as_segment(snapshot: visible.VisibleSnapshot, gate: Gate, hit: Ranked) -> R
 
 
 def weighed(snapshot: visible.VisibleSnapshot, gate: Gate, request: Request, weights: Weights, rank: Rank) -> Found:
-    """The best segments by the weighted sum of their fields; what nothing was inferred of counts as saying it all.
+    """The best segments by the weighted sum of their fields; without an enrichment, its own meaning counts as both.
 
     Raises:
         InputError: the scores are no sums of words and meaning.

@@ -70,7 +70,7 @@ def tunings_of(tables: Tables, top: int, inside: Interior, seq: int) -> dict[int
 
 
 class Rules(NamedTuple):
-    """What holds for the worlds of a bundle, by world: edge types, thresholds, vocabularies, and what is believed."""
+    """The settings of a bundle's worlds: edge types, thresholds, vocabularies and belief settings."""
 
     types: dict[int, list[settings.Registration]]
     tuned: dict[int, list[settings.Tuning]]
@@ -79,7 +79,7 @@ class Rules(NamedTuple):
 
 
 def rules_of(snapshot: Snapshot, top: int, inside: Interior, seq: int) -> Rules:
-    """All of that as known at a commit; what is believed stands under ``top``, the exported world."""
+    """The settings known at a commit; belief settings are under ``top``, the exported world."""
     tables, nodes = snapshot.tables, set(inside.nodes)
     types = registrations_of(tables, top, inside, seq)
     tuned = tunings_of(tables, top, inside, seq)
@@ -88,7 +88,7 @@ def rules_of(snapshot: Snapshot, top: int, inside: Interior, seq: int) -> Rules:
 
 
 def _beliefs_of(snapshot: Snapshot, nodes: set[int], seq: int) -> list[belief_rows.Setting]:
-    """What is set of beliefs of which something inside is; the rest would tell of other worlds."""
+    """The belief settings that concern worlds inside; others would reveal worlds outside."""
     tables = snapshot.tables
     known = [each for each in belief_rows.settings_known(tables, seq) if each.how]
     if not known:
@@ -132,7 +132,7 @@ class ErasedMeanwhile(Exception):
 
 
 class ErasureWatch:
-    """Sees whether anything was erased while texts are copied: what was read before would outlive the erasure."""
+    """Detects erasures while texts are copied: texts read before would outlive the erasure."""
 
     def __init__(self, reader: SnapshotSource) -> None:
         self._reader = reader
@@ -235,7 +235,7 @@ def _hash_of(snapshot: Snapshot, node: int, seq: int) -> bytes:
 
 
 def _outside_record(snapshot: Snapshot, node: int, last: int, seq: int) -> fr.OutsideFrame:
-    """What an edge needs of a world that is not in the bundle."""
+    """The placeholder of a world outside the bundle that an edge names."""
     tables = snapshot.tables
     row = tables.node(node)
     rows = [(ordinal, tables.version(node, ordinal)) for ordinal in range(1, last + 1)]
@@ -331,7 +331,7 @@ def _index_events(record: codec.Events) -> _Commit:
 
 
 class _Group:
-    """The frames of one world: its commits and blobs come before what names them."""
+    """Makes the frames of one world: commits and blobs come before frames that name them."""
 
     def __init__(self, snapshot: Snapshot, written: _WrittenFrames, seq: int, node: int) -> None:
         self._snapshot = snapshot
@@ -384,7 +384,7 @@ class _Group:
         return [opening, *self._given, *self._said]
 
     def _marks(self, node: int) -> None:
-        """The deadline, the labels and the pin that stand; what stood before is the exporting store's own."""
+        """The current deadline, labels and pin; earlier ones stay in the exporting store."""
         tables, seq = self._tables, self._seq
         deadline = mark_rows.deadline_at(tables, node, seq)
         if deadline is not None:
@@ -415,7 +415,7 @@ class _Group:
     def _timeline(
         self, lineage: bytes, known: list[tuple[int, schema.VersionRow]]
     ) -> tuple[fr.LineageHistory, dict[int, list[times.Interval]]]:
-        """What the log says of when the world holds, and the spans of its versions."""
+        """The timeline of the world in the log, and the spans of its versions."""
         place = timeline_rows.Place(timeline_rows.OF_LINEAGE, self._node)
         changes = timeline_rows.changes(self._tables.timelines, place, self._seq)
         if not changes:
@@ -452,7 +452,7 @@ class _Group:
         )
 
     def _holes(self, told: fr.LineageHistory, has_ended: bool) -> None:
-        """The holes, in an order that every store has, and at last the end if it was not resumed."""
+        """The holes, in an order that is the same in every store, then the end if it still stands."""
         frames = [
             fr.VoidedFrame(*hole.span, self._blob(hole.seq, hole.details), hole.by, self._commit(hole.seq), hole.after)
             for hole in told.holes
@@ -517,7 +517,7 @@ class _Group:
         )
 
     def _edge_type(self, name: str, row: schema.EdgeRow) -> None:
-        """The registration of an edge, which stands before the first edge that needs it."""
+        """The registration of an edge's type; it comes before the first edge of it."""
         asked = name, row.handler_version, row.home, row.seq
         if name in schema.EDGE_TYPE_CODES or asked in self._written.asked_types:
             return

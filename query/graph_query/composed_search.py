@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def composed(window: Window, ref: Any, pool: str) -> Composed | None:
-    """The composed embedding of a world, from what the view sees.
+    """Compute the composed embedding of a world from what the view sees.
 
     ``None`` if there is nothing to make it of.
 
@@ -87,7 +87,7 @@ def nearest_worlds(window: Window, query: VectorQuery, start: Start, pool: str) 
 def _visible_search(
     window: Window, snapshot: visible.VisibleSnapshot, query: VectorQuery, pool: str
 ) -> composed_vectors.Effective:
-    """Those of precisely what is seen; of a world that is asked from inside they are kept until it changes."""
+    """Search exactly what is visible; a confined view caches the embeddings until its world changes."""
     key = "composed", query.space, pool
     here = window.use_kept_world(snapshot, valid_period.Choice())
     if here is not None and key in here.seen.kept:

@@ -74,7 +74,7 @@ _MONTH_CHARACTERS: Final = len("2026-11")
 
 
 class Selection:
-    """The worlds that a query has come to, in order, each in the version that is shown.
+    """The current worlds of a query, in order, each in the version that is shown.
 
     It also keeps the trail: how the query came to them.
     """
@@ -116,7 +116,7 @@ class Selection:
 
 
 def apply(step: query_steps.Step, selection: Selection, following: query_steps.Step | None = None) -> str:
-    """Run one operator on a selection; what a reader of the explanation should know of it.
+    """Run one operator on a selection; returns a note for the explanation.
 
     A walk of which the step ``following`` prefers summaries is cut at each that is fresh.
     """
@@ -288,7 +288,7 @@ def _in_world(step: query_steps.InWorld, selection: Selection) -> str:
 
 
 def _prefer_summaries(selection: Selection) -> str:
-    """Replace what is summed up by what sums it up, where the first of it stood.
+    """Replace summed-up worlds by their summaries, at the position of the first one.
 
     Of the summaries that consolidation made, here or where a bundle comes from, only the fresh ones are shown; of
     others it is said if they are stale.
@@ -315,7 +315,7 @@ def _prefer_summaries(selection: Selection) -> str:
 
 
 class _SummaryUse:
-    """Which summaries a query shows in the place of what they sum up."""
+    """Which summaries a query shows in place of what they sum up."""
 
     def __init__(self, ground: traversal.Ground) -> None:
         self._ground = ground

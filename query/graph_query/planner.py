@@ -32,7 +32,7 @@ _START_NAMES: Final = {
 
 
 class RankedStart(NamedTuple):
-    """The worlds of a ranked start, best first, and what the ranking rests on.
+    """The worlds of a ranked start, best first, and the basis of the ranking.
 
     Other starts have none.
     """
@@ -43,7 +43,7 @@ class RankedStart(NamedTuple):
 
 
 def ranked(window: Window, start: query_value.Start, *, superseded: bool) -> RankedStart:
-    """What a text or a vector finds, in transactions of its own."""
+    """Rank the start of a query by a text or a vector, in transactions of its own."""
     if start.composed is not None and start.chosen in ("text", "vector"):
         return _rank_by_interior(window, start, start.composed)
     if start.chosen == "text":
@@ -54,7 +54,7 @@ def ranked(window: Window, start: query_value.Start, *, superseded: bool) -> Ran
 
 
 def begin(start: query_value.Start, found: RankedStart, selection: operators.Selection) -> str:
-    """Fill a selection with the start set; what a reader of the explanation should know of it."""
+    """Fill a selection with the start set; returns a note for the explanation."""
     ground = selection.ground
     notes = [_ignored_starts(start)] if start.ignored else []
     if start.chosen == "seeds":
@@ -69,7 +69,7 @@ def begin(start: query_value.Start, found: RankedStart, selection: operators.Sel
 
 
 def _ignored_starts(start: query_value.Start) -> str:
-    """What the planner says of what else was given."""
+    """A note on the parts of the start that are not used."""
     *others, last = start.ignored
     which = f"{', '.join(others)} and {last} were" if others else f"{last} was"
     return f"{which} not looked at: {_START_NAMES[start.chosen]}"
@@ -120,7 +120,7 @@ def _rank_by_text(window: Window, start: query_value.Start, choice: Choice) -> R
 
 
 def _rank_by_interior(window: Window, start: query_value.Start, pool: str) -> RankedStart:
-    """The worlds that are as a whole nearest to a text or a vector, by what the view sees."""
+    """The worlds whose composed embeddings are nearest to a text or a vector, in the view."""
     with window.snapshot() as snapshot:
         spaces = snapshot.answering_spaces(exact=True)
     if start.chosen == "text":
@@ -215,7 +215,7 @@ def run(window: Window, query: query_value.Query, *, timed: bool = False) -> que
 def _answer(
     window: Window, selection: operators.Selection, found: RankedStart, watch: _StageLog
 ) -> query_value.Subgraph:
-    """The records of what is left: texts, provenance, conflicts, and the edges that led there."""
+    """Build the records of the result: texts, provenance, conflicts, and the edges that led there."""
     ground = selection.ground
     snapshot, moment = ground.snapshot, ground.snapshot.place.moment
     walked, ends = selection.trail.leading_to(selection.found, ground)
@@ -244,7 +244,7 @@ def _answer(
 
 
 def _identities(selection: operators.Selection) -> dict[str, tuple[str, ...]]:
-    """The other worlds that each world of the answer stands for, where identities are unified."""
+    """The other worlds of each result's identity, if identities are unified."""
     ground, named = selection.ground, dict[str, tuple[str, ...]]()
     for node in selection.found if ground.unified else ():
         others = tuple(map(ground.snapshot.ref, ground.one_with(node)[1:]))
@@ -254,7 +254,7 @@ def _identities(selection: operators.Selection) -> dict[str, tuple[str, ...]]:
 
 
 def _moment(window: Window, at: query_value.At) -> Moment:
-    """The moment that a query asks of; no later than what the view knows."""
+    """The moment of a query; no later than what the view knows."""
     known = window.place.moment
     with window.reader.snapshot() as snapshot:
         log = snapshot.log

@@ -111,7 +111,7 @@ def follow_events(
 
 
 class LastTold:
-    """When something was last said of a confined view's world, while the clock is behind the last commit.
+    """The last commit about a confined view's world, while the clock is behind the last commit.
 
     What was looked through is kept for the next view: every commit is looked at once for a world.
     """
@@ -121,7 +121,7 @@ class LastTold:
         self._kept: dict[int, tuple[int, int, int]] = {}
 
     def valid(self, place: Place, now: int) -> int:
-        """The valid time of a view of what is true now: ``now``, or the last commit that tells of its world.
+        """The valid time of a view of the present: ``now``, or the last commit about its world.
 
         Commits of others are no reason for a later one: their number would show in it.
         """
@@ -243,7 +243,7 @@ def _entry(
 
 
 def _statement_lines(event: Any, details: Any) -> str:
-    """What an event states, as lines of N-Quads; nothing if a text of it stands elsewhere, or all were erased.
+    """The statements of an event as lines of N-Quads; none if a text is elsewhere, or all were erased.
 
     Where one literal of a statement was erased, the line says so in its place.
     """

@@ -54,7 +54,7 @@ def timeline(snapshot: visible.VisibleSnapshot, node: int) -> list[records.Learn
 
 
 class _LineageLog:
-    """What commits said of one lineage, looked up once for all that is asked of them."""
+    """The events of commits about one lineage, looked up once."""
 
     def __init__(self, snapshot: visible.VisibleSnapshot, node: int) -> None:
         self._snapshot, self._node = snapshot, node
@@ -93,7 +93,7 @@ class _LineageLog:
         )
 
     def shift(self, at: int, before: asof.SeenVersion | None, after: asof.SeenVersion | None) -> records.Shift:
-        """What a lineage says from a time on, where it said something else until then."""
+        """The change of a lineage's content at a time."""
         seq = self._learned_seq(at)
         header = self._snapshot.header(seq)
         wrote = after is not None and after.row.seq == seq
@@ -116,7 +116,7 @@ class _LineageLog:
         return self._versions[seen.number]
 
     def _learned_seq(self, at: int) -> int:
-        """The commit since which it is known what holds right before a time and from it on."""
+        """The commit since which the content right before a time and from it on is known."""
         if self._changed is None:
             line = [(times.ALWAYS, self._snapshot.tables.version(self._node, 1).seq)]
             for step in _steps(self._snapshot, self._node):
@@ -145,7 +145,7 @@ class _ValidityStep(NamedTuple):
 
 
 def _steps(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[_ValidityStep]:
-    """What the commits up to the snapshot's said of when versions hold, in log order."""
+    """The changes of validity by commits up to the snapshot's, in log order."""
     tables, seq = snapshot.tables, snapshot.place.moment.seq
     place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
     row, first = tables.node(node), tables.version(node, 1)
@@ -188,7 +188,7 @@ class _TextPeriod(NamedTuple):
 
 
 def _text_periods(snapshot: visible.VisibleSnapshot, node: int) -> list[_TextPeriod]:
-    """The periods of a lineage as known at the snapshot's commit, in order; what meets and says the same is one."""
+    """The periods of a lineage as known at the snapshot's commit, in order; adjacent equal ones are merged."""
     known = asof.versions_as_of(snapshot.tables, node, snapshot.place.moment.seq)
     pieces = sorted(
         ((piece, seen) for seen in known for piece in seen.validity.pieces if not piece.is_empty),
@@ -232,7 +232,7 @@ def coalesced(snapshot: visible.VisibleSnapshot, node: int) -> list[records.Held
 
 
 def changes(snapshot: visible.VisibleSnapshot, nodes: Iterable[int], between: times.Interval) -> records.Changes:
-    """What changed of some lineages in a span of valid time, and what was learned of it after its end."""
+    """The changes of some lineages in a span of valid time, and what was learned of the span after its end."""
     happened: list[records.Shift] = []
     learned: list[records.Learned] = []
     for node in nodes:
@@ -259,7 +259,7 @@ def _is_unchanged_in(snapshot: visible.VisibleSnapshot, node: int, between: time
 
 
 def worlds_inside_during(snapshot: visible.VisibleSnapshot, world: int, between: times.Interval) -> Iterator[int]:
-    """What lies inside a world, at the snapshot's moment or at some instant of a span, at any depth, in log order.
+    """The members of a world, at any depth, at the snapshot's moment or at some instant of a span, in log order.
 
     A world may be younger than what was put into it: what happened to that in the span counts all the same.
     """
@@ -282,7 +282,7 @@ def worlds_inside_during(snapshot: visible.VisibleSnapshot, world: int, between:
 def _shifts(
     snapshot: visible.VisibleSnapshot, told: _LineageLog, node: int, between: times.Interval
 ) -> Iterator[records.Shift]:
-    """The times in a span at which what a lineage says changes, in order."""
+    """The times in a span at which the content of a lineage changes, in order."""
     before: _TextPeriod | None = None
     for run in _text_periods(snapshot, node):
         if before is not None and before.period.end < run.period.start:
@@ -418,7 +418,7 @@ class _BlameReader:
             yield self._field("ended", "yes", ended, _LineageLog(self._snapshot, self._node).why_closed(ended))
 
     def statements(self) -> Iterator[BlamedField]:
-        """The commits that stated what holds, each with how much of it that is."""
+        """The commits of the statements that hold, each with their number."""
         from worlddb.projections.tables.statements import statement_rows
 
         known = statement_rows.known_at(self._snapshot.stored.tables, self._node, self._moment.seq)

@@ -15,7 +15,7 @@ _FRAME_OVERHEAD_BYTES: Final = 64
 
 
 class Goal(NamedTuple):
-    """What is to be proved, to whoever has a head of ``size`` commits.
+    """The subject of a proof, for somebody who has a head of ``size`` commits.
 
     That a world, or an edge in its home ``node``, was inside ``world`` at commit ``seq``.
     """
@@ -28,7 +28,7 @@ class Goal(NamedTuple):
 
 
 def checkpoint_at(snapshot: Snapshot, store_id: bytes, seq: int) -> checkpoint.OwnCheckpoint:
-    """What the store was after a commit.
+    """The checkpoint of a store after a commit.
 
     Raises:
         InputError: ``seq`` is 0, when there was nothing.
@@ -116,7 +116,7 @@ def bundle_proof(
 
 
 def goal_of(snapshot: Snapshot, ref: bytes | str, world: bytes | str | None, seq: int, size: int) -> Goal:
-    """What is to be proved, from references; raises as :meth:`worlddb.Database.prove` does."""
+    """Resolve references to the subject of a proof; raises as :meth:`worlddb.Database.prove` does."""
     tables = snapshot.tables
     if not seq:
         raise errors.InputError("Nothing had been committed by then", "Name a later time, or a commit from 1 on")
@@ -234,7 +234,7 @@ def _roots(tables: rows.Tables, node: int, seq: int) -> tuple[bytes, bytes]:
 
 
 def _members_trie_at(tables: rows.Tables, node: int, seq: int) -> trie.NodeStore:
-    """A world's members trie at a commit: the kept one if it is the same, else made anew."""
+    """A world's members trie at a commit: the stored one if it is the same, else rebuilt."""
     members = _roots(tables, node, seq)[0]
     if members == _roots(tables, node, schema.LIVE)[0]:
         return tables.members(node).nodes
@@ -253,7 +253,7 @@ def _members_trie_at(tables: rows.Tables, node: int, seq: int) -> trie.NodeStore
 
 
 def _edges_trie_at(tables: rows.Tables, home: int, seq: int) -> trie.NodeStore:
-    """A world's trie of interior edges at a commit: the kept one if the same, else made anew."""
+    """A world's trie of interior edges at a commit: the stored one if it is the same, else rebuilt."""
     edges = _roots(tables, home, seq)[1]
     if edges == _roots(tables, home, schema.LIVE)[1]:
         return tables.interior_edges(home).nodes

@@ -59,7 +59,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ErasedStatement(msgspec.Struct, frozen=True, kw_only=True):
-    """A statement of which a text was erased: what is left of it, as :class:`Statement` has it.
+    """The remains of a statement with an erased text, in the form of :class:`Statement`.
 
     ``erased`` names the parts whose texts are gone, which are ``None`` here. ``erasure`` says when, by whom and under
     which reference, as far as the log of this store does.
@@ -112,7 +112,7 @@ class Texts:
         return found
 
     def read_all(self) -> None:
-        """Read the texts of all terms, list by list: who looks at all statements would read the lists in no order."""
+        """Read the texts of all terms list by list, which is faster than in the order of the statements."""
         for number, row in statement_rows.terms_of(self._snapshot.tables, self._world):
             self._found[number] = self._of(row)
 
@@ -128,7 +128,7 @@ class Texts:
         return [known[number] for number in quad]
 
     def leaf(self, quad: Quad) -> bytes:
-        """What stands for a quad in the hash of the world."""
+        """The leaf of a quad in the hash of the world."""
         rows = self._rows
         return hashing.statement_leaf(
             [row.identity if (row := rows[each] if each in rows else self._row(each)) else b"" for each in quad]
@@ -144,7 +144,7 @@ class Texts:
         return (listed[row.place] or None) if row.place < len(listed) else None
 
     def said(self, seq: int, position: int) -> blobs.Details:
-        """The details that a command left in a commit."""
+        """The details of a command in a commit."""
         known = self._said.get((seq, position))
         if known is None:
             known = self._said[seq, position] = self._snapshot.details(seq, position)
@@ -163,7 +163,7 @@ class Texts:
 
 
 def spans_by_line(snapshot: Snapshot, world: int, seq: int) -> dict[str, Windows]:
-    """When each statement of a world holds as known at a commit, by its line, or what stands for it once erased."""
+    """When each statement of a world holds as known at a commit, by its line, or by its leaf once erased."""
     texts, held = Texts(snapshot, world), dict[Quad, list[times.Interval]]()
     for each in statement_rows.known_at(snapshot.tables, world, seq):
         held.setdefault(each.quad, []).append(times.Interval(each.valid_from, each.valid_to))
@@ -176,7 +176,7 @@ def spans_by_line(snapshot: Snapshot, world: int, seq: int) -> dict[str, Windows
 
 
 class Pattern(NamedTuple):
-    """What statements are looked for, as stored texts; ``None`` is any, an empty graph the default one."""
+    """A pattern of statements, as stored texts; ``None`` matches all, an empty graph is the default one."""
 
     subject: str | None = None
     predicate: str | None = None
@@ -208,7 +208,7 @@ def _numbers(snapshot: Snapshot, world: int, pattern: Pattern) -> Numbers | None
 def _matching_quads(
     snapshot: VisibleSnapshot, world: int, numbers: Numbers, after: Quad | None = None
 ) -> Iterator[Stating]:
-    """What holds in a world at the moment of a snapshot, in the order of the rows, behind those of a quad."""
+    """The statings that hold in a world at a snapshot's moment, in the order of the rows, behind a quad."""
     moment = snapshot.place.moment
     for stating in statement_rows.matching(snapshot.stored.tables, world, numbers, after):
         if stating.holds(moment.seq, moment.valid):
@@ -393,7 +393,7 @@ def changes(
     *,
     bounds: Bounds | None = None,
 ) -> tuple[list[bytes], list[bytes]]:
-    """What a world lost and got from one moment to another (commit and valid time), as lines of :func:`quad_lines`.
+    """The lines of :func:`quad_lines` that a world lost and gained between two moments (commit and valid time).
 
     Only the rows of quads that commits in between named are read, and of those whose window begins or ends in between
     if the valid times differ. ``bounds`` are narrowed to a stretch around ``after`` by what these quads come to.

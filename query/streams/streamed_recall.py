@@ -31,7 +31,7 @@ MAX_DEPTH: Final = 4
 
 
 class Streams(msgspec.Struct, frozen=True, kw_only=True):
-    """What a recall is asked for beside the hits of its question.
+    """The streams that a recall runs beside the hits of its question.
 
     ``expand`` gives other wordings of a question, up to 8: each is asked too, and a hit has the best of its scores.
     ``paths`` ways are given from what the question names, ``hit_paths`` from what each hit refers to, of at most
