@@ -42,7 +42,7 @@ def composed(window: Window, ref: Any, pool: str) -> Composed | None:
         vector = made.vector(snapshot.tables, anchors, node)
         if vector is None:
             return None
-        seen = valid_period.Choice().seen(snapshot.tables, node, snapshot.place.moment)
+        seen = valid_period.Choice().version(snapshot.tables, node, snapshot.place.moment)
         anchor = None if seen is None else anchors(node, seen.number)
         return Composed(
             ref=snapshot.tables.node(node).lineage.hex(),

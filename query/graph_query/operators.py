@@ -91,7 +91,7 @@ class Selection:
     def add(self, node: int, seen: SeenVersion) -> bool:
         """Add a world, unless it or one that counts as the same is there; true if it was added."""
         is_there = self.found.__contains__
-        if any(map(is_there, self.ground.one_with(node))) if self.ground.unified else is_there(node):
+        if any(map(is_there, self.ground.identity_of(node))) if self.ground.unified else is_there(node):
             return False
         self.found[node] = seen
         return True
@@ -109,7 +109,7 @@ class Selection:
 
     def _versions(self, node: int, seen: SeenVersion) -> Iterator[tuple[int, SeenVersion]]:
         yield node, seen
-        for other in self.ground.one_with(node)[1:]:
+        for other in self.ground.identity_of(node)[1:]:
             version = self.ground.seen(other)
             if version is not None:
                 yield other, version
@@ -156,7 +156,7 @@ def _traverse(step: query_steps.Traverse, selection: Selection, *, cuts: bool) -
     ground = selection.ground
     began = selection.found
     selection.found = dict(began) if step.keep else {}
-    visited = {each for node in began for each in ground.one_with(node)}
+    visited = {each for node in began for each in ground.identity_of(node)}
     level = list(began)
     walked = depth = 0
     cuts = cuts and CONTAINS in step.types and step.direction == "out"
@@ -165,7 +165,7 @@ def _traverse(step: query_steps.Traverse, selection: Selection, *, cuts: bool) -
         depth += 1
         further: list[int] = []
         # In log order, so that of worlds that are one the same is met whichever of the faces it began from.
-        faces = [face for node in level for face in sorted(ground.one_with(node))]
+        faces = [face for node in level for face in sorted(ground.identity_of(node))]
         each = (
             _through_summaries(ground, faces, step, others)
             if cuts
@@ -176,7 +176,7 @@ def _traverse(step: query_steps.Traverse, selection: Selection, *, cuts: bool) -
             selection.trail.add(arrival)
             selection.add(arrival.node, arrival.seen)
             if arrival.node not in visited:
-                visited.update(ground.one_with(arrival.node))
+                visited.update(ground.identity_of(arrival.node))
                 further.append(arrival.node)
         level = further
     cut = f", cut at {len(ground.cut_at)} summaries" if cuts and ground.cut_at else ""
@@ -259,7 +259,7 @@ def _in_spans(ground: traversal.Ground, node: int, seen: SeenVersion, spans: dic
 
 def _where_connected(step: query_steps.WhereConnected, selection: Selection) -> str:
     ground = selection.ground
-    to = None if step.to is None else set(ground.one_with(ground.named(step.to)))
+    to = None if step.to is None else set(ground.identity_of(ground.named(step.to)))
 
     def connected(node: int) -> bool:
         arrivals = ground.arrivals(node, (step.type,), step.direction)
@@ -267,7 +267,7 @@ def _where_connected(step: query_steps.WhereConnected, selection: Selection) -> 
 
     if step.absent:
         # Worlds that are one are without the edge only if all of them are.
-        without = {node for node in selection.found if not any(map(connected, ground.one_with(node)))}
+        without = {node for node in selection.found if not any(map(connected, ground.identity_of(node)))}
         selection.keep(lambda node, seen: seen if node in without else None)
     else:
         selection.keep(lambda node, seen: seen if connected(node) else None)
@@ -352,7 +352,9 @@ class _SummaryUse:
     def of(self, node: int) -> list[tuple[int, SeenVersion]]:
         """The visible summaries of a world: those derived from it, and those that contain it."""
         ground = self._ground
-        above = (arrival for face in ground.one_with(node) for arrival in ground.arrivals(face, _SUMMARY_EDGES, "in"))
+        above = (
+            arrival for face in ground.identity_of(node) for arrival in ground.arrivals(face, _SUMMARY_EDGES, "in")
+        )
         found = [(arrival.node, arrival.seen) for arrival in above if arrival.seen.row.type == self.summary]
         return [each for each in found if self.is_usable(*each)]
 

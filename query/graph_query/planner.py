@@ -247,7 +247,7 @@ def _identities(selection: operators.Selection) -> dict[str, tuple[str, ...]]:
     """The other worlds of each result's identity, if identities are unified."""
     ground, named = selection.ground, dict[str, tuple[str, ...]]()
     for node in selection.found if ground.unified else ():
-        others = tuple(map(ground.snapshot.ref, ground.one_with(node)[1:]))
+        others = tuple(map(ground.snapshot.ref, ground.identity_of(node)[1:]))
         if others:
             named[ground.snapshot.ref(node)] = others
     return named

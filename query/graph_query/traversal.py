@@ -90,7 +90,7 @@ class Ground:
         self.looked_at += 1
         if self.snapshot.hides(node):
             return None
-        return self._choice.seen(self.snapshot.tables, node, self.snapshot.place.moment)
+        return self._choice.version(self.snapshot.tables, node, self.snapshot.place.moment)
 
     def seen_each(self, nodes: Sequence[int]) -> list[SeenVersion | None]:
         """As :meth:`seen`, of many worlds."""
@@ -99,7 +99,7 @@ class Ground:
         self.looked_at += len(nodes)
         return versions_at(self.snapshot.tables, nodes, self.snapshot.place.moment)
 
-    def one_with(self, node: int) -> tuple[int, ...]:
+    def identity_of(self, node: int) -> tuple[int, ...]:
         """The worlds of one identity with a world, itself first; only itself unless :attr:`unified`."""
         if not self.unified:
             return (node,)
@@ -139,7 +139,7 @@ class Ground:
         for begin in range(0, len(nodes), _TOGETHER):
             some = nodes[begin : begin + _TOGETHER]
             edges, many = self._edges_each(some, ways)
-            found = self._arrived_each((node, each) for node in some for each in edges.get(node, ()))
+            found = self._far_ends_of_each((node, each) for node in some for each in edges.get(node, ()))
             for node in some:
                 yield self.arrivals(node, types, direction) if node in many else found.get(node, ())
 
@@ -160,7 +160,7 @@ class Ground:
                     edges[node] = _in_log_order([*edges[node], *found]) if node in edges else found
         return edges, many
 
-    def _arrived_each(self, edges: Iterable[tuple[int, tuple[EdgePlace, EdgeRow]]]) -> dict[int, list[Arrival]]:
+    def _far_ends_of_each(self, edges: Iterable[tuple[int, tuple[EdgePlace, EdgeRow]]]) -> dict[int, list[Arrival]]:
         """Where some edges lead to from the worlds that they are of."""
         tables, moment, hides_any = self.snapshot.tables, self.snapshot.place.moment, self.snapshot.hides_any
         walked: list[tuple[int, EdgePlace, EdgeRow]] = []
@@ -277,9 +277,9 @@ class Walk:
         found: list[records.Reached] = []
         for _ in range(depth):
             # Each is told at once, so that nothing is kept of how it was found.
-            level = self._all_told(self._new(level, came))
+            level = self._reached_records(self._expand(level, came))
             found += (each for _, each in level if each is not None)
-        onward = zip(level, self._onward([node for node, _ in level]), strict=True)
+        onward = zip(level, self._onward_edges([node for node, _ in level]), strict=True)
         ends = (end for (_, end), arrivals in onward if any(self._first(on.node) not in came for on in arrivals))
         return records.Reach(worlds=tuple(found), cut_off=tuple(end.ref for end in ends if end is not None))
 
@@ -290,7 +290,7 @@ class Walk:
         passed, level = {first}, [(first, first)]
         for _ in range(depth):
             following = []
-            for node, arrival, origin in self._new(level, passed):
+            for node, arrival, origin in self._expand(level, passed):
                 came[node] = arrival, origin
                 following.append((node, node))
             level = following
@@ -303,15 +303,15 @@ class Walk:
         told: records.Reached | None = None
         for arrival in reversed(way):
             ref = self._ground.snapshot.tables.node(arrival.node).lineage.hex()
-            told = _told(arrival, ref, told, self._ground.snapshot.body(arrival.seen.row))
+            told = _reached_record(arrival, ref, told, self._ground.snapshot.body(arrival.seen.row))
         return told
 
     def _first(self, node: int) -> int:
-        return min(self._ground.one_with(node)) if self._ground.unified else node
+        return min(self._ground.identity_of(node)) if self._ground.unified else node
 
-    def _new(self, level: Sequence[tuple[int, Before]], came: set[int]) -> Iterator[tuple[int, Arrival, Before]]:
+    def _expand(self, level: Sequence[tuple[int, Before]], came: set[int]) -> Iterator[tuple[int, Arrival, Before]]:
         """The worlds that one more edge leads to, and what is said of the one that it leads from."""
-        onward, is_one = self._onward([node for node, _ in level]), self._ground.unified
+        onward, is_one = self._onward_edges([node for node, _ in level]), self._ground.unified
         for (_, before), arrivals in zip(level, onward, strict=True):
             for arrival in arrivals:
                 reached = self._first(arrival.node) if is_one else arrival.node
@@ -319,14 +319,14 @@ class Walk:
                     came.add(reached)
                     yield reached, arrival, before
 
-    def _onward(self, nodes: Sequence[int]) -> Iterator[Iterable[Arrival]]:
+    def _onward_edges(self, nodes: Sequence[int]) -> Iterator[Iterable[Arrival]]:
         """The edges onward from each of some worlds."""
         if not self._ground.unified:
             return self._ground.arrivals_each(nodes, *self._how)
-        faces = (sorted(self._ground.one_with(node)) for node in nodes)
+        faces = (sorted(self._ground.identity_of(node)) for node in nodes)
         return (chain.from_iterable(self._ground.arrivals(each, *self._how) for each in together) for together in faces)
 
-    def _all_told(
+    def _reached_records(
         self, new: Iterator[tuple[int, Arrival, records.Reached | None]]
     ) -> list[tuple[int, records.Reached | None]]:
         found: list[tuple[int, records.Reached | None]] = []
@@ -335,13 +335,13 @@ class Walk:
             bodies = snapshot.bodies([arrival.seen.row for _, arrival, _ in some])
             refs = [row.lineage.hex() for row in snapshot.tables.nodes_of([arrival.node for _, arrival, _ in some])]
             found += [
-                (node, _told(arrival, ref, before, body))
+                (node, _reached_record(arrival, ref, before, body))
                 for (node, arrival, before), ref, body in zip(some, refs, bodies, strict=True)
             ]
         return found
 
 
-def _told(arrival: Arrival, ref: str, before: records.Reached | None, body: Body | None) -> records.Reached:
+def _reached_record(arrival: Arrival, ref: str, before: records.Reached | None, body: Body | None) -> records.Reached:
     path, edges = ((), ()) if before is None else (before.path, before.edges)
     return records.Reached(
         ref=ref,
@@ -386,13 +386,13 @@ class Trail:
 
     def leading_to(self, nodes: Iterable[int], ground: Ground) -> tuple[list[Arrival], set[int]]:
         """The walked edges on a way to some worlds, in log order, and every world on those ways."""
-        pending = [each for node in nodes for each in ground.one_with(node)]
+        pending = [each for node in nodes for each in ground.identity_of(node)]
         passed = set(pending)
         edges: dict[int, Arrival] = {}
         while pending:
             for number, arrival in self._into.get(pending.pop(), {}).items():
                 edges[number] = arrival
-                for origin in ground.one_with(arrival.origin):
+                for origin in ground.identity_of(arrival.origin):
                     if origin not in passed:
                         passed.add(origin)
                         pending.append(origin)

@@ -180,7 +180,7 @@ def _visible_documents(snapshot: visible.VisibleSnapshot, choice: valid_period.C
     states = whole.tables.has_rows("by_object")
     for node in snapshot.inhabitants():
         is_shown = False
-        for seen in choice.each(tables, node, moment) if node not in left_out else ():
+        for seen in choice.versions(tables, node, moment) if node not in left_out else ():
             body = snapshot.body(seen.row)
             if body is not None:
                 is_shown = True

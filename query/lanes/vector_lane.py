@@ -105,7 +105,7 @@ class SeenVectors:
         self.pending = 0
         rows: list[vector_rows.VectorRow] = []
         for node in snapshot.inhabitants():
-            for seen in choice.each(tables, node, moment) if node not in left_out else ():
+            for seen in choice.versions(tables, node, moment) if node not in left_out else ():
                 stored = snapshot.vector(space, node, seen.number)
                 if stored is not None:
                     rows.append(stored)

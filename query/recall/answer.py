@@ -155,7 +155,7 @@ def hit_of(
         snapshot, node, seen, window.place.moment, window.spec, choice.period, without_bases=is_short
     )
     container = next(filter(scope.sees, containers), containers[0] if containers else None)
-    each = choice.each(snapshot.tables, node, window.place.moment) if choice.allows_several else ()
+    each = choice.versions(snapshot.tables, node, window.place.moment) if choice.allows_several else ()
     others = [other for other in (*each, *_versions_then(snapshot, request, found)) if other.number != seen.number]
     if others and request.least_trust and snapshot.has_trust_statements:
         trust = provenance.trust_in(snapshot)
@@ -215,7 +215,7 @@ def group_of(
 ) -> records.Group:
     """A group as a record, named as in the version that the view shows, else in the newest."""
     tables, moment = snapshot.tables, window.place.moment
-    seen = request.choice.seen(tables, found.node, moment) or asof.newest_version(tables, found.node, moment.seq)
+    seen = request.choice.version(tables, found.node, moment) or asof.newest_version(tables, found.node, moment.seq)
     body = None if seen is None else snapshot.body(seen.row)
     return records.Group(
         ref=tables.node(found.node).lineage.hex(),

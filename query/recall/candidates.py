@@ -195,7 +195,7 @@ class Gate:
     def _visible(self, node: int) -> SeenVersion | None:
         if not self._holds(node):
             return None
-        seen = self._tagged(node) if self.choice.tag else self.choice.seen(self._tables, node, self._moment)
+        seen = self._tagged(node) if self.choice.tag else self.choice.version(self._tables, node, self._moment)
         if seen is None or not self._says(seen):
             return None
         return seen if not self._is_choosy or self._lets_through(node, seen) else None
@@ -243,7 +243,7 @@ class Gate:
         if self.choice.tag:
             tagged = self.seen(node)
             return tagged if tagged is not None and tagged.number == number else None
-        seen = self.choice.numbered(self._tables, node, number, self._moment) if self._holds(node) else None
+        seen = self.choice.numbered_version(self._tables, node, number, self._moment) if self._holds(node) else None
         if seen is not None and not (self._says(seen) and (not self._is_choosy or self._lets_through(node, seen))):
             seen = None
         if seen is not None and not self._is_of_several:

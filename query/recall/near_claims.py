@@ -210,7 +210,7 @@ def _subject(
 
 def _called(snapshot: visible.VisibleSnapshot, node: int) -> frozenset[str]:
     """The words of a world's name."""
-    seen = valid_period.Choice(include_superseded=True).seen(snapshot.tables, node, snapshot.place.moment)
+    seen = valid_period.Choice(include_superseded=True).version(snapshot.tables, node, snapshot.place.moment)
     body = None if seen is None else snapshot.body(seen.row)
     return frozenset() if body is None else claim_frame.words_of(body.name)
 

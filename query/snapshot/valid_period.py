@@ -67,7 +67,7 @@ class Choice(NamedTuple):
     is; indexes have all versions."""
 
     @property
-    def wanted(self) -> world_moments.VersionChoice:
+    def index_choice(self) -> world_moments.VersionChoice:
         """The same choice for the cached index of a world."""
         if self.tag:
             return world_moments.VersionChoice(ended=True, earlier=True)
@@ -76,7 +76,7 @@ class Choice(NamedTuple):
         span = self.period.span
         return world_moments.VersionChoice(span=(span.start, span.end), throughout=self.period.throughout)
 
-    def seen(self, tables: table_reads.TableReads, node: int, moment: asof.Moment) -> asof.SeenVersion | None:
+    def version(self, tables: table_reads.TableReads, node: int, moment: asof.Moment) -> asof.SeenVersion | None:
         """The version of a world that may be shown, if there is one; in a period, the newest."""
         if self.period is None:
             seen = asof.version_at(tables, node, moment)
@@ -84,7 +84,7 @@ class Choice(NamedTuple):
             seen = next(versions_in(tables, node, moment, self.period), None)
         return asof.newest_version(tables, node, moment.seq) if seen is None and self.include_superseded else seen
 
-    def numbered(
+    def numbered_version(
         self, tables: table_reads.TableReads, node: int, number: int, moment: asof.Moment
     ) -> asof.SeenVersion | None:
         """A version of a world by its number, if it may be shown.
@@ -92,10 +92,10 @@ class Choice(NamedTuple):
         At most one version is valid at an instant or throughout a span, so no other needs to be read.
         """
         if self.earlier:
-            newest = self.seen(tables, node, moment)
+            newest = self.version(tables, node, moment)
             if newest is None or newest.number == number:
                 return newest
-            return next((seen for seen in self.each(tables, node, moment) if seen.number == number), None)
+            return next((seen for seen in self.versions(tables, node, moment) if seen.number == number), None)
         if self.period is None:
             row = tables.version(node, number)
             if row.seq <= moment.seq and row.closed <= moment.seq and row.valid_from <= moment.valid < row.valid_to:
@@ -104,7 +104,7 @@ class Choice(NamedTuple):
         seen = asof.version_known(tables, node, number, moment.seq)
         if seen is not None and self.admits(moment, seen.validity):
             return seen
-        other = self.seen(tables, node, moment) if self.include_superseded else None
+        other = self.version(tables, node, moment) if self.include_superseded else None
         return other if other is not None and other.number == number else None
 
     def admits(self, moment: asof.Moment, validity: times.Validity) -> bool:
@@ -119,12 +119,12 @@ class Choice(NamedTuple):
         """
         return self.earlier or (self.period is not None and not self.period.throughout)
 
-    def each(self, tables: table_reads.TableReads, node: int, moment: asof.Moment) -> Iterator[asof.SeenVersion]:
-        """All versions of a world that may be shown: :meth:`seen`, then the others, newest first."""
+    def versions(self, tables: table_reads.TableReads, node: int, moment: asof.Moment) -> Iterator[asof.SeenVersion]:
+        """All versions of a world that may be shown: :meth:`version`, then the others, newest first."""
         if self.tag:
             yield from asof.versions_as_of(tables, node, moment.seq)
         elif self.earlier:
-            shown = self.seen(tables, node, moment)
+            shown = self.version(tables, node, moment)
             if shown is not None and self.include_superseded:
                 yield shown
                 yield from (
@@ -136,7 +136,7 @@ class Choice(NamedTuple):
         elif self.allows_several:
             yield from versions_in(tables, node, moment, self.period)
         else:
-            seen = self.seen(tables, node, moment)
+            seen = self.version(tables, node, moment)
             if seen is not None:
                 yield seen
 

@@ -193,7 +193,7 @@ class VisibleSnapshot:
             return None
         log, tables = self._snapshot
         erasures = generation, log.scrub_due()
-        here = worlds.at(log, tables, self.place.top, self.place.moment, choice.wanted, erasures)
+        here = worlds.at(log, tables, self.place.top, self.place.moment, choice.index_choice, erasures)
         if here is not None and isinstance(self.tables, ConfinedTables):
             self._here = here
             self.tables.use_interior(here.seen.holds, here.seen.inhabitants)

@@ -37,9 +37,9 @@ def test_a_version_is_shown_by_its_number_if_it_is_one_of_those_shown(
             moment = Moment(max(2, snapshot.log.head().seq - known), day(at))
             node = tables.node_of(bytes.fromhex(ref))
             assert node is not None
-            newest = choice.seen(tables, node, moment)
-            shown = {seen.number: seen for seen in choice.each(tables, node, moment)}
+            newest = choice.version(tables, node, moment)
+            shown = {seen.number: seen for seen in choice.versions(tables, node, moment)}
             shown |= {} if newest is None else {newest.number: newest}
             every = range(1, tables.node(node).versions + 1)
-            found = {number: choice.numbered(tables, node, number, moment) for number in every}
+            found = {number: choice.numbered_version(tables, node, number, moment) for number in every}
             assert {number: seen for number, seen in found.items() if seen is not None} == shown
