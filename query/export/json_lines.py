@@ -78,7 +78,7 @@ def lines_of(
 
 
 def memory_graph(worlds: Iterable[World], edges_of: Callable[[str], Iterable[Edge]]) -> Iterator[Line]:
-    """What holds as the lines of a file of the reference server ``memory`` of MCP: entities first, then relations.
+    """The valid worlds and edges as lines for the reference server ``memory`` of MCP: entities, then relations.
 
     There an entity is known by its name, so worlds of one name get the beginning of their reference behind it, and one
     without a name has that alone. ``edges_of`` gives the edges that go out from a world.
@@ -165,7 +165,7 @@ def _proposals(reader: SnapshotSource, inside: Interior, place: Place) -> Iterat
 
 
 def _record(record: Any, without: tuple[str, ...] = ()) -> Line:
-    """A record field by field. What is ``erased`` says so, and has no texts."""
+    """The fields of a record. An erased one has ``erased`` and no texts."""
     line: Line = {}
     for name in record.__struct_fields__:
         value = getattr(record, name)

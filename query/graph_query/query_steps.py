@@ -69,7 +69,7 @@ class FilterType(_Step, frozen=True, tag="filter_type"):
 
 
 class FilterProperties(_Step, frozen=True, tag="filter_properties"):
-    """Keep worlds whose properties are as some conditions say."""
+    """Keep worlds whose properties match conditions."""
 
     properties: dict[str, Any]
 
@@ -149,7 +149,7 @@ class WhereConnected(_Step, frozen=True, tag="where_connected"):
 
 
 class InWorld(_Step, frozen=True, tag="in_world"):
-    """Keep what lies inside a world, and from here on look no further than that."""
+    """Keep what lies inside a world, and restrict the rest of the query to it."""
 
     world: str
 
@@ -172,7 +172,7 @@ class Unify(_Step, frozen=True, tag="unify"):
 
 
 class Order(_Step, frozen=True, tag="order"):
-    """Sort by a key; worlds that are equal in it are in log order."""
+    """Sort by a key, then in log order."""
 
     by: str
     descending: bool = False
@@ -185,7 +185,7 @@ class Order(_Step, frozen=True, tag="order"):
 
 
 class Limit(_Step, frozen=True, tag="limit"):
-    """Keep the first so many."""
+    """Keep the first ``count`` worlds."""
 
     count: int
 
@@ -197,7 +197,7 @@ class Limit(_Step, frozen=True, tag="limit"):
 
 
 class Facets(_Step, frozen=True, tag="facets"):
-    """Count the worlds that are here by some of their properties, and leave them as they are."""
+    """Count the current worlds by some of their properties, without changing the selection."""
 
     by: tuple[str, ...]
 
@@ -228,7 +228,7 @@ Step: TypeAlias = (
 
 
 def span_value(given: Span | None, what: str) -> SpanValue | None:
-    """A span as a query keeps it."""
+    """A span in the form that a query stores."""
     if given is None:
         return None
     start, end = parse_span(given, what)
@@ -236,7 +236,7 @@ def span_value(given: Span | None, what: str) -> SpanValue | None:
 
 
 def ref_value(given: Any) -> str:
-    """A reference as a query keeps it: hex digits, or the prefix or name that was given.
+    """A reference in the form that a query stores: hex digits, or the given prefix or name.
 
     Raises:
         InputError: it is no reference.

@@ -59,7 +59,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 
     @property
     def least_trust(self) -> int:
-        """The number of the least level of trust that is let through."""
+        """The number of the lowest level of trust that is admitted."""
         return least_trust(self.min_trust)
 
     @property
@@ -70,7 +70,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """The parts of the start that were given besides, and are not used."""
+        """The other parts of the start that were given and are not used."""
         given = {"text": self.text is not None, "vector": self.vector is not None}
         passed_over = [name for name, is_given in given.items() if is_given and name != self.chosen]
         # How an interior is pooled matters to what is compared with it.
@@ -180,7 +180,7 @@ class Chain:
         return self._then(query_steps.WhereConnected(type, direction, other, absent))
 
     def in_world(self, world: Any) -> Self:
-        """Keep what lies inside a world, and from here on look no further than that."""
+        """Keep what lies inside a world, and restrict the rest of the query to it."""
         return self._then(query_steps.InWorld(query_steps.ref_value(world)))
 
     def prefer_summaries(self) -> Self:
@@ -193,7 +193,7 @@ class Chain:
         return self._then(query_steps.PreferSummaries())
 
     def unify(self) -> Self:
-        """From here on, take worlds that accepted identities make one for one.
+        """From here on, treat worlds of one accepted identity as one.
 
         The first of them that fits is shown, and the edges of all are followed.
         """
@@ -217,7 +217,7 @@ class Chain:
     def as_of(
         self, *, ingested: times.TimeLike | None = None, seq: int | None = None, valid: times.TimeLike | None = None
     ) -> Self:
-        """Ask all of the query of an earlier moment, wherever in the chain this stands.
+        """Run the whole query at an earlier moment, wherever this is in the chain.
 
         ``valid`` defaults to the time of ``ingested`` or of the commit ``seq``, and those to the view's commit.
         """
@@ -229,7 +229,7 @@ class Chain:
         return self._with_query(lambda query: msgspec.structs.replace(query, at=at))
 
     def include_superseded(self) -> Self:
-        """See worlds and edges that are not valid at the moment too, throughout the chain."""
+        """Include worlds and edges that are not valid at the moment, in the whole chain."""
         return self._with_query(lambda query: msgspec.structs.replace(query, superseded=True))
 
 
@@ -245,7 +245,7 @@ class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     superseded: bool = False
 
     def edge_types(self) -> tuple[str, ...]:
-        """The types of edges that its operators name, each once."""
+        """The edge types that its operators name, without duplicates."""
         return tuple(dict.fromkeys(name for step in self.steps for name in _edge_types(step)))
 
     @classmethod
@@ -290,7 +290,7 @@ class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return changed
 
     def to_json(self) -> str:
-        """The query as one line of JSON; what is at its default is left out.
+        """The query as one line of JSON, without defaults.
 
         Raises:
             InputError: a text in it has no UTF-8 form (a lone surrogate).
@@ -305,7 +305,7 @@ class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Query:
-        """The query that :meth:`to_json` wrote.
+        """Parse a query that :meth:`to_json` wrote.
 
         Raises:
             InputError: it is no query; the message names the place.
@@ -360,7 +360,7 @@ _LINE_CHARACTERS: Final = 80
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True):
-    """One stage of a query: how many worlds came to it, and how many it left.
+    """One stage of a query: the number of worlds before and after it.
 
     ``seconds`` if times were asked for.
     """
@@ -407,7 +407,7 @@ class Subgraph(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Subgraph:
-        """The subgraph that :meth:`to_json` wrote.
+        """Parse a subgraph that :meth:`to_json` wrote.
 
         Raises:
             InputError: it is none; the message names the place.
@@ -418,11 +418,11 @@ class Subgraph(msgspec.Struct, frozen=True, kw_only=True):
             raise InputError(f"That is no subgraph: {error}", "Write it with Subgraph.to_json") from None
 
     def explain(self) -> str:
-        """A line for each stage: worlds before and after it, and its time if times were asked for."""
+        """A line for each stage: worlds before and after it, and its time if the query was timed."""
         return "\n".join(map(str, self.stages))
 
     def __str__(self) -> str:
-        """How much there is, then a line for each world and for each edge."""
+        """The counts, then a line for each world and for each edge."""
         counts = f"worlds: {len(self.nodes)}, edges: {len(self.edges)}"
         worlds = (f"{_short(each.ref)}  {each.type}  {_line(each.name or each.content)}" for each in self.nodes)
         edges = (f"{_short(each.source)} {each.type} {_short(each.target)}" for each in self.edges)
@@ -440,6 +440,6 @@ def _short(ref: str) -> str:
 
 
 def _line(text: str) -> str:
-    """A text as one line, cut where it is long."""
+    """A text as one line, truncated if it is long."""
     line = " ".join(text.split())
     return line if len(line) <= _LINE_CHARACTERS else line[: _LINE_CHARACTERS - 1] + "…"

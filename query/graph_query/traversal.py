@@ -21,7 +21,7 @@ Before = TypeVar("Before")
 
 
 class Way(NamedTuple):
-    """The number of a type of edges, and whether they are followed from their target to their source."""
+    """The code of an edge type, and whether its edges are followed from target to source."""
 
     code: int
     incoming: bool
@@ -36,7 +36,7 @@ _TOGETHER: Final = 512
 
 
 class Arrival(NamedTuple):
-    """An edge that was walked, its two ends, and the version that is visible at the far one."""
+    """A walked edge, its two ends, and the version shown at the far one."""
 
     place: EdgePlace
     row: EdgeRow
@@ -80,27 +80,27 @@ class Ground:
         self.stay_inside(inside)
 
     def stay_inside(self, world: int) -> None:
-        """Look no further than a world from here on."""
+        """Restrict the query to the interior of a world from here on."""
         self.inside = world
         self.scope = Scope(self.snapshot.tables, world, self.snapshot.place.moment)
         self._classes = {}
 
     def seen(self, node: int) -> SeenVersion | None:
-        """The version that the query shows: the valid one, else the newest if closed ones are seen."""
+        """The version that the query shows: the valid one, else the newest if closed ones are included."""
         self.looked_at += 1
         if self.snapshot.hides(node):
             return None
         return self._choice.version(self.snapshot.tables, node, self.snapshot.place.moment)
 
     def seen_each(self, nodes: Sequence[int]) -> list[SeenVersion | None]:
-        """As :meth:`seen`, of many worlds."""
+        """As :meth:`seen`, for many worlds."""
         if self._shows_closed or self.snapshot.hides_any:
             return list(map(self.seen, nodes))
         self.looked_at += len(nodes)
         return versions_at(self.snapshot.tables, nodes, self.snapshot.place.moment)
 
     def identity_of(self, node: int) -> tuple[int, ...]:
-        """The worlds of one identity with a world, itself first; only itself unless :attr:`unified`."""
+        """The worlds with the identity of a world, itself first; only itself unless :attr:`unified`."""
         if not self.unified:
             return (node,)
         known = self._classes.get(node)
@@ -131,7 +131,7 @@ class Ground:
                 yield Arrival(place, row, node, other, seen)
 
     def arrivals_each(self, nodes: Sequence[int], types: Sequence[str], direction: str) -> Iterator[Iterable[Arrival]]:
-        """The :meth:`arrivals` of each of some worlds, for which rows are looked up together."""
+        """As :meth:`arrivals`, for many worlds, whose rows are looked up together."""
         ways = self._ways(types, direction)
         if not types or self.unified or self._shows_closed or len(nodes) < _FEW:
             yield from (self.arrivals(node, types, direction) for node in nodes)
@@ -146,7 +146,7 @@ class Ground:
     def _edges_each(
         self, nodes: Sequence[int], ways: Sequence[Way]
     ) -> tuple[dict[int, list[tuple[EdgePlace, EdgeRow]]], set[int]]:
-        """The edges of each of some worlds in log order, and the worlds that have too many to be listed."""
+        """The edges of many worlds in log order, and the worlds with too many edges to list."""
         tables, seq = self.snapshot.tables, self.snapshot.place.moment.seq
         edges: dict[int, list[tuple[EdgePlace, EdgeRow]]] = {}
         many: set[int] = set()
@@ -161,7 +161,7 @@ class Ground:
         return edges, many
 
     def _far_ends_of_each(self, edges: Iterable[tuple[int, tuple[EdgePlace, EdgeRow]]]) -> dict[int, list[Arrival]]:
-        """Where some edges lead to from the worlds that they are of."""
+        """The arrivals of some edges, by the worlds that they start from."""
         tables, moment, hides_any = self.snapshot.tables, self.snapshot.place.moment, self.snapshot.hides_any
         walked: list[tuple[int, EdgePlace, EdgeRow]] = []
         others: list[int] = []
@@ -185,13 +185,13 @@ class Ground:
         return found
 
     def _far_end(self, node: int, place: EdgePlace, row: EdgeRow) -> int | None:
-        """The world that an edge leads to from one; ``None`` if that may not be walked to."""
+        """The far end of an edge; ``None`` if the query may not walk there."""
         forwards = place.source == node
         other = row.target if forwards else place.source
         return other if self.scope.sees(other) or (forwards and self._crosses(place, row)) else None
 
     def into_summaries(self, nodes: Sequence[int]) -> dict[int, Arrival]:
-        """Of some worlds the ways into those that have a fresh summary, which stands for all that they contain."""
+        """The ways into those of some worlds that have a fresh summary, which replaces their interior."""
         if self._shows_closed or self.unified:
             return {}
         found = summaries_in(self.snapshot).of_each(nodes)
@@ -220,7 +220,7 @@ class Ground:
         return found if types else [each for each in found if each[0].type != CONTAINS_CODE]
 
     def _ways(self, types: Sequence[str], direction: str) -> list[Way]:
-        """Where the edges of some types are found, of those types that the store has."""
+        """The ways of some types, without types that the store lacks."""
         asked = tuple(types), direction
         if asked not in self._known_ways:
             ways: dict[Way, None] = {}
@@ -251,12 +251,12 @@ DEPENDING: Final = ("depends_on", "derived_from", "supersedes")
 
 
 def _in_log_order(edges: Iterable[tuple[EdgePlace, EdgeRow]]) -> list[tuple[EdgePlace, EdgeRow]]:
-    """Some edges by their numbers, each once."""
+    """Some edges in log order, without duplicates."""
     return [each for _, each in sorted({each[0].edge: each for each in edges}.items())]
 
 
 class Walk:
-    """A walk over edges, the nearest worlds first, each reached once by the earliest edges of a shortest way.
+    """A breadth-first walk over edges; each world is reached once, by the earliest edges of a shortest path.
 
     Worlds that count as one are one, and are named by the one that was come to.
     """
@@ -266,7 +266,7 @@ class Walk:
         self._how = types, direction
 
     def reach(self, start: int, depth: int) -> records.Reach:
-        """All worlds that at most ``depth`` edges lead to from one."""
+        """All worlds at a distance of at most ``depth`` edges from one."""
         with runner.collector_paused():
             return self._reached(start, depth)
 
@@ -284,7 +284,7 @@ class Walk:
         return records.Reach(worlds=tuple(found), cut_off=tuple(end.ref for end in ends if end is not None))
 
     def to(self, start: int, goal: int, depth: int) -> records.Reached | None:
-        """A shortest way from one world to another; ``None`` if at most ``depth`` edges do not lead there."""
+        """A shortest path from one world to another; ``None`` if it is longer than ``depth`` edges."""
         wanted, first = self._first(goal), self._first(start)
         came: dict[int, tuple[Arrival, int]] = {}
         passed, level = {first}, [(first, first)]
@@ -310,7 +310,7 @@ class Walk:
         return min(self._ground.identity_of(node)) if self._ground.unified else node
 
     def _expand(self, level: Sequence[tuple[int, Before]], came: set[int]) -> Iterator[tuple[int, Arrival, Before]]:
-        """The worlds that one more edge leads to, and what is said of the one that it leads from."""
+        """The new worlds one edge further, each with the record of the world before it."""
         onward, is_one = self._onward_edges([node for node, _ in level]), self._ground.unified
         for (_, before), arrivals in zip(level, onward, strict=True):
             for arrival in arrivals:
@@ -320,7 +320,7 @@ class Walk:
                     yield reached, arrival, before
 
     def _onward_edges(self, nodes: Sequence[int]) -> Iterator[Iterable[Arrival]]:
-        """The edges onward from each of some worlds."""
+        """The outgoing steps of each of some worlds."""
         if not self._ground.unified:
             return self._ground.arrivals_each(nodes, *self._how)
         faces = (sorted(self._ground.identity_of(node)) for node in nodes)
@@ -355,7 +355,7 @@ def _reached_record(arrival: Arrival, ref: str, before: records.Reached | None, 
 
 
 def walk(window: Window, snapshot: visible.VisibleSnapshot, types: Any, direction: str) -> Walk:
-    """A walk over what a view sees, within its outermost world and over edges that cross worlds.
+    """Make a walk over what a view sees: inside its outermost world, and over edges that cross worlds.
 
     Raises:
         InputError: ``types`` is no list of texts, or there is no such direction.
@@ -367,7 +367,7 @@ def walk(window: Window, snapshot: visible.VisibleSnapshot, types: Any, directio
 
 
 def checked_depth(depth: int) -> int:
-    """A number of steps that a walk may take.
+    """Check the number of steps of a walk.
 
     Raises:
         InputError: it is not from 1 to :data:`MAX_DEPTH`.
@@ -376,7 +376,7 @@ def checked_depth(depth: int) -> int:
 
 
 class Trail:
-    """The edges that were walked, by where they led."""
+    """The walked edges, by their far ends."""
 
     def __init__(self) -> None:
         self._into: dict[int, dict[int, Arrival]] = {}
@@ -385,7 +385,7 @@ class Trail:
         self._into.setdefault(arrival.node, {})[arrival.place.edge] = arrival
 
     def leading_to(self, nodes: Iterable[int], ground: Ground) -> tuple[list[Arrival], set[int]]:
-        """The walked edges on a way to some worlds, in log order, and every world on those ways."""
+        """The walked edges on paths to some worlds, in log order, and every world on those paths."""
         pending = [each for node in nodes for each in ground.identity_of(node)]
         passed = set(pending)
         edges: dict[int, Arrival] = {}

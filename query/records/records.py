@@ -114,7 +114,7 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Restatement(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody said again what version ``number`` of a world says, in commit ``seq``.
+    """A restatement of version ``number`` of a world, in commit ``seq``.
 
     ``source`` and ``why`` are empty if none was given, and after an erasure.
     """
@@ -128,7 +128,7 @@ class Restatement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that was marked on a world in commit ``seq``: attention, never truth.
+    """A mark that was set or removed on a world in commit ``seq``; it is about attention, not about truth.
 
     ``kind`` is ``expires`` (hidden from ``expires_at`` on; ``ttl`` seconds if a refresh moves that), ``unexpires``,
     ``labelled`` or ``unlabelled`` (with the ``label``, which is empty once it is erased), ``pinned`` or ``unpinned``,
@@ -148,7 +148,7 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Basis(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A world that another one rests on, in the version that this was made of, and who said it.
+    """A basis of a world, in the version that the world was made of, with author, source and trust.
 
     ``steps`` is 1 for what it was made of itself, and more for what that was made of. ``trust`` is as a world's. One
     whose text was ``erased`` has neither type nor name.
@@ -168,7 +168,7 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Reached(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A world that a walk over edges came to, in ``depth`` steps, and the version that the view shows.
+    """A world that a walk reached in ``depth`` steps, in the version that the view shows.
 
     ``path`` leads from the first world after the start to ``ref``, ``edges`` are the references of the edges walked.
     Of several shortest ways it is the one of the earliest edges. An erased world has neither type nor name.
@@ -184,7 +184,7 @@ class Reached(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True):
-    """What a walk over edges came to, the nearest first and then in the order of the edges.
+    """The worlds that a walk over edges reached, nearest first, then in the order of the edges.
 
     ``cut_off`` are the worlds at which it stopped for its depth, though edges lead on to others that it did not reach.
     """
@@ -200,7 +200,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Preference(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody ``prefers``, ``avoids``, ``rejected`` or ``optimizes_for``, by all that was said of it.
+    """What somebody ``prefers``, ``avoids``, ``rejected`` or ``optimizes_for``, by all statements about it.
 
     ``confidence`` is ``support / (support + against + 1)``, of the ``stated`` and inferred statements and the
     ``outcomes`` (``acted_upon``, ``succeeded`` and ``reversed``, each with how often); what speaks for the opposite of
@@ -225,7 +225,7 @@ class Preference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Stale(msgspec.Struct, frozen=True, kw_only=True):
-    """A reason why a world may hold no more: something that it was made of holds no more, or says something else.
+    """A reason why a world may no longer hold: one of its bases has ended, was erased, or changed.
 
     ``path`` leads from what the world was made of itself to ``ref``, which is the last of it. ``why`` is ``ended``,
     ``superseded`` (by the world ``by``, if it is seen), ``replaced`` (a later version holds, which ``version`` names)
@@ -244,7 +244,7 @@ class Stale(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trusted(msgspec.Struct, frozen=True, kw_only=True):
-    """How far an operator trusts a source: ``none``, ``low``, ``fair`` or ``full``, since commit ``seq``.
+    """A level of trust that an operator set in commit ``seq``: ``none``, ``low``, ``fair`` or ``full``.
 
     ``of`` is ``author``, ``source``, ``world`` or ``rest`` (all of which nothing else is said); ``field`` is that of a
     source, ``name`` the author, the field's value or the reference of the world. Field and name that were ``erased``
@@ -310,7 +310,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Edge(msgspec.Struct, frozen=True, kw_only=True):
-    """An edge as a view sees it; versions are the ordinals that it was written against.
+    """An edge as a view sees it; its versions are the numbers of the versions that it was written against.
 
     ``valid`` is the span around the view's valid time; ``spans`` are all of them if they are not one.
     """
@@ -331,7 +331,7 @@ class Edge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """One state of a relation: an edge as it was said in commit ``seq``, and what became of it.
+    """One state of a relation: an edge stated in commit ``seq``, and its present status.
 
     ``valid`` is the span around the view's valid time, ``spans`` are all of them if they are not one. ``holds``: it is
     in force at that time. ``why`` is the reason that was given, ``context`` has what was said beside it:
@@ -386,7 +386,7 @@ class EdgeType(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Vocabulary(msgspec.Struct, frozen=True, kw_only=True):
-    """The profile to which the vocabulary of ``world`` and all inside it is closed since commit ``seq``."""
+    """The profile that closes the vocabulary of ``world`` and its interior since commit ``seq``."""
 
     name: str
     node_types: tuple[str, ...]
@@ -397,7 +397,7 @@ class Vocabulary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Guarded(msgspec.Struct, frozen=True, kw_only=True):
-    """What becomes of credentials and of personal data in texts of ``world`` and inside it, since commit ``seq``.
+    """How writes into ``world`` and its interior handle credentials and personal data, since commit ``seq``.
 
     ``off``, ``warn`` or ``enforce``; empty where nothing is said of this world.
     """
@@ -410,7 +410,7 @@ class Guarded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tuning(msgspec.Struct, frozen=True, kw_only=True):
-    """The resolver's thresholds for a type (empty: every type) in ``world`` and inside it.
+    """The resolver's thresholds for a type (empty: every type) in ``world`` and its interior.
 
     They are in force since commit ``seq``; ``ended`` is the commit that took them back or replaced them, 0 if the view
     knows of none.
@@ -456,7 +456,7 @@ class Version(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Learned(msgspec.Struct, frozen=True, kw_only=True):
-    """One step of what was known about when a version of a lineage is valid.
+    """One step in how the store learned when a version of a lineage is valid.
 
     ``change`` is ``written`` for the commit that wrote the version, and ``closed`` for one that took times from it;
     ``valid`` is the validity that it had from then on, with ``spans`` as a version's. The rest is of that commit.
@@ -476,7 +476,7 @@ class Learned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """A period throughout which a world says the same, by whichever of its ``versions``; these are numbers.
+    """A period in which a world's content is the same, with the numbers of its ``versions`` there.
 
     Between two periods that do not meet it says nothing. An ``erased`` text is empty, and nobody can tell whether two
     of them were the same.
@@ -491,7 +491,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Shift(msgspec.Struct, frozen=True, kw_only=True):
-    """A valid time ``at`` which what a world says changes.
+    """A valid time ``at`` which the content of a world changes.
 
     ``before`` and ``after`` are the versions that hold up to it and from it on, ``None`` where none does. The rest is
     of the commit by which it was learned that this is so.
@@ -508,7 +508,7 @@ class Shift(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
-    """What changed in a span of valid time, and what was learned of that span after its end.
+    """The changes in a span of valid time, and what was learned of that span after its end.
 
     ``happened`` comes by valid time, ``learned`` in log order.
     """
@@ -536,7 +536,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def because(self) -> str:
-        """Why the two may be one, in words for who decides; empty if nobody gave a reason."""
+        """Why the two may be one, in words for the person who decides; empty without a reason."""
         return explain_match(self.evidence, (self.source, self.source_name), (self.target, self.target_name), self.why)
 
 
@@ -548,7 +548,7 @@ class KnownFact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a view knows of one identity: an answer to a request for access.
+    """Everything that a view knows of one identity: the answer to an access request.
 
     ``refs`` are the members of the class in log order, ``names`` all names and aliases that they ever had, ``worlds``
     the members as they are now, ``versions`` all texts of each member, ``links`` the accepted ``same_as`` edges,
@@ -692,7 +692,7 @@ class Absence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EntityPath(msgspec.Struct, frozen=True, kw_only=True):
-    """A way over edges from an entity, told as a text.
+    """A path over edges from an entity, described as a text.
 
     ``nodes`` are the references of the worlds on it, ``edges`` of the edges between them. ``context`` tells it: names,
     relations with their context, and since when they hold. ``score`` is the share of the question's words that this
@@ -707,7 +707,7 @@ class EntityPath(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recall(msgspec.Struct, frozen=True, kw_only=True):
-    """The hits of a recall, best first, and what the answer rests on.
+    """The hits of a recall, best first, and how they were found.
 
     If ``groups`` were asked for, they come best first, and the hits are theirs, group after group.
 
@@ -747,7 +747,7 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def search_mode(self) -> str:
-        """How hits were searched for (Kumiho §8.2): ``hybrid`` by words and meaning, ``fulltext`` by words, ``vector``
+        """The mode of the search (Kumiho §8.2): ``hybrid`` by words and meaning, ``fulltext`` by words, ``vector``
         by meaning alone, ``entity`` by whom the question names alone; empty if no lane was asked."""
         words, meaning = "text" in self.lanes, "vector" in self.lanes
         return "hybrid" if words and meaning else "fulltext" if words else "vector" if meaning else "".join(self.lanes)
