@@ -80,10 +80,10 @@ def embed_pending(
     progress: Progress | None = None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Embedding:
-    """Embed texts that have no vector in the space that answers.
+    """Embed texts that have no vector in the space in use.
 
-    Each batch is a commit, and about ``limit`` texts are done at most. The model runs while the store is not locked.
-    Two processes at once do no harm: whoever comes second writes nothing.
+    Each batch is a commit, and about ``limit`` texts are embedded at most. The model runs while the store is not
+    locked. If two processes embed the same batch, the second one writes nothing.
 
     Raises:
         InputError: the space was made by another model, or the embedder gave what is no vector.

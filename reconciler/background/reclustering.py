@@ -36,13 +36,13 @@ from worlddb.reconciler.transaction.draft import Draft, FreshNonces
 HOPS: Final = 2
 
 MAX_NEIGHBOURS: Final = 2_000
-"""How many worlds of one scope are looked at around what a commit says that is new, that included if it is no more."""
+"""How many worlds of one scope a neighbourhood of one commit may have, including the changed worlds."""
 
 MAX_EDGES: Final = 64
-"""A world with more edges is not passed through: everybody in a conversation is not near to everybody else in it."""
+"""Worlds with more edges are not passed through: not all members of a conversation are near to each other."""
 
 _FEW_ENDS: Final = 3
-"""Of a world with no more edges it is not kept that all of them were followed: that is as quickly done again."""
+"""Worlds with at most this many edges are not remembered as followed, since following them again is as fast."""
 
 MAX_LEVELS: Final = 8
 """So many containers above what is new its neighbours are looked for."""

@@ -15,18 +15,18 @@ from worlddb.log.model.clock import monotonic
 from worlddb.log.model.errors import LimitExceeded, UnavailableError, WorldDBError
 
 PATIENCE_SECONDS: Final = 30.0
-"""How long closing a store waits for the work that is under way, and then for the thread."""
+"""How long closing a store waits for the current work, and then for the thread."""
 AGAIN_SECONDS: Final = 1.0
-"""After how long it is tried again what another process is doing: it may have missed what came last."""
+"""Delay before a retry while another process has the lease: it may have missed the last nudge."""
 LULL_SECONDS: Final = 0.25
-"""When so long nobody has nudged, whoever wrote is done for now."""
+"""A pause in the nudges of this length counts as a lull."""
 RESTS: Final = 3
-"""How many times as long as it worked it rests, while it is nudged again and again."""
+"""How many times as long as the last step the thread rests, while nudges keep coming."""
 LONGEST_REST_SECONDS: Final = 5.0
 MOST_FAILURES: Final = 3
-"""After so many failures in a row a model is asked no more in one run."""
+"""After this many failures in a row a run stops asking the model."""
 MOST_TOLD: Final = 200
-"""Of so many failures a run tells."""
+"""How many failures the result of a run lists."""
 
 Given = TypeVar("Given")
 Answer = TypeVar("Answer")
@@ -63,7 +63,7 @@ class ModelCaller:
             self._is_spent = True
             self.refuse(ref, str(error))
             return None
-        except Exception as error:  # Whatever it is that somebody's model raises.
+        except Exception as error:  # A caller's model may raise anything.
             self._fail(ref, error)
             return None
         try:

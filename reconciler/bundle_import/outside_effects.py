@@ -1,14 +1,14 @@
 """Effects of an import on worlds outside of its bundle, which an operator has to allow.
 
-A bundle is a file that anybody can write, and names of others' worlds are in every export that refers to them. So that
-a bundle has a world in it shows nothing: what counts as the bundle's own of what was here before it came is
+Anybody can write a bundle, and every export names the worlds that it refers to. So it proves nothing that a bundle
+contains a world. Of the worlds that existed before the import, these count as the bundle's own:
 
-- a world of which the bundle has a text that is here too, which only who could read it has;
-- what lies here, before the import, inside of such a world;
-- a world of which no text ever came, which is nothing but a name for what may come.
+- a world with a text that is both here and in the bundle, which only a reader of it can have;
+- what lay inside such a world before the import;
+- a world of which no text ever arrived, which is only a name for a later import.
 
-Everything else is outside. To be referred to changes nothing there; to be ended, revised, named, moved, merged,
-contradicted, or spoken for does.
+All others are outside. A reference to them changes nothing; ending, revising, naming, moving, merging, contradicting
+and restating them does.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,8 @@
 """The consolidator: closure, sweep and summaries, in steps that may be killed at any point (paper §6).
 
-It runs under the store's lease for background work. A step reads in one transaction, asks a summarizer in none, and
-writes in a commit of its own, whose author is ``worlddb.consolidate``. What a step finds done is not done again, so a
-run that was killed is continued by the next, and one after a whole run writes nothing.
+It runs under the store's lease for background work. A step reads in one transaction, calls a summarizer in none, and
+writes a commit of its own, whose author is ``worlddb.consolidate``. Steps that are done already are skipped, so the
+next run continues a killed one, and a run after a complete one writes nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,16 +28,16 @@ from worlddb.reconciler.transaction import context, inputs
 
 CLOSED_BY_DEFAULT: Final = ("causes", "subtype_of")
 NEVER_CLOSED: Final = frozenset({"contains", "same_as", "supersedes", "contradicts", "derived_from"})
-"""Types that stand for what somebody did or decided, so that nothing follows from a way of several."""
+"""Types that record an act or a decision, so that a path of several edges implies nothing."""
 STALE: Final = "stale"
-"""The label of what rests on something that holds no more."""
+"""The label of worlds that rest on something that holds no more."""
 MEMBERS_AT_ONCE: Final = 2_048
-"""Near-duplicates among about so many members are looked for in one transaction, and proposed in one commit."""
+"""Near-duplicates are searched for in batches of about this many members, each with one commit of proposals."""
 WORLDS_AT_ONCE: Final = 32
-"""How many summaries of the stand-in are one commit; one of another summarizer's, which a kill may not waste."""
+"""How many extractive summaries make one commit. Other summaries are committed singly, so that a kill wastes none."""
 COMMANDS_AT_ONCE: Final = 256
 MAX_ATTEMPTS: Final = 8
-"""How often a step that others came between is looked at again; what is left then is left to the next run."""
+"""How often a step is retried after concurrent changes; the rest is left to the next run."""
 
 Progress = Callable[[str, int, int], object]
 """Told of what is done, how much of it, and of how much."""
@@ -348,7 +348,7 @@ class _Run:
 
 _WORLDS_PER_READ: Final = 1_024
 _NOTHING: Final = " "
-"""What stands for the text of a world in which nothing is any more: nobody is asked for it."""
+"""The text for a world that contains nothing any more; no summarizer is asked for it."""
 
 
 def _containers_in_batches(read: summaries.ReadState, scope_filter: Callable[[int], bool]) -> Iterator[list[int]]:

@@ -1,7 +1,7 @@
 """Find worlds that are due for a summary, build the summarizer's input, and make the commands that store its answer.
 
-A summary lies inside its world, is ``derived_from`` what that contains directly and from the summaries in whose words
-that is told, and holds from the run on. Its witness says what it was made of: see
+A summary lies inside its world and holds from the run on. It is ``derived_from`` the direct members of the world and
+the summaries whose texts stand for them. Its witness records what it was made of: see
 :mod:`worlddb.projections.tables.consolidation.interior_witness`.
 """
 
@@ -48,15 +48,15 @@ class Due(NamedTuple):
     members: tuple[Member, ...]
     witness: str
     summary: bytes
-    """The reference of the summary that it has, or had; empty if there never was one."""
+    """The reference of its present or former summary; empty if there never was one."""
     erased: bool
-    """Whether the text of that was erased."""
+    """True if the text of the summary was erased."""
     linked: dict[bytes, bytes]
-    """The edges from that to what it was derived from, by their targets."""
+    """The edges from the summary to what it was derived from, by their targets."""
     told: tuple[bytes, ...]
-    """The summaries in whose words members are shown: what it says of them it has from these."""
+    """The summaries whose texts stand for members."""
     has_ended: bool
-    """Whether its summary holds no more, or there never was one."""
+    """True if the summary holds no more, or there never was one."""
 
 
 def scope_filter(ctx: context.Context, worlds: Sequence[bytes], moment: asof.Moment) -> Callable[[int], bool]:
@@ -203,7 +203,10 @@ def _cosines_to_world(read: ReadState, node: int, members: Collection[int]) -> d
 
 
 def _member(read: ReadState, node: int, nearness: float | None, source_refs: list[bytes]) -> Member | None:
-    """A member as a summarizer is shown it: in the words of its own summary, if that is fresh; which is told."""
+    """A member as a summarizer gets it, with the text of its own summary if that is fresh.
+
+    The reference of such a summary is appended to ``source_refs``.
+    """
     ctx, moment = read.ctx, read.moment
     seen = asof.version_at(ctx.tables, node, moment)
     body = None if seen is None else ctx.body(node, seen.number)
@@ -224,7 +227,7 @@ def _member(read: ReadState, node: int, nearness: float | None, source_refs: lis
 def commands_of(each: Due, text: str, valid: int, by: str, at: int) -> list[cmd.Command]:
     """The commands that store a summary, from position ``at`` of a request on; ``by`` names who made the text.
 
-    That of a world in which nothing is any more ends.
+    The summary of a world that contains nothing any more is retired.
     """
     if not each.members:
         return [cmd.Retire(ref=each.summary, at=valid, why="its world contains nothing now")]

@@ -1,7 +1,7 @@
 """The protocol of assessors, which judge memories, its input and output, and an assessor by rules.
 
-The stand-in needs no model. It recommends to deprecate what another memory beside it says as well or replaces, and what
-rests on nothing any more; of what has faded it does so only if it is told how memories fade. When in doubt it keeps.
+:class:`RuleAssessor` needs no model. It recommends to deprecate memories that a neighbour repeats or replaces, and
+those whose sources hold no more; with a ``decay`` also those that have faded. In doubt it keeps a memory.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -67,9 +67,9 @@ class AssessedMemory(NamedTuple):
 class Assessment(NamedTuple):
     """An assessor's judgement of a memory.
 
-    ``relevance`` is how useful it will be, from 0 to 1. ``deprecate``: it is not worth a look any more, for a
-    ``reason``. ``tags`` become labels, ``metadata`` properties of a new version; ``related`` are (reference, type of
-    edge) of memories that it was shown.
+    ``relevance`` is its expected usefulness, from 0 to 1. ``deprecate`` recommends to deprecate it, for a ``reason``.
+    ``tags`` become labels, ``metadata`` properties of a new version. ``related`` are (reference, edge type) of memories
+    in the request.
     """
 
     ref: str
@@ -84,9 +84,9 @@ class Assessment(NamedTuple):
 class Assessor(Protocol):
     """Judges memories: a model, a program, a person.
 
-    It is called while the store is not locked, with some memories at a time, and answers with an assessment of each.
-    What it says is recorded: nothing asks it again. What it raises ends the asking of this run, and is told in the
-    result; the next one asks of what is left. One that has a ``name`` is named by it in the report.
+    It is called with batches of memories while the store is not locked, and returns an assessment of each. Its answer
+    is recorded, so it is not asked again. An exception ends the judging of this run and is reported in the result; the
+    next run asks about the rest. If it has a ``name``, the report uses that.
     """
 
     def __call__(self, memories: Sequence[AssessedMemory], /) -> Sequence[Assessment]:
@@ -96,10 +96,10 @@ class Assessor(Protocol):
 class RuleAssessor:
     """The assessor without a model: it judges by duplication, supersession, staleness, accesses and age.
 
-    Of two memories that say the same the one that says less goes, of equals the older one. A short statement about
-    somebody goes where a later one beside it has another value of the same, but both stay of which an edge says that
-    they contradict each other. ``decay`` lets what has faded to the tier
-    ``hidden`` go, too. Relevance falls with age and rises with each access.
+    Of two duplicates it drops the shorter one, of equal ones the older. It drops a short statement about an entity if a
+    later neighbour has another value of the same attribute, but keeps both if an edge says that they contradict each
+    other. With ``decay`` it also drops memories that have faded to the tier ``hidden``. Relevance falls with age and
+    rises with each access.
     """
 
     name = "rules/1"

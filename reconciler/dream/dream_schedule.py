@@ -14,8 +14,8 @@ from worlddb.log.model import errors, limits, times
 class DreamSchedule(msgspec.Struct, frozen=True, kw_only=True):
     """When a handle with ``background=True`` runs Dream State (Kumiho, §9): as soon as one condition holds.
 
-    ``events``: once there are so many new ones; ``every``: after so long, a ``timedelta`` or seconds; ``idle``: once
-    nobody has written for so long. Where nothing is new nothing runs.
+    ``events``: after this many new events; ``every``: after this time, a ``timedelta`` or seconds; ``idle``: when
+    nothing was written for this time. Without new events it never runs.
     """
 
     events: int | None = None

@@ -1,9 +1,9 @@
 """Dream State: judge memories touched since the last run, and deprecate those that are no longer worth reading.
 
-It runs under the store's lease for background work. A run has a fixed end, the commit at which it began. Memories are
-judged some at a time, outside of any transaction, and what was said of them is a commit; then the guards decide what of
-it is done; then that is done, some memories at a time; then the report is written, and with it how far the run came.
-Each step finds out what is done already, so a run that was killed anywhere is continued by the next one.
+It runs under the store's lease for background work. A run covers the commits up to the one at which it began. Memories
+are judged in batches, outside of any transaction, and each batch of judgements is a commit. Then the guards choose the
+actions, these are applied in batches, and at last the report is written with the run's cursor. Each step detects what
+is done already, so a run that was killed at any point is continued by the next one.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,9 +29,9 @@ from worlddb.reconciler.pipeline import Writer, execute
 from worlddb.reconciler.transaction import context, inputs
 
 LOOKED_AT_ONCE: Final = 1_024
-"""How many memories are looked up in one read transaction, at least a batch."""
+"""How many memories one read transaction loads, at least a batch."""
 DONE_AT_ONCE: Final = 32
-"""What is done about so many memories is one commit."""
+"""The actions on this many memories are one commit."""
 MOST_TOLD: Final = 200
 
 Progress = Callable[[str, int, int], object]

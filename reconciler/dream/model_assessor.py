@@ -1,8 +1,8 @@
 """Assessments by a language model behind an endpoint, with counted and bounded costs.
 
-The model names memories by their numbers in the request, and never writes a text of theirs: what it says becomes
-labels, properties, edges between what it was shown, and deprecations that the guards let through. All of it is recorded
-with the memory that it is about, so that nobody asks again.
+The model names memories by their numbers in the request and never writes their texts. Its answers become labels,
+properties, edges between memories of the request, and deprecations that the guards allow. They are recorded with their
+memories, so that no question is asked twice.
 """
 
 from collections.abc import Sequence

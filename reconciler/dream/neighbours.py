@@ -1,8 +1,8 @@
 """The neighbours of a memory, and how they relate to it.
 
-Within reach is what lies in a world that contains it directly, or is joined to it by an edge at home in a world that
-contains both: so nobody's memory is judged by what somebody else was told. Of what lies beside it the nearest by words
-are shown. Which of a world's memories say nearly the same is told for the sweep of a consolidation.
+Neighbours lie in a world that contains the memory directly, or are joined to it by an edge whose home contains both, so
+that no user's memory is judged by what another user said. Of the members of a container only the nearest by words are
+neighbours. The sweep of a consolidation finds near-duplicates here too.
 """
 
 import re
@@ -24,13 +24,13 @@ from worlddb.reconciler.transaction import context
 MOST: Final = 8
 """How many that lie beside a memory it is shown with, and how many that edges join to it."""
 MOST_COMPARED: Final = 20_000
-"""In a world of more members the latest of them are compared."""
+"""In larger worlds only the latest members are compared."""
 MOST_OF_A_WORD: Final = 512
 RAREST: Final = 12
-"""By so many of its rarest words what lies beside a memory is found."""
+"""How many of a memory's rarest words are used to find its nearest members."""
 MAX_READ_CHARACTERS: Final = 4_000
 ALIKE: Final = 0.8
-"""From this share of words in common on two longer texts say the same, if no number and no denial differs."""
+"""Two longer texts with at least this share of common words are duplicates, if numbers and denials agree."""
 MEANT: Final = 0.92
 """From this cosine on two texts say the same, if nothing that they tell differs."""
 MOST_MEANT: Final = 8_192

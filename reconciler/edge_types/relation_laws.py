@@ -1,8 +1,8 @@
 """The laws of relations that are declared by name, without code of the caller.
 
-A **functional** relation has one target of a source at a time (paper §6); a second one is a conflict of the two. In a
-**succession** the targets follow one another, so that each ends where the next begins. An **acyclic** one never leads
-back. Which laws hold is in the registration, and so any process writes edges of the type.
+A **functional** relation has one target per source at a time (paper §6); a second one is a conflict of the two. In a
+**succession** the targets follow each other, so that each ends where the next begins. An **acyclic** relation has no
+cycles. The laws are in the registration, so any process can write edges of the type.
 """
 
 from collections.abc import Iterator
@@ -165,11 +165,10 @@ def record_conflicts(
 ) -> None:
     """Record that the targets of two edges contradict each other.
 
-    There is one for each span in which both edges are in force: in the hole of either nothing competes. The edge that
-    was written is compared with every other one of its type and source that the same registration, that of the world
-    ``scope``, governs; with ``before`` only with those of commits before that one. Of a symmetric relation either end
-    is the source: each world is joined to one other at a time. Nothing is closed or hidden: which of the two holds is
-    for somebody to say.
+    There is one conflict for each span in which both edges are in force. The written edge is compared with every other
+    edge of its type and source under the same registration, that of the world ``scope``; with ``before`` only with
+    edges of commits before that one. In a symmetric relation both ends count as source, so each world is joined to one
+    other at a time. Nothing is closed or hidden: which of the two holds is left to a later decision.
     """
     for other, end, other_end, both in list(_find_rivals(ctx, scopes, edge, scope)):
         if before is not None and other.seq >= before:
@@ -240,9 +239,9 @@ def _edges_joining(
 def end_conflicts(ctx: Relations, scopes: Scopes, edge: HandledEdge, end: int | None, until: int = FOREVER) -> None:
     """End the conflicts that an edge caused.
 
-    The edge was closed at ``end`` or (``None``) unlinked. Each conflict loses the times at which no pair of edges bears
-    it out any more. If none ever does, it is closed with the edge, or unlinked with it. Conflicts that somebody
-    recorded are left to them. An edge that is in force again from ``until`` on has a hole, and so has what it caused.
+    The edge was closed at ``end`` or (``None``) unlinked. Each conflict loses the times that no pair of edges justifies
+    any more. If none is left, it is closed or unlinked with the edge. Conflicts that a caller recorded stay. An edge
+    that is in force again from ``until`` on has a hole, and its conflicts get the same hole.
     """
     if edge.type in NEVER_FUNCTIONAL:
         return

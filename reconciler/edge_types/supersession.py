@@ -1,9 +1,9 @@
 """Supersession: which worlds end, and which follow, when one statement replaces another.
 
-A statement may begin before the one that it corrects had begun, or take a place that another takes from later on. Of
-the worlds that ``supersedes`` joins at most one holds at a time, whatever the order in which they were joined: beneath
-one that replaces another, directly or not, nothing holds from where it begins; of two of which neither replaces the
-other, the one that begins later holds.
+A statement may begin before the one that it corrects, or replace a world that another one replaces later. Of the worlds
+that ``supersedes`` joins at most one holds at a time, in whatever order they were joined. A world that is replaced,
+directly or not, does not hold from where its successor begins; of two worlds of which neither replaces the other, the
+one that begins later holds.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ CONTRADICTS: Final = "contradicts"
 CONTAINS: Final = "contains"
 DERIVED_FROM: Final = "derived_from"
 MOST_TOLD: Final = 20
-"""How many worlds that a command touches are named in its receipt, of each kind."""
+"""How many worlds of each kind a note of a receipt names."""
 MAX_CONFLICTS_TOLD: Final = 20
-"""How many of the worlds that one contradicted are told of when it ends, of each world that says so."""
+"""How many contradicted worlds are noted when a world ends."""
 
 
 class Takeover(NamedTuple):
@@ -556,8 +556,8 @@ def covers(statements: Sequence[Statement], window: Interval) -> bool:
 def predecessors_ended_at_start(ctx: HandlerContext, world: int) -> list[int]:
     """The worlds joined with a world by ``supersedes`` that ended exactly where it begins.
 
-    They are its predecessors, and what took their place until it begins. If the world comes to be valid at no time,
-    nothing follows them.
+    They are its predecessors and the worlds that held in their place until it begins. If the world becomes valid at no
+    time, nothing follows them.
     """
     begins = earliest_start(ctx, world) if is_joined(ctx, world) else None
     found: list[int] = []
@@ -609,7 +609,7 @@ def derived_edges(ctx: HandlerContext, world: int) -> Iterator[HandledEdge]:
 def _derived_by_container(ctx: HandlerContext, world: int, derived: Sequence[HandledEdge]) -> list[int]:
     """The worlds derived from a world: the first few inside each of its containers.
 
-    Whoever is shown what lies inside one of these is told so many, whatever there is outside.
+    Each container has its own limit, so that a confined view gets the same number whatever is outside.
     """
     around = dict.fromkeys(_with_containers(ctx, world), 0)
     told: dict[int, None] = {}
@@ -636,8 +636,8 @@ def _with_containers(ctx: HandlerContext, world: int) -> set[int]:
 def note_conflicts_left(ctx: Succession, world: int, window: Interval, by: bytes) -> None:
     """Note the contradictions of a world that end in a window that it is about to lose.
 
-    A contradiction is of two statements that hold, so it is over with one of them, and nobody has said of what takes
-    its place that it contradicts the other one. What takes it is not told of itself.
+    A contradiction is between two statements that hold, so it ends with either. It is not passed on to the world that
+    takes the place, and that world is not noted for a contradiction with itself.
     """
     _ContradictionsOf(ctx, world).note_left(ctx, window, by)
 

@@ -39,9 +39,9 @@ _ZIPF_OFFSET: Final = 10.0
 _ADDED_AT_ONCE: Final = 512
 _FEW_BATCHES: Final = 8
 _FEW_CHARACTERS: Final = 4_096
-"""For so many batches and characters altogether, loading all merges takes longer than picking those of each."""
+"""Up to this many batches and characters in total, picking the merges of each is faster than loading all."""
 _FEW_TOKENS: Final = 16_384
-"""Of so many tokens altogether, making all rows float32 once takes longer than each at every use."""
+"""Up to this many tokens in total, converting each row on use is faster than converting all rows."""
 
 
 class StaticEmbedder:

@@ -250,8 +250,8 @@ def given_vector(space: OpenSpace, values: Sequence[float]) -> Vectors:
 def embed(ctx: context.Context, command: cmd.Embed) -> None:
     """Decide a batch of vectors.
 
-    It comes to nothing if another process has embedded the same commits meanwhile. A text that was erased while the
-    model was asked gets no vector.
+    Nothing is written if another process has embedded the same commits meanwhile. A text that was erased while the
+    model ran gets no vector.
     """
     space = find_space(ctx.draft.log, ctx.tables, command.space)
     at = 0 if space is None else space.row.through
@@ -281,13 +281,13 @@ def embed(ctx: context.Context, command: cmd.Embed) -> None:
 
 
 MAX_NEAR: Final = 64
-"""How many texts of the nearest meaning are asked whether they are of somebody who may be meant."""
+"""How many of the nearest texts are considered as candidates of the resolver."""
 
 LABELLED_TYPES: Final = frozenset({"Scope", "Namespace", "Item", "Document", "Section", "Paragraph"})
-"""Types of which tools make worlds whose names are keys and titles: two that are spelled alike are two, such as the
+"""Types of worlds whose names, if a tool made them, are keys or titles: similar names are different worlds, such as the
 users "anna" and "anne"."""
 MADE_BY_TOOLS: Final = frozenset({"file", "channel"})
-"""What the provenance of such worlds names, one of them at least: the file, or the channel that they came by."""
+"""Fields of the source of worlds that tools made; it has at least one of them."""
 
 _LABELLED: Final = frozenset(map(canonical.type_digest, LABELLED_TYPES))
 
@@ -317,7 +317,7 @@ def near_worlds(
 def searched_worlds(ctx: context.Context, world: int) -> list[int] | None:
     """The worlds whose texts are compared in a search inside a world; ``None`` for all.
 
-    They are chosen before the nearest are, so that what lies elsewhere keeps nobody out.
+    They are chosen before the nearest texts, so that texts elsewhere displace no candidate.
     """
     return None if world == ROOT_NODE else list(ctx.interior(world).in_order())
 

@@ -1,7 +1,7 @@
 """Equivalence classes of worlds, made by accepted ``same_as`` edges and edges of unifying registered types.
 
-They are as they stand while commands are decided. Proposals of a reclustering are staged here; what somebody has
-decided about a pair stays decided.
+They are read as of the commit that is being decided. Proposals of a reclustering are staged here; decided pairs stay
+decided.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence

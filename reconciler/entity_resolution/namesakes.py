@@ -1,13 +1,12 @@
 """The exact tier of the resolver: open worlds with a candidate's name.
 
-The worlds are of compatible types and in one scope. Names and aliases are compared case-folded and normalised. Two
-types are compatible if they are equal, or if one is a subtype of the other. One subtype is built in: a Person, which is
-what speakers of conversations are, is an Entity. All others are ``subtype_of`` edges between the worlds of type
-``Type`` that are named after the types; these count where they count for queries too: inside the world, and directly in
-a world around it.
+The worlds have compatible types and are in one scope. Names and aliases are compared case-folded and normalised. Two
+types are compatible if they are equal, or if one is a subtype of the other. One subtype is built in: a Person is an
+Entity. All others are ``subtype_of`` edges between worlds of type ``Type`` that are named after the types. They count
+where they count for queries: inside the world, and directly in its containers.
 
-Where many worlds have a name, the inside of the scope is listed and those in it are asked for the name: who has it
-elsewhere changes nothing, and the time taken does not tell how many there are.
+If many worlds have a name, the inside of the scope is listed and searched for the name, so that worlds elsewhere change
+nothing, and the time taken does not reveal their number.
 """
 
 from collections.abc import Callable, Iterator, Sequence

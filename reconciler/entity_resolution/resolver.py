@@ -34,13 +34,13 @@ class Search:
         self.fuzzy = thresholds.fuzzy
         self.least = min(thresholds.fuzzy, thresholds.phonetic)
         self.looked_at: list[list[str]] = []
-        """The forms that were looked at, for each form of the candidate; some may be nobody's inside."""
+        """The considered forms, for each form of the candidate; no world inside the scope may have some of them."""
         self.blocks_in_part = 0
-        """Of how many blocks only what is nearest was looked at."""
+        """The number of blocks of which only the nearest forms were considered."""
         self.left: list[str] = []
-        """Forms that may be alike and were not weighed; some may be nobody's inside."""
+        """Similar forms that were not compared; no world inside the scope may have some of them."""
         self.kept_apart = 0
-        """How many forms are alike but for what a guard says."""
+        """The number of similar forms that a guard excluded."""
 
     @property
     def by_given_name(self) -> bool:
@@ -177,13 +177,13 @@ def _shortened_scores(form: canonical.Form, texts: list[str], search: Search) ->
 
 
 MAX_WEIGHED: Final = 32
-"""How many of the likeliest are looked up and weighed name by name."""
+"""How many of the likeliest forms are looked up and compared name by name."""
 
 MIN_WEIGHED: Final = 2
-"""How many of the likeliest are weighed although somebody is surely nearer: they stand beside the answer."""
+"""How many of the likeliest forms are compared even if another world is certainly nearer, to be shown as evidence."""
 
 MAX_KEPT_APART: Final = 2
-"""How many forms that a guard keeps apart from the candidate's are looked up all the same, to be shown."""
+"""How many forms that a guard excludes are looked up nevertheless, to be shown as evidence."""
 
 
 def match_all_tiers(
@@ -235,11 +235,9 @@ def considered(
 ) -> Comparisons:
     """Compare a candidate with the worlds that it might be.
 
-    These are the worlds of its name, else of names like it and of texts near it in meaning. ``near`` has the cosines of
-    the latter.
-
-    Those who cannot be the answer, since somebody else is surely nearer, are left out, unless ``every`` contender is
-    asked for.
+    These are worlds of the same name, else worlds of similar names and of texts near in meaning, whose cosines are in
+    ``near``. Worlds that cannot be the answer, since another one is certainly nearer, are left out unless ``every``
+    contender is wanted.
     """
     found: list[Considered] = []
     search = Search(candidate.world, thresholds)

@@ -31,11 +31,11 @@ MOST_TOLD: Final = 20
 def plan(log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase]) -> inputs.PlannedErasure:
     """Find what the commands erase.
 
-    Reads the whole log once, and all bodies once more if one says everywhere.
+    It reads the whole log once, and all bodies once more if a command says ``everywhere``.
 
     Raises:
-        InputError: a reference is none of a world; ``details["command"]`` is its position.
-        MembersNotSaid: what becomes of that which a world contains is to be asked for, and was not.
+        InputError: a reference is not that of a world; ``details["command"]`` is the position of the command.
+        MembersNotSaid: a world has members of its own, and the command does not say whether they are erased too.
     """
     seq = log.head().seq
     named: list[int] = []

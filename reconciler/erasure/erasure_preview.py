@@ -62,8 +62,8 @@ def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasureP
     """Preview erasures. Reads all of the log, and every text.
 
     Raises:
-        InputError: a reference is none of a world.
-        MembersNotSaid: what becomes of that which a world contains is to be asked for, and was not.
+        InputError: a reference is not that of a world.
+        MembersNotSaid: a world has members of its own, and the command does not say whether they are erased too.
     """
     found = plan(log, tables, commands)
     reached = {target.node: target for own in found.targets for target in own if found.blobs.get(target.node)}

@@ -39,8 +39,8 @@ class ExtractionGuard:
     def are_gone(self, keys: Sequence[str | BoundKey]) -> list[bool]:
         """Tell for each caller's key whether the text of its world was erased.
 
-        Of a request that was committed before, whether it was gone then: such a request is told from another one by
-        what it came to.
+        For a request that was committed before, it tells whether the text was erased by then, so that a retry gives the
+        same commands.
         """
         with self._env.read() as txn:
             log, tables = LmdbLog(txn), Tables(txn)
