@@ -1,9 +1,9 @@
 """The records of Dream State in the log: reports, their cursors, and the judgement of each memory.
 
 A run has one report, a world in ``Dreams``. During the run, each judged memory is joined to it by an edge that holds
-the assessment, so that a killed run asks no question twice, and an erasure of the memory erases its assessment. The text of
-the report, and the cursor for the next run, are written last. The text names memories by reference and reasons by kind,
-and quotes no memory.
+the assessment, so that a killed run asks no question twice, and an erasure of the memory erases its assessment. The
+text of the report, and the cursor for the next run, are written last. The text names memories by reference and reasons
+by kind, and quotes no memory.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
