@@ -1233,7 +1233,7 @@ class Database(WriteCalls):
         given = () if worlds is None else limits.checked_list(worlds, "worlds")
         if worlds is not None and not given:
             raise errors.InputError("worlds is empty", "Name some, or leave it out for all")
-        wanted = consolidator.Wanted(
+        wanted = consolidator.ConsolidationRequest(
             now - age,
             now,
             limits.checked_callable(summarizer, "summarizer") or ExtractiveSummarizer(),
@@ -1307,7 +1307,7 @@ class Database(WriteCalls):
         named = [
             limits.checked_text(each, "a type", limits.MAX_TYPE_BYTES) for each in limits.checked_list(types, "types")
         ]
-        wanted = enrichment_run.Wanted(
+        wanted = enrichment_run.EnrichmentRequest(
             now,
             limits.checked_callable(enricher, "enricher") or ContextEnricher(),
             tuple(bytes.fromhex(view._reference_to_write(each)) for each in given),
@@ -1361,7 +1361,7 @@ class Database(WriteCalls):
         from worlddb.reconciler.dream import dreamer
         from worlddb.reconciler.dream.assessor import RuleAssessor
 
-        wanted = dreamer.Wanted(
+        wanted = dreamer.DreamRequest(
             now_of(self._clock),
             limits.checked_callable(assessor, "assessor") or RuleAssessor(),
             limits.checked_flag(dry_run, "dry_run"),

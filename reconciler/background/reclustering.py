@@ -268,7 +268,7 @@ class ComparedWorld(NamedTuple):
     """A world, the worlds that it was compared with, and those of them that must not be proposed."""
 
     lineage: bytes
-    held: resolver.Comparisons
+    comparisons: resolver.Comparisons
     setting: ThresholdSetting
     settled: frozenset[int]
 
@@ -340,9 +340,9 @@ def _compare_next(
     found: dict[frozenset[bytes], _Pair] = {}
     count = 0
 
-    def judge_all(looks: Iterable[ComparedWorld]) -> None:
+    def judge_all(compared_worlds: Iterable[ComparedWorld]) -> None:
         nonlocal count
-        for look in looks:
+        for look in compared_worlds:
             count += 1
             for pair in _pairs_to_propose(look, meaning, tiebreaker):
                 found.setdefault(frozenset(pair[:2]), pair)
@@ -355,8 +355,8 @@ def _compare_next(
     for start in range(0, 0 if tiebreaker is None else len(fresh.nodes), ASKED_AT_ONCE):
         with writer.env.read() as txn:
             some = fresh.nodes[start : start + ASKED_AT_ONCE]
-            looks = list(_compare_worlds(read_context(writer, txn), writer, meaning, some, every=True))
-        judge_all(looks)
+            compared_worlds = list(_compare_worlds(read_context(writer, txn), writer, meaning, some, every=True))
+        judge_all(compared_worlds)
     return count, list(found.values()), fresh.through
 
 
@@ -388,8 +388,8 @@ def _compare_worlds(
         thresholds = setting.thresholds
         candidate = namesakes.Candidate(names, body.type, namesakes.scope_of(ctx, node), node)
         near = {} if meaning is None else _near_in_meaning(ctx, candidate, meaning, thresholds.embedding)
-        held = resolver.considered(ctx, candidate, thresholds, near, every=every)
-        found = held.considered
+        comparisons = resolver.considered(ctx, candidate, thresholds, near, every=every)
+        found = comparisons.considered
         # Worlds that only a world outside of the scope joins are not one identity to a view of the scope.
         one = equivalence.class_of(ctx, node, partial(_is_inside, ctx, candidate.world)) if found else {}
         first = first_of(ctx.tables, node, ctx.draft.seq)
@@ -401,7 +401,7 @@ def _compare_worlds(
             or vectors_of_texts.is_tool_made_place(ctx, each.node)
             or first_of(ctx.tables, each.node, ctx.draft.seq) == first
         )
-        yield ComparedWorld(ctx.lineage(node), held, setting, settled)
+        yield ComparedWorld(ctx.lineage(node), comparisons, setting, settled)
 
 
 def _near_in_meaning(
@@ -424,7 +424,9 @@ def _pairs_to_propose(
     look: ComparedWorld, meaning: vectors_of_texts.NearestTexts | None, tiebreaker: Tiebreaker | None
 ) -> Iterator[_Pair]:
     """The pairs to propose, as (later lineage, earlier lineage, evidence)."""
-    found = judge(look.held.considered, look.setting.thresholds, tiebreaker, looked_at=look.held.looked_at)
+    found = judge(
+        look.comparisons.considered, look.setting.thresholds, tiebreaker, looked_at=look.comparisons.looked_at
+    )
     chosen = (found.match,) if isinstance(found, Resolved) else found.matches if isinstance(found, Ambiguous) else ()
     compared = {} if meaning is None else {"space": meaning.name, "model": meaning.model}
     told = {**look.setting.as_evidence(), "by": AUTHOR, **compared}

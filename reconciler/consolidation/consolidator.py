@@ -78,7 +78,7 @@ class Consolidated(NamedTuple):
     busy: bool = False
 
 
-class Wanted(NamedTuple):
+class ConsolidationRequest(NamedTuple):
     """The request of a consolidation. Times are in microseconds; empty ``worlds`` mean all worlds."""
 
     created_by: int
@@ -114,53 +114,53 @@ def closed_types(close: Sequence[str], is_known: Callable[[str], bool]) -> tuple
 
 
 def consolidate(
-    writer: Writer, wanted: Wanted, stale_refs: Callable[[], Sequence[str]], find_near: FindNear
+    writer: Writer, request: ConsolidationRequest, stale_refs: Callable[[], Sequence[str]], find_near: FindNear
 ) -> Consolidated:
     """Run closure, sweep and summaries; vectors and proposals by names are not part of this.
 
     ``stale_refs`` lists the worlds that rest on what holds no more.
     """
     writer.env.refuse_replaced()
-    if wanted.dry_run:
-        return _Run(writer, wanted).run(stale_refs, find_near)
+    if request.dry_run:
+        return _Run(writer, request).run(stale_refs, find_near)
     with worker.background_lease(writer.env.folder) as leased:
-        return _Run(writer, wanted).run(stale_refs, find_near) if leased else Consolidated(busy=True)
+        return _Run(writer, request).run(stale_refs, find_near) if leased else Consolidated(busy=True)
 
 
 class _Run:
-    def __init__(self, writer: Writer, wanted: Wanted) -> None:
+    def __init__(self, writer: Writer, request: ConsolidationRequest) -> None:
         self._writer = writer._replace(author=AUTHOR, group=None)
-        self._wanted = wanted
-        self._done = Consolidated(dry_run=wanted.dry_run)
-        self._asks = not isinstance(wanted.summarizer, ExtractiveSummarizer)
+        self._request = request
+        self._done = Consolidated(dry_run=request.dry_run)
+        self._asks = not isinstance(request.summarizer, ExtractiveSummarizer)
         self._asking = worker.ModelCaller()
 
     def run(self, stale_refs: Callable[[], Sequence[str]], find_near: FindNear) -> Consolidated:
-        for type_name in self._wanted.close:
+        for type_name in self._request.close:
             self._step(f"closing {type_name}", partial(self._write_closure, type_name))
-        if self._wanted.sweep:
+        if self._request.sweep:
             self._step("judging edges", self._record_conflicts)
         self._step("summing up", self._write_summaries)
-        if self._wanted.sweep:
+        if self._request.sweep:
             self._step("marking what is stale", partial(self._update_stale_labels, stale_refs))
             self._step("looking for near-duplicates", partial(self._propose_duplicates, find_near))
-        return self._done._replace(failed=self._asking.failed, stopped=self._wanted.stopped())
+        return self._done._replace(failed=self._asking.failed, stopped=self._request.stopped())
 
     def _step(self, what: str, step: Callable[[Callable[[int, int], object]], None]) -> None:
-        if not self._wanted.stopped():
-            told = self._wanted.progress
-            step(lambda done, total: None if told is None else told(what, done, total))
+        if not self._request.stopped():
+            report_progress = self._request.progress
+            step(lambda done, total: None if report_progress is None else report_progress(what, done, total))
 
     def _read(self, txn: Any) -> summaries.ReadState:
         ctx = reclustering.read_context(self._writer, txn)
         log = LmdbLog(txn)
         space = asof.space_in_use(log, ctx.tables)
         anchors = None if space is None else composed_vectors.stored_anchors(log, ctx.tables, space.number)
-        moment = asof.Moment(log.head().seq, self._wanted.valid)
+        moment = asof.Moment(log.head().seq, self._request.valid)
         return summaries.ReadState(ctx, moment, log_marks.secret_of(log), anchors)
 
     def _within(self, read: summaries.ReadState) -> Callable[[int], bool]:
-        return summaries.scope_filter(read.ctx, self._wanted.worlds, read.moment)
+        return summaries.scope_filter(read.ctx, self._request.worlds, read.moment)
 
     def _commit(self, commands: Sequence[cmd.Command], look: inputs.Look | None) -> outcome.Receipt:
         receipt = execute(self._writer, commands, None, None, look)
@@ -170,23 +170,23 @@ class _Run:
             )
         return receipt
 
-    def _write(self, commands: Sequence[cmd.Command], told: Callable[[int, int], object]) -> int:
+    def _write(self, commands: Sequence[cmd.Command], report_progress: Callable[[int, int], object]) -> int:
         """Write commands in batches; returns how many were written. Commands that are refused alone are left out."""
         done = 0
         for start in range(0, len(commands), COMMANDS_AT_ONCE):
-            if self._wanted.stopped():
+            if self._request.stopped():
                 break
             some = commands[start : start + COMMANDS_AT_ONCE]
             if self._commit(some, None):
                 done += len(some)
             else:
                 done += sum(bool(self._commit([command], None)) for command in some)
-            told(start + len(some), len(commands))
+            report_progress(start + len(some), len(commands))
         return done
 
     # -- closure
 
-    def _write_closure(self, type_name: str, told: Callable[[int, int], object]) -> None:
+    def _write_closure(self, type_name: str, report_progress: Callable[[int, int], object]) -> None:
         try:
             with self._writer.env.read() as txn:
                 read = self._read(txn)
@@ -196,10 +196,10 @@ class _Run:
             return
         before, retracted = self._done, len(found.obsolete)
         written = len(found.missing) + retracted
-        if not self._wanted.dry_run:
+        if not self._request.dry_run:
             commands = found.commands()
-            gone = self._write(commands[:retracted], told) if retracted else 0
-            made = self._write(commands[retracted:], told)
+            gone = self._write(commands[:retracted], report_progress) if retracted else 0
+            made = self._write(commands[retracted:], report_progress)
             retracted, written = gone, made + gone
         self._done = self._done._replace(
             closed=before.closed + written - retracted, retracted=before.retracted + retracted
@@ -207,15 +207,17 @@ class _Run:
 
     # -- the sweep
 
-    def _record_conflicts(self, told: Callable[[int, int], object]) -> None:
+    def _record_conflicts(self, report_progress: Callable[[int, int], object]) -> None:
         """Record the conflicts of edges that are older than the registration of their type as functional."""
         with self._writer.env.read() as txn:
             read = self._read(txn)
             commands = list(_unrecorded_conflicts(read, self._within(read)))
-        found = len(commands) if self._wanted.dry_run else self._write(commands, told)
+        found = len(commands) if self._request.dry_run else self._write(commands, report_progress)
         self._done = self._done._replace(conflicts=self._done.conflicts + found)
 
-    def _update_stale_labels(self, stale_refs: Callable[[], Sequence[str]], told: Callable[[int, int], object]) -> None:
+    def _update_stale_labels(
+        self, stale_refs: Callable[[], Sequence[str]], report_progress: Callable[[int, int], object]
+    ) -> None:
         """Label worlds as stale that rest on something that holds no more, and unlabel those that no longer do."""
         stale = [bytes.fromhex(ref) for ref in stale_refs()]
         with self._writer.env.read() as txn:
@@ -231,17 +233,17 @@ class _Run:
             ]
         marks: list[cmd.Command] = [cmd.Unlabel(ref=each, labels=(STALE,), why="it is no more") for each in gone]
         marks += (cmd.Label(ref=each, labels=(STALE,), why="it rests on what holds no more") for each in fresh)
-        if not self._wanted.dry_run:
-            self._write(marks, told)
+        if not self._request.dry_run:
+            self._write(marks, report_progress)
         self._done = self._done._replace(marked=len(fresh), unmarked=len(gone))
 
-    def _propose_duplicates(self, find_near: FindNear, told: Callable[[int, int], object]) -> None:
+    def _propose_duplicates(self, find_near: FindNear, report_progress: Callable[[int, int], object]) -> None:
         """Stage near-duplicates in the same container as proposals."""
         with self._writer.env.read() as txn:
             read = self._read(txn)
             groups = list(_containers_in_batches(read, self._within(read)))
         for number, containers in enumerate(groups, 1):
-            if self._wanted.stopped():
+            if self._request.stopped():
                 break
             for _ in range(MAX_ATTEMPTS):
                 with self._writer.env.read() as txn:
@@ -250,11 +252,11 @@ class _Run:
                     found = list(_pairs_to_stage(read.ctx, find_near(read.ctx, read.moment, containers)))
                 if self._stage_pairs(found, mark):
                     break
-            told(number, len(groups))
+            report_progress(number, len(groups))
 
     def _stage_pairs(self, found: Sequence[tuple[bytes, bytes, dict[str, Any]]], mark: int) -> bool:
         """Stage some pairs; false if a reclustering ran meanwhile, which may have proposed the same."""
-        if self._wanted.dry_run:
+        if self._request.dry_run:
             pairs = tuple((later.hex(), earlier.hex()) for later, earlier, _ in found)
             self._done = self._done._replace(pairs=(*self._done.pairs, *pairs))
             return True
@@ -267,7 +269,7 @@ class _Run:
 
     # -- summaries
 
-    def _write_summaries(self, told: Callable[[int, int], object]) -> None:
+    def _write_summaries(self, report_progress: Callable[[int, int], object]) -> None:
         with self._writer.env.read() as txn:
             read = self._read(txn)
             levels = list(summaries.levels_by_height(read.ctx.tables, read.moment, self._within(read)))
@@ -276,16 +278,16 @@ class _Run:
         for level in levels:
             for nodes in self._due_worlds(level):
                 looked += len(nodes)
-                while nodes and not self._wanted.stopped() and (batch_size := min(size, self._remaining())):
+                while nodes and not self._request.stopped() and (batch_size := min(size, self._remaining())):
                     self._summarise(nodes[:batch_size])
                     nodes = nodes[batch_size:]
-                    told(looked - len(nodes), total)
+                    report_progress(looked - len(nodes), total)
                 self._done = self._done._replace(left=self._done.left + len(nodes))
-        told(total, total)
+        report_progress(total, total)
 
     def _remaining(self) -> int:
         """How many more summaries the limit allows."""
-        limit = self._wanted.limit
+        limit = self._request.limit
         return COMMANDS_AT_ONCE if limit is None else max(limit - len(self._done.summaries), 0)
 
     def _due_worlds(self, level: Sequence[int]) -> Iterator[list[int]]:
@@ -294,16 +296,16 @@ class _Run:
             with self._writer.env.read() as txn:
                 read = self._read(txn)
                 some = level[start : start + _WORLDS_PER_READ]
-                found = [node for node in some if summaries.due(read, node, self._wanted.created_by) is not None]
+                found = [node for node in some if summaries.due(read, node, self._request.created_by) is not None]
             yield found
 
     def _summarise(self, nodes: Sequence[int]) -> None:
         for _ in range(MAX_ATTEMPTS):
             with self._writer.env.read() as txn:
                 read = self._read(txn)
-                found = (summaries.due(read, node, self._wanted.created_by) for node in nodes)
+                found = (summaries.due(read, node, self._request.created_by) for node in nodes)
                 some = [each for each in found if each is not None]
-            if self._wanted.dry_run:
+            if self._request.dry_run:
                 new = (each.world.ref for each in some if each.members)
                 self._done = self._done._replace(summaries=(*self._done.summaries, *new))
                 return
@@ -317,7 +319,7 @@ class _Run:
             for each, text in texts:
                 if each.members:
                     own.append(len(commands))
-                commands += summaries.commands_of(each, text, self._wanted.valid, self._name(), len(commands))
+                commands += summaries.commands_of(each, text, self._request.valid, self._name(), len(commands))
             look = inputs.Look(*read.moment, summaries.refs_of(each for each, _ in texts))
             receipt = self._commit(commands, look)
             if receipt:
@@ -336,13 +338,13 @@ class _Run:
         self._done = self._done._replace(left=self._done.left + len(some))
 
     def _name(self) -> str:
-        given = self._wanted.summarizer
+        given = self._request.summarizer
         names = (getattr(given, each, None) for each in ("name", "__name__"))
         return next((name for name in names if isinstance(name, str)), type(given).__name__)
 
     def _ask_summarizer(self, each: summaries.Due) -> str:
         """The summarizer's text; empty if it failed, or is asked no more."""
-        ask = partial(self._wanted.summarizer, each.world, each.members)
+        ask = partial(self._request.summarizer, each.world, each.members)
         return self._asking.answer(each.world.ref, ask, summaries.checked) or ""
 
 

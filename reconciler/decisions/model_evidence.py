@@ -95,15 +95,15 @@ def add_model_evidence(
         asks = advisers.tiebreaker is not None
         newcomers = [each for each in _new_worlds(ctx, store, commands) if asks or not _has_exact_namesake(ctx, each)]
     meaning = advisers.meaning() if any(each.text for each in newcomers) else None
-    hits, failure = _nearest_texts(advisers, meaning, newcomers)
+    nearest, failure = _nearest_texts(advisers, meaning, newcomers)
     if meaning is None and not asks:
         return AdvisedCommands(commands, failure)
     told = list(commands)
     with advisers.looking, store.env.read() as txn:
         ctx = _context(store, txn, advisers.interiors)
-        compared = [_compare(ctx, each, hits.get(each.at, ()), every=asks) for each in newcomers]
-    for each, held, near in compared:
-        evidence = _evidence_for(each, held, near, meaning, advisers.tiebreaker)
+        compared = [_compare(ctx, each, nearest.get(each.at, ()), every=asks) for each in newcomers]
+    for each, comparisons, near in compared:
+        evidence = _evidence_for(each, comparisons, near, meaning, advisers.tiebreaker)
         if evidence is not None:
             told[each.at] = replace(told[each.at], judged=True, evidence=evidence)
     return AdvisedCommands(told, failure)
@@ -181,10 +181,10 @@ def _find_keyed(ctx: context.Context, command: cmd.Create) -> int | None:
         return None
 
 
-def _has_exact_namesake(ctx: context.Context, newcomer: _NewWorld) -> bool:
+def _has_exact_namesake(ctx: context.Context, new_world: _NewWorld) -> bool:
     """True if the exact tier finds a match, so that no other tier is asked."""
-    inside = namesakes.SearchScope(newcomer.candidate.world)
-    return next(namesakes.holders_of(ctx, newcomer.candidate, inside), None) is not None
+    inside = namesakes.SearchScope(new_world.candidate.world)
+    return next(namesakes.holders_of(ctx, new_world.candidate, inside), None) is not None
 
 
 def _nearest_texts(
@@ -203,23 +203,23 @@ def _nearest_texts(
 
 
 def _compare(
-    ctx: context.Context, newcomer: _NewWorld, hits: Sequence[Any], *, every: bool
+    ctx: context.Context, new_world: _NewWorld, nearest: Sequence[Any], *, every: bool
 ) -> tuple[_NewWorld, resolver.Comparisons, tuple[tuple[bytes, int, float], ...]]:
     """Compare a new world with its candidates.
 
     Returns the new world, the comparisons, and (lineage, version, cosine) of the candidates near in meaning.
     """
-    near = vectors_of_texts.near_worlds(ctx, hits, newcomer.thresholds.embedding)
+    near = vectors_of_texts.near_worlds(ctx, nearest, new_world.thresholds.embedding)
     cosines = {node: cosine for node, (_, cosine) in near.items() if not vectors_of_texts.is_tool_made_place(ctx, node)}
-    held = resolver.considered(ctx, newcomer.candidate, newcomer.thresholds, cosines, every=every)
-    kept = {each.node for each in held.considered if each.embedding}
+    comparisons = resolver.considered(ctx, new_world.candidate, new_world.thresholds, cosines, every=every)
+    kept = {each.node for each in comparisons.considered if each.embedding}
     told = tuple((ctx.lineage(node), version, cosine) for node, (version, cosine) in near.items() if node in kept)
-    return newcomer, held, told
+    return new_world, comparisons, told
 
 
 def _evidence_for(
-    newcomer: _NewWorld,
-    held: resolver.Comparisons,
+    new_world: _NewWorld,
+    comparisons: resolver.Comparisons,
     near: tuple[tuple[bytes, int, float], ...],
     meaning: vectors_of_texts.NearestTexts | None,
     tiebreaker: verdict.Tiebreaker | None,
@@ -235,7 +235,7 @@ def _evidence_for(
         return left
 
     if tiebreaker is not None:
-        verdict.judge(held.considered, newcomer.thresholds, ask)
+        verdict.judge(comparisons.considered, new_world.thresholds, ask)
     if not near and not asked:
         return None
     space, model = ("", "") if meaning is None or not near else (meaning.name, meaning.model)

@@ -47,7 +47,7 @@ class Report(NamedTuple):
     """How far it came, once it has ended."""
 
 
-class Judged(NamedTuple):
+class JudgedMemory(NamedTuple):
     """A judged memory: the version, the assessment, and the last commit that touched it."""
 
     node: int
@@ -107,7 +107,7 @@ def begin_commands(number: int, start: Cursor, through: int, ratio: str, home: b
     return [*made, report]
 
 
-def judgement_command(report: cmd.Ref, world: bytes, judged: Judged) -> cmd.Link:
+def judgement_command(report: cmd.Ref, world: bytes, judged: JudgedMemory) -> cmd.Link:
     """The command that stores the judgement of a memory, in an edge whose home is the report."""
     said = judged.said
     properties: dict[str, Any] = {
@@ -126,7 +126,7 @@ def judgement_command(report: cmd.Ref, world: bytes, judged: Judged) -> cmd.Link
     return cmd.Link(source_ref=report, type=ASSESSED, target_ref=world, home=report, properties=properties)
 
 
-def judgements_in(ctx: context.Context, report: int) -> Iterator[Judged]:
+def judgements_in(ctx: context.Context, report: int) -> Iterator[JudgedMemory]:
     """The judgements in a report, in log order, without those of erased memories."""
     for edge in ctx.edges(report, ASSESSED):
         found = ctx.kept_properties(edge)
@@ -142,7 +142,7 @@ def judgements_in(ctx: context.Context, report: int) -> Iterator[Judged]:
                 metadata,
                 related,
             )
-            yield Judged(edge.target, int(found["version"]), said, int(found["touched"]))
+            yield JudgedMemory(edge.target, int(found["version"]), said, int(found["touched"]))
 
 
 # -- what has happened since

@@ -24,7 +24,7 @@ from worlddb.reconciler.background import reclustering, worker
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands import outcome
 from worlddb.reconciler.dream import assessor, dream_log, neighbours
-from worlddb.reconciler.dream.dream_log import AUTHOR, Judged, Report
+from worlddb.reconciler.dream.dream_log import AUTHOR, JudgedMemory, Report
 from worlddb.reconciler.pipeline import Writer, execute
 from worlddb.reconciler.transaction import context, inputs
 
@@ -68,7 +68,7 @@ class Dreamt(NamedTuple):
     busy: bool = False
 
 
-class Wanted(NamedTuple):
+class DreamRequest(NamedTuple):
     """The request of a run. ``valid`` is its valid time, ``ratio`` the share that may be deprecated."""
 
     valid: int
@@ -99,19 +99,19 @@ def checked_ratio(given: object) -> Fraction:
     return found
 
 
-def dream(writer: Writer, wanted: Wanted) -> Dreamt:
+def dream(writer: Writer, request: DreamRequest) -> Dreamt:
     """Continue an unfinished run, if there is one, and judge the memories touched since the last run."""
     writer.env.refuse_replaced()
-    if wanted.dry_run:
-        return _Run(writer, wanted).run()
+    if request.dry_run:
+        return _Run(writer, request).run()
     with worker.background_lease(writer.env.folder) as leased:
         if not leased:
             return Dreamt(busy=True)
-        run = _Run(writer, wanted)
+        run = _Run(writer, request)
         done = run.run()
         if run.continued and not (done.stopped or done.halted or done.failed):
             # What was touched since the one that was killed began has a report of its own.
-            further = _Run(writer, wanted).run()
+            further = _Run(writer, request).run()
             if further.report or further.left:
                 return further._replace(events=done.events + further.events, commits=done.commits + further.commits)
         return done
@@ -157,16 +157,16 @@ class _Action(NamedTuple):
 class _Plan(NamedTuple):
     """The actions that the guards allow: deprecations, those that the breaker holds back, and enrichments."""
 
-    judged: tuple[Judged, ...]
-    deprecated: tuple[Judged, ...]
-    held_back: tuple[Judged, ...]
-    enriched: tuple[Judged, ...]
+    judged: tuple[JudgedMemory, ...]
+    deprecated: tuple[JudgedMemory, ...]
+    held_back: tuple[JudgedMemory, ...]
+    enriched: tuple[JudgedMemory, ...]
 
 
 class _Run:
-    def __init__(self, writer: Writer, wanted: Wanted) -> None:
+    def __init__(self, writer: Writer, request: DreamRequest) -> None:
         self._writer = writer._replace(author=AUTHOR, group=None)
-        self._wanted = wanted
+        self._request = request
         self._known: neighbours.Known = {}
         self._events = self._commits = self._protected = 0
         self._failed: dict[tuple[str, str], None] = {}
@@ -184,7 +184,7 @@ class _Run:
         written = {each.node for each in judged}
         unjudged = [] if is_whole else [node for node in nodes if node not in written]
         done = done._replace(left=len(unjudged), assessed=len(judged))
-        if self._wanted.stopped() or (report is None and not judged):
+        if self._request.stopped() or (report is None and not judged):
             return self._finished(done)
         with self._writer.env.read() as txn:
             ctx, moment = self._read(txn)
@@ -193,13 +193,15 @@ class _Run:
             )
         gone, held = ([each.said.ref for each in some] for some in (plan.deprecated, plan.held_back))
         done = done._replace(assessed=len(plan.judged), held_back=tuple(held), tripped=bool(held))
-        if done.tripped and self._wanted.halt:
+        if done.tripped and self._request.halt:
             return self._finished(done._replace(halted=True))
         acted = self._apply(plan)
         deprecated, labelled, updated, related = (tuple(refs) for refs in acted.values())
         done = done._replace(deprecated=deprecated, labelled=labelled, updated=updated, related=related)
-        assert self._failed or self._wanted.stopped() or len(done.deprecated) == len(gone), "nothing is left out unsaid"
-        if report is None or self._wanted.stopped():
+        assert self._failed or self._request.stopped() or len(done.deprecated) == len(gone), (
+            "nothing is left out unsaid"
+        )
+        if report is None or self._request.stopped():
             return self._finished(done)
         first = next((node for node in unjudged if touched[node]), None)
         cursor = (due.through + 1, -1) if first is None else max((touched[first], first - 1), due.start)
@@ -211,20 +213,20 @@ class _Run:
             events=self._events,
             commits=self._commits,
             protected=self._protected,
-            dry_run=self._wanted.dry_run,
-            stopped=self._wanted.stopped(),
+            dry_run=self._request.dry_run,
+            stopped=self._request.stopped(),
         )
 
     def _report_progress(self, what: str, done: int, total: int) -> None:
-        if self._wanted.progress is not None:
-            self._wanted.progress(what, done, total)
+        if self._request.progress is not None:
+            self._request.progress(what, done, total)
 
     def _read(self, txn: Any) -> tuple[context.Context, asof.Moment]:
         ctx = reclustering.read_context(self._writer, txn)
         log = ctx.draft.log
         head = log.head().seq
         # Commits are later than the clock where that stands still: what the last one wrote holds here, too.
-        return ctx, asof.Moment(head, max(self._wanted.valid, log.header(head).ingest_time))
+        return ctx, asof.Moment(head, max(self._request.valid, log.header(head).ingest_time))
 
     # -- what is due
 
@@ -248,13 +250,13 @@ class _Run:
         """
         with self._writer.env.read() as txn:
             ctx, moment = self._read(txn)
-            reach = neighbours.MemoryNeighbourhood(ctx, moment, self._wanted.relate, self._known)
+            reach = neighbours.MemoryNeighbourhood(ctx, moment, self._request.relate, self._known)
             touched = {node: seq for node, seq in due.touched.items() if reach.memory(node) is not None}
             held = self._held_back_by_breaker(ctx, due, reach)
-            if self._wanted.decay is not None:
+            if self._request.decay is not None:
                 faded = (node for node in self._hidden_by_decay(ctx, reach, moment) if node not in held)
                 touched = dict.fromkeys(faded, 0) | touched
-            ratio = str(self._wanted.ratio) if due.report is None else due.report.ratio
+            ratio = str(self._request.ratio) if due.report is None else due.report.ratio
             if held and (touched or (due.ended is not None and due.ended.ratio != ratio)):
                 touched = dict.fromkeys(sorted(held), 0) | touched
             free = {node: seq for node, seq in touched.items() if not self._is_protected(ctx, node, moment.seq)}
@@ -285,22 +287,22 @@ class _Run:
         shown = reach.memory(node)
         assert shown is not None, "asked of memories"
         importance = ctx.properties_of(node, shown.seen.number).get(retention.IMPORTANCE)
-        decay = self._wanted.decay or retention.Decay()
+        decay = self._request.decay or retention.Decay()
         return retention.retained(ctx.tables, node, shown.seen, importance, moment, decay)
 
     def _is_protected(self, ctx: context.Context, node: int, seq: int) -> bool:
         if mark_rows.is_pinned(ctx.tables, node, seq):
             return True
-        return not self._wanted.allow_published and retention.is_published(ctx.tables, node, seq)
+        return not self._request.allow_published and retention.is_published(ctx.tables, node, seq)
 
     # -- judging
 
-    def _judge_memories(self, due: _DueRun, nodes: list[int]) -> tuple[list[Judged], Report | None, bool]:
+    def _judge_memories(self, due: _DueRun, nodes: list[int]) -> tuple[list[JudgedMemory], Report | None, bool]:
         """Judge memories and store the judgements; false if the assessor failed or the run was stopped."""
-        judged: list[Judged] = []
+        judged: list[JudgedMemory] = []
         report, done, is_whole = due.report, 0, True
         for batch in self._memory_batches(nodes):
-            if self._wanted.stopped():
+            if self._request.stopped():
                 return judged, report, False
             try:
                 said = self._assess(batch.memories)
@@ -308,11 +310,11 @@ class _Run:
                 self._failed["", str(error) or type(error).__name__] = None
                 return judged, report, False
             some = [
-                Judged(node, version, each, due.touched.get(node, 0))
+                JudgedMemory(node, version, each, due.touched.get(node, 0))
                 for (node, version), each in zip(batch.versions, said, strict=True)
             ]
             done += len(some)
-            if not self._wanted.dry_run:
+            if not self._request.dry_run:
                 report, written = self._write_judgements(due, report, some, batch)
                 is_whole, some = is_whole and len(written) == len(some), written
             judged += some
@@ -321,8 +323,8 @@ class _Run:
 
     def _assess(self, memories: Sequence[assessor.AssessedMemory]) -> list[assessor.Assessment]:
         """The assessments of memories; faded ones are deprecated even if the assessor would keep them."""
-        said = assessor.checked(self._wanted.assessor(memories), memories)
-        decay = self._wanted.decay
+        said = assessor.checked(self._request.assessor(memories), memories)
+        decay = self._request.decay
         if decay is None:
             return said
         return [
@@ -334,12 +336,12 @@ class _Run:
 
     def _memory_batches(self, nodes: list[int]) -> Iterator[_MemoryBatch]:
         """The memories in batches, which are read lazily."""
-        size = self._wanted.batch_size
+        size = self._request.batch_size
         at_once = max(LOOKED_AT_ONCE // size, 1) * size
         for start in range(0, len(nodes), at_once):
             with self._writer.env.read() as txn:
                 ctx, moment = self._read(txn)
-                reach = neighbours.MemoryNeighbourhood(ctx, moment, self._wanted.relate, self._known)
+                reach = neighbours.MemoryNeighbourhood(ctx, moment, self._request.relate, self._known)
                 some = [node for node in nodes[start : start + at_once] if reach.memory(node) is not None]
                 found = [self._shown(ctx, reach, node, moment) for node in some]
                 versions = [(node, _shown(reach, node).seen.number) for node in some]
@@ -367,8 +369,8 @@ class _Run:
         )
 
     def _write_judgements(
-        self, due: _DueRun, report: Report | None, some: Sequence[Judged], batch: _MemoryBatch
-    ) -> tuple[Report, list[Judged]]:
+        self, due: _DueRun, report: Report | None, some: Sequence[JudgedMemory], batch: _MemoryBatch
+    ) -> tuple[Report, list[JudgedMemory]]:
         """Store judgements of some memories, and before the first ones begin the report.
 
         A judgement whose texts were erased meanwhile is not stored.
@@ -382,7 +384,7 @@ class _Run:
                 number = 1 if home is None else 1 + len(ctx.targets(home, schema.CONTAINS))
                 around = None if home is None else ctx.lineage(home)
                 begin_commands = dream_log.begin_commands(
-                    number, due.start, due.through, str(self._wanted.ratio), around
+                    number, due.start, due.through, str(self._request.ratio), around
                 )
             at: cmd.Ref = len(begin_commands) - 1 if report is None else ctx.lineage(report.node)
         said = [dream_log.judgement_command(at, world, each) for world, each in zip(worlds, some, strict=True)]
@@ -391,7 +393,7 @@ class _Run:
         if begin_commands:
             self._commit(begin_commands).raise_if_refused()
         report = report or self._current_report()
-        written: list[Judged] = []
+        written: list[JudgedMemory] = []
         for at, (each, world) in enumerate(zip(said, worlds, strict=True)):
             command = msgspec.structs.replace(each, source_ref=report.ref, home=report.ref)
             why = self._refusal_of([command], batch.look([at]))
@@ -412,19 +414,19 @@ class _Run:
 
     def _plan_actions(self, ctx: context.Context, moment: asof.Moment, judged: Any) -> _Plan:
         """Choose the actions: none on protected or changed memories, no more deprecations than the breaker allows."""
-        reach = neighbours.MemoryNeighbourhood(ctx, moment, self._wanted.relate, self._known)
+        reach = neighbours.MemoryNeighbourhood(ctx, moment, self._request.relate, self._known)
         every = tuple(judged)
         known = [each for each in every if self._may_touch(ctx, reach, each, moment)]
         condemned = sorted(
             (each for each in known if each.said.deprecate), key=lambda each: (each.said.relevance, each.node)
         )
-        most = floor(self._wanted.ratio * len(every))
+        most = floor(self._request.ratio * len(every))
         gone = {each.node for each in condemned[:most]}
         enriched = tuple(each for each in known if not each.said.deprecate)
         return _Plan(every, tuple(each for each in known if each.node in gone), tuple(condemned[most:]), enriched)
 
     def _may_touch(
-        self, ctx: context.Context, reach: neighbours.MemoryNeighbourhood, each: Judged, moment: asof.Moment
+        self, ctx: context.Context, reach: neighbours.MemoryNeighbourhood, each: JudgedMemory, moment: asof.Moment
     ) -> bool:
         """False if a memory is protected or has changed since; what this run has done already stays planned."""
         if self._is_protected(ctx, each.node, moment.seq):
@@ -446,7 +448,7 @@ class _Run:
         gone = {each.node for each in plan.deprecated}
         every = (*plan.deprecated, *plan.enriched)
         for start in range(0, len(every), DONE_AT_ONCE):
-            if self._wanted.stopped():
+            if self._request.stopped():
                 break
             some = every[start : start + DONE_AT_ONCE]
             with self._writer.env.read() as txn:
@@ -454,7 +456,7 @@ class _Run:
                 actions = [action for each in some for action in self._actions_for(ctx, each, gone, moment)]
                 undone = [action for action in actions if not _is_already_applied(ctx, action)]
                 look = self._look(ctx, moment, {action.node for action in undone})
-            refused = set() if self._wanted.dry_run or not undone else self._apply_actions(undone, look)
+            refused = set() if self._request.dry_run or not undone else self._apply_actions(undone, look)
             for action in actions:
                 if id(action) not in refused:
                     acted[action.kind][action.ref] = None
@@ -463,7 +465,7 @@ class _Run:
 
     def _look(self, ctx: context.Context, moment: asof.Moment, nodes: set[int]) -> inputs.Look:
         refs = tuple(ctx.lineage(node) for node in sorted(nodes))
-        return inputs.Look(*moment, refs, free=refs, published=self._wanted.allow_published)
+        return inputs.Look(*moment, refs, free=refs, published=self._request.allow_published)
 
     def _apply_actions(self, actions: Sequence[_Action], look: inputs.Look) -> set[int]:
         """Apply actions as one commit, or, if that is refused, one by one; returns those that were refused."""
@@ -497,7 +499,7 @@ class _Run:
         return receipt
 
     def _actions_for(
-        self, ctx: context.Context, each: Judged, gone: set[int], moment: asof.Moment
+        self, ctx: context.Context, each: JudgedMemory, gone: set[int], moment: asof.Moment
     ) -> Iterator[_Action]:
         ref, said = ctx.lineage(each.node), each.said
         if each.node in gone:
@@ -528,23 +530,23 @@ class _Run:
             done.assessed,
             done.left,
             self._protected,
-            str(float(self._wanted.ratio)),
-            floor(self._wanted.ratio * len(plan.judged)),
+            str(float(self._request.ratio)),
+            floor(self._request.ratio * len(plan.judged)),
             {each.said.ref: each.said for each in plan.judged},
             {kind: getattr(done, kind) for kind in ("deprecated", "held_back", "labelled", "updated", "related")},
             tuple(self._failed),
             cursor,
-            _name(self._wanted.assessor),
-            allow_published=self._wanted.allow_published,
+            _name(self._request.assessor),
+            allow_published=self._request.allow_published,
         )
         properties: dict[str, Any] = {
             "number": report.number,
             "start": list(report.start),
             "through": report.through,
-            "ratio": str(self._wanted.ratio),
+            "ratio": str(self._request.ratio),
             "cursor": list(cursor),
         }
-        source = {"by": AUTHOR, "assessor": _name(self._wanted.assessor)}
+        source = {"by": AUTHOR, "assessor": _name(self._request.assessor)}
         revision = cmd.Revise(
             ref=report.ref, content=dream_log.report_markdown(told), properties=properties, source=source
         )

@@ -10,8 +10,8 @@ from worlddb.log.model.ids import short
 from worlddb.log.model.times import FOREVER, Interval, span_in_words
 from worlddb.reconciler.edge_types import handler, supersession
 from worlddb.reconciler.edge_types.handler import (
-    Asked,
     BulkContext,
+    EdgeLookup,
     HandledEdge,
     HandlerContext,
     Insert,
@@ -26,7 +26,7 @@ MOST_SHOWN: Final = 4
 class _Relation(PlainHandler):
     """A relation between two worlds; the only law is that nothing has it to itself."""
 
-    looks_at: ClassVar[tuple[Asked, ...]] = ()
+    looks_at: ClassVar[tuple[EdgeLookup, ...]] = ()
     rewrite: ClassVar[RewriteName | None] = None
 
     def only_records(self, ctx: BulkContext, source: int, target: int) -> bool:
@@ -40,7 +40,7 @@ class _Relation(PlainHandler):
 class _Order(_Relation, handler.AcyclicHandler):
     """A strict order: following it never leads back."""
 
-    looks_at = (Asked(of_target=False, incoming=True),)
+    looks_at = (EdgeLookup(of_target=False, incoming=True),)
 
     def only_records(self, ctx: BulkContext, source: int, target: int) -> bool:
         return source != target and not ctx.reaches(target, source, self.name)
@@ -152,7 +152,7 @@ class Contains(PlainHandler):
     """
 
     name = "contains"
-    looks_at = (Asked(of_target=True, incoming=False),)
+    looks_at = (EdgeLookup(of_target=True, incoming=False),)
 
     def default_valid_from(self, ctx: HandlerContext, source: int, target: int) -> int:
         first = supersession.earliest_start(ctx, target)
@@ -240,10 +240,10 @@ class Supersedes(handler.AcyclicHandler):
 
     name = "supersedes"
     looks_at = (
-        *(Asked(of_target, incoming) for of_target in (False, True) for incoming in (False, True)),
-        *(Asked(True, incoming, supersession.CONTRADICTS) for incoming in (False, True)),
-        Asked(of_target=True, incoming=False, type=supersession.CONTAINS),
-        Asked(of_target=True, incoming=True, type=supersession.DERIVED_FROM),
+        *(EdgeLookup(of_target, incoming) for of_target in (False, True) for incoming in (False, True)),
+        *(EdgeLookup(True, incoming, supersession.CONTRADICTS) for incoming in (False, True)),
+        EdgeLookup(of_target=True, incoming=False, type=supersession.CONTAINS),
+        EdgeLookup(of_target=True, incoming=True, type=supersession.DERIVED_FROM),
     )
 
     def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
@@ -324,7 +324,7 @@ class Contradicts(PlainHandler):
     """
 
     name = "contradicts"
-    looks_at = (Asked(of_target=False, incoming=False), Asked(of_target=True, incoming=False))
+    looks_at = (EdgeLookup(of_target=False, incoming=False), EdgeLookup(of_target=True, incoming=False))
 
     def only_records(self, ctx: BulkContext, source: int, target: int) -> bool:
         if source == target or target in ctx.targets(source, self.name):

@@ -271,7 +271,7 @@ class BulkContext(HandlerContext, Protocol):
         """The targets of the live edges of a type from a world, in log order."""
 
 
-class Asked(NamedTuple):
+class EdgeLookup(NamedTuple):
     """Edges that a built-in type reads before it decides about one: at which end, and of which type."""
 
     of_target: bool
@@ -285,7 +285,7 @@ class BulkHandler(EdgeHandler, Protocol):
     Later ones, as registered ones, are not asked: ``on_insert`` decides.
     """
 
-    looks_at: ClassVar[tuple[Asked, ...]]
+    looks_at: ClassVar[tuple[EdgeLookup, ...]]
 
     def only_records(self, ctx: BulkContext, source: int, target: int) -> bool:
         """True if ``on_insert`` between the two would return ``WRITE`` and do nothing else.

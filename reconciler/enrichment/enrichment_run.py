@@ -45,7 +45,7 @@ class Enriched(NamedTuple):
     busy: bool = False
 
 
-class Wanted(NamedTuple):
+class EnrichmentRequest(NamedTuple):
     """The request of a run; ``around`` counts segments before and after, empty ``worlds`` mean all worlds."""
 
     valid: int
@@ -59,51 +59,51 @@ class Wanted(NamedTuple):
     stopped: Callable[[], bool] = lambda: False
 
 
-def enrich(writer: Writer, wanted: Wanted) -> Enriched:
+def enrich(writer: Writer, request: EnrichmentRequest) -> Enriched:
     """Enrich the segments that are due."""
     writer.env.refuse_replaced()
-    if wanted.dry_run:
-        return _Run(writer, wanted).run()
+    if request.dry_run:
+        return _Run(writer, request).run()
     with worker.background_lease(writer.env.folder) as leased:
-        return _Run(writer, wanted).run() if leased else Enriched(busy=True)
+        return _Run(writer, request).run() if leased else Enriched(busy=True)
 
 
 class _Run:
-    def __init__(self, writer: Writer, wanted: Wanted) -> None:
+    def __init__(self, writer: Writer, request: EnrichmentRequest) -> None:
         self._writer = writer._replace(author=ENRICH_AUTHOR, group=None)
-        self._wanted = wanted
-        given = wanted.enricher
+        self._request = request
+        given = request.enricher
         names = (getattr(given, each, None) for each in ("name", "__name__"))
         self._maker = next((name for name in names if isinstance(name, str)), type(given).__name__)
         self._is_free = getattr(given, "asks_a_model", True) is False
-        self._done = Enriched(dry_run=wanted.dry_run)
+        self._done = Enriched(dry_run=request.dry_run)
         self._asking = worker.ModelCaller()
 
     def run(self) -> Enriched:
         with self._writer.env.read() as txn:
             read = self._read(txn)
-            every = list(enrichments.runs(read.ctx.tables, read.moment, self._wanted.types))
-            is_wanted = scope_filter(read.ctx, self._wanted.worlds, read.moment)
-            wanted = [[place for place, node in enumerate(nodes) if is_wanted(node)] for nodes in every]
-        total, looked = sum(map(len, wanted)), 0
-        for nodes, places in zip(every, wanted, strict=True):
+            every = list(enrichments.runs(read.ctx.tables, read.moment, self._request.types))
+            is_wanted = scope_filter(read.ctx, self._request.worlds, read.moment)
+            request = [[place for place, node in enumerate(nodes) if is_wanted(node)] for nodes in every]
+        total, looked = sum(map(len, request)), 0
+        for nodes, places in zip(every, request, strict=True):
             for some in self._due_segments(nodes, places):
                 size = SEGMENTS_AT_ONCE if self._is_free else 1
-                while some and not self._wanted.stopped() and (batch_size := min(size, self._remaining())):
+                while some and not self._request.stopped() and (batch_size := min(size, self._remaining())):
                     self._enrich_segments(some[:batch_size])
                     some = some[batch_size:]
                 self._count_as_left(len(some))
             looked += len(places)
-            if self._wanted.progress is not None:
-                self._wanted.progress(looked, total)
-        return self._done._replace(failed=self._asking.failed, stopped=self._wanted.stopped())
+            if self._request.progress is not None:
+                self._request.progress(looked, total)
+        return self._done._replace(failed=self._asking.failed, stopped=self._request.stopped())
 
     def _read(self, txn: Any) -> ReadState:
         ctx, log = reclustering.read_context(self._writer, txn), LmdbLog(txn)
-        return ReadState(ctx, asof.Moment(log.head().seq, self._wanted.valid), log_marks.secret_of(log), None)
+        return ReadState(ctx, asof.Moment(log.head().seq, self._request.valid), log_marks.secret_of(log), None)
 
     def _remaining(self) -> int:
-        limit = self._wanted.limit
+        limit = self._request.limit
         return SEGMENTS_AT_ONCE if limit is None else max(limit - len(self._done.segments), 0)
 
     def _count_as_left(self, count: int) -> None:
@@ -115,7 +115,7 @@ class _Run:
             with self._writer.env.read() as txn:
                 asked = self._read(txn), nodes
                 found = (
-                    enrichments.due(*asked, each, self._wanted.around, self._maker, is_free=self._is_free)
+                    enrichments.due(*asked, each, self._request.around, self._maker, is_free=self._is_free)
                     for each in places[start : start + SEGMENTS_AT_ONCE]
                 )
                 due = [each for each in found if each is not None]
@@ -123,7 +123,7 @@ class _Run:
 
     def _enrich_segments(self, some: Sequence[enrichments.Due]) -> None:
         """Enrich some segments and store the answers; segments changed meanwhile are left to the next run."""
-        if self._wanted.dry_run:
+        if self._request.dry_run:
             self._count_as_enriched(each.segment.ref for each in some)
             return
         commands: list[cmd.Command] = []
@@ -139,7 +139,7 @@ class _Run:
                 kept.append(each)
         if not kept:
             return
-        look = inputs.Look(min(each.seq for each in kept), self._wanted.valid, enrichments.refs_of(kept))
+        look = inputs.Look(min(each.seq for each in kept), self._request.valid, enrichments.refs_of(kept))
         receipt = execute(self._writer, commands, None, None, look)
         if receipt:
             self._count_as_enriched(each.segment.ref for each in kept)
@@ -159,5 +159,5 @@ class _Run:
 
     def _ask_enricher(self, each: enrichments.Due) -> enricher.Enrichment | None:
         """The enricher's answer; ``None`` if it failed, or is asked no more."""
-        ask = partial(self._wanted.enricher, each.segment, each.window)
+        ask = partial(self._request.enricher, each.segment, each.window)
         return self._asking.answer(each.segment.ref, ask, partial(enricher.checked, window=each.window))

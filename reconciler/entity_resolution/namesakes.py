@@ -20,7 +20,7 @@ from worlddb.projections.tables.reads.asof import alias_known, newest_version
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, LIVE, ROOT_NODE
 from worlddb.reconciler.commands.commands import Create
 from worlddb.reconciler.entity_resolution.equivalence import is_apart
-from worlddb.reconciler.transaction.context import Context, Keyed, node_ref
+from worlddb.reconciler.transaction.context import Context, KeyedWorld, node_ref
 from worlddb.reconciler.transaction.interiors import Interior
 
 TYPE: Final = "Type"
@@ -60,7 +60,7 @@ class Candidate(NamedTuple):
 class Resolution(NamedTuple):
     """The result of resolving one command: the world of its key, and the worlds that it may be the same as."""
 
-    keyed: Keyed | None
+    keyed: KeyedWorld | None
     matches: Sequence[Match]
 
 

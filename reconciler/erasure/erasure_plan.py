@@ -50,7 +50,7 @@ def plan(log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase]) -> inputs
         named.append(node)
         found = [node, *(erased_worlds.turns_by_speaker(log, tables, node) if command.turns else ())]
         targets.append([inputs.ErasureTarget(node, False) for node in found])
-    inside = _interior_effects(log, tables, commands, named)
+    inside = _member_effects(log, tables, commands, named)
     for command, own, along in zip(commands, targets, inside.erased, strict=True):
         own.extend(inputs.ErasureTarget(node, False, member=True) for node in along)
         if command.everywhere:
@@ -77,7 +77,7 @@ def plan(log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase]) -> inputs
     )
 
 
-class _InteriorEffects(NamedTuple):
+class _MemberEffects(NamedTuple):
     """For each command the members that are erased and those that stay; and all worlds erased with their interiors."""
 
     erased: list[list[int]]
@@ -85,9 +85,9 @@ class _InteriorEffects(NamedTuple):
     whole: set[int]
 
 
-def _interior_effects(
+def _member_effects(
     log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase], named: Sequence[int]
-) -> _InteriorEffects:
+) -> _MemberEffects:
     """Divide the members of the named worlds.
 
     Raises:
@@ -103,7 +103,7 @@ def _interior_effects(
     tops = [node for node, its in zip(named, goes, strict=True) if its]
     if not tops:
         left = [_members_left(log, tables, node, named) for node in named]
-        return _InteriorEffects([[] for _ in named], left, set())
+        return _MemberEffects([[] for _ in named], left, set())
     derived = {node for command, node in zip(commands, named, strict=True) if command.derived}
     interiors = erased_worlds.ErasedInteriors(log, tables, tops, set(named) - {*tops}, derived)
     erased = [interiors.erased(node) if its else [] for node, its in zip(named, goes, strict=True)]
@@ -112,7 +112,7 @@ def _interior_effects(
         interiors.kept(node) if its else _members_left(log, tables, node, gone)
         for node, its in zip(named, goes, strict=True)
     ]
-    return _InteriorEffects(erased, kept, {*tops, *(each for its in erased for each in its)})
+    return _MemberEffects(erased, kept, {*tops, *(each for its in erased for each in its)})
 
 
 def _members_left(log: LmdbLog, tables: rows.Tables, node: int, gone: Collection[int]) -> list[inputs.KeptMember]:

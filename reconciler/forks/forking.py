@@ -32,7 +32,7 @@ def fork(ctx: context.Context, command: Fork, details: int) -> bytes:
     into = _fork_container(ctx, node, command)
     _refuse_erased_meanwhile(ctx, [world.frame.lineage for world in contents.worlds])
     names = renaming.Names(contents, lambda *what: ctx.draft.nonce("fork", *what))
-    renamed, left = renaming.renamed(contents, names, lambda name: _crosses_out_of_world(ctx, name, into))
+    renamed, left = renaming.rename_contents(contents, names, lambda name: _crosses_out_of_world(ctx, name, into))
     merge = bundle_merge.BundleMerge(ctx.draft, renamed)
     events = merge.events()
     assert not merge.conflicts, "nothing of it is here"
@@ -48,8 +48,8 @@ def fork(ctx: context.Context, command: Fork, details: int) -> bytes:
     top = tables.node_of(lineage)
     assert top is not None, "it was created"
     ctx.link(into, schema.CONTAINS, top, valid_from=tables.version(top, 1).valid_from)
-    for arrival in (import_settings.ArrivingTypes, import_settings.ArrivingTunings, import_settings.ArrivingProfiles):
-        arrival(ctx, renamed, merge.blobs).set_missing()
+    for kind in (import_settings.ArrivingTypes, import_settings.ArrivingTunings, import_settings.ArrivingProfiles):
+        kind(ctx, renamed, merge.blobs).set_missing()
     _copy_guards(ctx, names)
     if left:
         ctx.note("edges_not_forked", *left[:_NAMED])

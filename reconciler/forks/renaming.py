@@ -43,7 +43,7 @@ class _EdgeEnds(NamedTuple):
     nonce: bytes
 
 
-def renamed(contents: Contents, names: Names, leads_out: Callable[[str], bool]) -> tuple[Contents, list[bytes]]:
+def rename_contents(contents: Contents, names: Names, leads_out: Callable[[str], bool]) -> tuple[Contents, list[bytes]]:
     """A bundle's contents under new lineages, and the edges that are left out."""
     left: list[bytes] = []
     worlds = [_world(world, names, leads_out, left) for world in contents.worlds]

@@ -30,7 +30,7 @@ def state(ctx: context.Context, command: cmd.State, details: int) -> draft.Decis
     begins = ctx.now if command.valid_from is None else command.valid_from
     until = times.FOREVER if command.valid_to is None else command.valid_to
     window = times.checked_interval(begins, until, given=command.valid_from is not None)
-    terms, first_new = _numbered(ctx, node, command.aliases)
+    terms, first_new = _number_terms(ctx, node, command.aliases)
     named = [*terms, statement_rows.DEFAULT_GRAPH]  # Position -1 is the default graph's.
     quads = dict.fromkeys(ev.quads_of([named[at] for at in command.quads]))
     lacking: dict[times.Interval, list[statement_rows.Quad]] = defaultdict(list)
@@ -46,7 +46,7 @@ def state(ctx: context.Context, command: cmd.State, details: int) -> draft.Decis
     return draft.Decision(lineage)
 
 
-def _numbered(ctx: context.Context, node: int, texts: tuple[str, ...]) -> tuple[list[int], int]:
+def _number_terms(ctx: context.Context, node: int, texts: tuple[str, ...]) -> tuple[list[int], int]:
     """The numbers of terms in a world, and the first that is given out here."""
     last = statement_rows.last_term(ctx.tables, node)
     first_new, numbers = last + 1, []
@@ -150,13 +150,13 @@ def has_part(text: str, literal: str) -> bool:
     """Whether a term is a triple that has a literal as a part, at any depth."""
     if not text.startswith("<<(") or literal not in text:
         return False
-    return any(rdf.stored_text(each) == literal for each in _parts(rdf.term_of(text)))
+    return any(rdf.stored_text(each) == literal for each in _parts_of_term(rdf.term_of(text)))
 
 
-def _parts(term: rdf.Term) -> Iterator[rdf.Term]:
+def _parts_of_term(term: rdf.Term) -> Iterator[rdf.Term]:
     if isinstance(term, rdf.Triple):
         for part in (term.subject, term.predicate, term.object):
-            yield from _parts(part)
+            yield from _parts_of_term(part)
     else:
         yield term
 

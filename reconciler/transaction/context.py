@@ -285,7 +285,7 @@ MAX_DERIVED = 64
 """The number of worlds created by handlers beyond which a command is refused."""
 
 
-class Keyed(NamedTuple):
+class KeyedWorld(NamedTuple):
     """The world of a key: its lineage, its node if it exists, and the ended lineage before it, if any."""
 
     lineage: ids.Lineage
@@ -731,7 +731,7 @@ class Context(Reading):
         text = key.text if isinstance(key, commands.BoundKey) else key
         return hashing.keyed_lineage(self.secret, text.encode())
 
-    def keyed_world(self, key: str | commands.BoundKey | commands.KnownKey, *, anew: bool, revive: bool) -> Keyed:
+    def keyed_world(self, key: str | commands.BoundKey | commands.KnownKey, *, anew: bool, revive: bool) -> KeyedWorld:
         """Find the last lineage that was begun under a caller's key.
 
         If that has ended by now, ``anew`` asks for the next one, which is not yet created. An erased lineage is
@@ -753,7 +753,7 @@ class Context(Reading):
             if known is None and not (anew and (revive or self.body(node) is not None)):
                 break
             lineage, node, ended = following, known, lineage
-        return Keyed(lineage, node, ended)
+        return KeyedWorld(lineage, node, ended)
 
     def _counts_inside(self, node: int, world: int, *, revive: bool) -> bool:
         """True if a node is inside ``world``; for the root, if it is, or was first, directly in it."""

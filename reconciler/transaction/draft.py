@@ -125,7 +125,7 @@ class DraftBlobs:
         """The contents of new blobs from a position on, and of the fills after the first ``fills``."""
         for at in range(position, len(self.ids)):
             if at not in self.repeated:
-                yield self._said(at)
+                yield self._decode(at)
         for seq, at in islice(self.fills, fills, None):
             yield self.earlier(seq, at)
 
@@ -156,14 +156,14 @@ class DraftBlobs:
         return self.ids[position]
 
     def body(self, position: int) -> blobs.Body | None:
-        found = self._decoded[position] or self._said(position)
+        found = self._decoded[position] or self._decode(position)
         return found if isinstance(found, blobs.Body) else None
 
     def details(self, position: int) -> blobs.Details | None:
-        found = self._said(position)
+        found = self._decode(position)
         return found if isinstance(found, blobs.Details) else None
 
-    def _said(self, position: int) -> blobs.Blob | None:
+    def _decode(self, position: int) -> blobs.Blob | None:
         found, stored = self._decoded[position], self.stored[position]
         return codec.decode_blob(stored, 0) if found is None and stored is not None else found
 
@@ -217,8 +217,8 @@ class Draft:
         """Store details; returns their position, or :data:`NONE` if all are empty."""
         if not (aliases or why or source or properties):
             return NONE
-        said = list(aliases), why, source or {}, properties or {}
-        return self.blobs.add(blobs.Details(self.nonce("details", said), *said))
+        fields = list(aliases), why, source or {}, properties or {}
+        return self.blobs.add(blobs.Details(self.nonce("details", fields), *fields))
 
     def add_details_of(self, command: Command, given: Collection[str]) -> int:
         """Store a command's reason, provenance, properties and aliases.
@@ -248,8 +248,8 @@ class Draft:
         details = None if stored is None else codec.decode_blob(stored, seq)
         if not isinstance(details, blobs.Details):
             return NONE
-        said = details.aliases, details.why, details.source, details.properties
-        copied = self.blobs.add(blobs.Details(self.nonce("details", said), *said))
+        fields = details.aliases, details.why, details.source, details.properties
+        copied = self.blobs.add(blobs.Details(self.nonce("details", fields), *fields))
         self.blobs.repeated.add(copied)
         return copied
 
@@ -259,8 +259,8 @@ class Draft:
         if given is None:
             made = self.add_details(properties=properties)
         else:
-            said = given.aliases, given.why, given.source, properties
-            made = self.blobs.replace(position, blobs.Details(self.nonce("details", said), *said))
+            fields = given.aliases, given.why, given.source, properties
+            made = self.blobs.replace(position, blobs.Details(self.nonce("details", fields), *fields))
         return made
 
     def drop_details(self, position: int) -> None:

@@ -30,15 +30,15 @@ def refuse_written(ctx: context.Context, command: cmd.Command) -> None:
     """
     if not ctx.has_forbidden_texts():
         return
-    draft, taken_back = ctx.draft, _taken_back(command)
+    draft, taken_back = ctx.draft, _removed_texts(command)
     blobs_before, fills_before, events_before = ctx.checked
     ctx.checked = len(draft.blobs.ids), len(draft.blobs.fills), len(draft.events)
     for blob in draft.blobs.said_since(blobs_before, fills_before):
         # One by one: together those of a bundle would take as much memory as it.
         if any(text not in taken_back and _is_forbidden(ctx, text) for text in _texts_in(blob)):
             _refuse(ctx)
-    beside = _beside(command) if len(draft.events) > events_before else ()
-    if any(_is_forbidden(ctx, text) for text in (*beside, *_spoken(ctx, command))):
+    beside = _texts_outside_blobs(command) if len(draft.events) > events_before else ()
+    if any(_is_forbidden(ctx, text) for text in (*beside, *_text_of_turn(ctx, command))):
         _refuse(ctx)
 
 
@@ -56,7 +56,7 @@ def _is_forbidden(ctx: context.Context, text: str) -> bool:
     return ctx.draft.log.has_untied() and ctx.draft.log.untied.forbids(digest)
 
 
-def _taken_back(command: cmd.Command) -> tuple[str, ...]:
+def _removed_texts(command: cmd.Command) -> tuple[str, ...]:
     """The texts by which a command names what it removes."""
     if isinstance(command, cmd.Unalias):
         return command.aliases
@@ -67,7 +67,7 @@ def _taken_back(command: cmd.Command) -> tuple[str, ...]:
     return (command.type, command.name) if isinstance(command, cmd.Trust) and not command.level else ()
 
 
-def _beside(command: cmd.Command) -> Iterator[str]:
+def _texts_outside_blobs(command: cmd.Command) -> Iterator[str]:
     """The texts of a command that are in no blob."""
     key = getattr(command, "key", None)
     if isinstance(key, str):
@@ -87,7 +87,7 @@ def _beside(command: cmd.Command) -> Iterator[str]:
         yield ev.Laws.unpacked(command.digest).inverse
 
 
-def _spoken(ctx: context.Context, command: cmd.Command) -> Iterator[str]:
+def _text_of_turn(ctx: context.Context, command: cmd.Command) -> Iterator[str]:
     """The text of a turn that this commit wrote, without the speaker's name: other speakers may not write it either."""
     if isinstance(command, cmd.Link) and command.properties.get("role") == recorded_texts.SPEAKER:
         turn, speaker = context.node_ref(ctx, command.source_ref), context.node_ref(ctx, command.target_ref)

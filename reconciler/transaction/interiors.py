@@ -65,18 +65,18 @@ class Ancestry:
 
     def is_inside(self, node: int, world: int) -> bool:
         """True if a world contains another, directly or through others, or is it."""
-        pending, passed = [node], set[_Path]()
+        pending, visited_paths = [node], set[_Path]()
         while pending:
-            path, place = self._place(pending.pop())
-            there = self._places.get(world)
-            if there is not None and there[0] is path and there[1] <= place:
+            path, place = self._place_on_path(pending.pop())
+            world_place = self._places.get(world)
+            if world_place is not None and world_place[0] is path and world_place[1] <= place:
                 return True
-            if path not in passed:
-                passed.add(path)
+            if path not in visited_paths:
+                visited_paths.add(path)
                 pending.extend(path.above)
         return False
 
-    def _place(self, node: int) -> tuple[_Path, int]:
+    def _place_on_path(self, node: int) -> tuple[_Path, int]:
         """The path of a world and its place on it, counted from above."""
         walked: list[int] = []
         above: Sequence[int] = (node,)
@@ -113,7 +113,7 @@ class Interior:
         self.nodes: set[int] = {world}
         self._sorted: list[int] | None = None
         self._names: blocks.NameBlocks | None = None
-        self._add_below(tables, world)
+        self._add_members_of(tables, world)
 
     def in_order(self) -> Sequence[int]:
         """The nodes in log order."""
@@ -132,15 +132,15 @@ class Interior:
     def add(self, tables: rows.Tables, node: int) -> None:
         """Take in a node that something inside contains, with all that it contains."""
         if node not in self.nodes:
-            self._take_in(tables, node)
-            self._add_below(tables, node)
+            self._add_node(tables, node)
+            self._add_members_of(tables, node)
 
     def add_names(self, tables: rows.Tables, node: int) -> None:
         """Take in the names of a node, if it is inside and names were asked for."""
         if self._names is not None and node in self.nodes:
             self._names.add_all(blocks.forms_held(tables, node))
 
-    def _take_in(self, tables: rows.Tables, node: int) -> None:
+    def _add_node(self, tables: rows.Tables, node: int) -> None:
         if self._sorted is not None:
             if self._sorted[-1] < node:
                 self._sorted.append(node)
@@ -149,13 +149,13 @@ class Interior:
         self.nodes.add(node)
         self.add_names(tables, node)
 
-    def _add_below(self, tables: rows.Tables, top: int) -> None:
+    def _add_members_of(self, tables: rows.Tables, top: int) -> None:
         level = [top]
         while level:
             found: list[int] = []
             for _, row in tables.between(sorted(level), schema.CONTAINS_CODE, None):
                 if row.unlinked == schema.LIVE and row.target not in self.nodes:
-                    self._take_in(tables, row.target)
+                    self._add_node(tables, row.target)
                     found.append(row.target)
             level = found
 
@@ -175,9 +175,9 @@ class Interiors:
     def of(self, draft: Draft, world: int) -> Interior:
         """The inside of a world, all that the draft has decided included."""
         if draft.interiors_token is None or draft.interiors_token is not self._draft:
-            self._begin(draft)
+            self._sync_to_head(draft)
         tables = draft.tables
-        self._follow(tables, draft.events[self._events :])
+        self._apply_events(tables, draft.events[self._events :])
         self._events = len(draft.events)
         found = self._kept.get(world)
         if found is None:
@@ -190,13 +190,13 @@ class Interiors:
     def committed(self, draft: Draft, seq: int, chain: bytes) -> None:
         """Keep what was found while a draft was decided, now that it is a commit."""
         if draft.interiors_token is self._draft:
-            self._follow(draft.tables, draft.events[self._events :])
+            self._apply_events(draft.tables, draft.events[self._events :])
             self._draft, self._seq, self._chain = None, seq, chain
 
     def _members(self) -> int:
         return sum(len(each.nodes) for each in self._kept.values())
 
-    def _begin(self, draft: Draft) -> None:
+    def _sync_to_head(self, draft: Draft) -> None:
         """Bring what is kept level with the commit that a draft stands on, or forget it."""
         head, log = draft.head, draft.log
         behind = head.seq - self._seq
@@ -206,36 +206,36 @@ class Interiors:
         if self._kept and (log.header(self._seq + 1).previous if behind else head.chain) != self._chain:
             self._kept.clear()
         for seq in range(self._seq + 1, head.seq + 1) if self._kept else ():
-            self._follow(draft.tables, log.events(seq).events)
+            self._apply_events(draft.tables, log.events(seq).events)
         self._seq, self._chain, self._events = head.seq, head.chain, 0
         self._draft = draft.interiors_token = object()
 
-    def _follow(self, tables: rows.Tables, events: Iterable[ev.Event]) -> None:
+    def _apply_events(self, tables: rows.Tables, events: Iterable[ev.Event]) -> None:
         for event in events if self._kept else ():
             if isinstance(event, _NAMING):
-                self._name(tables, event.lineage)
+                self._add_names_of(tables, event.lineage)
             elif isinstance(event, ev.Linked):
                 if event.type == schema.CONTAINS:
-                    self._contain(tables, event.source, event.target)
+                    self._add_member(tables, event.source, event.target)
             elif isinstance(event, ev.Unlinked):
-                self._part(tables, event.edge)
+                self._drop_on_unlink(tables, event.edge)
             elif isinstance(event, ev.Erased | ev.Struck):
                 # The names of what was erased must not be left in memory either.
                 self._kept.clear()
                 return
 
-    def _name(self, tables: rows.Tables, lineage: bytes) -> None:
+    def _add_names_of(self, tables: rows.Tables, lineage: bytes) -> None:
         node = tables.node_of(lineage)
         for kept in self._kept.values() if node is not None else ():
             kept.add_names(tables, node)  # type: ignore[arg-type]
 
-    def _contain(self, tables: rows.Tables, container: bytes, member: bytes) -> None:
+    def _add_member(self, tables: rows.Tables, container: bytes, member: bytes) -> None:
         source, target = tables.node_of(container), tables.node_of(member)
         for kept in self._kept.values():
             if source in kept.nodes and target is not None:
                 kept.add(tables, target)
 
-    def _part(self, tables: rows.Tables, edge: bytes) -> None:
+    def _drop_on_unlink(self, tables: rows.Tables, edge: bytes) -> None:
         place = tables.place_of(edge)
         if place is not None and place.type == schema.CONTAINS_CODE:
             for world in [world for world, kept in self._kept.items() if place.source in kept.nodes]:

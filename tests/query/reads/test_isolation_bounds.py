@@ -131,7 +131,7 @@ LEAKS: dict[str, tuple[Any, str, Any]] = {
         "incoming",
         lambda self, node, code=None, **known: self._tables.incoming(node, code, **known),
     ),
-    "the members of a world as they were": (Interiors, "_follow", lambda self, tables, events: None),
+    "the members of a world as they were": (Interiors, "_apply_events", lambda self, tables, events: None),
 }
 
 
