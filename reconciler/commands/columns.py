@@ -1,9 +1,9 @@
 """Column tables of worlds and edges as commands, for loads of a million rows.
 
 A table is a dictionary of columns (lists, tuples, NumPy or Arrow arrays), an Arrow table, record batch or stream of
-them, or what else hands itself over as Arrow. Rows count from 0. All worlds come before all edges, so many commands a
-commit; a reference that is a whole number is a row of the worlds. What a row says is what the call of that name says,
-and events and hashes are those of a batch.
+them, or any object with an Arrow interface. Rows count from 0. All worlds are written before all edges, in commits of
+a fixed number of commands. An integer reference is a row of the worlds table. A row means the same as a call with its
+values, and gives the same events and hashes as a batch.
 """
 
 from __future__ import annotations

@@ -357,10 +357,10 @@ class Access(Command, frozen=True, kw_only=True):
 class Erase(Command, frozen=True, kw_only=True):
     """Remove the texts of a world for good.
 
-    ``why`` is the reference under which it is done, and stays. ``turns``: also those of the turns that it spoke.
-    ``everywhere``: also of every world that ever had one of the same texts. ``forbid``: none of the texts may be
-    written again. ``derived``: also those that were made of all these. ``members``: also those of what it alone
-    contains; ``None`` if nobody said so.
+    ``why`` is the reference of the request and is not erased. ``turns`` also erases the turns that the world spoke,
+    ``everywhere`` every world that ever had one of the same texts, ``derived`` the worlds derived from all these.
+    ``forbid`` forbids to write any of the texts again. ``members`` also erases the members that no other world
+    contains; ``None`` if the caller did not say.
     """
 
     CODE: ClassVar[str] = "erase"
@@ -522,7 +522,7 @@ class Trust(Command, frozen=True, kw_only=True):
 class Guard(Command, frozen=True, kw_only=True):
     """Set how credentials and personal data are handled in texts of a world and of all that it contains.
 
-    ``None`` leaves what was said of it, and empty takes that back.
+    ``None`` keeps a setting, and an empty value removes it.
     """
 
     CODE: ClassVar[str] = "guard"
@@ -601,9 +601,9 @@ class Embed(Command, frozen=True, kw_only=True, gc=False):
 class Recluster(Command, frozen=True, kw_only=True, gc=False):
     """Stage the proposals of a reclustering.
 
-    Written by the engine's own work in the background. ``items`` are (lineage, lineage, evidence). They are what was
-    found around the commits from ``after`` (excluded) to ``through``; if somebody has looked further than ``after``
-    meanwhile, nothing is written.
+    It is written by the engine's background work. ``items`` are (lineage, lineage, evidence), found around the commits
+    from ``after`` (excluded) to ``through``. Nothing is written if another run has progressed beyond ``after``
+    meanwhile.
     """
 
     CODE: ClassVar[str] = "recluster"

@@ -1,7 +1,7 @@
 """Validate commands before anything is decided.
 
-Every text must be storable, and every value of its type. This is done before the store is locked, so a wrong value
-blocks nobody, and later stages may rely on it.
+Every text must be storable, and every value must have its type. This happens before the store is locked, so a wrong
+value blocks no other writer, and later stages may rely on it.
 """
 
 import re

@@ -1,9 +1,10 @@
 """The transitive closure of edges with validity (paper §6), and the changes that bring it up to date.
 
-An inferred edge leads where a way of two or more stated edges leads, and holds where all edges of the way hold. Of
-several ways the shortest stands for a span, then the one of the earliest edges; where a stated edge leads there by
-itself nothing is inferred. It is at home in the nearest world around all parts of the way, so that who sees it may see
-them. Its properties are ``inferred`` and ``via``, the ids of the edges of the way. It is never a part of another way.
+An inferred edge joins the two ends of a path of two or more stated edges, and holds when all edges of the path hold. Of
+several paths, the shortest counts for a span, then the one with the earliest edges. Nothing is inferred where a stated
+edge joins the ends directly. The home of an inferred edge is the nearest world that contains all parts of the path, so
+that a view of the edge may see them. Its properties are ``inferred`` and ``via``, the ids of the path's edges. An
+inferred edge is never a part of another path.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

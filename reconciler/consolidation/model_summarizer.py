@@ -1,6 +1,6 @@
 """Summaries by a language model behind an endpoint, with counted and bounded costs.
 
-What it says is kept as the text of the summary, so that nobody asks it again for the same members, replays included.
+The answer is stored as the text of the summary, so the model is not asked again for the same members, nor in replays.
 """
 
 from collections.abc import Iterator, Sequence

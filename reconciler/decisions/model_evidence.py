@@ -1,9 +1,9 @@
 """Ask models about new worlds before the store is locked (paper §3.1: the embedding tier and the tiebreaker).
 
-Of each new world that all tiers are to resolve, its text is embedded and compared with those in the index, and a
-caller's tiebreaker chooses between the contenders. What they say travels with the command. Under the lock it is weighed
-with what is there by then, and nobody is asked again: not by a retry, and not when the commit is decided once more,
-which finds in the log that models were asked, and in its proposals what came of it.
+The text of each new world that all tiers resolve is embedded and compared with the index, and a caller's tiebreaker
+chooses between the contenders. The evidence travels with the command. Under the lock it is applied to the state at that
+time, and no model is asked again: not by a retry, nor by a redecision, which reads from the log that models were asked
+and from the proposals what resulted.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -85,7 +85,7 @@ def add_model_evidence(
     """Ask the models of a handle about the new worlds of a request; it only reads and takes no lock.
 
     Raises:
-        InputError: the tiebreaker chose somebody who was no contender.
+        InputError: the tiebreaker chose a world that was no contender.
     """
     with advisers.looking, store.env.read() as txn:
         ctx = _context(store, txn, advisers.interiors)

@@ -129,8 +129,8 @@ def python(version: tuple[int, ...] = sys.version_info[:3], required: str = "") 
 def packages(requirements: Iterable[str] | None = None) -> Iterator[Symptom]:
     """Check that every required library is installed in a fitting version.
 
-    Of extras, what is here is checked, too. That nothing of an extra is here is somebody's choice, and told where a
-    store has use for it.
+    Installed libraries of extras are checked too. An extra that is not installed is no finding here, but where a store
+    needs it.
     """
     try:
         from packaging.requirements import Requirement
@@ -165,7 +165,7 @@ def packages(requirements: Iterable[str] | None = None) -> Iterator[Symptom]:
 def describe_missing(extra: str, requirements: Iterable[str] | None = None) -> list[str]:
     """Describe which libraries of an extra are missing or have a version that does not fit.
 
-    An extra that nobody uses may be either.
+    For an extra that is not used, neither is a problem.
     """
     from packaging.requirements import Requirement
 

@@ -1,9 +1,9 @@
 """Check the location of a store, and the locks in it.
 
-The checks look at the file system, room, permissions, and left-overs of ended processes; at which locks are held, by
-whom, and whether the holder will ever let go. The kernel releases a lock when its process dies, so a lock is stale only
-if its process is stopped or on another machine. The system's tables say which processes of this machine hold a lock,
-and whether one is stopped.
+The checks cover the file system, disk space, permissions, files left by interrupted processes, and locks: which are
+held, by which process, and whether it can ever release them. The kernel releases a lock when its process dies, so a
+lock is stale only if its process is stopped or on another machine. The system's tables tell which processes of this
+machine hold a lock, and whether one is stopped.
 """
 
 import fcntl

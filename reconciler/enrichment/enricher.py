@@ -68,10 +68,10 @@ class Enrichment(msgspec.Struct, frozen=True, kw_only=True):
 class Enricher(Protocol):
     """Tells what a segment means: a model, a program, a person.
 
-    It is called while the store is not locked, and what it says is recorded: nothing asks it again. One that has a
-    ``name`` is named by it in the provenance of what it made. One with ``asks_a_model = False`` costs nothing: what it
-    has nothing to say of is not recorded, and what others made is left alone. What it raises leaves the segment as it
-    is, and is told in the result; :class:`~worlddb.LimitExceeded` ends the asking.
+    It is called while the store is not locked, and its answer is recorded, so it is not asked again. If it has a
+    ``name``, the provenance of its enrichments uses that. One with ``asks_a_model = False`` is free: empty answers are
+    not recorded, and enrichments by others are not replaced. An exception leaves the segment as it is and is reported
+    in the result; :class:`~worlddb.LimitExceeded` ends the run.
     """
 
     def __call__(self, segment: Segment, window: Sequence[Segment], /) -> Enrichment:

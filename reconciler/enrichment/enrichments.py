@@ -59,7 +59,7 @@ def due(
 ) -> Due | None:
     """The due segment at a place of a run; ``None`` if it has no text, or has a fresh enrichment.
 
-    One of another enricher is made anew, unless this one is free. ``around``: so many segments before and after.
+    An enrichment by another enricher is replaced, unless this one is free. ``around`` counts segments before and after.
     """
     tables, moment = read.ctx.tables, read.moment
     said = _segment(read, run[place])

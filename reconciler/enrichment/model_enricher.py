@@ -1,6 +1,6 @@
 """Enrichments by a language model behind an endpoint, with counted and bounded costs.
 
-What it says is kept in the log, so that nobody asks it again of the same segments, replays included.
+The answer is stored in the log, so the model is not asked again for the same segments, nor in replays.
 """
 
 from collections.abc import Sequence

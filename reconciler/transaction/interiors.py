@@ -1,13 +1,13 @@
-"""Containment as a writer remembers it: the ways up, and the insides of worlds that are looked in.
+"""Caches of containment: ancestors in a read transaction, and interiors of searched worlds in a writer.
 
-The ways up are kept while nothing is written, so that each is walked once. Worlds that each have one container are kept
-as paths: of two worlds on one path, their places tell which contains the other. A chain of thousands of worlds is one
-path; where worlds have several containers, paths part.
+Ancestors are cached while nothing is written, so that each is read once. Worlds with a single container are stored as
+paths: the places of two worlds on one path tell which contains the other. A chain of thousands of worlds is one path;
+paths end at worlds with several containers.
 
-Insides are kept from one commit to the next. What may be looked at is counted within the world in which somebody is
-looked for: how many have a name elsewhere, and how full the blocks of names are with those of others, must not change
-what is found there. Where others are many, the inside is listed once, with the blocks of its names, and follows the log
-from then on. Inside is what the containers hold now, whatever the time from which they do.
+Interiors are cached between commits. The bounds of a search count only worlds inside its scope: how many worlds
+elsewhere have a name, and how full name blocks are with others, must not change its result. If there are many others,
+the interior is listed once, with the blocks of its names, and follows the log from then on. A world is inside if it is
+a member as of now, even if the membership begins later.
 """
 
 from collections import OrderedDict
@@ -21,11 +21,11 @@ from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.transaction.draft import Draft
 
 MOST_KEPT: Final = 64
-"""The members of a world are kept if they are not more: in a deep structure most worlds have few."""
+"""Members of a world are cached if there are at most this many: in a deep structure most worlds have few."""
 
 
 class _Path:
-    """A path of worlds, each in the one before it and in no other; ``above`` contain the first."""
+    """A path of worlds, each contained only in the one before it; ``above`` are the containers of the first."""
 
     def __init__(self, above: Sequence[int]) -> None:
         self.above = above
@@ -33,10 +33,7 @@ class _Path:
 
 
 class Ancestry:
-    """Containment as ``containers`` and ``members`` tell it.
-
-    Their answers must not change while this is used.
-    """
+    """A cache of containment over two functions, whose answers must not change while it is used."""
 
     def __init__(self, containers: Callable[[int], Sequence[int]], members: Callable[[int], Iterable[int]]) -> None:
         self._read = containers
@@ -53,7 +50,7 @@ class Ancestry:
         return known
 
     def members(self, world: int) -> Iterable[int]:
-        """The members of a world; those of a world with few are read once."""
+        """The members of a world; if they are few, they are cached."""
         known = self._known.get(world)
         if known is None:
             rest = iter(self._members(world))
@@ -77,7 +74,7 @@ class Ancestry:
         return False
 
     def _place_on_path(self, node: int) -> tuple[_Path, int]:
-        """The path of a world and its place on it, counted from above."""
+        """The path of a world, and its position on the path from the top."""
         walked: list[int] = []
         above: Sequence[int] = (node,)
         while len(above) == 1 and above[0] not in self._places:
@@ -96,17 +93,17 @@ class Ancestry:
 
 
 MAX_WORLDS: Final = 16
-"""How many insides are kept: those of the worlds that were looked in last."""
+"""How many interiors are cached, the most recently used."""
 MAX_MEMBERS: Final = 400_000
-"""How many members all that are kept have; the last one is kept, however many it has."""
+"""How many members all cached interiors may have; the last one is kept in any case."""
 MAX_COMMITS: Final = 256
-"""After more commits by others, worlds are listed anew."""
+"""After more commits by other writers, interiors are listed again."""
 
 _NAMING: Final = (ev.Created, ev.Revised, ev.Named, ev.Filled)
 
 
 class Interior:
-    """A world and all inside it, and the blocks of the names that these ever had."""
+    """A world with all worlds inside it, and the blocks of the names that these ever had."""
 
     def __init__(self, tables: rows.Tables, world: int) -> None:
         self.world = world
@@ -122,7 +119,7 @@ class Interior:
         return self._sorted
 
     def names(self, tables: rows.Tables) -> blocks.NameBlocks:
-        """The blocks of the names inside; made when they are first asked for."""
+        """The blocks of the names inside; built on first use."""
         if self._names is None:
             self._names = blocks.NameBlocks()
             for node in self.in_order():
@@ -130,13 +127,13 @@ class Interior:
         return self._names
 
     def add(self, tables: rows.Tables, node: int) -> None:
-        """Take in a node that something inside contains, with all that it contains."""
+        """Add a node that a world inside contains, with all of its members."""
         if node not in self.nodes:
             self._add_node(tables, node)
             self._add_members_of(tables, node)
 
     def add_names(self, tables: rows.Tables, node: int) -> None:
-        """Take in the names of a node, if it is inside and names were asked for."""
+        """Add the names of a node, if it is inside and the names were built."""
         if self._names is not None and node in self.nodes:
             self._names.add_all(blocks.forms_held(tables, node))
 
@@ -161,19 +158,19 @@ class Interior:
 
 
 class Interiors:
-    """The insides that were asked for last, as the draft of the next commit sees them."""
+    """A cache of the interiors used last, as the draft of the next commit sees them."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[int, Interior] = OrderedDict()
         self._seq = 0
         self._chain = b""
         self._draft: object | None = None
-        """Stands for the draft whose events are in; ``None`` if those of commits alone are."""
+        """Identifies the draft whose events are applied; ``None`` if only events of commits are."""
         self._events = 0
-        """How many of that draft's events are in."""
+        """How many of that draft's events are applied."""
 
     def of(self, draft: Draft, world: int) -> Interior:
-        """The inside of a world, all that the draft has decided included."""
+        """The interior of a world, including everything that the draft has decided."""
         if draft.interiors_token is None or draft.interiors_token is not self._draft:
             self._sync_to_head(draft)
         tables = draft.tables
@@ -188,7 +185,7 @@ class Interiors:
         return found
 
     def committed(self, draft: Draft, seq: int, chain: bytes) -> None:
-        """Keep what was found while a draft was decided, now that it is a commit."""
+        """Keep the interiors of a draft that was committed."""
         if draft.interiors_token is self._draft:
             self._apply_events(draft.tables, draft.events[self._events :])
             self._draft, self._seq, self._chain = None, seq, chain
@@ -197,7 +194,7 @@ class Interiors:
         return sum(len(each.nodes) for each in self._kept.values())
 
     def _sync_to_head(self, draft: Draft) -> None:
-        """Bring what is kept level with the commit that a draft stands on, or forget it."""
+        """Bring the cache up to the commit that a draft is based on, or clear it."""
         head, log = draft.head, draft.log
         behind = head.seq - self._seq
         is_undecided = self._draft is not None and self._events > 0
@@ -220,7 +217,7 @@ class Interiors:
             elif isinstance(event, ev.Unlinked):
                 self._drop_on_unlink(tables, event.edge)
             elif isinstance(event, ev.Erased | ev.Struck):
-                # The names of what was erased must not be left in memory either.
+                # Erased names must not stay in memory either.
                 self._kept.clear()
                 return
 
