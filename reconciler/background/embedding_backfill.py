@@ -25,7 +25,7 @@ from worlddb.reconciler.embedding.vectors_of_texts import (
 from worlddb.reconciler.pipeline import Writer, execute
 
 MOVES: Final = 10
-"""How often a move to another model begins again because texts were embedded in the old space meanwhile."""
+"""How often a move to another model starts again because texts were embedded in the old space meanwhile."""
 
 FIRST_TEXTS: Final = 256
 BATCH_SECONDS: Final = 5.0

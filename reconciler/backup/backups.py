@@ -29,11 +29,11 @@ from worlddb.reconciler.backup.commit_copier import (
 )
 
 RESTORER: Final = "restore"
-"""Who says in a restored store what the original had erased since the backup was made."""
+"""The author of the commit that records the original's erasures since the backup."""
 
 
 UPGRADER: Final = "upgrade"
-"""Who takes into the log what older releases kept beside it."""
+"""The author of the commit that lists erasures that older releases kept beside the log."""
 
 
 class BackedUp(NamedTuple):
@@ -205,7 +205,7 @@ def _require_same_store(
 
 
 _ATTEMPTS: Final = 8
-"""How often to back up again because an older release committed meanwhile."""
+"""How often the backup is repeated because an older release committed meanwhile."""
 
 
 class ListedErasure(NamedTuple):

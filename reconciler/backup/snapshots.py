@@ -23,7 +23,7 @@ from worlddb.reconciler.backup.commit_copier import Copier
 
 KIND: Final = "snapshot"
 _ATTEMPTS: Final = 3
-"""How often to begin again because something was erased meanwhile."""
+"""How often a snapshot is started again because something was erased meanwhile."""
 _TIMEOUT_SECONDS: Final = 10.0
 
 

@@ -194,7 +194,7 @@ class BundleMerge:
         self._tables = draft.tables
         self._contents = contents
         self._is_join = joins
-        """Whether what only one side ended goes on where the other side wrote it anew."""
+        """True for a join: a world that only one side ended goes on if the other side wrote it again."""
         self.held = MissingTexts(draft.log, draft.tables)
         self.lineages = LineageEvents(draft)
         self.blobs = IncomingBlobs(draft, contents)
@@ -212,7 +212,7 @@ class BundleMerge:
         self.memberships: list[ev.Linked] = []
         self._put: dict[tuple[bytes, bytes], list[times.Interval]] = {}
         self._contradicting: set[frozenset[bytes]] = set()
-        """When each member is to be in its container, in a join."""
+        """In a join, when each member is in its container."""
         self._gone_apart: set[bytes] = set()
         self._bodies = {world.frame.lineage: world.versions[0].body for world in contents.worlds}
         """What each world of the bundle begins with."""

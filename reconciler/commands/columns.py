@@ -142,7 +142,7 @@ class _ColumnTable:
         self._known = known
         self._columns = {} if given is None else _columns_of(given, what)
         self.has_texts = False
-        """Whether a reference is a text, which may be a name."""
+        """True if a reference is a text, which may be a name."""
         lengths = {name: _length(column, name, what) for name, column in self._columns.items()}
         self.count = next(iter(lengths.values()), 0)
         for name, length in lengths.items():

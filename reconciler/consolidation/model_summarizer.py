@@ -24,7 +24,7 @@ Answer with the summary and nothing else: plain text, a statement a line.
 - Say only what the members say, in their language. Do not judge, advise or address anybody.
 - Be much shorter than the members together: 200 words at most.
 """
-"""What the model is told; the world and its members follow as JSON."""
+"""The prompt; the world and its members follow as JSON."""
 
 MAX_CHARACTERS: Final = 24_000
 """Of the members' texts in one request; what a world has beyond is summed up by another, and the texts are joined."""

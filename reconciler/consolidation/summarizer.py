@@ -16,10 +16,10 @@ from worlddb.projections.indexes import analysis
 
 MAX_SENTENCES: Final = 12
 MAX_CHARACTERS: Final = 1_600
-"""How long a summary of the stand-in gets: a title, and so much of what its members say."""
+"""The length of an extractive summary: a title, and this much of the members' texts."""
 MAX_SENTENCE_CHARACTERS: Final = 400
 MAX_READ_CHARACTERS: Final = 4_000
-"""How far into each member the stand-in reads."""
+"""How much of each member the extractive summarizer reads."""
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"”)]*\s+|(?<=[。！？])|\n+")
 _DATE_CHARACTERS: Final = len("2026-11-22")
 _DATED: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}: ")

@@ -120,7 +120,7 @@ def _check_declared(ctx: Context, command: cmd.Register, world: int) -> None:
 
 
 def _describe_registration(known: settings.Registration) -> str:
-    """What a registration is, in words."""
+    """Describe a registration in words."""
     laws = known.laws
     if laws is None:
         return f"a type with code of version {known.row.handler_version}"
@@ -176,7 +176,7 @@ def set_profile(ctx: Context, command: cmd.SetProfile, details: int) -> bytes:
 
 
 FIELDS: Final = Thresholds.__struct_fields__
-"""What is set, in the order in which commands, events and rows have it."""
+"""The names of the thresholds, in their order in commands, events and rows."""
 
 
 class ThresholdSetting(NamedTuple):

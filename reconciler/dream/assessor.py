@@ -20,7 +20,7 @@ RELATIONS: Final = (
 """Types of edges that an assessor may draw: none of them ends or hides anything."""
 DUPLICATE, SUPERSEDED, STALE, FADED = "duplicate", "superseded", "stale", "faded"
 WHYS: Final = (DUPLICATE, SUPERSEDED, STALE, FADED)
-"""How the reasons of the stand-in begin; a reference may follow."""
+"""The first words of reasons of :class:`RuleAssessor`; a reference may follow."""
 _HALF_LIFE_DAYS: Final = 180.0
 
 

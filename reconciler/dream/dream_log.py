@@ -44,7 +44,7 @@ class Report(NamedTuple):
     through: int
     ratio: str
     cursor: Cursor | None
-    """How far it came, once it has ended."""
+    """The cursor of a finished run."""
 
 
 class JudgedMemory(NamedTuple):

@@ -34,7 +34,7 @@ Answer with one JSON object and nothing else:
 - "metadata": corrections or topics as short texts by name; mostly empty.
 - "related": memories beside it that have to do with it, with one of these types: {", ".join(RELATIONS)}.
 """
-"""What the model is told; the memories follow as JSON."""
+"""The prompt; the memories follow as JSON."""
 
 MAX_CHARACTERS: Final = 2_000
 """Of each text; of the texts beside it a quarter of that."""

@@ -22,7 +22,7 @@ from worlddb.reconciler.entity_resolution import equivalence
 from worlddb.reconciler.transaction import context
 
 MOST: Final = 8
-"""How many that lie beside a memory it is shown with, and how many that edges join to it."""
+"""How many neighbours a memory has at most, in its containers and by edges each."""
 MOST_COMPARED: Final = 20_000
 """In larger worlds only the latest members are compared."""
 MOST_OF_A_WORD: Final = 512

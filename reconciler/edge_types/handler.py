@@ -295,7 +295,7 @@ class BulkHandler(EdgeHandler, Protocol):
 
 
 class PlainHandler:
-    """What edge types have in common.
+    """The base class of edge types.
 
     That is: no self-reference, validity from the source's, nothing to clean up. A type of one's own may begin with this
     class, and does not have to.
@@ -304,7 +304,7 @@ class PlainHandler:
     name = ""
     version = 1
     joins_versions = False
-    """Whether a later version of a world may have an edge of the type to an earlier one of the same world."""
+    """True if an edge of the type may lead from a later version of a world to an earlier one."""
 
     def default_valid_from(self, ctx: HandlerContext, source: int, target: int) -> int:
         return ctx.begins(source)
@@ -344,7 +344,7 @@ class AcyclicHandler(PlainHandler):
 
 
 _MOST_ON_A_WAY: Final = 20
-"""How many worlds of a way back a refusal names."""
+"""How many worlds of a cycle a refusal names."""
 
 
 def _describe_cycle(ctx: HandlerContext, edge: HandledEdge) -> str:

@@ -146,7 +146,7 @@ MAX_CHARACTERS: Final = 24_000
 
 _BYTES_A_NUMBER: Final = 40
 _PASSING: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
-"""What an endpoint says that may be otherwise in a moment."""
+"""Status codes after which a retry may succeed."""
 
 
 ANTHROPIC_VERSION: Final = "2023-06-01"
@@ -341,7 +341,7 @@ CHAT_SECONDS: Final = 120.0
 MAX_PROMPT_BYTES: Final = 64 * 1024
 MAX_ANSWER_BYTES: Final = 1 << 20
 MAX_ANSWER_TOKENS: Final = 4_096
-"""How long an answer may get where nothing else is said; Anthropic's interface wants to be told."""
+"""The default limit of an answer in tokens; Anthropic's interface requires one."""
 _CHARACTERS_A_TOKEN: Final = 3
 """As few as that, where an endpoint does not say how many tokens it took, so that a bound is kept."""
 _MOST: Final = 1 << 53

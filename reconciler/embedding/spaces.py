@@ -15,7 +15,7 @@ from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.transaction.context import Context
 
 DEFAULT_SPACE: Final = "default"
-"""What the first space of a store is called, unless it is given another name."""
+"""The default name of the first space of a store."""
 
 _BODY_TYPE: Final = "Space"
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 BATCH_TEXTS: Final = 2_000
 BATCH_CHARACTERS: Final = 8_000_000
-"""How much is embedded in one commit: more would hold other writers up."""
+"""How much is embedded in one commit: more would delay other writers."""
 CHECKED_VECTORS: Final = 64
 """Among how many stored vectors one is looked for whose text is still there."""
 _ENRICHMENT: Final = "Enrichment"

@@ -22,11 +22,11 @@ from worlddb.reconciler.pipeline import Writer, execute
 from worlddb.reconciler.transaction import inputs
 
 SEGMENTS_AT_ONCE: Final = 64
-"""How many segments are one commit; one of an enricher's that asks a model, which a kill may not waste."""
+"""How many segments make one commit. With a model, each is committed singly, so that a kill wastes no answer."""
 
 
 class Enriched(NamedTuple):
-    """What was enriched, or (``dry_run``) would be.
+    """What was enriched, or with ``dry_run`` would be.
 
     ``segments`` are the references of those that got an enrichment. ``unsaid`` counts those that a free enricher had
     nothing to say of, ``left`` those that are due and were not done: for the ``limit``, since others changed them,

@@ -19,7 +19,7 @@ from worlddb.reconciler.consolidation.summaries import ReadState, marks_at
 from worlddb.reconciler.enrichment.enricher import Enrichment, Segment
 
 ENRICHER: Final = "enricher"
-"""What of an enrichment's source names its enricher."""
+"""The field of an enrichment's source that names its enricher."""
 _DERIVED_FROM: Final = "derived_from"
 
 

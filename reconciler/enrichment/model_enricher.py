@@ -32,7 +32,7 @@ Answer with one JSON object and nothing else:
 
 Write in the language of the segment. Lists are empty where there is nothing to say.
 """
-"""What the model is told; the window follows as JSON."""
+"""The prompt; the window follows as JSON."""
 
 MAX_SHOWN_CHARACTERS: Final = 4_000
 MAX_ANSWER_TOKENS: Final = 1_024

@@ -25,7 +25,7 @@ from worlddb.reconciler.erasure import erased_worlds
 from worlddb.reconciler.transaction import context, forbidden_texts, inputs, recorded_texts
 
 MOST_TOLD: Final = 20
-"""How many of the worlds that stay inside of an erased one the receipt's note names."""
+"""How many members that stay a note of the receipt names."""
 
 
 def plan(log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase]) -> inputs.PlannedErasure:

@@ -19,32 +19,32 @@ from worlddb.reconciler.ingest.extraction import Turn
 
 USER, ASSISTANT = "user", "assistant"
 INSTRUCTIONS: Final = ("system", "developer")
-"""Roles of what is said to a model and by nobody in the conversation."""
+"""Roles of instructions to a model, which are no part of the conversation."""
 _ROLES: Final = {
     **dict.fromkeys(("human", "humanmessage", "humanmessagechunk"), USER),
     **dict.fromkeys(("ai", "gpt", "chatgpt", "model", "bot", "aimessage", "aimessagechunk"), ASSISTANT),
     **dict.fromkeys(("systemmessage", "systemmessagechunk"), "system"),
     **dict.fromkeys(("toolmessage", "toolmessagechunk", "function", "functionmessage"), "tool"),
 }
-"""What roles are called elsewhere, by LangChain's classes too."""
+"""Other names of roles, LangChain's classes included."""
 _KNOWN: Final = frozenset({*_ROLES, *_ROLES.values(), *INSTRUCTIONS, "chat"})
 _SETTINGS: Final = ("user_editable_context", "model_editable_context")
 """Contents in ChatGPT's export that hold what its user asked it to be told at all times."""
 _TO_ALL: Final = ("all", "assistant", "user")
-"""Whom a message may go to without being the call of a tool."""
+"""Recipients of messages that are no calls of tools."""
 _TOLD_IN: Final = ("parts", "text", "result", "content", "summary")
-"""Where ChatGPT's contents have their texts; the first that is there counts."""
+"""The fields of ChatGPT's contents with the text; the first one present counts."""
 _TIMES: Final = ("timestamp", "created_at", "create_time", "createdAt", "time", "date", "at")
 _SINCE_1970: Final = re.compile(r"1(?:[0-9]{9}(?:\.[0-9]{1,9})?|[0-9]{12}|[0-9]{15})")
 """Seconds, milliseconds or microseconds of 2001 to 2033 that were written as a text; no date is written so."""
 _HOLD: Final = ("messages", "conversations")
-"""Where a request to a model, the state of a graph, and ShareGPT's chats have their messages."""
+"""The fields with the messages of a model request, a graph's state, and ShareGPT's chats."""
 _IDS: Final = ("id", "uuid", "message_id")
 _NO_ID: Final = "__fake_id__"
-"""What OpenAI's agents SDK writes as the id of every message of a model that gives none."""
+"""The id that OpenAI's agents SDK writes if a model gives none."""
 _TEXTS: Final = ("text", "input_text", "output_text", "summary_text", "refusal")
 _THOUGHTS: Final = ("thinking", "redacted_thinking", "reasoning", "thoughts", "reasoning_recap")
-"""Kinds of parts and contents that a model thought, and said to nobody."""
+"""Kinds of parts and contents that are a model's reasoning."""
 _RUN: Final = ("request", "response")
 """Kinds of Pydantic AI's messages, each with the parts that several said."""
 _PARTS: Final = {"system-prompt": "system", "user-prompt": USER}

@@ -33,7 +33,7 @@ Answer with one JSON object and nothing else:
 Write only what the turns say, in their language, each statement once. Leave out greetings, questions, and what an
 assistant explains in general. If nothing is worth remembering, answer {"facts": []}.
 """
-"""What the model is told; the turns follow as JSON."""
+"""The prompt; the turns follow as JSON."""
 
 DOCUMENT_PROMPT: Final = """\
 You read a part of a document and write down what is worth remembering from it.
@@ -54,14 +54,14 @@ Answer with one JSON object and nothing else:
 Write only what the paragraphs say, in their language, each statement once. Leave out headings, tables of contents and
 what everybody knows. If nothing is worth remembering, answer {"facts": []}.
 """
-"""What the model is told of documents."""
+"""The prompt for documents."""
 
 MAX_TURNS: Final = 40
 MAX_CHARACTERS: Final = 24_000
 """Turns, and characters of their texts, in one request."""
 MAX_FACTS: Final = 64
 MAX_KEPT_BYTES: Final = 48 * 1024
-"""What of an answer is kept as provenance."""
+"""The fields of an answer that are stored as provenance."""
 EXTRACTED: Final = "Extraction"
 """Type of the world that keeps an answer; it has no text, and is derived from the turns that were read."""
 

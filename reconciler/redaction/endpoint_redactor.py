@@ -29,7 +29,7 @@ Answer with one JSON object and nothing else:
 
 Leave out names of companies, products, cities and public figures. If there is nothing, answer {"found": []}.
 """
-"""What the model is told; the text follows as JSON."""
+"""The prompt; the text follows as JSON."""
 
 TIMEOUT_SECONDS: Final = 60.0
 MAX_CHARACTERS: Final = 24_000

@@ -20,7 +20,7 @@ from worlddb.reconciler.replay import event_comparison, hypothetical_history
 from worlddb.reconciler.replay.redecision import Decider
 
 REPLAYER: Final = "replay"
-"""Who says in a replayed store what was erased after the moment that it was replayed to."""
+"""The author of the commit that records erasures later than the moment of a replay."""
 
 
 class Replayed(NamedTuple):

@@ -10,7 +10,7 @@ from worlddb.reconciler.similarity.scores import Likeness
 from worlddb.reconciler.similarity.thresholds import TIERS, Thresholds
 
 MAX_EVIDENCE: Final = 8
-"""How many of those who were considered are written down."""
+"""How many of the considered worlds the evidence lists."""
 
 
 class Considered(NamedTuple):

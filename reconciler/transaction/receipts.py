@@ -56,9 +56,9 @@ def _texts(kind: type[cmd.Command]) -> tuple[str, ...]:
 
 
 _BESIDE: Final = "evidence"
-"""What models said of a new world: what came of it is in the proposals."""
+"""The field with the models' evidence about a new world, whose results are in the proposals."""
 _JUDGED: Final = "judged"
-"""Whether they said anything. A command for which none did is recorded without it, as before there were any."""
+"""The field that is true if models gave evidence. Without evidence it is not recorded, as in earlier releases."""
 
 _TEXTS = {kind: _texts(kind) for kind in cmd.ALL}
 _UNKEPT: Final = frozenset({_BESIDE, "literal"})
