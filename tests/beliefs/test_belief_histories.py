@@ -317,8 +317,8 @@ def desk(tmp_path: Path) -> Iterator[Session]:
 
 
 def call(desk: Session, name: str, /, **arguments: Any) -> Any:
-    (tool,) = (tool for tool in catalogue.tools_of("all,beliefs") if tool.name == name)
-    answer = tool.run(desk, tool.takes.taken(arguments), Call("a client", name))
+    (tool,) = (tool for tool in catalogue.tools_in_sets("all,beliefs") if tool.name == name)
+    answer = tool.run(desk, tool.takes.parse(arguments), Call("a client", name))
     assert isinstance(answer, tool.gives)
     clock: Any = desk.db._clock
     clock.advance(1_000_000)

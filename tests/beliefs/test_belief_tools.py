@@ -22,7 +22,7 @@ from worlddb.tools.mcp.server import MemoryServer
 from worlddb.tools.mcp.session import Call, Session
 
 API = "kref://atlas/api/wire.decision"
-BELIEFS = catalogue.tools_of("beliefs")
+BELIEFS = catalogue.tools_in_sets("beliefs")
 
 
 @pytest.fixture
@@ -32,14 +32,14 @@ def db(tmp_path: Path) -> Iterator[worlddb.Database]:
 
 
 def call(desk: Session, name: str, /, **arguments: Any) -> Any:
-    (tool,) = (tool for tool in catalogue.tools_of("all,beliefs") if tool.name == name)
-    answer = tool.run(desk, tool.takes.taken(arguments), Call("a client", name))
+    (tool,) = (tool for tool in catalogue.tools_in_sets("all,beliefs") if tool.name == name)
+    answer = tool.run(desk, tool.takes.parse(arguments), Call("a client", name))
     assert isinstance(answer, tool.gives)
     return msgspec.to_builtins(answer)
 
 
 def test_the_set_is_offered_only_to_whoever_names_it_and_is_documented(db: worlddb.Database) -> None:
-    assert not {tool.name for tool in BELIEFS} & {tool.name for tool in catalogue.tools_of("all")}
+    assert not {tool.name for tool in BELIEFS} & {tool.name for tool in catalogue.tools_in_sets("all")}
     assert all(len(tool.description) < 130 for tool in BELIEFS)
     table = rows(section(text_of("docs/mcp.md"), "## Tools about beliefs"))
     told = {quoted(row[0])[0]: (row[1], quoted(row[2])) for row in table}
@@ -49,9 +49,9 @@ def test_the_set_is_offered_only_to_whoever_names_it_and_is_documented(db: world
     assert told.keys() == {tool.name for tool in BELIEFS}
 
     async def listed() -> None:
-        server = MemoryServer(Session(db), tools=catalogue.tools_of("core,beliefs"))
+        server = MemoryServer(Session(db), tools=catalogue.tools_in_sets("core,beliefs"))
         names = [tool.name for tool in await server.list_tools()]
-        assert set(names) == {tool.name for tool in catalogue.tools_of("core")} | told.keys()
+        assert set(names) == {tool.name for tool in catalogue.tools_in_sets("core")} | told.keys()
 
     anyio.run(listed)
 
@@ -131,26 +131,26 @@ def test_a_withdrawal_is_planned_and_done_only_where_an_operator_allows_it(db: w
     assert [(each["id"], each["paths"]) for each in found["rests_on_it"]] == [(plan, [[code, plan]])]
     assert found["answers"] == [{"question": "vault", "before": found["answers"][0]["before"], "after": [plan]}]
     assert found["done_at"] is None and db.head().seq == head
-    assert "memory_withdraw" not in {tool.name for tool in catalogue.tools_of("all,beliefs")}
-    (tool,) = (tool for tool in catalogue.tools_of("operator") if tool.name == "memory_withdraw")
+    assert "memory_withdraw" not in {tool.name for tool in catalogue.tools_in_sets("all,beliefs")}
+    (tool,) = (tool for tool in catalogue.tools_in_sets("operator") if tool.name == "memory_withdraw")
     given = {"author": "mallory", "reason": "incident 7"}
     with pytest.raises(InputError, match="would change 1 memories, not 2"):
-        tool.run(desk, tool.takes.taken(given | {"changes": 2}), Call("a client", "x"))
-    done = tool.run(desk, tool.takes.taken(given | {"changes": 1}), Call("a client", "x"))
+        tool.run(desk, tool.takes.parse(given | {"changes": 2}), Call("a client", "x"))
+    done = tool.run(desk, tool.takes.parse(given | {"changes": 1}), Call("a client", "x"))
     assert msgspec.to_builtins(done)["seq"] == head + 1 and db.view().get(code) is None
-    (undo,) = (tool for tool in catalogue.tools_of("operator") if tool.name == "memory_undo")
-    back = undo.run(desk, undo.takes.taken({"seq": head + 1, "reason": "a mistake"}), Call("a client", "x"))
+    (undo,) = (tool for tool in catalogue.tools_in_sets("operator") if tool.name == "memory_undo")
+    back = undo.run(desk, undo.takes.parse({"seq": head + 1, "reason": "a mistake"}), Call("a client", "x"))
     assert msgspec.to_builtins(back)["seq"] == head + 2 and db.view().get(code).content  # type: ignore[union-attr]
     with pytest.raises(worlddb.RefusedError, match="changed since"):
-        undo.run(desk, undo.takes.taken({"seq": head + 1, "reason": "again"}), Call("a client", "x"))
+        undo.run(desk, undo.takes.parse({"seq": head + 1, "reason": "again"}), Call("a client", "x"))
     with pytest.raises(InputError, match="no commit"):
-        undo.run(desk, undo.takes.taken({"seq": 10**9, "reason": "again"}), Call("a client", "x"))
+        undo.run(desk, undo.takes.parse({"seq": 10**9, "reason": "again"}), Call("a client", "x"))
     inside = Session(db, db.create("Topic", "ours").ref)
     with pytest.raises(InputError, match="One world is served"):
-        undo.run(inside, undo.takes.taken({"seq": head + 2, "reason": "x"}), Call("a client", "x"))
+        undo.run(inside, undo.takes.parse({"seq": head + 2, "reason": "x"}), Call("a client", "x"))
     assert call(inside, "memory_plan_withdrawal", author="mallory")["withdrawn"] == []
     with pytest.raises(InputError, match="One world is served"):
-        tool.run(inside, tool.takes.taken(given | {"changes": 1}), Call("a client", "x"))
+        tool.run(inside, tool.takes.parse(given | {"changes": 1}), Call("a client", "x"))
 
 
 def test_receipts_are_checked_artifacts_attached_and_relations_declared(db: worlddb.Database) -> None:
@@ -178,8 +178,8 @@ def test_receipts_are_checked_artifacts_attached_and_relations_declared(db: worl
     with pytest.raises(InputError, match="Either location or remove"):
         call(desk, "memory_attach", id=fact, name="plan.pdf")
 
-    (tool,) = (each for each in catalogue.tools_of("operator") if each.name == "memory_define_relation")
-    given = tool.takes.taken({"relation": "guards", "inverse": "guarded_by", "functional": True})
+    (tool,) = (each for each in catalogue.tools_in_sets("operator") if each.name == "memory_define_relation")
+    given = tool.takes.parse({"relation": "guards", "inverse": "guarded_by", "functional": True})
     tool.run(desk, given, Call("a client", "x"))
     assert "guards" in {each.name for each in db.view().edge_types()}
     with pytest.raises(InputError, match="One world is served"):
@@ -210,7 +210,7 @@ def test_what_is_given_wrongly_is_an_error_that_the_caller_can_mend_and_writes_n
         "reason": "r",
         "changes": 1,
     }
-    tools, errors, head = (*BELIEFS, *catalogue.tools_of("operator")), 0, db.head().seq
+    tools, errors, head = (*BELIEFS, *catalogue.tools_in_sets("operator")), 0, db.head().seq
     desk = Session(db)
     for _ in range(400):
         tool = draw.choice(tools)
@@ -220,7 +220,7 @@ def test_what_is_given_wrongly_is_an_error_that_the_caller_can_mend_and_writes_n
         if not tool.read_only:
             given |= {draw.choice(fields): draw.choice(({}, [[]], 2**70, "\ud800")), **draw.choice(FORGED)}
         try:
-            tool.run(desk, tool.takes.taken(given), Call("a client", tool.name))
+            tool.run(desk, tool.takes.parse(given), Call("a client", tool.name))
         except (worlddb.WorldDBError, msgspec.ValidationError) as error:
             assert str(error)
             errors += 1
@@ -289,13 +289,13 @@ def test_the_receipt_of_a_server_of_one_world_is_of_that_world(db: worlddb.Datab
 
 
 def operate(desk: Session, name: str, /, **arguments: Any) -> Any:
-    (tool,) = (tool for tool in catalogue.tools_of("operator") if tool.name == name)
-    return msgspec.to_builtins(tool.run(desk, tool.takes.taken(arguments), Call("a client", name)))
+    (tool,) = (tool for tool in catalogue.tools_in_sets("operator") if tool.name == name)
+    return msgspec.to_builtins(tool.run(desk, tool.takes.parse(arguments), Call("a client", name)))
 
 
 def test_profiles_and_belief_settings_are_read_by_all_and_set_by_an_operator(db: worlddb.Database) -> None:
     desk, room = Session(db), db.create("Topic", "room").ref
-    names = {tool.name for tool in catalogue.tools_of("all,beliefs")}
+    names = {tool.name for tool in catalogue.tools_in_sets("all,beliefs")}
     assert {"memory_profiles", "memory_belief_settings"} <= names
     assert not {"memory_set_profile", "memory_set_beliefs"} & names
     made = operate(desk, "memory_set_profile", id=room, node_types=["Fact"], relations=["supports"], why="small")

@@ -120,17 +120,17 @@ def test_a_tenant_has_its_own_relation_and_sees_no_others(db: Database) -> None:
         db.prefer(mine, "prefers", like, within=world)
     assert [each.name for each in db.view(world=ours).preferences("Cy")] == [f"in {ours.ref}"]
     assert {each.world for each in db.view().edge_types() if each.name == "prefers"} == {ours.ref, theirs.ref}
-    tool = next(each for each in catalogue.tools_of("beliefs") if each.name == "memory_preferences")
+    tool = next(each for each in catalogue.tools_in_sets("beliefs") if each.name == "memory_preferences")
     with pytest.raises(UnknownReference):
-        tool.run(Session(db, ours.ref), tool.takes.taken({"subject": "Ana"}), Call("a client", tool.name))
+        tool.run(Session(db, ours.ref), tool.takes.parse({"subject": "Ana"}), Call("a client", tool.name))
 
 
 def test_a_model_notes_preferences_and_asks_for_them(db: Database) -> None:
     desk = Session(db)
-    tools = {tool.name: tool for tool in catalogue.tools_of("beliefs")}
+    tools = {tool.name: tool for tool in catalogue.tools_in_sets("beliefs")}
 
     def call(name: str, **given: object) -> Any:
-        return tools[name].run(desk, tools[name].takes.taken(given), Call("a client", name))
+        return tools[name].run(desk, tools[name].takes.parse(given), Call("a client", name))
 
     call("memory_prefer", subject="Ana", relation="avoids", object="SaaS", why="said so")
     call("memory_prefer", subject="Ana", relation="avoids", object="SaaS", outcome="succeeded")

@@ -22,8 +22,8 @@ def db(tmp_path: Path) -> Iterator[worlddb.Database]:
 
 
 def call(desk: Session, name: str, /, **arguments: Any) -> Any:
-    (tool,) = (tool for tool in catalogue.tools_of("beliefs") if tool.name == name)
-    return msgspec.to_builtins(tool.run(desk, tool.takes.taken(arguments), Call("a client", name)))
+    (tool,) = (tool for tool in catalogue.tools_in_sets("beliefs") if tool.name == name)
+    return msgspec.to_builtins(tool.run(desk, tool.takes.parse(arguments), Call("a client", name)))
 
 
 def test_a_relation_is_written_read_as_states_and_retracted(db: worlddb.Database) -> None:

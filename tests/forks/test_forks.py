@@ -297,12 +297,12 @@ def test_a_profile_leaves_out_what_is_tried_in_a_fork(tmp_path: Path) -> None:
 
 def test_a_model_forks_amends_and_merges_by_tools(db: Database, trip: str) -> None:
     """A client of MCP could not try anything beside what is known."""
-    [fork, forks, merge] = catalogue.tools_of("forks")
-    [amend] = [tool for tool in catalogue.tools_of("core") if tool.name == "memory_amend"]
+    [fork, forks, merge] = catalogue.tools_in_sets("forks")
+    [amend] = [tool for tool in catalogue.tools_in_sets("core") if tool.name == "memory_amend"]
     session = Session(db)
 
     def call(tool: catalogue.Tool, on: Session = session, **given: Any) -> Any:
-        return tool.run(on, tool.takes.taken(given), Call("test", tool.name))
+        return tool.run(on, tool.takes.parse(given), Call("test", tool.name))
 
     hotel = str(db.create("Plan", "bed", content="A room by the station.", world=trip).ref)
     begun = call(fork, id=trip, name="cheaper", why="tried")

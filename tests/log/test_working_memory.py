@@ -319,12 +319,12 @@ def test_a_memory_has_the_buffer_of_its_user_and_session_guarded_as_their_world_
 
 def test_tools_of_working_memory_are_those_of_one_world_where_one_is_served(db: Database) -> None:
     inside, outside = db.create("Topic", "inside").ref, db.create("Topic", "outside").ref
-    tools = {tool.name: tool for tool in catalogue.tools_of("working")}
-    assert len(tools) == 3 and not tools.keys() & {tool.name for tool in catalogue.tools_of("all")}
+    tools = {tool.name: tool for tool in catalogue.tools_in_sets("working")}
+    assert len(tools) == 3 and not tools.keys() & {tool.name for tool in catalogue.tools_in_sets("all")}
 
     def call(session: Session, name: str, **given: object) -> Any:
         tool = tools[f"memory_working_{name}"]
-        return tool.run(session, tool.takes.taken(given), Call("client", name))
+        return tool.run(session, tool.takes.parse(given), Call("client", name))
 
     desks = [Session(db), Session(db, inside), Session(db, outside), Session(db, user="ana")]
     for number, desk in enumerate(desks):
@@ -336,8 +336,8 @@ def test_tools_of_working_memory_are_those_of_one_world_where_one_is_served(db: 
     assert [len(call(desk, "get", run_id="s").messages) for desk in desks] == [1, 0, 1, 1]
     with pytest.raises(worlddb.RefusedError):
         call(desks[1], "add", text=TOKEN, run_id="s")
-    operator = {tool.name: tool for tool in catalogue.tools_of("operator")}["memory_forget_user"]
-    given = operator.takes.taken({"user_id": "ana", "reason": "request 12", "confirm": "user:ana"})
+    operator = {tool.name: tool for tool in catalogue.tools_in_sets("operator")}["memory_forget_user"]
+    given = operator.takes.parse({"user_id": "ana", "reason": "request 12", "confirm": "user:ana"})
     done: Any = operator.run(desks[0], given, Call("client", "forget"))
     assert (done.erased, done.receipt) == (0, {})
     assert call(desks[3], "get", run_id="s").messages == []

@@ -23,7 +23,7 @@ def test_the_dockerfile_starts_the_server() -> None:
     text = (DEPLOY / "Dockerfile").read_text("utf-8")
     words = [json.loads(re.findall(rf"^{name} (\[.*\])$", text, re.MULTILINE)[0]) for name in ("ENTRYPOINT", "CMD")]
     given = build_parser(COMMANDS).parse_args([*words[0][1:], *words[1]])
-    port = listening.address_of(DEFAULT_ADDRESS).port
+    port = listening.parse_address(DEFAULT_ADDRESS).port
     assert mcp_command.address_given(given, DEFAULT_ADDRESS) == ("0.0.0.0", port)
     assert f"EXPOSE {port}" in text and "USER worlddb" in text
 

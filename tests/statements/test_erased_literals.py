@@ -539,11 +539,11 @@ def test_a_literal_is_erased_in_every_world_that_ever_stated_it(db: Database) ->
 def test_an_operators_tool_tells_the_plan_and_erases_what_it_said(db: Database) -> None:
     world, other = _told(db), str(db.create("Place", "Other").ref)
     db.state(other, [(A, P, Literal(GONE))])
-    [tool] = [each for each in catalogue.tools_of("operator") if each.name == "memory_erase_literal"]
+    [tool] = [each for each in catalogue.tools_in_sets("operator") if each.name == "memory_erase_literal"]
 
     def ask(session: Session, **given: Any) -> Any:
         asked = {"id": world, "literal": f'"{GONE}"', "reason": "request 7", **given}
-        return tool.run(session, tool.takes.taken(asked), Call("client", tool.name))
+        return tool.run(session, tool.takes.parse(asked), Call("client", tool.name))
 
     plan = ask(Session(db))
     assert (plan.outcome, plan.worlds, plan.elsewhere, plan.receipt) == ("planned", [world], [other], None)

@@ -248,7 +248,7 @@ def _remembered(
         if taker is not None:
             tx.link(taker.ref, "supersedes", made, valid_from=taker.valid.start, why=f"{TAKEN}{taker.reason}")
     _keep_up(db)
-    near_it = [answer_notes.told_near(other, edge_type) for other, edge_type in near]
+    near_it = [answer_notes.near_record(other, edge_type) for other, edge_type in near]
     proposals = [each for each in tx.receipt.proposals if home is None or _is_shown(db, each, home)]
     notes = replacement_notes(others, on_near, taker, len(names))
     notes += written_notes(begins, tx.receipt.ingest_time, until=until, text=text, **marks) + marked
@@ -320,7 +320,7 @@ def _said_again(
         for ref, (edge_type, reason) in links.items():
             tx.link(said, edge_type, ref, valid_from=since, why=reason)
     notes = [] if found is None else restatement_notes(db, tx.receipt, found, since, expires_at, until=until, end=end)
-    told = [answer_notes.told_near(other, links.get(other.ref, ("", ""))[0]) for other, _ in others]
+    told = [answer_notes.near_record(other, links.get(other.ref, ("", ""))[0]) for other, _ in others]
     return {
         "id": said,
         "seq": tx.receipt.seq,
@@ -428,7 +428,7 @@ def forget(
     receipt = db.retire(ref, valid_from=since, valid_to=until, why=why)
     receipt.raise_if_refused()
     notes = [*_explained(db, receipt, world), *concurrent_change_notes(db, seen, receipt, ref)]
-    notes += [] if receipt.events else answer_notes.goes_on(db.view(world=world), ref)
+    notes += [] if receipt.events else answer_notes.continuation_notes(db.view(world=world), ref)
     return {"id": ref, "seq": receipt.seq, "lost": _lost(receipt, ref), "notes": notes}
 
 
@@ -535,7 +535,7 @@ def call(
         if notes and isinstance(answer, answer_notes.ResultList):
             answer = {"found": list(answer), "notes": answer.notes}
     except WorldDBError as error:
-        message, remedy = mcp_wording.in_tools(error.message), _remedy(error)
+        message, remedy = mcp_wording.in_tool_words(error.message), _remedy(error)
         if world is not None and isinstance(error, UnavailableError | StoreError):
             # It may name a writer of another world: its process, its host and its author.
             message, remedy = "The memory cannot be reached now", "Try again later"
@@ -561,7 +561,7 @@ def _remedy(error: WorldDBError) -> str:
 def _checked(tool: Tool, arguments: str | bytes | dict[str, Any]) -> Any:
     try:
         given = arguments if isinstance(arguments, dict) else msgspec.json.decode(arguments or b"{}")
-        given = tool_arguments.as_meant(given, tool.arguments) if isinstance(given, dict) else given
+        given = tool_arguments.coerce(given, tool.arguments) if isinstance(given, dict) else given
         return msgspec.convert(given, tool.arguments)
     except (msgspec.DecodeError, UnicodeError, RecursionError, TypeError) as error:
         raise InputError(

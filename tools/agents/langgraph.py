@@ -604,7 +604,7 @@ def _plain(kind: type[base.Item], fields: dict[str, Any]) -> base.Item:
 
 def _rest(item: Any, world: World) -> None:
     """Write onto an item what its world rests on, as the functions for agents say it."""
-    for name, value in tool_results.resting(world).items():
+    for name, value in tool_results.provenance_fields(world).items():
         setattr(item, name, msgspec.to_builtins(value))
 
 

@@ -120,10 +120,10 @@ class KeyFile:
             OSError: it cannot be read.
         """
         try:
-            if self._read is None or self._read[0] != _seen(os.stat(self.path)):
+            if self._read is None or self._read[0] != _file_identity(os.stat(self.path)):
                 with self.path.open("rb") as file:
                     now = os.fstat(file.fileno())
-                    self._read = _seen(now), self._parsed(file.read(), now.st_mode)
+                    self._read = _file_identity(now), self._parse_ring(file.read(), now.st_mode)
         except FileNotFoundError:
             self._read = None
             return None
@@ -182,7 +182,7 @@ class KeyFile:
             self._write(msgspec.structs.replace(ring, keys=tuple(key for key in ring.keys if key.name != name)))
         return found[0]
 
-    def _parsed(self, data: bytes, mode: int) -> KeyRing:
+    def _parse_ring(self, data: bytes, mode: int) -> KeyRing:
         if mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise UnavailableError(
                 f"{self.path} can be read or changed by others than its owner", f"chmod 600 {self.path}"
@@ -227,7 +227,7 @@ class KeyFile:
         os.replace(unfinished, self.path)
 
 
-def _seen(now: os.stat_result) -> tuple[int, ...]:
+def _file_identity(now: os.stat_result) -> tuple[int, ...]:
     """What changes with a file."""
     return now.st_ino, now.st_size, now.st_mtime_ns, now.st_mode
 
@@ -338,8 +338,8 @@ class Gate:
             return None
         ring = self._ring()
         if ring is not None and (found := ring.find(token)) is not None:
-            return self._granted(found, ring)
-        return self._of_account(self._db.accounts.authenticate(token))
+            return self._grant_of_key(found, ring)
+        return self._grant_of_account(self._db.accounts.authenticate(token))
 
     def present(self, key: str) -> Grant | None:
         """Return what the key of an id opens by now; ``None`` if it has ended."""
@@ -348,8 +348,8 @@ class Gate:
         ring = self._ring()
         found = None if ring is None else next((each for each in ring.keys if each.id == key), None)
         if ring is not None and found is not None:
-            return self._granted(found, ring)
-        return self._of_account(self._db.accounts.grant(key))
+            return self._grant_of_key(found, ring)
+        return self._grant_of_account(self._db.accounts.grant(key))
 
     def names(self) -> dict[str, str]:
         """Return the names of keys that belong to no account, by their ids; of none while they cannot be read."""
@@ -368,7 +368,7 @@ class Gate:
         self._trouble = trouble
         return ring
 
-    def _granted(self, key: Key, ring: KeyRing) -> Grant:
+    def _grant_of_key(self, key: Key, ring: KeyRing) -> Grant:
         """Return what a key of the file opens; it is an admin's if it writes to the whole store."""
         if self._known is None or self._known[0] is not ring:
             self._known = ring, {}
@@ -379,7 +379,7 @@ class Gate:
             self._known[1][key.id] = granted
         return granted
 
-    def _of_account(self, found: AccountGrant | None) -> Grant | None:
+    def _grant_of_account(self, found: AccountGrant | None) -> Grant | None:
         if found is None:
             return None
         return Grant(found.name, found.world, found.right, found.user or None, self._secret, found, found.key)

@@ -5,7 +5,7 @@ from typing import Any, Final, TypeVar
 
 from worlddb import FOREVER, Near, Recall, Valid, View, World, format_time, parse_time
 
-MAX_LOOKED_AT: Final = 50
+MAX_CHAIN: Final = 50
 """Statements followed along a chain of supersessions."""
 
 
@@ -54,28 +54,28 @@ def successors(view: View, ref: str, seen: View | None = None) -> list[World]:
     ``view`` sets the time; ``seen`` is what worlds are read from, if it is given.
     """
     seen = seen or view
-    above = _joined(seen, ref, upwards=True)
-    found = [world for world in above if not has_ended(view, world)]
-    statement = seen.get(ref, include_superseded=True) if not above else None
+    superseding = _superseding_chain(seen, ref, upwards=True)
+    found = [world for world in superseding if not has_ended(view, world)]
+    statement = seen.get(ref, include_superseded=True) if not superseding else None
     if statement is None or statement.valid.end == FOREVER:
         return found
-    beside = (world for world in _joined(seen, ref, upwards=False) if not has_ended(view, world))
-    later = [world for world in beside if world.valid.start >= statement.valid.end > statement.valid.start]
+    related = (world for world in _superseding_chain(seen, ref, upwards=False) if not has_ended(view, world))
+    later = [world for world in related if world.valid.start >= statement.valid.end > statement.valid.start]
     return sorted(later, key=lambda world: world.valid.start)
 
 
-def goes_on(view: View, ref: str) -> list[str]:
+def continuation_notes(view: View, ref: str) -> list[str]:
     """Return a note if what took the place of a memory that had ended before goes on to hold."""
     return [f"{each.ref} took its place, and holds on" for each in successors(view, ref)[:1]]
 
 
-def _joined(seen: View, ref: str, *, upwards: bool) -> list[World]:
+def _superseding_chain(seen: View, ref: str, *, upwards: bool) -> list[World]:
     """Return the worlds that ``supersedes`` joins to one: those that replaced it, or all."""
     known, found = [ref], list[World]()
     for place in known:
         for edge in seen.edges(place, type="supersedes", include_superseded=True):
             other = edge.source if edge.target == place else edge.target
-            if (edge.target == place or not upwards) and other not in known and len(known) < MAX_LOOKED_AT:
+            if (edge.target == place or not upwards) and other not in known and len(known) < MAX_CHAIN:
                 known.append(other)
                 world = seen.get(other, include_superseded=True)
                 found += [] if world is None else [world]
@@ -86,7 +86,7 @@ NEAR_TEXT: Final = 300
 """Characters of a statement's text where it is near a new one."""
 
 
-def told_near(near: Near, linked: str) -> dict[str, Any]:
+def near_record(near: Near, linked: str) -> dict[str, Any]:
     """Return what is near a new statement, as tools tell it; ``linked`` is the type of the edge that joins them."""
     return {
         "id": near.ref,
@@ -111,7 +111,7 @@ def recall_notes(answers: Sequence[Recall], *, in_one_world: bool) -> list[str]:
     notes: list[str] = []
     is_weak = all(answer.weak for answer in answers if answer.hits)
     for answer in answers:
-        notes += _of_vectors(answer, in_one_world)
+        notes += _vector_notes(answer, in_one_world)
         # A weak answer in one scope does not matter where another scope answers.
         note = answer.note.replace(*_LINKED)
         notes += [note] if note and (is_weak or not answer.weak) else []
@@ -124,7 +124,7 @@ def search_note(unavailable: Mapping[str, str], *, in_one_world: bool) -> str:
     return f"A search in the query went by words alone, not by meaning{why}" if unavailable else ""
 
 
-def _of_vectors(answer: Recall, in_one_world: bool) -> Iterator[str]:
+def _vector_notes(answer: Recall, in_one_world: bool) -> Iterator[str]:
     if in_one_world:
         if answer.pending or answer.unavailable:
             yield "Memories may be found by their words and names only for now, not by their meaning"

@@ -37,7 +37,7 @@ class Tool(NamedTuple):
     @property
     def input_schema(self) -> dict[str, Any]:
         """The JSON schema of the arguments, as short as it can be told: it is in the context of every conversation."""
-        return _short(schema(self.takes))
+        return _short_schema(schema(self.takes))
 
     @property
     def output_schema(self) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class Tool(NamedTuple):
         return schema(self.gives)
 
 
-def _reads(
+def _read_tool(
     name: str,
     title: str,
     description: str,
@@ -67,7 +67,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         tool_results.Saved,
         write_tools.write,
     ),
-    _reads(
+    _read_tool(
         "memory_recall",
         "Recall",
         "Find what answers a question, best first, or which sessions do. What holds now; earlier too if asked for.",
@@ -75,7 +75,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         tool_arguments.Recall,
         tool_results.Recalled,
     ),
-    _reads(
+    _read_tool(
         "memory_list",
         "List memories",
         "List the memories of scopes in the order in which they came, a page at a time. Not a search.",
@@ -83,7 +83,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         tool_arguments.Listing,
         tool_results.Memories,
     ),
-    _reads(
+    _read_tool(
         "memory_read",
         "Read a memory",
         "Read one memory in full, by its id or the first 4 digits of it or more.",
@@ -131,7 +131,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         destructive=True,
         long=True,
     ),
-    _reads(
+    _read_tool(
         "memory_list_scopes",
         "List scopes",
         "List the users, agents, apps and runs that have memories, by kind if asked for.",
@@ -139,7 +139,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         tool_arguments.ListScopes,
         tool_results.Scopes,
     ),
-    _reads(
+    _read_tool(
         "memory_history",
         "History of a memory",
         "How a memory came to be what it is: every version, what it replaced and what replaced it, by whom and why.",
@@ -147,7 +147,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         tool_arguments.History,
         tool_results.Versions,
     ),
-    _reads(
+    _read_tool(
         "memory_as_of",
         "Recall the past",
         "Recall, or look one memory up, as it was: true at a time (valid), or learned by a time (known).",
@@ -164,7 +164,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         write_tools.mark,
         idempotent=True,
     ),
-    _reads(
+    _read_tool(
         "memory_proposals",
         "Proposed identities",
         "List proposals that two entries are one and the same person or thing, awaiting a decision.",
@@ -180,7 +180,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         tool_results.Done,
         write_tools.decide,
     ),
-    _reads(
+    _read_tool(
         "memory_conflicts",
         "Contradictions",
         "List pairs of memories that contradict each other while both hold, of scopes or of one memory.",
@@ -188,7 +188,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         tool_arguments.Conflicts,
         tool_results.Contradictions,
     ),
-    _reads(
+    _read_tool(
         "memory_verify",
         "Verify the store",
         "Check that the memory is what was written to it, and give the hash that stands for all of it.",
@@ -220,7 +220,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
         write_tools.deprecate,
         idempotent=True,
     ),
-    _reads(
+    _read_tool(
         "memory_impact",
         "What depends on it",
         "List all that depends on a memory, at any remove, with the way there: what may be wrong if it is.",
@@ -228,7 +228,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
         tool_arguments.Reach,
         tool_results.Impact,
     ),
-    _reads(
+    _read_tool(
         "memory_provenance",
         "What it rests on",
         "List all that a memory was made of, at any remove, by whom, and how far each is trusted.",
@@ -236,7 +236,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
         tool_arguments.Provenance,
         tool_results.Origins,
     ),
-    _reads(
+    _read_tool(
         "memory_plan_withdrawal",
         "What falls without it",
         "List what a source said, all that rests on it, and which answers change without it. Nothing is done.",
@@ -244,7 +244,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
         tool_arguments.PlanWithdrawal,
         tool_results.WithdrawalPlan,
     ),
-    _reads(
+    _read_tool(
         "memory_path",
         "How two are joined",
         "Show a shortest way over relations from one memory to another.",
@@ -252,7 +252,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
         tool_arguments.Way,
         tool_results.Path,
     ),
-    _reads(
+    _read_tool(
         "memory_resolve_kref",
         "Resolve a kref",
         "Read what a kref stands for: an item as it holds, one version of it, or an artifact of it.",
@@ -269,7 +269,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
         write_tools.write_at,
         idempotent=True,
     ),
-    _reads(
+    _read_tool(
         "memory_beliefs",
         "What is believed",
         "List what is believed of a memory, each value by its predicate.",
@@ -305,7 +305,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
         write_tools.rollback,
         idempotent=True,
     ),
-    _reads(
+    _read_tool(
         "memory_preferences",
         "Preferences",
         "List what somebody prefers, avoids, rejected or optimizes for, the surest first.",
@@ -346,7 +346,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
         write_tools.attach,
         idempotent=True,
     ),
-    _reads(
+    _read_tool(
         "memory_recall_receipt",
         "Recall with a receipt",
         "Recall exactly, in all or in one scope, and get a receipt by which the answer can be checked later.",
@@ -362,7 +362,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
         tool_results.Done,
         write_tools.keep_receipt,
     ),
-    _reads(
+    _read_tool(
         "memory_receipts_of",
         "Receipts that name it",
         "List the kept receipts of recalls that found a memory, the latest first.",
@@ -370,7 +370,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
         tool_arguments.ReceiptsOf,
         tool_results.KeptReceipts,
     ),
-    _reads(
+    _read_tool(
         "memory_check_recall",
         "Check a recall",
         "Check the receipt of an exact recall: ask again, and prove that these memories were there.",
@@ -378,7 +378,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
         tool_arguments.CheckRecall,
         tool_results.RecallChecked,
     ),
-    _reads(
+    _read_tool(
         "memory_states",
         "States of a relation",
         "List what was ever said of the relations of a memory: what holds, what held, when that changed and why.",
@@ -386,7 +386,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
         tool_arguments.States,
         tool_results.States,
     ),
-    _reads(
+    _read_tool(
         "memory_profiles",
         "Closed vocabularies",
         "List which types and relations are allowed where, of all or in one memory.",
@@ -394,7 +394,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
         tool_arguments.Profiles,
         tool_results.Profiles,
     ),
-    _reads(
+    _read_tool(
         "memory_belief_settings",
         "What counts as believed",
         "Show which tags bear beliefs, which predicates take one value, and by what beliefs are compared.",
@@ -498,7 +498,7 @@ WORKING_TOOLS: Final[tuple[Tool, ...]] = (
         tool_results.Buffered,
         write_tools.working_add,
     ),
-    _reads(
+    _read_tool(
         "memory_working_get",
         "What was said",
         "List the messages of this session that are not gone, the oldest first.",
@@ -529,7 +529,7 @@ FORK_TOOLS: Final[tuple[Tool, ...]] = (
         tool_results.Forked,
         write_tools.fork,
     ),
-    _reads(
+    _read_tool(
         "memory_forks",
         "List forks",
         "List the forks of a memory, or what a fork goes on from, and what lies in it with the ids to amend it by.",
@@ -568,7 +568,7 @@ SETS: Final[dict[str, tuple[str, ...]]] = {
 """Tools that a server can be told to offer; by default ``all``, which has none of the sets behind it."""
 
 
-def tools_of(sets: str) -> tuple[Tool, ...]:
+def tools_in_sets(sets: str) -> tuple[Tool, ...]:
     """Return the tools of sets whose names are joined by commas, in the order of the list.
 
     Raises:
@@ -599,7 +599,7 @@ _LENGTHS: Final = ("minLength", "maxLength", "minItems", "maxItems", "pattern")
 """What errors tell whoever goes beyond it, and descriptions where it matters."""
 
 
-def _short(whole: dict[str, Any]) -> dict[str, Any]:
+def _short_schema(whole: dict[str, Any]) -> dict[str, Any]:
     """Return a schema without lengths and nulls: an argument that may be null may be left out."""
     properties = {name: _short_property(each) for name, each in whole.get("properties", {}).items()}
     left_out = [] if whole.get("required") else ["required"]

@@ -31,7 +31,7 @@ MAX_MESSAGES: Final = 100
 LEVELS: Final[tuple[protocol.LoggingLevel, ...]] = get_args(protocol.LoggingLevel)
 _LEVEL: Final = "worlddb.log_level"
 
-Asking = ServerRequestContext[Any, Any]
+RequestContext = ServerRequestContext[Any, Any]
 Report = Callable[[float, float], Awaitable[None]]
 """Sends a progress notification: done and total."""
 Say = Callable[[protocol.LoggingLevel, str], Awaitable[None]]
@@ -46,7 +46,7 @@ class Progress:
 
     def __init__(self, report: Report, say: Say) -> None:
         self._report, self._say = report, say
-        self._reached = self._told = -1
+        self._reached = self._reported = -1
         self._messages = deque[tuple[protocol.LoggingLevel, str]](maxlen=MAX_MESSAGES)
         self._ended = False
         self._news = anyio.Event()
@@ -70,15 +70,15 @@ class Progress:
 
     async def tell(self) -> None:
         """Send progress and messages until the work has ended and nothing is left to send."""
-        while self._messages or self._told < self._reached or not self._ended:
+        while self._messages or self._reported < self._reached or not self._ended:
             if self._messages:
                 await self._say(*self._messages.popleft())
-            elif self._told == self._reached:
+            elif self._reported == self._reached:
                 await self._news.wait()
                 self._news = anyio.Event()
             else:
-                self._told = self._reached
-                await self._report(self._told, PERCENT)
+                self._reported = self._reached
+                await self._report(self._reported, PERCENT)
 
     def end(self) -> None:
         """Mark the work as ended; the last figure is still sent."""
@@ -89,29 +89,29 @@ class Progress:
         self._news.set()
 
 
-def _connection_state(ctx: Asking) -> dict[str, Any]:
+def _connection_state(ctx: RequestContext) -> dict[str, Any]:
     # The SDK keeps what lasts as long as a connection there, and has no other way to it.
     return ctx.session._connection.state
 
 
-async def set_level(ctx: Asking, params: protocol.SetLevelRequestParams) -> protocol.EmptyResult:
+async def set_level(ctx: RequestContext, params: protocol.SetLevelRequestParams) -> protocol.EmptyResult:
     """Keep from which level on a client wants messages; before it has said so it gets none."""
     _connection_state(ctx)[_LEVEL] = params.level
     return protocol.EmptyResult()
 
 
-def wants(ctx: Asking, level: protocol.LoggingLevel) -> bool:
+def wants_level(ctx: RequestContext, level: protocol.LoggingLevel) -> bool:
     """Return whether the client of a request has asked for messages of a level."""
     if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        asked = (ctx.meta or {}).get(protocol.LOG_LEVEL_META_KEY)
+        wanted = (ctx.meta or {}).get(protocol.LOG_LEVEL_META_KEY)
     else:
-        asked = _connection_state(ctx).get(_LEVEL)
-    return asked in LEVELS and LEVELS.index(level) >= LEVELS.index(asked)
+        wanted = _connection_state(ctx).get(_LEVEL)
+    return wanted in LEVELS and LEVELS.index(level) >= LEVELS.index(wanted)
 
 
-async def say(ctx: Asking, logger: str, level: protocol.LoggingLevel, text: str) -> None:
+async def send_message(ctx: RequestContext, logger: str, level: protocol.LoggingLevel, text: str) -> None:
     """Send a log message beside the answer of a request, if the client asked for it."""
-    if wants(ctx, level):
+    if wants_level(ctx, level):
         told = protocol.LoggingMessageNotificationParams(level=level, logger=logger, data=text)
         await ctx.session.send_notification(
             protocol.LoggingMessageNotification(params=told), related_request_id=ctx.request_id
@@ -120,20 +120,24 @@ async def say(ctx: Asking, logger: str, level: protocol.LoggingLevel, text: str)
 
 # -- questions to the client
 
-_NEEDS: Final = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
+_CAPABILITIES: Final = {
+    "elicitation/create": "elicitation",
+    "sampling/createMessage": "sampling",
+    "roots/list": "roots",
+}
 """What a client has to have declared to be asked so."""
 Requests = Mapping[str, dict[str, Any]]
 """By a name each, as they stand on the wire: ``method`` and ``params``."""
 Answers = dict[str, Any]
 
 
-class Asked(Exception):
+class QuestionsPending(Exception):
     """A call that ends here, and is to be sent again with what the client answers."""
 
     def __init__(self, requests: Requests, known: Answers) -> None:
         super().__init__(", ".join(requests))
-        told = {"inputRequests": dict(requests), "requestState": json.dumps(known)}
-        self.result = protocol.InputRequiredResult.model_validate(told, by_name=False)
+        result = {"inputRequests": dict(requests), "requestState": json.dumps(known)}
+        self.result = protocol.InputRequiredResult.model_validate(result, by_name=False)
 
 
 class Questions:
@@ -151,7 +155,7 @@ class Questions:
         """Return whether the client can be asked so, as by ``elicitation/create``."""
         if self._context is None or self._context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             return False
-        return getattr(self._context.client_capabilities, _NEEDS[method], None) is not None
+        return getattr(self._context.client_capabilities, _CAPABILITIES[method], None) is not None
 
     def __call__(self, requests: Requests) -> Answers:
         """Return the answers to all requests; called by the work on its thread.
@@ -161,7 +165,7 @@ class Questions:
             MCPError: the client has not declared that it can be asked so.
         """
         missing: dict[str, dict[str, Any]] = {
-            _NEEDS[one["method"]]: {} for one in requests.values() if not self.can(one["method"])
+            _CAPABILITIES[one["method"]]: {} for one in requests.values() if not self.can(one["method"])
         }
         if missing or self._context is None:
             needed = protocol.MissingRequiredClientCapabilityErrorData(
@@ -187,7 +191,7 @@ class Questions:
                 self._known[name] = given.get(name, state.get(name))
         missing = {name: request for name, request in requests.items() if name not in self._known}
         if missing:
-            raise Asked(missing, self._known)
+            raise QuestionsPending(missing, self._known)
         return {name: self._known[name] for name in requests}
 
 
@@ -204,7 +208,7 @@ MAX_TASKS: Final = 100
 _TASK: ContextVar["Task | None"] = ContextVar("_TASK", default=None)
 
 
-def _instant() -> str:
+def _now_text() -> str:
     return format_time(SystemClock().now())
 
 
@@ -218,9 +222,9 @@ class Task:
         self.status: str = "working"
         self.result: dict[str, Any] = {}
         self.failure: Exception | None = None
-        self.died: float | None = None
+        self.ended_at: float | None = None
         self._scope = anyio.CancelScope()
-        self._begun = self._changed = _instant()
+        self._created = self._changed = _now_text()
         self._asked: dict[str, dict[str, Any]] = {}
         self._answers: Answers = {}
         self._answered = anyio.Event()
@@ -238,17 +242,17 @@ class Task:
                 self.failure, self.status = error, "failed"
         if self.status not in ("completed", "failed"):
             self.status = "cancelled"
-        self._changed, self.died = _instant(), anyio.current_time()
+        self._changed, self.ended_at = _now_text(), anyio.current_time()
         self.ended.set()
 
     async def ask(self, requests: Requests) -> Answers:
         """Wait until the client has answered all of it by ``tasks/update``."""
         self._asked = dict(requests)
         self._answers, self._answered = {}, anyio.Event()
-        self.status, self._changed = "input_required", _instant()
+        self.status, self._changed = "input_required", _now_text()
         with anyio.move_on_after(TTL_MS / 1_000):
             await self._answered.wait()
-            self.status, self._changed = "working", _instant()
+            self.status, self._changed = "working", _now_text()
             return self._answers
         self.cancel()
         await anyio.sleep_forever()
@@ -266,26 +270,26 @@ class Task:
         """Stop the work at its next step; what has reached its commit is done as a whole."""
         self._scope.cancel()
 
-    def shown(self, *, detailed: bool) -> dict[str, Any]:
+    def describe(self, *, detailed: bool) -> dict[str, Any]:
         """Describe the task, as it was made or with how it stands."""
-        told: dict[str, Any] = {
+        description: dict[str, Any] = {
             "resultType": "complete" if detailed else "task",
             "taskId": self.id,
             "status": self.status,
-            "createdAt": self._begun,
+            "createdAt": self._created,
             "lastUpdatedAt": self._changed,
             "ttlMs": TTL_MS,
             "pollIntervalMs": POLL_MS,
         }
         if detailed and self._asked:
-            told["inputRequests"] = self._asked
+            description["inputRequests"] = self._asked
         if detailed and self.status == "completed":
-            told["result"] = self.result
+            description["result"] = self.result
         if detailed and isinstance(self.failure, MCPError):
-            told["error"] = self.failure.error.model_dump(by_alias=True, mode="json", exclude_none=True)
+            description["error"] = self.failure.error.model_dump(by_alias=True, mode="json", exclude_none=True)
         elif detailed and self.failure is not None:
-            told["error"] = {"code": protocol.INTERNAL_ERROR, "message": "Internal error"}
-        return told
+            description["error"] = {"code": protocol.INTERNAL_ERROR, "message": "Internal error"}
+        return description
 
 
 def current_task() -> Task | None:
@@ -293,11 +297,11 @@ def current_task() -> Task | None:
     return _TASK.get()
 
 
-class _Named(protocol.RequestParams):
+class _TaskParams(protocol.RequestParams):
     task_id: str
 
 
-class _Updated(_Named):
+class _TaskUpdateParams(_TaskParams):
     input_responses: dict[str, Any]
 
 
@@ -316,20 +320,20 @@ class Tasks(Extension):
         """The methods of the extension, in the versions of the protocol that have it."""
         versions = frozenset(MODERN_PROTOCOL_VERSIONS)
         return [
-            MethodBinding("tasks/get", _Named, self._get, versions),
-            MethodBinding("tasks/update", _Updated, self._update, versions),
-            MethodBinding("tasks/cancel", _Named, self._cancel, versions),
+            MethodBinding("tasks/get", _TaskParams, self._get, versions),
+            MethodBinding("tasks/update", _TaskUpdateParams, self._update, versions),
+            MethodBinding("tasks/cancel", _TaskParams, self._cancel, versions),
         ]
 
     async def intercept_tool_call(
-        self, params: protocol.CallToolRequestParams, ctx: Asking, call_next: CallNext
+        self, params: protocol.CallToolRequestParams, ctx: RequestContext, call_next: CallNext
     ) -> HandlerResult:
         """Answer a call, or give a task for it once it has taken long."""
         declared = ctx.session.client_capabilities
         takes_tasks = declared is not None and TASKS in (declared.extensions or {})
         if not takes_tasks or not self._is_long(params.name) or ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             return await call_next(ctx)
-        self._forget()
+        self._drop_ended()
         if len(self._tasks) >= MAX_TASKS:
             return await call_next(ctx)
         task = Task()
@@ -352,33 +356,33 @@ class Tasks(Extension):
             return task.result
         task.is_shown = True
         self._tasks[task.id] = task
-        return task.shown(detailed=False)
+        return task.describe(detailed=False)
 
-    def _forget(self) -> None:
+    def _drop_ended(self) -> None:
         """Drop tasks that ended long ago."""
         until = anyio.current_time() - TTL_MS / 1_000
-        for task in [task for task in self._tasks.values() if task.died is not None and task.died < until]:
+        for task in [task for task in self._tasks.values() if task.ended_at is not None and task.ended_at < until]:
             del self._tasks[task.id]
 
-    def _found(self, ctx: Asking, params: _Named) -> Task:
+    def _find_task(self, ctx: RequestContext, params: _TaskParams) -> Task:
         require_client_extension(ctx, TASKS)
         headers = getattr(ctx.request, "headers", None)
         if headers is not None and headers.get("mcp-name") != params.task_id:
             raise MCPError(protocol.HEADER_MISMATCH, "The header mcp-name does not match the request body's 'taskId'")
-        self._forget()
+        self._drop_ended()
         if params.task_id not in self._tasks:
             raise MCPError(protocol.INVALID_PARAMS, "There is no such task, or it ended long ago")
         return self._tasks[params.task_id]
 
-    async def _get(self, ctx: Asking, params: _Named) -> HandlerResult:
-        return self._found(ctx, params).shown(detailed=True)
+    async def _get(self, ctx: RequestContext, params: _TaskParams) -> HandlerResult:
+        return self._find_task(ctx, params).describe(detailed=True)
 
-    async def _update(self, ctx: Asking, params: _Updated) -> HandlerResult:
-        self._found(ctx, params).answer(params.input_responses)
+    async def _update(self, ctx: RequestContext, params: _TaskUpdateParams) -> HandlerResult:
+        self._find_task(ctx, params).answer(params.input_responses)
         return {"resultType": "complete"}
 
-    async def _cancel(self, ctx: Asking, params: _Named) -> HandlerResult:
-        self._found(ctx, params).cancel()
+    async def _cancel(self, ctx: RequestContext, params: _TaskParams) -> HandlerResult:
+        self._find_task(ctx, params).cancel()
         return {"resultType": "complete"}
 
 
@@ -392,10 +396,10 @@ LIST: Final = ""
 Tell = Callable[[], Awaitable[None]]
 
 
-class _Watched:
+class _WatchedResource:
     def __init__(self, digest: bytes) -> None:
         self.digest = digest
-        self.tells: dict[object, Tell] = {}
+        self.callbacks: dict[object, Tell] = {}
 
 
 class Watch:
@@ -407,8 +411,8 @@ class Watch:
     def __init__(self, read: Callable[[str], Awaitable[str]], commit: Callable[[], Awaitable[int]]) -> None:
         """``read`` returns a resource, or the list, as text; ``commit`` the number of the last commit."""
         self._read, self._commit = read, commit
-        self._watched: dict[str, _Watched] = {}
-        self._looking: asyncio.Task[None] | None = None
+        self._watched: dict[str, _WatchedResource] = {}
+        self._poller: asyncio.Task[None] | None = None
 
     async def add(self, uri: str, who: object, tell: Tell) -> None:
         """Call ``tell`` when a resource has changed, until ``who`` is removed from it.
@@ -416,21 +420,21 @@ class Watch:
         Raises:
             MCPError: there are too many subscriptions.
         """
-        if sum(len(watched.tells) for watched in self._watched.values()) >= MAX_WATCHED:
+        if sum(len(watched.callbacks) for watched in self._watched.values()) >= MAX_WATCHED:
             raise MCPError(protocol.INVALID_REQUEST, f"More than {MAX_WATCHED} subscriptions: end some of them")
         if uri not in self._watched:
             digest = await self._digest(uri)
-            self._watched.setdefault(uri, _Watched(digest))
-        self._watched[uri].tells[who] = tell
-        if self._looking is None:
-            self._looking = asyncio.get_running_loop().create_task(self._look())
+            self._watched.setdefault(uri, _WatchedResource(digest))
+        self._watched[uri].callbacks[who] = tell
+        if self._poller is None:
+            self._poller = asyncio.get_running_loop().create_task(self._poll_commits())
 
     def remove(self, uri: str, who: object) -> None:
         """Tell somebody no longer; whether they were told before does not matter."""
         watched = self._watched.get(uri)
         if watched is not None:
-            watched.tells.pop(who, None)
-            if not watched.tells:
+            watched.callbacks.pop(who, None)
+            if not watched.callbacks:
                 del self._watched[uri]
 
     async def _digest(self, uri: str) -> bytes:
@@ -439,8 +443,8 @@ class Watch:
         except (WorldDBError, ValueError):
             return b""
 
-    async def _look(self) -> None:
-        seen = -1
+    async def _poll_commits(self) -> None:
+        last_seen = -1
         try:
             while self._watched:
                 await anyio.sleep(WATCH_SECONDS)
@@ -448,18 +452,18 @@ class Watch:
                     now = await self._commit()
                 except WorldDBError:
                     continue
-                if now != seen:
-                    seen = now
+                if now != last_seen:
+                    last_seen = now
                     await self._tell_changes()
         finally:
-            self._looking = None
+            self._poller = None
 
     async def _tell_changes(self) -> None:
         for uri, watched in list(self._watched.items()):
             digest = await self._digest(uri)
             if digest != watched.digest:
                 watched.digest = digest
-                for tell in list(watched.tells.values()):
+                for tell in list(watched.callbacks.values()):
                     await tell()
 
 
@@ -472,7 +476,7 @@ class Subscriptions(ListenHandler):
         self._listening: dict[str, int] = {}
 
     async def __call__(
-        self, ctx: Asking, params: protocol.SubscriptionsListenRequestParams
+        self, ctx: RequestContext, params: protocol.SubscriptionsListenRequestParams
     ) -> protocol.SubscriptionsListenResult:
         """Serve one stream, and watch what it asks for until it ends."""
         asked = list(dict.fromkeys(params.notifications.resource_subscriptions or ()))
@@ -483,7 +487,7 @@ class Subscriptions(ListenHandler):
             for uri in asked:
                 begun.append(uri)
                 self._listening[uri] = self._listening.get(uri, 0) + 1
-                await self._watch.add(uri, self, self._published(uri))
+                await self._watch.add(uri, self, self._publisher(uri))
             return await super().__call__(ctx, params)
         finally:
             for uri in begun:
@@ -492,13 +496,13 @@ class Subscriptions(ListenHandler):
                     del self._listening[uri]
                     self._watch.remove(uri, self)
 
-    def _published(self, uri: str) -> Tell:
+    def _publisher(self, uri: str) -> Tell:
         async def publish() -> None:
             await self._events.publish(ResourcesListChanged() if uri == LIST else ResourceUpdated(uri=uri))
 
         return publish
 
-    async def subscribe(self, ctx: Asking, params: protocol.SubscribeRequestParams) -> protocol.EmptyResult:
+    async def subscribe(self, ctx: RequestContext, params: protocol.SubscribeRequestParams) -> protocol.EmptyResult:
         """Tell the client of a session when a resource has changed, until it unsubscribes or the session ends."""
         session, uri = ctx.session, str(params.uri)
         connection = session._connection
@@ -510,7 +514,7 @@ class Subscriptions(ListenHandler):
         connection.exit_stack.callback(self._watch.remove, uri, connection)
         return protocol.EmptyResult()
 
-    async def unsubscribe(self, ctx: Asking, params: protocol.UnsubscribeRequestParams) -> protocol.EmptyResult:
+    async def unsubscribe(self, ctx: RequestContext, params: protocol.UnsubscribeRequestParams) -> protocol.EmptyResult:
         """Tell it no longer."""
         self._watch.remove(str(params.uri), ctx.session._connection)
         return protocol.EmptyResult()

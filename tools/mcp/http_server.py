@@ -34,11 +34,11 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from worlddb import Database
 from worlddb.tools.mcp import access_log, http_guards, listening
 from worlddb.tools.mcp.access_keys import Gate
-from worlddb.tools.mcp.tenants import Offer, Tenants
+from worlddb.tools.mcp.tenants import Offering, Tenants
 
 MAX_CONNECTIONS: Final = 500
 """Open connections; fewer where the system allows the process less than twice as many open files."""
-STRANGERS_PER_ADDRESS: Final = 100
+MAX_STRANGERS: Final = 100
 """Connections of one address that may wait longer than ``GRACE_SECONDS`` for a request to be admitted."""
 GRACE_SECONDS: Final = 1.0
 HEAD_SECONDS: Final = 10.0
@@ -65,7 +65,7 @@ _WITH_BODY: Final = frozenset((b"content-length", b"transfer-encoding", b"expect
 _LOG: Final = logging.getLogger("worlddb.mcp.connections")
 
 
-class _Joined:
+class _HoldingTransport:
     """A transport that can hold back what is written, so that an answer goes out in one piece."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
@@ -86,7 +86,7 @@ class _Joined:
         """Hold back what is written from here on."""
         self._held = []
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Send what was held back."""
         held, self._held = self._held, None
         if held:
@@ -94,7 +94,7 @@ class _Joined:
 
     def close(self) -> None:
         """Close when all is sent."""
-        self.let_go()
+        self.release()
         self._transport.close()
 
 
@@ -103,7 +103,7 @@ Malformed = tuple[bytes, bytes]
 PLAIN: Final[Malformed] = (b"text/plain; charset=utf-8", _NO_HTTP.encode())
 
 
-class Whole(NamedTuple):
+class WholeAnswer(NamedTuple):
     """An answer that is there at once: its status, its headers without those of the connection, and what of its body
     is sent."""
 
@@ -112,11 +112,11 @@ class Whole(NamedTuple):
     body: bytes
 
 
-AtOnce = Callable[[Scope], Whole | None]
+AnswerAtOnce = Callable[[Scope], WholeAnswer | None]
 """Answers a request that has no body, or leaves it to the application, which then knows nothing of it yet."""
 
 
-class _Unreadable(Exception):
+class _TooMuch(Exception):
     """What came is more than a connection takes."""
 
 
@@ -124,18 +124,23 @@ class Connection(HttpToolsProtocol):
     """A connection that speaks HTTP/1.1, is cut at its deadlines, and may have to make room for another."""
 
     def __init__(
-        self, *args: Any, crowd: "Crowd", malformed: Malformed = PLAIN, at_once: AtOnce | None = None, **named: Any
+        self,
+        *args: Any,
+        pool: "ConnectionPool",
+        malformed: Malformed = PLAIN,
+        at_once: AnswerAtOnce | None = None,
+        **named: Any,
     ) -> None:
         super().__init__(*args, **named)
-        self._at_once, self._left_at_once = at_once, 0
+        self._at_once, self._quick_answers_left = at_once, 0
         # Another one than uvicorn's, which reads on after a request that closes the connection.
         self.parser = httptools.HttpRequestParser(self)
         self._application, self.app = cast(Any, self.app), cast(Any, self._answer)
-        self._crowd, self._malformed = crowd, malformed
-        self._patience: asyncio.TimerHandle | None = None
+        self._pool, self._malformed = pool, malformed
+        self._idle_timer: asyncio.TimerHandle | None = None
         self._waits_for: RequestResponseCycle | None = None
         self._until = 0.0
-        self._unread: asyncio.TimerHandle | None = None
+        self._reader_timer: asyncio.TimerHandle | None = None
         self._in_head = True
         self._head_bytes = self._quiet_bytes = self._chunks = 0
         self._refused = False
@@ -147,7 +152,7 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse what came, and refuse it if it is no HTTP, or too much of what is kept until it is whole."""
-        self._left_at_once = MAX_AT_ONCE
+        self._quick_answers_left = MAX_AT_ONCE
         while data and not self._refused:
             self._unset_keepalive_if_required()
             self._quiet_bytes += len(data)
@@ -183,16 +188,16 @@ class Connection(HttpToolsProtocol):
     def _grow_head(self, size: int) -> None:
         self._head_bytes += size
         if self._head_bytes > MAX_HEAD_BYTES:
-            raise _Unreadable("The head is too large")
+            raise _TooMuch("The head is too large")
 
     def on_headers_complete(self) -> None:
         """Begin to answer a request, or let it wait for those before it."""
         self._in_head = False
         if len(self.pipeline) >= MAX_WAITING:
-            raise _Unreadable("Too many requests wait on one connection")
+            raise _TooMuch("Too many requests wait on one connection")
         hosts = sum(name == b"host" for name, _ in self.headers)
         if hosts > 1 or (hosts == 0 and self.parser.get_http_version() == "1.1"):
-            raise _Unreadable("A request names no host, or several")
+            raise _TooMuch("A request names no host, or several")
         super().on_headers_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
@@ -201,7 +206,7 @@ class Connection(HttpToolsProtocol):
         A request is left to a task if it may have a body, its client does not read, or there are too many connections.
         """
         whole = None
-        if self._at_once is not None and self._left_at_once and app is self.app and not self.flow.write_paused:
+        if self._at_once is not None and self._quick_answers_left and app is self.app and not self.flow.write_paused:
             scope = cast(Any, cycle.scope)
             if scope["method"] in ("GET", "HEAD") and _WITH_BODY.isdisjoint(name for name, _ in scope["headers"]):
                 whole = self._at_once(scope)
@@ -209,7 +214,7 @@ class Connection(HttpToolsProtocol):
             super()._start_asgi_task(cycle, app)
             return
         self.known = True
-        self._left_at_once -= 1
+        self._quick_answers_left -= 1
         last = [] if cycle.keep_alive else [_CLOSE]
         headers = (*self.server_state.default_headers, *whole.headers, *last)
         head = b"".join([b"%b: %b\r\n" % header for header in headers])
@@ -223,7 +228,7 @@ class Connection(HttpToolsProtocol):
         """Count a chunk."""
         self._chunks += 1
         if self._chunks > MAX_CHUNKS:
-            raise _Unreadable("The body comes in too many chunks")
+            raise _TooMuch("The body comes in too many chunks")
 
     def on_body(self, body: bytes) -> None:
         """Take a part of a body."""
@@ -261,18 +266,18 @@ class Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Make room for the connection, and wait for its first request."""
-        super().connection_made(cast(asyncio.Transport, _Joined(transport)))
+        super().connection_made(cast(asyncio.Transport, _HoldingTransport(transport)))
         self.since = self.loop.time()
         self.network = network_of(self.client[0] if self.client else "")
-        self._wait(HEAD_SECONDS)
-        if not self._crowd.admits(self):
+        self._start_idle_timer(HEAD_SECONDS)
+        if not self._pool.admit_connection(self):
             # Uvicorn answers with 503 what comes on it.
             self.limit_concurrency = 0
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Leave the crowd, and stop the clocks."""
-        self._crowd.leave(self)
-        for clock in (self._patience, self._unread):
+        """Leave the pool, and stop the clocks."""
+        self._pool.remove(self)
+        for clock in (self._idle_timer, self._reader_timer):
             if clock is not None:
                 clock.cancel()
         super().connection_lost(exc)
@@ -281,7 +286,7 @@ class Connection(HttpToolsProtocol):
         """Wait for the next request, or for the end of the answer to be read."""
         self.admitted = False
         self.since = self.loop.time()
-        self._wait(listening.UNREAD_SECONDS if self.transport.is_closing() else IDLE_SECONDS + HEAD_SECONDS)
+        self._start_idle_timer(listening.UNREAD_SECONDS if self.transport.is_closing() else IDLE_SECONDS + HEAD_SECONDS)
         if self._refused:
             self.pipeline.clear()
             self.transport.close()
@@ -295,9 +300,9 @@ class Connection(HttpToolsProtocol):
     def resume_writing(self) -> None:
         """Stop to watch it."""
         super().resume_writing()
-        if self._unread is not None:
-            self._unread.cancel()
-            self._unread = None
+        if self._reader_timer is not None:
+            self._reader_timer.cancel()
+            self._reader_timer = None
 
     # -- who may hold the connection
 
@@ -331,13 +336,13 @@ class Connection(HttpToolsProtocol):
                 await send(message)
             else:
                 begun, head = head, None
-                joined = cast(_Joined, self.transport)
+                joined = cast(_HoldingTransport, self.transport)
                 joined.hold()
                 try:
                     await send(begun)
                     await send(message)
                 finally:
-                    joined.let_go()
+                    joined.release()
 
         await cast(Any, self._application)(scope, admit, watch)
 
@@ -350,30 +355,30 @@ class Connection(HttpToolsProtocol):
 
     # -- clocks
 
-    def _wait(self, seconds: float) -> None:
+    def _start_idle_timer(self, seconds: float) -> None:
         """Cut the connection unless another request begins within some seconds."""
         self._waits_for, self._until = self.cycle, self.loop.time() + seconds
-        clock = self._patience
+        clock = self._idle_timer
         # One that rings earlier looks again: to set another at each request would take longer.
         if clock is None or clock.when() > self._until:
             if clock is not None:
                 clock.cancel()
-            self._patience = self.loop.call_at(self._until, self._lose_patience)
+            self._idle_timer = self.loop.call_at(self._until, self._check_idle)
 
-    def _lose_patience(self) -> None:
-        self._patience = None
+    def _check_idle(self) -> None:
+        self._idle_timer = None
         if self.cycle is not self._waits_for or not self.is_idle:
             return
         if self._until > self.loop.time():
-            self._patience = self.loop.call_at(self._until, self._lose_patience)
+            self._idle_timer = self.loop.call_at(self._until, self._check_idle)
         else:
             self.abort()
 
     def _watch_reader(self) -> None:
         waiting = self.transport.get_write_buffer_size()
-        self._unread = self.loop.call_later(listening.UNREAD_SECONDS, self._look_at_reader, waiting)
+        self._reader_timer = self.loop.call_later(listening.UNREAD_SECONDS, self._check_reader, waiting)
 
-    def _look_at_reader(self, before: int) -> None:
+    def _check_reader(self, before: int) -> None:
         if before - self.transport.get_write_buffer_size() < UNREAD_BYTES:
             self.abort()
         else:
@@ -381,48 +386,50 @@ class Connection(HttpToolsProtocol):
 
     def abort(self) -> None:
         """Cut the connection, whatever is left to send."""
-        self._crowd.leave(self)
+        self._pool.remove(self)
         self.transport.abort()
 
 
-class Crowd:
+class ConnectionPool:
     """All open connections of a server, and who of them has to go when there are too many."""
 
     def __init__(self, most: int = MAX_CONNECTIONS) -> None:
         self._most = most
-        self._here: set[Connection] = set()
+        self._connections: set[Connection] = set()
         self._cut = 0
-        self._told: float | None = None
+        self._warned_at: float | None = None
 
-    def admits(self, new: Connection) -> bool:
+    def admit_connection(self, new: Connection) -> bool:
         """Take a connection in, if need be in place of another; false if there is no room and none can be made."""
-        others = list(self._here)
-        self._here.add(new)
-        if len(others) < min(self._most, STRANGERS_PER_ADDRESS):
+        others = list(self._connections)
+        self._connections.add(new)
+        if len(others) < min(self._most, MAX_STRANGERS):
             return True
         waiting = [other for other in others if not other.admitted]
         long_ago = new.since - GRACE_SECONDS
         strangers = [
             other for other in waiting if not other.known and other.network == new.network and other.since < long_ago
         ]
-        if len(strangers) >= STRANGERS_PER_ADDRESS:
+        if len(strangers) >= MAX_STRANGERS:
             self._cut_one(strangers, new.since)
         elif len(others) >= self._most and waiting:
             self._cut_one(waiting, new.since)
-        return len(self._here) <= self._most
+        return len(self._connections) <= self._most
 
-    def leave(self, gone: Connection) -> None:
+    def remove(self, gone: Connection) -> None:
         """Forget a connection."""
-        self._here.discard(gone)
+        self._connections.discard(gone)
 
     def _cut_one(self, candidates: list[Connection], now: float) -> None:
         """Cut the one with the least right to stay: idle strangers go first, from where most of them are."""
-        crowds = Counter(other.network for other in candidates if not other.known)
-        min(candidates, key=lambda other: (other.known, not other.is_idle, -crowds[other.network], other.since)).abort()
+        strangers = Counter(other.network for other in candidates if not other.known)
+        min(
+            candidates, key=lambda other: (other.known, not other.is_idle, -strangers[other.network], other.since)
+        ).abort()
         self._cut += 1
-        if self._told is None or now - self._told >= _TELL_SECONDS:
+        if self._warned_at is None or now - self._warned_at >= _TELL_SECONDS:
             _LOG.warning("too many connections: %d that waited were closed to make room for new ones", self._cut)
-            self._cut, self._told = 0, now
+            self._cut, self._warned_at = 0, now
 
 
 def network_of(host: str) -> str:
@@ -497,7 +504,7 @@ class AccessRules(NamedTuple):
 
 
 def serve_http(
-    db: Database, offer: Offer, listener: socket.socket, admitted: AccessRules, ready: Callable[[], None]
+    db: Database, offer: Offering, listener: socket.socket, admitted: AccessRules, ready: Callable[[], None]
 ) -> None:
     """Serve over HTTP until SIGINT or SIGTERM.
 
@@ -520,7 +527,7 @@ def run(
     *,
     at_exit: Callable[[], None] = lambda: None,
     refuse: http_guards.Refuse = http_guards.error_response,
-    at_once: AtOnce | None = None,
+    at_once: AnswerAtOnce | None = None,
 ) -> None:
     """Have an ASGI application answer what comes until SIGINT or SIGTERM, of which ``at_exit`` is told at once.
 
@@ -528,14 +535,14 @@ def run(
     answers, the application is not asked.
     """
     malformed = cast(Response, refuse(400, _NO_HTTP))
-    crowd = Crowd(open_connections())
+    pool = ConnectionPool(open_connections())
     config = uvicorn.Config(
         app,
         http=cast(
             Any,
             partial(
                 Connection,
-                crowd=crowd,
+                pool=pool,
                 malformed=(malformed.headers["content-type"].encode(), bytes(malformed.body)),
                 at_once=at_once,
             ),
@@ -560,7 +567,7 @@ def run(
 
 def application(tenants: Tenants, listener: socket.socket, admitted: AccessRules) -> Starlette:
     """Build the ASGI application: it checks names and origins first, then keys, then the body."""
-    own = listening.names_of(listening.bound(listener))
+    own = listening.host_names(listening.bound_address(listener))
     names: dict[str, Any] = {
         "hosts": [*own, *admitted.hosts],
         "origins": [*(f"http://{name}" for name in own), *admitted.origins],

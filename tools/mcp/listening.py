@@ -44,7 +44,7 @@ class Address(NamedTuple):
             return self.host.casefold() == "localhost"
 
 
-def address_of(text: str) -> Address:
+def parse_address(text: str) -> Address:
     """Parse ``HOST:PORT``, ``[IPv6]:PORT``, or a port of the loopback interface.
 
     Raises:
@@ -54,13 +54,13 @@ def address_of(text: str) -> Address:
     host = host if colon else "127.0.0.1"
     bracketed = host.startswith("[") and host.endswith("]")
     if not (digits.isascii() and digits.isdigit() and int(digits[:6]) <= 65_535 and len(digits) <= 5):
-        raise _no_address(text)
+        raise _address_error(text)
     if not host or (":" in host) != bracketed:
-        raise _no_address(text)
+        raise _address_error(text)
     return Address(host.strip("[]"), int(digits))
 
 
-def proxy_of(text: str) -> str:
+def parse_proxy(text: str) -> str:
     """Return the address or network of a proxy as it is compared with those of connections.
 
     Raises:
@@ -105,13 +105,13 @@ def listen(address: Address) -> socket.socket:
     return listener
 
 
-def bound(listener: socket.socket) -> Address:
+def bound_address(listener: socket.socket) -> Address:
     """Return the address of a socket, with the port that it was given if any would do."""
     host, port, *_ = listener.getsockname()
     return Address(str(host), int(port))
 
 
-def names_of(address: Address) -> list[str]:
+def host_names(address: Address) -> list[str]:
     """Return the values of ``Host`` that requests may carry: the address and local names."""
     hosts = dict.fromkeys([address.shown, *_LOOPBACK_NAMES])
     return [f"{host}:{address.port}" for host in hosts]
@@ -126,7 +126,7 @@ def _set_options(listener: socket.socket) -> None:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_SECONDS * 1000)
 
 
-def _no_address(text: str) -> InputError:
+def _address_error(text: str) -> InputError:
     return InputError(
         f"{text!r:.200} is not an address to listen at", f"Write it as {DEFAULT_ADDRESS}, [::1]:8766, or 8766"
     )

@@ -73,7 +73,7 @@ _REMEDIES: Final = {
 _KNOWN_BY: Final = re.compile(r"^ingested (?=')")
 _SINCE: Final = re.compile(r"^since (?=')")
 _CONTENT: Final = re.compile(r"^content (?=has|is)")
-_NOBODY: Final = re.compile(r"^No world has the reference(?: or the name)?")
+_UNKNOWN_WORLD: Final = re.compile(r"^No world has the reference(?: or the name)?")
 _BY_NAME: Final = "; of a name, a view gives it: db.view().reference_of('Alice')"
 _REFUSED: Final = {
     "already_decided": "See memory_proposals with status=all",
@@ -110,9 +110,9 @@ _ABSENT: Final = re.compile(r"Object missing required field `([^`]*)`")
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `([^`]*)`")
 
 
-def in_tools(message: str) -> str:
+def in_tool_words(message: str) -> str:
     """Return what an error says in words of any tool: a memory has an id and a text."""
-    return _NOBODY.sub("No memory has the id", _CONTENT.sub("text ", message))
+    return _UNKNOWN_WORLD.sub("No memory has the id", _CONTENT.sub("text ", message))
 
 
 def time_remedy(error: InvalidTime) -> str:
@@ -129,7 +129,7 @@ def explain_error(error: WorldDBError) -> str:
         remedy = time_remedy(error)
     elif (remedy and isinstance(error, StoreError)) or isinstance(error, UnavailableError):
         remedy = f"For whoever runs this memory: {remedy}"
-    message = _KNOWN_BY.sub("known ", _SINCE.sub("valid_from ", in_tools(error.message)))
+    message = _KNOWN_BY.sub("known ", _SINCE.sub("valid_from ", in_tool_words(error.message)))
     # A message that ends in remembered text may have its full stop already.
     told = f"{message.removesuffix('.')}. {remedy}" if remedy else message
     return f"{error.code}: {escaped(concealed(told))}"
@@ -157,24 +157,24 @@ def explain_invalid(error: msgspec.ValidationError, schema: dict[str, Any]) -> s
     place, absent, unknown = _PLACE.search(message), _ABSENT.search(message), _UNKNOWN.search(message)
     if unknown is not None and place is None:
         message = f"Object contains unknown field {named(unknown[1])}"
-        return f"invalid_arguments: {message}. {_known(unknown[1], list(properties))}"
+        return f"invalid_arguments: {message}. {_explain_unknown_field(unknown[1], list(properties))}"
     name = absent[1] if absent is not None else "" if place is None else place[1].partition("[")[0]
     inner = None if place is None else _INNER.fullmatch(place[1])
     if inner is not None:
         listed = properties.get(name, {}).get("items", {}).get("$ref", "").rpartition("/")[2]
         fields = schema.get("$defs", {}).get(listed, {}).get("properties", {})
-        if told := _about(inner[1], fields):
+        if told := _explain_argument(inner[1], fields):
             return ". ".join([f"invalid_arguments: {escaped(message)[:_MAX_MESSAGE]}", *told])
-    return ". ".join([f"invalid_arguments: {escaped(message)[:_MAX_MESSAGE]}", *_about(name, properties)])
+    return ". ".join([f"invalid_arguments: {escaped(message)[:_MAX_MESSAGE]}", *_explain_argument(name, properties)])
 
 
-def _known(given: str, names: list[str]) -> str:
+def _explain_unknown_field(given: str, names: list[str]) -> str:
     near = get_close_matches(given, names, n=1)
     meant = f"Did you mean {near[0]}? " if near else ""
     return meant + (f"It takes {', '.join(names)}" if names else "It takes no arguments")
 
 
-def _about(name: str, properties: dict[str, Any]) -> list[str]:
+def _explain_argument(name: str, properties: dict[str, Any]) -> list[str]:
     """What the schema says of an argument, and where ids come from."""
     schema = properties.get(name)
     if schema is None:

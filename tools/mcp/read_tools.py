@@ -46,11 +46,11 @@ MAX_FINDINGS: Final = 10
 
 def listing(session: Session, given: tool_arguments.Listing, call: Call) -> tool_results.Memories:
     """``memory_list``."""
-    resumed = session.resume(given.cursor, ListRequest("memory_list", given), behind=PLACE_BYTES)
-    view = resumed.view
+    paged = session.resume(given.cursor, ListRequest("memory_list", given), behind=PLACE_BYTES)
+    view = paged.view
     scopes = session.scope_refs(view, given, include_retired=given.include_retired)
-    behind = session.memories_after(view, scopes, resumed.behind, include_retired=given.include_retired)
-    page, cursor = resumed.page_after(list(islice(behind, given.limit + 1)), given.limit, lambda each: each[0])
+    behind = session.memories_after(view, scopes, paged.behind, include_retired=given.include_retired)
+    page, cursor = paged.page_after(list(islice(behind, given.limit + 1)), given.limit, lambda each: each[0])
     retired = given.include_retired
     unknown = [label for label in session.labels(given) if not session.scopes(view, label, include_retired=retired)]
     return tool_results.Memories(
@@ -73,12 +73,12 @@ def read(session: Session, given: tool_arguments.Read, call: Call) -> tool_resul
 
 def list_scopes(session: Session, given: tool_arguments.ListScopes, call: Call) -> tool_results.Scopes:
     """``memory_list_scopes``."""
-    resumed = session.resume(given.cursor, ListRequest("memory_list_scopes", given), behind=WORLD_BYTES)
-    behind = resumed.behind.hex() or None
-    found = session.all_scopes(resumed.view, include_retired=given.include_retired, after=behind)
+    paged = session.resume(given.cursor, ListRequest("memory_list_scopes", given), behind=WORLD_BYTES)
+    behind = paged.behind.hex() or None
+    found = session.all_scopes(paged.view, include_retired=given.include_retired, after=behind)
     wanted = (world for world in found if given.kind in (None, world.name.partition(":")[0]))
-    taken = list(islice(wanted, given.limit + 1))
-    page, cursor = resumed.page_after(taken, given.limit, lambda each: bytes.fromhex(each.ref))
+    part = list(islice(wanted, given.limit + 1))
+    page, cursor = paged.page_after(part, given.limit, lambda each: bytes.fromhex(each.ref))
     scopes = [
         tool_results.Scope(
             id=world.ref,
@@ -120,27 +120,27 @@ def versions(session: Session, view: View, start: str) -> tool_results.Versions:
 
 def proposals(session: Session, given: tool_arguments.Proposals, call: Call) -> tool_results.Pairs:
     """``memory_proposals``."""
-    resumed = session.resume(given.cursor, ListRequest("memory_proposals", given), behind=_PROPOSAL_BYTES)
+    paged = session.resume(given.cursor, ListRequest("memory_proposals", given), behind=_PROPOSAL_BYTES)
     status = None if given.status == "all" else given.status
-    found = resumed.view.proposals(status=status, limit=given.limit + 1, after=resumed.behind.hex() or None)
-    page, cursor = resumed.page_after(found, given.limit, lambda each: bytes.fromhex(each.ref))
+    found = paged.view.proposals(status=status, limit=given.limit + 1, after=paged.behind.hex() or None)
+    page, cursor = paged.page_after(found, given.limit, lambda each: bytes.fromhex(each.ref))
     return tool_results.Pairs(proposals=[tool_results.pair(proposal) for proposal in page], next_cursor=cursor)
 
 
 def conflicts(session: Session, given: tool_arguments.Conflicts, call: Call) -> tool_results.Contradictions:
     """``memory_conflicts``."""
-    resumed = session.resume(given.cursor, ListRequest("memory_conflicts", given), behind=PAIR_BYTES)
-    view = resumed.view
+    paged = session.resume(given.cursor, ListRequest("memory_conflicts", given), behind=PAIR_BYTES)
+    view = paged.view
     if given.id is None:
-        found = session.conflicts_after(view, session.scope_refs(view, given), resumed.behind)
+        found = session.conflicts_after(view, session.scope_refs(view, given), paged.behind)
     else:
-        found = _pairs_of(view, session.memory(view, given.id, given), resumed.behind)
-    page, cursor = resumed.page_after(list(islice(found, given.limit + 1)), given.limit, lambda each: each[0])
-    told = [
+        found = _conflict_pairs(view, session.memory(view, given.id, given), paged.behind)
+    page, cursor = paged.page_after(list(islice(found, given.limit + 1)), given.limit, lambda each: each[0])
+    listed = [
         tool_results.Conflict(first=tool_results.memory(one), second=tool_results.memory(other))
         for _, one, other in page
     ]
-    return tool_results.Contradictions(conflicts=told, next_cursor=cursor)
+    return tool_results.Contradictions(conflicts=listed, next_cursor=cursor)
 
 
 def impact(session: Session, given: tool_arguments.Reach, call: Call) -> tool_results.Impact:
@@ -161,7 +161,7 @@ def provenance(session: Session, given: tool_arguments.Provenance, call: Call) -
     return tool_results.Origins(rests_on=shown, more=len(found) - len(shown))
 
 
-def withdrawal(session: Session, given: tool_arguments.PlanWithdrawal) -> Withdrawal:
+def make_withdrawal_plan(session: Session, given: tool_arguments.PlanWithdrawal) -> Withdrawal:
     """The plan of a withdrawal of what a model named, as of now."""
     view = session.view()
     return view.withdrawal(
@@ -177,7 +177,7 @@ def withdrawal(session: Session, given: tool_arguments.PlanWithdrawal) -> Withdr
 
 def plan_withdrawal(session: Session, given: tool_arguments.PlanWithdrawal, call: Call) -> tool_results.WithdrawalPlan:
     """``memory_plan_withdrawal``: nothing is done."""
-    return tool_results.withdrawal_plan(withdrawal(session, given), given.limit)
+    return tool_results.withdrawal_plan(make_withdrawal_plan(session, given), given.limit)
 
 
 def recall_receipt(session: Session, given: tool_arguments.RecallReceipt, call: Call) -> tool_results.Receipted:
@@ -238,7 +238,7 @@ def profiles(session: Session, given: tool_arguments.Profiles, call: Call) -> to
         profiles=[
             tool_results.Profile(
                 id=each.world,
-                name="" if (world := names[each.world]) is None else world.name[: tool_results.NAME],
+                name="" if (world := names[each.world]) is None else world.name[: tool_results.MAX_NAME],
                 profile=each.name,
                 node_types=list(each.node_types),
                 relations=list(each.relations),
@@ -278,7 +278,7 @@ def path(session: Session, given: tool_arguments.Way, call: Call) -> tool_result
     steps = []
     for ref, edge in () if found is None else zip(found.path, found.edges, strict=True):
         walked, world = view.edge(edge), view.get(ref)
-        name = "" if world is None else world.name[: tool_results.NAME]
+        name = "" if world is None else world.name[: tool_results.MAX_NAME]
         steps.append(tool_results.Walked(id=ref, name=name, relation=walked.type, back=walked.source == ref))
     return tool_results.Path(steps=steps)
 
@@ -318,7 +318,7 @@ def beliefs(session: Session, given: tool_arguments.Beliefs, call: Call) -> tool
     return tool_results.Believed(beliefs=[tool_results.belief(atom) for atom in sorted(view.belief_base(of=item))])
 
 
-def _pairs_of(view: View, one: World, behind: bytes) -> Iterator[tuple[bytes, World, World]]:
+def _conflict_pairs(view: View, one: World, behind: bytes) -> Iterator[tuple[bytes, World, World]]:
     """Yield the pairs of one memory, those behind a pair; each after what stands for it."""
     last = behind[PLACE_BYTES:].hex()
     for ref in one.conflicts[one.conflicts.index(last) + 1 if last in one.conflicts else 0 :]:
@@ -351,7 +351,7 @@ def _verify_world(session: Session) -> tool_results.Verified:
     return tool_results.Verified(ok=not findings, seq=None, root=view.hash(), commits=None, findings=findings)
 
 
-LOOKED_AT: Final = 128
+RANKED_HITS: Final = 128
 """Best memories by which sessions are ranked; the same for every page, so that pages agree."""
 SESSION_KIND: Final = "run"
 """Kind of scope that is a session; memories of one user or app need not belong together."""
@@ -359,10 +359,10 @@ SESSION_KIND: Final = "run"
 
 def recall(session: Session, given: tool_arguments.Recall, call: Call) -> tool_results.Recalled:
     """``memory_recall``."""
-    resumed = session.resume(given.cursor, ListRequest("memory_recall", given))
+    paged = session.resume(given.cursor, ListRequest("memory_recall", given))
     if given.group is None:
-        return _recalled(session, resumed, given, given.query, given.neighbours)
-    return _by_session(session, resumed, given, given.group)
+        return _answer_recall(session, paged, given, given.query, given.neighbours)
+    return _answer_by_session(session, paged, given, given.group)
 
 
 def as_of(session: Session, given: tool_arguments.AsOf, call: Call) -> tool_results.Recalled:
@@ -371,30 +371,30 @@ def as_of(session: Session, given: tool_arguments.AsOf, call: Call) -> tool_resu
         raise InputError("No moment was named", "Give valid, known, or both")
     if (given.query is None) == (given.id is None):
         raise InputError("Give either a query or an id", "A query recalls, an id looks one memory up")
-    resumed = session.resume(given.cursor, ListRequest("memory_as_of", given), valid=given.valid, known=given.known)
+    paged = session.resume(given.cursor, ListRequest("memory_as_of", given), valid=given.valid, known=given.known)
     if given.query is not None:
-        return _recalled(session, resumed, given, given.query)
+        return _answer_recall(session, paged, given, given.query)
     assert given.id is not None
-    known = session.memory(resumed.view, given.id, given)
-    found = None if known.valid.start > resumed.view.valid else resumed.view.get(known.ref)
-    seen = [] if found is None else [tool_results.looked_up(found)]
+    memory = session.memory(paged.view, given.id, given)
+    found = None if memory.valid.start > paged.view.valid else paged.view.get(memory.ref)
+    hits = [] if found is None else [tool_results.looked_up(found)]
     return tool_results.Recalled(
-        memories=seen,
+        memories=hits,
         groups=[],
         paths=[],
         notes=[],
         space=None,
         confidence=None,
         next_cursor=None,
-        **session.moment(resumed.view),
+        **session.moment(paged.view),
     )
 
 
-_MOST_SCOPES: Final = 16
+_MAX_WIDENED: Final = 16
 """So many scopes a recall widens through."""
 
 
-class _Asked:
+class _ScopedRecall:
     """A question asked in some scopes: its hits, best first, and the notes on them."""
 
     def __init__(self, session: Session, view: View, given: tool_arguments.Paged, query: str, neighbours: int) -> None:
@@ -402,17 +402,17 @@ class _Asked:
         self._scopes = session.scope_refs(view, given)
         self._missing = [label for label in session.labels(given) if not session.scopes(view, label)]
         self._answers: list[Recall] = []
-        self._is_of_one = len(session.labels(given)) == 1
-        self._asked: dict[str, Any] = {"lanes": session.lanes()}
-        self._widens = False
+        self._is_single_scope = len(session.labels(given)) == 1
+        self._options: dict[str, Any] = {"lanes": session.lanes()}
+        self._is_widening = False
         if isinstance(given, tool_arguments.Recall | tool_arguments.AsOf):
-            self._asked["min_trust"] = given.min_trust
+            self._options["min_trust"] = given.min_trust
         if isinstance(given, tool_arguments.Recall):
-            self._asked |= {"about": given.about, "type": given.type, "label": given.label, "tag": given.tag}
-            self._asked |= {"min_confidence": given.min_confidence or None, "properties": given.properties or None}
+            self._options |= {"about": given.about, "type": given.type, "label": given.label, "tag": given.tag}
+            self._options |= {"min_confidence": given.min_confidence or None, "properties": given.properties or None}
             if given.paths or given.detail == "full":
-                self._asked["streams"] = Streams(paths=given.paths, describe=given.detail == "full")
-            self._widens = given.widen and bool(self._scopes)
+                self._options["streams"] = Streams(paths=given.paths, describe=given.detail == "full")
+            self._is_widening = given.widen and bool(self._scopes)
 
     def hits(self, wanted: int) -> list[Hit]:
         """Return at least ``wanted`` memories if there are as many, best first."""
@@ -420,26 +420,26 @@ class _Asked:
         self._answers = []
         # The scopes are named from the widest on, the user, to the run.
         scopes: list[Any] = [None] if self._scopes is None else self._scopes
-        for scope in [scopes[::-1][:_MOST_SCOPES]] if self._widens else scopes:
-            answer = self._recalled(scope, wanted)
+        for scope in [scopes[::-1][:_MAX_WIDENED]] if self._is_widening else scopes:
+            answer = self._recall_scope(scope, wanted)
             self._answers.append(answer)
             found |= {hit.ref: hit for hit in answer}
-        if self._is_of_one and len(self._answers) > 1:
+        if self._is_single_scope and len(self._answers) > 1:
             # Worlds of one user, as after a bundle was taken in: what they say of one thing is compared.
             from worlddb.agent_memory import joined
 
-            together = joined(self._answers, len(found) or 1)
-            self._answers[0] = replace(self._answers[0], note=together.note)
-            at = self._view
-            worlds = [self._session.db.view(seq=at.seq, valid=at.valid, world=scope) for scope in scopes]
-            return with_conflicts(self._view, worlds, together.hits)
+            merged = joined(self._answers, len(found) or 1)
+            self._answers[0] = replace(self._answers[0], note=merged.note)
+            moment = self._view
+            worlds = [self._session.db.view(seq=moment.seq, valid=moment.valid, world=scope) for scope in scopes]
+            return with_conflicts(self._view, worlds, merged.hits)
         return sorted(found.values(), key=lambda hit: -hit.score)
 
-    def _recalled(self, scope: Any, wanted: int) -> Recall:
-        where = {"scopes": scope} if self._widens else {"world": scope}
-        asked = {"neighbours": self._neighbours, **where, **self._asked}
+    def _recall_scope(self, scope: Any, wanted: int) -> Recall:
+        where = {"scopes": scope} if self._is_widening else {"world": scope}
+        options = {"neighbours": self._neighbours, **where, **self._options}
         return recall_statements(
-            lambda k: self._view.recall(self._query, k=k, **asked), wanted, tool_arguments.MAX_OFFSET
+            lambda k: self._view.recall(self._query, k=k, **options), wanted, tool_arguments.MAX_OFFSET
         )[0]
 
     @property
@@ -465,50 +465,52 @@ class _Asked:
     def notes(self) -> list[str]:
         """Notes on the answer for its reader."""
         absent = [self._session.explain_unknown_scope(self._view, label) for label in self._missing]
-        planned = [] if "vector" in self._asked["lanes"] else [answer_notes.WITHOUT_VECTORS]
+        plan_notes = [] if "vector" in self._options["lanes"] else [answer_notes.WITHOUT_VECTORS]
         found = answer_notes.recall_notes(self._answers, in_one_world=self._session.world is not None)
-        return absent + found + planned
+        return absent + found + plan_notes
 
 
-def _recalled(
-    session: Session, resumed: PagedView, given: tool_arguments.Paged, query: str, neighbours: int = 0
+def _answer_recall(
+    session: Session, paged: PagedView, given: tool_arguments.Paged, query: str, neighbours: int = 0
 ) -> tool_results.Recalled:
-    asked = _Asked(session, resumed.view, given, query, neighbours)
+    scoped_recall = _ScopedRecall(session, paged.view, given, query, neighbours)
     # One hit more than the page holds tells whether there is a next page.
-    hits = asked.hits(min(resumed.offset + given.limit + 1, tool_arguments.MAX_OFFSET))
-    page, cursor = resumed.page(hits, given.limit)
+    hits = scoped_recall.hits(min(paged.offset + given.limit + 1, tool_arguments.MAX_OFFSET))
+    page, cursor = paged.page(hits, given.limit)
     return tool_results.Recalled(
         memories=[tool_results.hit(hit, query) for hit in page],
         groups=[],
-        paths=asked.paths,
-        notes=asked.notes,
-        space=asked.space,
-        confidence=asked.confidence,
+        paths=scoped_recall.paths,
+        notes=scoped_recall.notes,
+        space=scoped_recall.space,
+        confidence=scoped_recall.confidence,
         next_cursor=cursor,
-        **session.moment(resumed.view),
+        **session.moment(paged.view),
     )
 
 
-def _by_session(session: Session, resumed: PagedView, given: tool_arguments.Recall, most: int) -> tool_results.Recalled:
-    asked = _Asked(session, resumed.view, given, given.query, given.neighbours)
-    hits = asked.hits(LOOKED_AT)
-    sessions = _Sessions(session, resumed.view)
+def _answer_by_session(
+    session: Session, paged: PagedView, given: tool_arguments.Recall, most: int
+) -> tool_results.Recalled:
+    scoped_recall = _ScopedRecall(session, paged.view, given, given.query, given.neighbours)
+    hits = scoped_recall.hits(RANKED_HITS)
+    sessions = _SessionLookup(session, paged.view)
     found = group_hits(hits, sessions.keys(hits))
-    page, cursor = resumed.page(found, min(given.limit, tool_arguments.MAX_PAGE // most))
+    page, cursor = paged.page(found, min(given.limit, tool_arguments.MAX_PAGE // most))
     memories = {hit.ref: tool_results.hit(hit, given.query) for group in page for hit in group.hits[:most]}
     return tool_results.Recalled(
         memories=list(memories.values()),
         groups=[tool_results.session(group, sessions.world(group.key), most) for group in page],
-        paths=asked.paths,
-        notes=asked.notes,
-        space=asked.space,
-        confidence=asked.confidence,
+        paths=scoped_recall.paths,
+        notes=scoped_recall.notes,
+        space=scoped_recall.space,
+        confidence=scoped_recall.confidence,
         next_cursor=cursor,
-        **session.moment(resumed.view),
+        **session.moment(paged.view),
     )
 
 
-class _Sessions:
+class _SessionLookup:
     """Looks up the sessions and documents that contain memories directly."""
 
     def __init__(self, session: Session, view: View) -> None:
@@ -524,12 +526,12 @@ class _Sessions:
 
         A hit stands for itself if it is in no session, or if it is the session of other hits.
         """
-        around = {hit.ref: [ref for ref in self._view.containers(hit.ref) if self._is_session(ref)] for hit in hits}
-        containing = {ref for refs in around.values() for ref in refs}
+        sessions = {hit.ref: [ref for ref in self._view.containers(hit.ref) if self._is_session(ref)] for hit in hits}
+        containing = {ref for refs in sessions.values() for ref in refs}
 
         def keys_of(hit: Hit) -> list[str]:
-            own = [hit.ref] if hit.ref in containing or not around[hit.ref] else []
-            return own + around[hit.ref]
+            own = [hit.ref] if hit.ref in containing or not sessions[hit.ref] else []
+            return own + sessions[hit.ref]
 
         return keys_of
 

@@ -19,7 +19,7 @@ from worlddb.tools.mcp.session import Call, ClientQuestions, Session
 
 TEXT: Final = "text/plain"
 JSON: Final = "application/json"
-_LONGEST: Final = 10_000
+_MAX_NAME: Final = 10_000
 """Characters of a name on a line; none is so long."""
 
 Variables = Mapping[str, str | list[str]]
@@ -62,14 +62,14 @@ def read(session: Session, templates: Sequence[Template], uri: str) -> Content:
     raise InputError(f"There is no resource {uri!r:.100}", f"Read one of: {known}")
 
 
-def listed(session: Session) -> list[World]:
+def list_scopes(session: Session) -> list[World]:
     """Return the worlds listed to a client that has asked for none: scopes."""
     view = session.view()
     scopes = (world for world in view.find(type=SCOPE) if session.is_scope(view, world))
     return list(islice(scopes, tool_arguments.MAX_PAGE))
 
 
-def _found(session: Session, given: tool_arguments.Shown) -> tuple[View, World]:
+def _find_world(session: Session, given: tool_arguments.Shown) -> tuple[View, World]:
     view = session.view()
     found = session.get(view, given.id)
     then = session.later(view, found.valid.start)
@@ -87,8 +87,8 @@ def _content(given: tool_arguments.Shown, shown: msgspec.Struct, lines: Iterator
 
 def _read_world(session: Session, variables: Variables) -> Content:
     given = msgspec.convert(variables, tool_arguments.Shown)
-    shown = _show_world(session, *_found(session, given))
-    return _content(given, shown, _tell_world(shown))
+    shown = _show_world(session, *_find_world(session, given))
+    return _content(given, shown, _world_lines(shown))
 
 
 def _show_world(session: Session, view: View, world: World) -> tool_results.Inside:
@@ -98,35 +98,35 @@ def _show_world(session: Session, view: View, world: World) -> tool_results.Insi
     return tool_results.inside(world, scopes, shown, more=more)
 
 
-def _tell_world(shown: tool_results.Inside) -> Iterator[str]:
+def _world_lines(shown: tool_results.Inside) -> Iterator[str]:
     yield _headline(shown)
     yield f"  id {shown.id}"
-    yield f"  {_span(shown.valid_from, shown.valid_to)}{', retired' if shown.retired else ''}"
-    yield f"  learned {shown.learned_at}, written by {_named(shown.author)}{_way(shown.source)}"
+    yield f"  {_span_text(shown.valid_from, shown.valid_to)}{', retired' if shown.retired else ''}"
+    yield f"  learned {shown.learned_at}, written by {_quote_name(shown.author)}{_source_text(shown.source)}"
     if shown.scopes:
-        yield f"  in {', '.join(map(_named, shown.scopes))}"
-    yield from _resting(shown)
+        yield f"  in {', '.join(map(_quote_name, shown.scopes))}"
+    yield from _provenance_lines(shown)
     if shown.conflicts:
         yield f"  contradicted by {', '.join(shown.conflicts)}"
     if shown.erased:
         yield "  the text was erased"
-    yield from _marked(shown.text)
+    yield from _quoted_lines(shown.text)
     if shown.truncated:
         yield f"  the text goes on: {shown.characters} characters in all; memory_read has the rest"
     for member in shown.members:
-        yield f"- {_headline(member)}  {member.id[:12]}  {_span(member.valid_from, member.valid_to)}"
-        yield from _resting(member)
-        yield from _marked(member.text)
+        yield f"- {_headline(member)}  {member.id[:12]}  {_span_text(member.valid_from, member.valid_to)}"
+        yield from _provenance_lines(member)
+        yield from _quoted_lines(member.text)
         if member.truncated:
             yield "  the text goes on; memory_read has the rest"
     if shown.more_members:
         yield f"and more than these {len(shown.members)}; memory_list has them page by page"
 
 
-def _resting(shown: tool_results.Memory) -> Iterator[str]:
+def _provenance_lines(shown: tool_results.Memory) -> Iterator[str]:
     for base in shown.rests_on:
         trust = "" if base.trust is None else f", trust {base.trust}"
-        yield f"  rests on {base.id[:12]}, written by {_named(base.author)}{_way(base.source)}{trust}"
+        yield f"  rests on {base.id[:12]}, written by {_quote_name(base.author)}{_source_text(base.source)}{trust}"
     if shown.rests_on_more:
         yield "  rests on more than these"
     if shown.trust is not None:
@@ -140,24 +140,25 @@ def _resting(shown: tool_results.Memory) -> Iterator[str]:
 
 def _read_timeline(session: Session, variables: Variables) -> Content:
     given = msgspec.convert(variables, tool_arguments.Shown)
-    view, world = _found(session, given)
+    view, world = _find_world(session, given)
     shown = read_tools.versions(session, view, world.ref)
-    return _content(given, shown, _tell_timeline(shown))
+    return _content(given, shown, _timeline_lines(shown))
 
 
-def _tell_timeline(shown: tool_results.Versions) -> Iterator[str]:
+def _timeline_lines(shown: tool_results.Versions) -> Iterator[str]:
     for version in shown.versions:
         commit = "" if version.seq is None else f" by commit {version.seq}"
-        yield f"{version.learned_at}  learned{commit}, written by {_named(version.author)}{_way(version.source)}"
-        yield f"  {version.id[:12]}  {_span(version.valid_from, version.valid_to)}"
+        author = _quote_name(version.author)
+        yield f"{version.learned_at}  learned{commit}, written by {author}{_source_text(version.source)}"
+        yield f"  {version.id[:12]}  {_span_text(version.valid_from, version.valid_to)}"
         if version.erased:
             yield "  the text was erased"
-        yield from _marked(version.text)
+        yield from _quoted_lines(version.text)
         if version.truncated:
             yield "  the text goes on; memory_read has the rest"
         if version.why:
             yield "  because:"
-            yield from _marked(version.why)
+            yield from _quoted_lines(version.why)
     if not shown.complete:
         yield "There is more than is shown."
 
@@ -165,25 +166,25 @@ def _tell_timeline(shown: tool_results.Versions) -> Iterator[str]:
 # -- lines
 
 
-def _marked(text: str) -> Iterator[str]:
+def _quoted_lines(text: str) -> Iterator[str]:
     return mcp_wording.lines(text)
 
 
 def _headline(shown: tool_results.Memory) -> str:
-    return f"{_named(shown.type)}: {_named(shown.name)}" if shown.name else _named(shown.type)
+    return f"{_quote_name(shown.type)}: {_quote_name(shown.name)}" if shown.name else _quote_name(shown.type)
 
 
-def _span(start: str | None, end: str | None) -> str:
+def _span_text(start: str | None, end: str | None) -> str:
     return f"true {'since ever' if start is None else f'from {start}'}{'' if end is None else f' to {end}'}"
 
 
-def _way(source: dict[str, object]) -> str:
+def _source_text(source: dict[str, object]) -> str:
     return f", from {mcp_wording.json_line(source)}" if source else ""
 
 
-def _named(text: str) -> str:
+def _quote_name(text: str) -> str:
     """Quote what others called something, in full, unless it is one plain word."""
-    return mcp_wording.named(text, _LONGEST)
+    return mcp_wording.named(text, _MAX_NAME)
 
 
 TEMPLATES: Final = (
@@ -225,8 +226,8 @@ def prompt_text(session: Session, prompt: Prompt, given: Mapping[str, str], ask:
         InputError: the store has no such moment.
     """
     # Clients send an empty text for an argument that a person left out.
-    taken = msgspec.convert({name: text for name, text in given.items() if text}, prompt.takes)
-    return prompt.write(session, taken, Call("", prompt.name, ask=ask))
+    arguments = msgspec.convert({name: text for name, text in given.items() if text}, prompt.takes)
+    return prompt.write(session, arguments, Call("", prompt.name, ask=ask))
 
 
 def _what_is_known(session: Session, given: tool_arguments.AskedOf, call: Call) -> str:
@@ -236,8 +237,8 @@ def _what_is_known(session: Session, given: tool_arguments.AskedOf, call: Call) 
     else:
         when += "" if given.valid is None else f", as it was true on {mcp_wording.named(given.valid)}"
         when += "" if given.known is None else f", as far as was known by {mcp_wording.named(given.known)}"
-        asked = tool_arguments.AsOf(query=given.about, user_id=given.user_id, valid=given.valid, known=given.known)
-        found = read_tools.as_of(session, asked, call)
+        arguments = tool_arguments.AsOf(query=given.about, user_id=given.user_id, valid=given.valid, known=given.known)
+        found = read_tools.as_of(session, arguments, call)
     return "\n".join(
         (
             f"What do you know about this{when}?",

@@ -36,47 +36,49 @@ from worlddb.tools.mcp.resources import PROMPTS, Prompt, prompt_text
 from worlddb.tools.mcp.session import Call, Session
 
 
-def listed_tool(of: catalogue.Tool) -> protocol.Tool:
+def describe_tool(tool: catalogue.Tool) -> protocol.Tool:
     """Describe a tool to a client: its schemas and what it may change."""
     return protocol.Tool(
-        name=of.name,
-        title=of.title,
-        description=of.description,
-        input_schema=of.input_schema,
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.input_schema,
         # Hints that are what a client assumes without them are left out, as is the schema of the answer.
         annotations=protocol.ToolAnnotations(
-            read_only_hint=of.read_only,
-            destructive_hint=None if of.read_only else of.destructive,
-            idempotent_hint=True if of.idempotent and not of.read_only else None,
+            read_only_hint=tool.read_only,
+            destructive_hint=None if tool.read_only else tool.destructive,
+            idempotent_hint=True if tool.idempotent and not tool.read_only else None,
         ),
     )
 
 
-def listed_scope(of: World) -> protocol.Resource:
+def describe_scope(scope: World) -> protocol.Resource:
     """Describe a scope as a resource."""
     return protocol.Resource(
-        uri=resources.world_uri(of.ref),
-        name=escaped(of.name),
+        uri=resources.world_uri(scope.ref),
+        name=escaped(scope.name),
         description="A scope and the first memories in it.",
         mime_type=resources.TEXT,
     )
 
 
-def listed_template(of: resources.Template) -> protocol.ResourceTemplate:
+def describe_template(template: resources.Template) -> protocol.ResourceTemplate:
     """Describe a family of resources; each is served as text and as JSON."""
-    return protocol.ResourceTemplate(uri_template=str(of.uri), name=of.name, title=of.title, description=of.description)
+    return protocol.ResourceTemplate(
+        uri_template=str(template.uri), name=template.name, title=template.title, description=template.description
+    )
 
 
-def listed_prompt(of: Prompt) -> protocol.Prompt:
+def describe_prompt(prompt: Prompt) -> protocol.Prompt:
     """Describe a prompt; its arguments are texts, described as those of tools are."""
-    properties = catalogue.schema(of.takes).get("properties", {})
+    properties = catalogue.schema(prompt.takes).get("properties", {})
     arguments = [
         protocol.PromptArgument(
             name=field.name, description=properties[field.name].get("description"), required=field.required
         )
-        for field in msgspec.structs.fields(of.takes)
+        for field in msgspec.structs.fields(prompt.takes)
     ]
-    return protocol.Prompt(name=of.name, title=of.title, description=of.description, arguments=arguments)
+    return protocol.Prompt(name=prompt.name, title=prompt.title, description=prompt.description, arguments=arguments)
 
 
 CALLS_AT_ONCE: Final = 4
@@ -133,7 +135,7 @@ class MemoryServer(MCPServer[Any]):
 
     def _follow(self) -> None:
         """Serve what the SDK leaves to its users: levels of messages, and subscriptions to resources."""
-        subscriptions = following.Subscriptions(self._subscriptions, following.Watch(self._watched, self._commit))
+        subscriptions = following.Subscriptions(self._subscriptions, following.Watch(self._read_watched, self._commit))
         add = self._lowlevel_server.add_request_handler
         add("logging/setLevel", protocol.SetLevelRequestParams, following.set_level)
         add("subscriptions/listen", protocol.SubscriptionsListenRequestParams, subscriptions)
@@ -141,7 +143,9 @@ class MemoryServer(MCPServer[Any]):
         add("resources/unsubscribe", protocol.UnsubscribeRequestParams, subscriptions.unsubscribe)
 
     def _subscribe_with(self, subscriptions: following.Subscriptions) -> Callable[..., Any]:
-        async def subscribe(ctx: following.Asking, params: protocol.SubscribeRequestParams) -> protocol.EmptyResult:
+        async def subscribe(
+            ctx: following.RequestContext, params: protocol.SubscribeRequestParams
+        ) -> protocol.EmptyResult:
             try:
                 await self.read_resource(params.uri)
             except ResourceNotFoundError as error:
@@ -150,9 +154,9 @@ class MemoryServer(MCPServer[Any]):
 
         return subscribe
 
-    async def _watched(self, uri: str) -> str:
+    async def _read_watched(self, uri: str) -> str:
         if uri == following.LIST:
-            return "\n".join(f"{world.ref} {world.name}" for world in await self._in_thread(resources.listed))
+            return "\n".join(f"{world.ref} {world.name}" for world in await self._in_thread(resources.list_scopes))
         return (await self._in_thread(resources.read, self.templates, uri)).text
 
     async def _commit(self) -> int:
@@ -174,7 +178,7 @@ class MemoryServer(MCPServer[Any]):
 
     async def list_tools(self) -> list[protocol.Tool]:
         """List every tool allowed here, with its schemas."""
-        return [listed_tool(tool) for tool in self.tools]
+        return [describe_tool(tool) for tool in self.tools]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
@@ -187,10 +191,10 @@ class MemoryServer(MCPServer[Any]):
         """
         tool = self._tool(name)
         if tool is None:
-            told = mcp_wording.explain_unknown("tool", name, [tool.name for tool in self.tools])
-            raise MCPError(protocol.INVALID_PARAMS, ". ".join(filter(None, (told, catalogue.hint_of_set(name)))))
+            message = mcp_wording.explain_unknown("tool", name, [tool.name for tool in self.tools])
+            raise MCPError(protocol.INVALID_PARAMS, ". ".join(filter(None, (message, catalogue.hint_of_set(name)))))
         try:
-            given = tool.takes.taken(arguments)
+            given = tool.takes.parse(arguments)
             if self._admit is not None:
                 self._admit(tool, given)
             answer = await self._run(tool, given, context)
@@ -198,8 +202,8 @@ class MemoryServer(MCPServer[Any]):
             raise ToolError(mcp_wording.explain_invalid(error, catalogue.schema(tool.takes))) from error
         except WorldDBError as error:
             raise ToolError(self._session.explain(error)) from error
-        except following.Asked as questions:
-            return _asking(questions, protocol.CallToolResult)
+        except following.QuestionsPending as questions:
+            return _questions_result(questions, protocol.CallToolResult)
         except MCPError:
             raise
         except Exception as error:
@@ -230,23 +234,23 @@ class MemoryServer(MCPServer[Any]):
 
         async def say(level: protocol.LoggingLevel, text: str) -> None:
             if context is not None and (task is None or not task.is_shown):
-                await following.say(context.request_context, tool.name, level, text)
+                await following.send_message(context.request_context, tool.name, level, text)
 
         progress = following.Progress(report, say)
         asks = following.Questions(context, task)
-        call = Call(_client(context), tool.name, progress.step, progress.message, asks)
+        call = Call(_client_name(context), tool.name, progress.step, progress.message, asks)
         async with anyio.create_task_group() as beside:
             beside.start_soon(progress.tell)
             try:
-                ended: msgspec.Struct | Exception = await self._in_thread(tool.run, given, call)
+                outcome: msgspec.Struct | Exception = await self._in_thread(tool.run, given, call)
             except Exception as error:
                 # Raised inside the task group, it would leave as an exception group.
-                ended = error
+                outcome = error
             finally:
                 progress.end()
-        if isinstance(ended, Exception):
-            raise ended
-        return ended
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
     async def _in_thread(self, work: Callable[..., T], *given: object) -> T:
         async with self._at_once:
@@ -256,11 +260,11 @@ class MemoryServer(MCPServer[Any]):
 
     async def list_resources(self) -> list[protocol.Resource]:
         """List the scopes; every other world and timeline is found by a template."""
-        return [listed_scope(world) for world in await self._in_thread(resources.listed)]
+        return [describe_scope(world) for world in await self._in_thread(resources.list_scopes)]
 
     async def list_resource_templates(self) -> list[protocol.ResourceTemplate]:
         """List the families of resources."""
-        return [listed_template(template) for template in self.templates]
+        return [describe_template(template) for template in self.templates]
 
     async def read_resource(
         self, uri: AnyUrl | str, context: Context[Any, Any] | None = None
@@ -286,7 +290,7 @@ class MemoryServer(MCPServer[Any]):
 
     async def list_prompts(self) -> list[protocol.Prompt]:
         """List every prompt with its arguments."""
-        return [listed_prompt(prompt) for prompt in self.prompts]
+        return [describe_prompt(prompt) for prompt in self.prompts]
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
@@ -308,8 +312,8 @@ class MemoryServer(MCPServer[Any]):
             raise MCPError(
                 protocol.INVALID_PARAMS, mcp_wording.explain_invalid(error, catalogue.schema(prompt.takes))
             ) from error
-        except following.Asked as questions:
-            return _asking(questions, protocol.GetPromptResult)
+        except following.QuestionsPending as questions:
+            return _questions_result(questions, protocol.GetPromptResult)
         except InputError as error:
             raise MCPError(protocol.INVALID_PARAMS, self._session.explain(error)) from error
         except WorldDBError as error:
@@ -364,12 +368,12 @@ def serve(session: Session, tools: tuple[catalogue.Tool, ...]) -> None:
         raise
 
 
-def _asking(questions: following.Asked, answer: type[T]) -> T:
+def _questions_result(questions: following.QuestionsPending, answer: type[T]) -> T:
     """Return questions in the place of an answer, as the SDK has it; who calls without a client is never asked."""
     return cast(T, questions.result)
 
 
-def _client(context: Context[Any, Any] | None) -> str:
+def _client_name(context: Context[Any, Any] | None) -> str:
     """Return the name under which the client introduced itself."""
     known = None if context is None else context.session.client_params
     return "" if known is None else known.client_info.name[:MAX_CLIENT_NAME]

@@ -73,7 +73,7 @@ class _Event(NamedTuple):
     size: int
 
 
-class Events(EventStore):
+class SessionEvents(EventStore):
     """What the streams of one session had for their client a short time ago, so that it may come back for it.
 
     Nobody else reads it: a stream is called by the number of its request, which other sessions have too.
@@ -82,7 +82,7 @@ class Events(EventStore):
     def __init__(self) -> None:
         self._kept: dict[int, _Event] = {}
         self._number = self._size = 0
-        self._came = Event()
+        self._has_new = Event()
 
     async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
         """Keep an event for a while, and return its id."""
@@ -91,8 +91,8 @@ class Events(EventStore):
         event = _Event(self._number, stream_id, message, size)
         self._kept[event.number] = event
         self._size += size
-        self._came.set()
-        self._came = Event()
+        self._has_new.set()
+        self._has_new = Event()
         while len(self._kept) > 1 and (self._size > RESUMED_BYTES or len(self._kept) > RESUMED_EVENTS):
             self._drop(next(iter(self._kept)))
         get_running_loop().call_later(RESUMED_SECONDS, self._drop, event.number)
@@ -117,14 +117,14 @@ class Events(EventStore):
             if message is not None:
                 await send_callback(EventMessage(message, str(event.number)))
                 last = event
-            elif last.stream == GET_STREAM_KEY or not await self._comes():
+            elif last.stream == GET_STREAM_KEY or not await self._wait_for_event():
                 return last.stream
         return None
 
-    async def _comes(self) -> bool:
+    async def _wait_for_event(self) -> bool:
         """Wait until there is a new event; false if there is none for a while."""
         with anyio.move_on_after(RESUMED_SECONDS):
-            return await self._came.wait()
+            return await self._has_new.wait()
         return False
 
     def _drop(self, number: int) -> None:
@@ -138,7 +138,7 @@ class _Manager(StreamableHTTPSessionManager):
     @property
     def event_store(self) -> EventStore | None:
         """A store for a new session, of its own."""
-        return Events()
+        return SessionEvents()
 
     @event_store.setter
     def event_store(self, shared: EventStore | None) -> None:
@@ -167,17 +167,17 @@ class OpenSessions:
         """Pass a request on; if it began a session too many, end the oldest idle one."""
         named = Headers(scope=scope).get(MCP_SESSION_ID_HEADER)
         session = self._open.get(named or "", _Session())
-        begun: str | None = None
+        new_session: str | None = None
         status = 0
 
         async def watch(message: Message) -> None:
-            nonlocal begun, status
+            nonlocal new_session, status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 if named is None and status < 400:
-                    begun = Headers(raw=message["headers"]).get(MCP_SESSION_ID_HEADER)
-                if begun is not None:
-                    self._open[begun] = session
+                    new_session = Headers(raw=message["headers"]).get(MCP_SESSION_ID_HEADER)
+                if new_session is not None:
+                    self._open[new_session] = session
             await send(message)
 
         is_stream = scope["method"] == "GET"
@@ -191,10 +191,10 @@ class OpenSessions:
             session.used = time.monotonic()
         if named is not None and (status == 404 or (scope["method"] == "DELETE" and status < 400)):
             self._open.pop(named, None)
-        elif begun is not None:
-            await self._make_room(scope, begun)
+        elif new_session is not None:
+            await self._evict_idle(scope, new_session)
 
-    async def _make_room(self, scope: Scope, begun: str) -> None:
+    async def _evict_idle(self, scope: Scope, begun: str) -> None:
         """End idle sessions until there are not too many; one with a stream goes if none is without."""
         ended = time.monotonic() - self._idle_seconds
         for name, session in list(self._open.items()):
@@ -210,7 +210,7 @@ class OpenSessions:
 
     async def _end(self, scope: Scope, name: str) -> None:
         """End a session as its client would, in the name of the key that ``scope`` has."""
-        asked = {**scope, "method": "DELETE", "headers": [(MCP_SESSION_ID_HEADER.encode(), name.encode())]}
+        request = {**scope, "method": "DELETE", "headers": [(MCP_SESSION_ID_HEADER.encode(), name.encode())]}
 
         async def nothing() -> Message:
             return {"type": "http.request", "body": b"", "more_body": False}
@@ -218,7 +218,7 @@ class OpenSessions:
         async def ignore(_: Message) -> None:
             pass
 
-        await self._app(asked, nothing, ignore)
+        await self._app(request, nothing, ignore)
 
 
 class Tenant:
@@ -249,7 +249,7 @@ class Tenant:
             await self.ended.wait()
 
 
-class Offer(NamedTuple):
+class Offering(NamedTuple):
     """What clients are offered: a world or the whole store, the tools, and whose memory is meant by default.
 
     The world is that of clients without keys; a key has its own, and may have a user of its own.
@@ -267,7 +267,7 @@ FEATURE: Final = "mcp"
 class Tenants:
     """The servers of all keys, or the one server without keys; also verifies tokens for the SDK."""
 
-    def __init__(self, db: Database, offer: Offer, gate: Gate) -> None:
+    def __init__(self, db: Database, offer: Offering, gate: Gate) -> None:
         self._db, self._offer, self._gate = db, offer, gate
         self._meter = db.accounts.meter
         self._threads = anyio.CapacityLimiter(MAX_THREADS)
@@ -275,14 +275,14 @@ class Tenants:
         self._tasks: TaskGroup | None = None
         self._making = anyio.Lock()
         # The world that is offered to everybody must be there.
-        self._everybody = self._server_of(Tenant(gate.operator)) if gate.is_open else None
+        self._shared_server = self._make_server(Tenant(gate.operator)) if gate.is_open else None
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
         """Run background work while requests are answered."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
-            tasks.start_soon(self._look_after)
+            tasks.start_soon(self._end_removed_keys)
             try:
                 yield
             finally:
@@ -291,20 +291,20 @@ class Tenants:
     async def verify_token(self, token: str) -> AccessToken | None:
         """Return the owner of a key, for the SDK. The key itself never leaves this module."""
         grant = self._gate.authenticate(token)
-        if grant is None or await self._tenant(grant) is None:
+        if grant is None or await self._find_tenant(grant) is None:
             return None
         return AccessToken(token="", client_id=grant.name, scopes=[grant.right], claims={"id": grant.id})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request to the server of its key, and count it."""
         grant = self._gate.present(_key_of(scope))
-        tenant = None if grant is None else await self._tenant(grant)
+        tenant = None if grant is None else await self._find_tenant(grant)
         if grant is None or tenant is None:
             await http_guards.error_response(401, "The key was taken back")(scope, receive, send)
             return
-        counted = _Counted(receive, send, grant)
+        counted = _MeteredExchange(receive, send, grant)
         try:
-            await self._pass(tenant, scope, counted)
+            await self._forward(tenant, scope, counted)
         except PlanLimit as met:
             limit = met.details["limit"]
             status = 429 if met.details["kind"] == "rate" else 413 if limit == "bytes_per_request" else 403
@@ -316,7 +316,7 @@ class Tenants:
             failed = counted.status >= 400 or not counted.status
             self._meter.count(grant.id, bytes_in=counted.received, bytes_out=counted.sent, failed=failed)
 
-    async def _pass(self, tenant: Tenant, scope: Scope, counted: "_Counted") -> None:
+    async def _forward(self, tenant: Tenant, scope: Scope, counted: "_MeteredExchange") -> None:
         wait = self._gate.wait(counted.grant)
         if wait:
             refused = http_guards.error_response(429, "Too many requests; try again later", Retry_After=ceil(wait))
@@ -326,22 +326,22 @@ class Tenants:
         tenant.grant = counted.grant
         await tenant.sessions(scope, counted.receive, counted.send)
 
-    async def _tenant(self, grant: Grant) -> Tenant | None:
+    async def _find_tenant(self, grant: Grant) -> Tenant | None:
         """Return the server of a key, made at its first request; ``None`` if its world is not there."""
         # Whatever its plan is: a change of that ends no session.
         key = grant._replace(account=None)
         if key not in self._tenants:
             async with self._making:
                 if key not in self._tenants:
-                    await self._begin(key, grant)
+                    await self._start_tenant(key, grant)
         return self._tenants.get(key)
 
-    async def _begin(self, key: Grant, grant: Grant) -> None:
+    async def _start_tenant(self, key: Grant, grant: Grant) -> None:
         tenant = Tenant(grant)
-        server = self._everybody
+        server = self._shared_server
         try:
             if server is None:
-                server = await anyio.to_thread.run_sync(self._server_of, tenant)
+                server = await anyio.to_thread.run_sync(self._make_server, tenant)
         except UnknownReference:
             return
         tenant.offer(server)
@@ -349,7 +349,7 @@ class Tenants:
         await self._tasks.start(tenant.run)
         self._tenants[key] = tenant
 
-    def _server_of(self, tenant: Tenant) -> MemoryServer:
+    def _make_server(self, tenant: Tenant) -> MemoryServer:
         grant = tenant.grant
         if self._gate.is_open:
             session, tools = Session(self._db, self._offer.world, user=self._offer.user), self._offer.tools
@@ -359,10 +359,10 @@ class Tenants:
             assert tenant.grant.account is not None, "its key is one of an account"
             return tenant.grant.account
 
-        planned = None if grant.account is None else account
-        db = self._db.signed(grant.name, account=planned)
+        plan = None if grant.account is None else account
+        db = self._db.signed(grant.name, account=plan)
         user = grant.user or self._offer.user
-        session = Session(db, grant.world, secret=grant.secret, user=user, account=planned)
+        session = Session(db, grant.world, secret=grant.secret, user=user, account=plan)
         is_operator = grant.world is None and grant.may("admin")
         tools = tuple(
             tool
@@ -387,7 +387,7 @@ class Tenants:
         elif grant.account is not None and getattr(given, "query", None):
             grant.account.require_quota("recall_k", getattr(given, "limit", 0))
 
-    async def _look_after(self) -> None:
+    async def _end_removed_keys(self) -> None:
         """End the servers of ended keys, with the open streams of their clients."""
         while not self._gate.is_open:
             await anyio.sleep(LOOK_SECONDS)
@@ -397,7 +397,7 @@ class Tenants:
                     self._tenants.pop(key).ended.set()
 
 
-class _Counted:
+class _MeteredExchange:
     """A request and its answer while they pass, with what they came to."""
 
     def __init__(self, receive: Receive, send: Send, grant: Grant) -> None:

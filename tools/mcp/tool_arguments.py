@@ -47,27 +47,27 @@ _NUMBER: Final = re.compile(r"[0-9]{0,9}\.[0-9]{1,9}\Z|[0-9]{1,9}\Z")
 _FLAGS: Final = {"true": True, "false": False}
 
 
-def _kinds_of(declared: Any) -> frozenset[Any]:
+def _field_types(declared: Any) -> frozenset[Any]:
     """Return the types that a field takes; none if it takes texts, which then mean what they say."""
     if get_origin(declared) is Annotated:
-        return _kinds_of(get_args(declared)[0])
+        return _field_types(get_args(declared)[0])
     if get_origin(declared) in (UnionType, Union):
-        parts = [_kinds_of(each) for each in get_args(declared)]
+        parts = [_field_types(each) for each in get_args(declared)]
         return frozenset() if frozenset((str,)) in parts else frozenset().union(*parts)
     return frozenset((declared,)) if isinstance(declared, type) else frozenset()
 
 
-def _forms_of(declared: Any) -> frozenset[Any]:
+def _container_types(declared: Any) -> frozenset[Any]:
     """Return the types that a field takes, texts among them; of lists and mappings what they are without what is in
     them."""
     if get_origin(declared) is Annotated:
-        return _forms_of(get_args(declared)[0])
+        return _container_types(get_args(declared)[0])
     if get_origin(declared) in (UnionType, Union):
-        return frozenset().union(*map(_forms_of, get_args(declared)))
+        return frozenset().union(*map(_container_types, get_args(declared)))
     return frozenset((get_origin(declared) or declared,))
 
 
-def _meant(value: Any, forms: frozenset[Any]) -> Any:
+def _parse_container(value: Any, forms: frozenset[Any]) -> Any:
     """Return what a model meant where it gave one text for a list or a mapping."""
     if not isinstance(value, str) or str in forms or forms.isdisjoint((tuple, list, dict)):
         return value
@@ -79,7 +79,7 @@ def _meant(value: Any, forms: frozenset[Any]) -> Any:
     return written if written is not None else [value] if kind is list else value
 
 
-def as_meant(given: Mapping[str, Any], cls: type[msgspec.Struct]) -> dict[str, Any]:
+def coerce(given: Mapping[str, Any], cls: type[msgspec.Struct]) -> dict[str, Any]:
     """Return arguments as a model meant them, where they can only mean one thing.
 
     That is a number or a yes that it wrote as a text, a number that is somebody's id, one name where several may be
@@ -87,8 +87,10 @@ def as_meant(given: Mapping[str, Any], cls: type[msgspec.Struct]) -> dict[str, A
     """
     fields = {field.name: field.type for field in msgspec.structs.fields(cls)}
     texts = {name: value.strip() for name, value in given.items() if isinstance(value, str)}
-    kinds = {name: _kinds_of(fields[name]) for name in texts if name in fields}
-    meant = {name: _meant(value, _forms_of(fields[name])) for name, value in given.items() if name in fields}
+    kinds = {name: _field_types(fields[name]) for name in texts if name in fields}
+    meant = {
+        name: _parse_container(value, _container_types(fields[name])) for name, value in given.items() if name in fields
+    }
     meant |= {name: str(value) for name, value in given.items() if name.endswith("_id") and type(value) is int}
     meant |= {name: int(text) for name, text in texts.items() if int in kinds.get(name, ()) and _WHOLE.match(text)}
     meant |= {name: float(text) for name, text in texts.items() if float in kinds.get(name, ()) and _NUMBER.match(text)}
@@ -100,14 +102,14 @@ class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Base of all argument types; unknown fields are refused."""
 
     @classmethod
-    def taken(cls, given: Mapping[str, Any]) -> Self:
-        """Check what a model gave; what can only mean one thing is taken for that (:func:`as_meant`).
+    def parse(cls, given: Mapping[str, Any]) -> Self:
+        """Check what a model gave; what can only mean one thing is taken for that (:func:`coerce`).
 
         Raises:
             ValidationError: it does not fit.
         """
         try:
-            return msgspec.convert(as_meant(given, cls), cls)
+            return msgspec.convert(coerce(given, cls), cls)
         except UnicodeEncodeError:
             raise msgspec.ValidationError("A text has half of a surrogate pair, which is no character") from None
 

@@ -15,20 +15,20 @@ from worlddb import EntityPath, Hit, HitGroup, Proposal, Valid, Version, Withdra
 from worlddb.plain_text import around, escaped, one_line
 from worlddb.tools.mcp import mcp_wording
 
-SHOWN: Final = 1_000
+MAX_LISTED_TEXT: Final = 1_000
 """Characters of a memory's text in a list; ``memory_read`` has all of it."""
 MAX_EARLIER: Final = 5
-READ: Final = 20_000
+MAX_READ_TEXT: Final = 20_000
 """Characters of a memory's text in one answer of ``memory_read``."""
-NAME: Final = 200
+MAX_NAME: Final = 200
 """Characters of a memory's name in a list."""
-CONFLICTS: Final = 20
+MAX_CONFLICTS: Final = 20
 """Contradicting memories named with a memory; ``memory_conflicts`` has all of them."""
 
 
-AFFECTED: Final = 50
+MAX_AFFECTED: Final = 50
 """Memories named that rest on what is taken back."""
-BASES: Final = 20
+MAX_BASES: Final = 20
 """Of what a memory rests on, so many are named with it."""
 
 
@@ -605,13 +605,13 @@ def withdrawal_plan(plan: Withdrawal, limit: int) -> WithdrawalPlan:
     resting, said = plan.rests_on_it[:limit], plan.withdrawn[:limit]
     return WithdrawalPlan(
         withdrawn=[
-            WithdrawnVersion(id=each.ref, name=each.name[:NAME], author=each.author, version=each.number)
+            WithdrawnVersion(id=each.ref, name=each.name[:MAX_NAME], author=each.author, version=each.number)
             for each in said
         ],
         rests_on_it=[
             RestingMemory(
                 id=each.ref,
-                name=each.name[:NAME],
+                name=each.name[:MAX_NAME],
                 steps=each.depth,
                 trust=each.trust,
                 paths=[list(path.worlds) for path in each.paths],
@@ -787,13 +787,13 @@ def time(micros: int) -> str | None:
     return None if text in ("forever", "always") else text
 
 
-def _cut(text: str) -> dict[str, Any]:
-    return {"text": text[:SHOWN], "truncated": len(text) > SHOWN}
+def _text_fields(text: str) -> dict[str, Any]:
+    return {"text": text[:MAX_LISTED_TEXT], "truncated": len(text) > MAX_LISTED_TEXT}
 
 
-def _line(text: str) -> str:
+def _short_name(text: str) -> str:
     """Shorten a name for a list."""
-    return text if len(text) <= NAME else f"{text[: NAME - 1]}…"
+    return text if len(text) <= MAX_NAME else f"{text[: MAX_NAME - 1]}…"
 
 
 def _source(source: dict[str, Any], limit: int) -> dict[str, Any]:
@@ -802,47 +802,47 @@ def _source(source: dict[str, Any], limit: int) -> dict[str, Any]:
     return source if len(written) <= limit else {"truncated": written[:limit]}
 
 
-def _span(valid: Valid) -> dict[str, Any]:
+def _span_fields(valid: Valid) -> dict[str, Any]:
     return {"valid_from": time(valid.start), "valid_to": time(valid.end)}
 
 
-def _fields(found: World | Hit) -> dict[str, Any]:
+def _memory_fields(found: World | Hit) -> dict[str, Any]:
     return {
         "id": found.ref,
         "type": found.type,
-        "name": _line(found.name),
-        **_cut(found.content),
-        **_span(found.valid),
+        "name": _short_name(found.name),
+        **_text_fields(found.content),
+        **_span_fields(found.valid),
         "learned_at": format_time(found.ingested_at),
         "author": found.author,
-        "source": _source(found.source, SHOWN),
-        "conflicts": list(found.conflicts[:CONFLICTS]),
+        "source": _source(found.source, MAX_LISTED_TEXT),
+        "conflicts": list(found.conflicts[:MAX_CONFLICTS]),
         "expires_at": None if found.expires_at is None else time(found.expires_at),
         "pinned": found.pinned,
         "labels": list(found.labels),
-        **resting(found),
+        **provenance_fields(found),
     }
 
 
-def resting(found: World | Hit) -> dict[str, Any]:
+def provenance_fields(found: World | Hit) -> dict[str, Any]:
     """Return what a world rests on, and how far that is trusted: the same wherever it is shown."""
     return {
-        "rests_on": [_basis(base) for base in found.rests_on[:BASES]],
-        "rests_on_more": found.rests_on_more or len(found.rests_on) > BASES,
+        "rests_on": [_basis(base) for base in found.rests_on[:MAX_BASES]],
+        "rests_on_more": found.rests_on_more or len(found.rests_on) > MAX_BASES,
         "trust": found.trust,
-        "stale": _stale(found),
+        "stale": _stale_reasons(found),
     }
 
 
-def _stale(found: World | Hit) -> list[str]:
+def _stale_reasons(found: World | Hit) -> list[str]:
     """Say why a world may hold no more, a sentence each."""
-    told = [_why_stale(each) for each in found.stale[:BASES]]
+    told = [_stale_reason(each) for each in found.stale[:MAX_BASES]]
     if found.in_ended:
         told.append(f"it lies in {found.in_ended}, which has ended")
     return told
 
 
-def _why_stale(each: worlddb.Stale) -> str:
+def _stale_reason(each: worlddb.Stale) -> str:
     by = f" by {each.by}" if each.by else ""
     what = {
         "ended": "ended",
@@ -860,19 +860,21 @@ def _basis(found: worlddb.Basis) -> Basis:
         steps=found.steps,
         author=found.author,
         learned_at=format_time(found.ingested_at),
-        source=_source(found.source, SHOWN),
+        source=_source(found.source, MAX_LISTED_TEXT),
         trust=found.trust,
     )
 
 
 def affected(found: worlddb.Reached) -> Affected:
     """Return a memory that a walk came to."""
-    return Affected(id=found.ref, type=found.type, name=_line(found.name), depth=found.depth, path=list(found.path))
+    return Affected(
+        id=found.ref, type=found.type, name=_short_name(found.name), depth=found.depth, path=list(found.path)
+    )
 
 
 def origin(found: worlddb.Basis) -> Origin:
     """Return a memory that another one was made of."""
-    return Origin(**msgspec.structs.asdict(_basis(found)), type=found.type, name=_line(found.name))
+    return Origin(**msgspec.structs.asdict(_basis(found)), type=found.type, name=_short_name(found.name))
 
 
 def preference(found: worlddb.Preference) -> Preference:
@@ -880,12 +882,12 @@ def preference(found: worlddb.Preference) -> Preference:
     return Preference(
         id=found.object,
         relation=found.relation,
-        name=_line(found.name),
+        name=_short_name(found.name),
         confidence=found.confidence,
         stated=found.stated,
         inferred=found.inferred,
         outcomes=found.outcomes,
-        why=found.why[:SHOWN],
+        why=found.why[:MAX_LISTED_TEXT],
     )
 
 
@@ -896,28 +898,28 @@ def state(found: worlddb.State, name: str) -> State:
         relation=found.type,
         source=found.source,
         target=found.target,
-        name=_line(name),
+        name=_short_name(name),
         valid_from=time(found.valid.start),
         valid_to=time(found.valid.end),
         holds=found.holds,
         retracted=bool(found.retracted),
         said_at=format_time(found.ingested_at),
         by=found.author,
-        why=found.why[:SHOWN],
+        why=found.why[:MAX_LISTED_TEXT],
         context=found.context,
     )
 
 
 def contraction(plan: worlddb.Plan, done: Done | None) -> Contraction:
     """Return what a contraction changes, or has changed."""
-    shown = [affected(each) for each in plan.rests_on[:AFFECTED]]
+    shown = [affected(each) for each in plan.rests_on[:MAX_AFFECTED]]
     return Contraction(
         goes=[belief(each) for each in plan.goes],
         stays=[belief(each) for each in plan.stays],
         changes=[
             Changed(
                 id=each.item,
-                name=each.name[:NAME],
+                name=each.name[:MAX_NAME],
                 version=each.version,
                 tags=list(each.tags),
                 spans=[HeldSpan(valid_from=time(start), valid_to=time(end)) for start, end in each.spans],
@@ -934,7 +936,7 @@ def contraction(plan: worlddb.Plan, done: Done | None) -> Contraction:
 def belief(atom: tuple[str, str, str]) -> Belief:
     """Return an atom."""
     item, predicate, value = atom
-    return Belief(id=item, predicate=predicate, value=value[:SHOWN])
+    return Belief(id=item, predicate=predicate, value=value[:MAX_LISTED_TEXT])
 
 
 def resolved(kref: str, found: World | worlddb.Artifact | None) -> Resolved:
@@ -951,14 +953,16 @@ def resolved(kref: str, found: World | worlddb.Artifact | None) -> Resolved:
 
 def memory(found: World) -> Memory:
     """Return a world as an item of a list."""
-    return Memory(**_fields(found))
+    return Memory(**_memory_fields(found))
 
 
 def hit(found: Hit, question: str) -> Found:
     """Return a hit with its reason; of a long text, the piece with most of the question's words."""
-    earlier = [Earlier(**_cut(other.content), **_span(other.valid)) for other in found.others[:MAX_EARLIER]]
-    fields = _fields(found) | {"text": around(found.content, question, SHOWN)}
-    why = found.reason[:SHOWN]
+    earlier = [
+        Earlier(**_text_fields(other.content), **_span_fields(other.valid)) for other in found.others[:MAX_EARLIER]
+    ]
+    fields = _memory_fields(found) | {"text": around(found.content, question, MAX_LISTED_TEXT)}
+    why = found.reason[:MAX_LISTED_TEXT]
     return Found(
         **fields,
         score=found.score,
@@ -972,7 +976,7 @@ def hit(found: Hit, question: str) -> Found:
 
 def way(found: EntityPath) -> Way:
     """Return a path as a text."""
-    return Way(text=found.context[:SHOWN], ids=list(found.nodes), score=found.score)
+    return Way(text=found.context[:MAX_LISTED_TEXT], ids=list(found.nodes), score=found.score)
 
 
 def session(found: HitGroup, world: World | None, most: int) -> Session:
@@ -980,7 +984,7 @@ def session(found: HitGroup, world: World | None, most: int) -> Session:
     return Session(
         id=found.key,
         type="" if world is None else world.type,
-        name="" if world is None else _line(world.name),
+        name="" if world is None else _short_name(world.name),
         score=round(found.score, 6),
         count=len(found.hits),
         memories=[hit.ref for hit in found.hits[:most]],
@@ -990,23 +994,29 @@ def session(found: HitGroup, world: World | None, most: int) -> Session:
 def looked_up(found: World) -> Found:
     """Return a world that was asked for by id, in the form of a hit."""
     return Found(
-        **_fields(found), score=1.0, confidence=None, reason="asked for by id", earlier=[], inferred={}, scope=None
+        **_memory_fields(found),
+        score=1.0,
+        confidence=None,
+        reason="asked for by id",
+        earlier=[],
+        inferred={},
+        scope=None,
     )
 
 
 def whole(found: World, scopes: list[str], offset: int) -> Whole:
     """Return a world with a long piece of its text."""
-    end = offset + READ
+    end = offset + MAX_READ_TEXT
     left = len(found.content) > end
     shown = {"text": found.content[offset:end], "truncated": left, "next_offset": end if left else None}
-    shown |= {"name": found.name, "source": _source(found.source, READ)}
+    shown |= {"name": found.name, "source": _source(found.source, MAX_READ_TEXT)}
     state = {
         "scopes": scopes,
         "retired": found.closed,
         "erased": found.erased,
         "characters": len(found.content),
     }
-    return Whole(**(_fields(found) | shown | state))
+    return Whole(**(_memory_fields(found) | shown | state))
 
 
 def inside(found: World, scopes: list[str], members: list[World], *, more: bool) -> Inside:
@@ -1020,17 +1030,17 @@ def version_entry(ref: str, version: Version, seq: int | None) -> VersionEntry:
     """Return a version of a world; ``seq`` is its commit where that may be told."""
     return VersionEntry(
         id=ref,
-        **_cut(version.content),
-        **_span(version.valid),
-        spans=[HeldSpan(**_span(each)) for each in version.spans],
+        **_text_fields(version.content),
+        **_span_fields(version.valid),
+        spans=[HeldSpan(**_span_fields(each)) for each in version.spans],
         start=version.start,
         seq=seq,
         learned_at=format_time(version.ingested_at),
         author=version.author,
-        why=version.why[:SHOWN],
+        why=version.why[:MAX_LISTED_TEXT],
         erased=version.erased,
-        source=_source(version.source, SHOWN),
-        stale=[_why_stale(each) for each in version.stale[:BASES]],
+        source=_source(version.source, MAX_LISTED_TEXT),
+        stale=[_stale_reason(each) for each in version.stale[:MAX_BASES]],
     )
 
 
@@ -1040,10 +1050,10 @@ def pair(found: Proposal) -> Pair:
         proposal=found.ref,
         status=found.status,
         newcomer=found.source,
-        newcomer_name=_line(found.source_name),
+        newcomer_name=_short_name(found.source_name),
         known=found.target,
-        known_name=_line(found.target_name),
-        because=found.because[:SHOWN],
+        known_name=_short_name(found.target_name),
+        because=found.because[:MAX_LISTED_TEXT],
     )
 
 

@@ -386,7 +386,7 @@ def _near_records(
     """Return what is near a memory, each with the type of the edge that joins them."""
     types = {ref: edge_type for edge_type, refs in named_memories.items() for ref in refs}
     types |= {ref: edge_type for edge_type, ref, _ in links}
-    return [tool_results.NearMemory(**answer_notes.told_near(each, types.get(each.ref, ""))) for each in near]
+    return [tool_results.NearMemory(**answer_notes.near_record(each, types.get(each.ref, ""))) for each in near]
 
 
 def _commit_memory(
@@ -843,7 +843,7 @@ def retire(session: Session, given: tool_arguments.Retire, call: Call) -> tool_r
         answer.notes.extend(_loss_notes(session, receipt))
     now = session.view()
     answer.notes.extend(memory_scopes.concurrent_change_notes(session.db, view.seq, receipt, memory.ref))
-    answer.notes.extend([] if receipt.events else answer_notes.goes_on(now, memory.ref))
+    answer.notes.extend([] if receipt.events else answer_notes.continuation_notes(now, memory.ref))
     answer.notes.extend(session.notes_on_other_user(now, memory.ref))
     return answer
 
@@ -913,7 +913,7 @@ def withdraw(session: Session, given: tool_arguments.Withdraw, call: Call) -> to
     """``memory_withdraw``, which a server has only if its operator says so, and for the whole store alone."""
     if session.world is not None:
         raise InputError("One world is served here, and its operator withdraws", "An operator uses `worlddb withdraw`")
-    plan = read_tools.withdrawal(session, given)
+    plan = read_tools.make_withdrawal_plan(session, given)
     if len(plan.changes) != given.changes:
         raise InputError(
             f"This would change {len(plan.changes)} memories, not {given.changes}, so nothing was done",

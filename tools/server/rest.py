@@ -21,7 +21,7 @@ from worlddb.client.wire_records import Problem
 from worlddb.store import Reading
 from worlddb.tools.mcp import http_guards
 from worlddb.tools.mcp.access_keys import Gate, Grant
-from worlddb.tools.mcp.http_server import Whole
+from worlddb.tools.mcp.http_server import WholeAnswer
 from worlddb.tools.server import account_routes, interface_page, problems, request_log
 from worlddb.tools.server.answer_cache import MAX_ASKED_BYTES, Answer, AnswerCache, QuickRequests, TurnState
 from worlddb.tools.server.client_store import ClientStore
@@ -105,13 +105,13 @@ class _Exchange:
         shown = b"" if self.scope["method"] == "HEAD" else body
         await self.send({"type": "http.response.body", "body": shown})
 
-    def whole(self, answer: _WholeAnswer) -> Whole:
+    def whole(self, answer: _WholeAnswer) -> WholeAnswer:
         """Return a whole answer for who sends it at once, as :meth:`answer` does."""
         status, body, headers = answer
         own = [] if status == 304 else [(b"content-length", b"%d" % len(body))]
         shown = b"" if self.scope["method"] == "HEAD" else body
         self.status, self.sent = status, len(shown)
-        return Whole(status, [*headers, *own, (b"x-request-id", self.id.encode())], shown)
+        return WholeAnswer(status, [*headers, *own, (b"x-request-id", self.id.encode())], shown)
 
     def tagged(self, body: bytes, headers: list[tuple[bytes, bytes]], tag: str) -> _WholeAnswer:
         """Return an answer that has an ETag, or that the client has it."""
@@ -222,7 +222,7 @@ class Rest:
             self.metrics.under_way -= 1
             self._note(exchange, monotonic() - started)
 
-    def at_once(self, scope: Scope) -> Whole | None:
+    def at_once(self, scope: Scope) -> WholeAnswer | None:
         """Answer a small read of a key of the whole store, if its answer is kept or it was quick the last time.
 
         It costs no task. What is left to one, as what is refused before it is admitted is, was not counted here.

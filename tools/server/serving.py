@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from worlddb import Database, WorldDBError
 from worlddb.store import give_back_large_blocks
 from worlddb.tools.mcp import http_guards, http_server, listening
-from worlddb.tools.mcp.tenants import Offer, Tenants
+from worlddb.tools.mcp.tenants import Offering, Tenants
 from worlddb.tools.server import (
     account_routes,
     event_stream,
@@ -58,7 +58,7 @@ class Application:
     """Passes what is for MCP to MCP, and the rest to REST, each behind its guards."""
 
     def __init__(self, rest: Rest, mcp: ASGIApp, at: listening.Address, access: http_server.AccessRules) -> None:
-        self._hosts = frozenset((*listening.names_of(at), *access.hosts))
+        self._hosts = frozenset((*listening.host_names(at), *access.hosts))
         self._at_once, self._rest = rest.at_once, guard(rest, at, access)
         self._mcp, self._metrics = mcp, rest.metrics
 
@@ -71,7 +71,7 @@ class Application:
         else:
             await self._rest(scope, receive, send)
 
-    def at_once(self, scope: Scope) -> http_server.Whole | None:
+    def at_once(self, scope: Scope) -> http_server.WholeAnswer | None:
         """Answer a small read without a task of its own, if that can be."""
         if scope["path"] == listening.PATH or not http_guards.is_passed_on(scope["headers"], self._hosts):
             return None
@@ -97,7 +97,7 @@ class Application:
 
 def guard(rest: ASGIApp, at: listening.Address, access: http_server.AccessRules) -> ASGIApp:
     """Return REST behind its guards: names and origins first, then headers, then the time of bodies."""
-    own = listening.names_of(at)
+    own = listening.host_names(at)
     hosts, origins = [*own, *access.hosts], [*(f"http://{name}" for name in own), *access.origins]
     refuse = problems.guard_response
     timed = http_guards.BodyTimeout(rest, refuse)
@@ -125,8 +125,8 @@ def serve(db: Database, listener: socket.socket, access: http_server.AccessRules
     rehearsal = Thread(target=_load_for_reads, args=(db, rest), name="worlddb-rehearsal")
     rehearsal.start()
     try:
-        mcp = http_server.application(Tenants(db, Offer(), access.gate), listener, access)
-        app = Application(rest, mcp, listening.bound(listener), access)
+        mcp = http_server.application(Tenants(db, Offering(), access.gate), listener, access)
+        app = Application(rest, mcp, listening.bound_address(listener), access)
         rehearsal.join(REHEARSAL_SECONDS)
         http_server.run(
             app,

@@ -193,9 +193,9 @@ def test_every_surface_takes_the_least_confidence(db: Database, capsys: pytest.C
     assert [each["text"] for each in answer["memories"]] == [SAID[0]]
     assert answer["memories"][0]["confidence"] == least and answer["confidence"] is not None
     for text, level in (("0.25", 0.25), (".5", 0.5), ("1", 1.0), ("0", 0.0)):
-        assert tool_arguments.Recall.taken({"query": "tea", "min_confidence": text}).min_confidence == level
+        assert tool_arguments.Recall.parse({"query": "tea", "min_confidence": text}).min_confidence == level
     with pytest.raises(msgspec.ValidationError):
-        tool_arguments.Recall.taken({"query": "tea", "min_confidence": "much"})
+        tool_arguments.Recall.parse({"query": "tea", "min_confidence": "much"})
     db.close()
     told = Here(capsys, db.path).json("recall", question, "--min-confidence", str(least))
     assert [hit["content"] for hit in told["hits"]] == [SAID[0]]

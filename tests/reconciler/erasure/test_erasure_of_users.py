@@ -319,8 +319,8 @@ def test_the_command_forgets_a_user_with_a_receipt(
 def test_a_model_may_forget_a_user_only_where_the_operator_says_so(two: Two) -> None:
     """Otherwise there is no such tool, and where one world is served there never is one that works."""
     db, desk = two.db, Session(two.db)
-    assert "memory_forget_user" not in {tool.name for tool in catalogue.tools_of("all")}
-    (tool,) = (each for each in catalogue.tools_of("operator") if each.name == "memory_forget_user")
+    assert "memory_forget_user" not in {tool.name for tool in catalogue.tools_in_sets("all")}
+    (tool,) = (each for each in catalogue.tools_in_sets("operator") if each.name == "memory_forget_user")
     assert tool.destructive and not tool.read_only and len(tool.description) < 130
 
     def forget(session: Session, **given: Any) -> Any:
@@ -423,7 +423,7 @@ def test_what_was_tried_in_a_fork_of_a_user_is_forgotten_with_them(tmp_path: Pat
         elif how == "store":
             db.forget_user("ana", reason="r")
         else:
-            (tool,) = (each for each in catalogue.tools_of("operator") if each.name == "memory_forget_user")
+            (tool,) = (each for each in catalogue.tools_in_sets("operator") if each.name == "memory_forget_user")
             given = {"user_id": "ana", "reason": "r", "confirm": "user:ana"}
             tool.run(Session(db), msgspec.convert(given, tool.takes), Call("a client", tool.name))
         assert db.verify(deep=True).ok
@@ -450,7 +450,7 @@ def test_what_another_process_begins_for_a_user_while_they_are_forgotten_is_eras
         elif how == "store":
             db.forget_user("ana", reason="request 17")
         else:
-            (tool,) = (each for each in catalogue.tools_of("operator") if each.name == "memory_forget_user")
+            (tool,) = (each for each in catalogue.tools_in_sets("operator") if each.name == "memory_forget_user")
             given = {"user_id": "ana", "reason": "request 17", "confirm": "user:ana"}
             tool.run(Session(db), msgspec.convert(given, tool.takes), Call("a client", tool.name))
         assert mem.recall("zebra").hits == () and len(db.erasure_receipt(db.head().seq).worlds) == 4

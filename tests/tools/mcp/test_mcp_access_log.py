@@ -85,10 +85,10 @@ def test_a_proxy_is_believed_only_if_it_was_named(server: Served, tmp_path_facto
 
 def test_a_proxy_is_an_address_or_a_network(writing: Here) -> None:
     given = {"127.0.0.1": "127.0.0.1", " ::1 ": "::1", "10.0.0.0/8": "10.0.0.0/8", "10.0.0.7/32": "10.0.0.7"}
-    assert {text: listening.proxy_of(text) for text in given} == given
+    assert {text: listening.parse_proxy(text) for text in given} == given
     for text in ("", "*", "0.0.0.0/0", "::/0", "proxy.example", "10.0.0.1/8", "127.0.0.1:80"):
         with pytest.raises(InputError, match=r"proxy|every address"):
-            listening.proxy_of(text)
+            listening.parse_proxy(text)
     run = writing("mcp", "--http", "--no-keys", "--trust-proxy", "*")
     assert run.code == 2 and "'*'" in run.err and run.out == ""
     assert "--http" in writing("mcp", "--trust-proxy", "127.0.0.1").err

@@ -12,7 +12,7 @@ import worlddb
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb.tools.mcp.session import Session
 from worlddb.tools.mcp.tool_arguments import MAX_PAGE
-from worlddb.tools.mcp.tool_results import CONFLICTS, NAME, READ, SHOWN
+from worlddb.tools.mcp.tool_results import MAX_CONFLICTS, MAX_LISTED_TEXT, MAX_NAME, MAX_READ_TEXT
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_no_answer_grows_with_what_was_kept_beside_a_text(db: worlddb.Database) 
     long = {"page": "p" * 60_000, "author": "somebody else"}
     first = call(desk, "memory_write", text="the cat is black", user_id="ada")["id"]
     with db.batch() as tx:
-        for number in range(CONFLICTS + 40):
+        for number in range(MAX_CONFLICTS + 40):
             made = tx.create(
                 "Fact", "n" * 5_000, content=f"the cat is white, says {number}", source=long, why="w" * 9_000
             )
@@ -37,15 +37,15 @@ def test_no_answer_grows_with_what_was_kept_beside_a_text(db: worlddb.Database) 
     found = call(desk, "memory_recall", query="cat " * 20_000, limit=MAX_PAGE)
     assert len(msgspec.json.encode(found)) < 200_000
     (shown,) = (memory for memory in page["memories"] if memory["id"] == first)
-    assert len(shown["conflicts"]) == CONFLICTS
+    assert len(shown["conflicts"]) == MAX_CONFLICTS
     assert len(call(desk, "memory_conflicts", id=first, limit=MAX_PAGE)["conflicts"]) == MAX_PAGE
     last = page["memories"][-1]
     assert (
         last["source"]["truncated"].startswith('{"author":"somebody else","page":"ppp')
-        and len(last["source"]["truncated"]) == SHOWN
+        and len(last["source"]["truncated"]) == MAX_LISTED_TEXT
     )
-    assert last["name"].endswith("…") and len(last["name"]) == NAME
+    assert last["name"].endswith("…") and len(last["name"]) == MAX_NAME
     whole = call(desk, "memory_read", id=last["id"])
-    assert len(whole["name"]) == 5_000 and len(whole["source"]["truncated"]) == READ
+    assert len(whole["name"]) == 5_000 and len(whole["source"]["truncated"]) == MAX_READ_TEXT
     (version,) = call(desk, "memory_history", id=last["id"])["versions"]
-    assert len(version["why"]) == SHOWN and len(msgspec.json.encode(version)) < 5_000
+    assert len(version["why"]) == MAX_LISTED_TEXT and len(msgspec.json.encode(version)) < 5_000

@@ -205,7 +205,7 @@ def test_a_session_keeps_its_events_within_bounds(monkeypatch: pytest.MonkeyPatc
     def answer(number: int, text: str) -> JSONRPCResponse:
         return JSONRPCResponse(jsonrpc="2.0", id=number, result={"text": text})
 
-    async def fetched(kept: tenants.Events, last: str) -> list[str]:
+    async def fetched(kept: tenants.SessionEvents, last: str) -> list[str]:
         found = list[str]()
 
         async def take(event: EventMessage) -> None:
@@ -217,7 +217,7 @@ def test_a_session_keeps_its_events_within_bounds(monkeypatch: pytest.MonkeyPatc
         return found
 
     async def work() -> None:
-        kept = tenants.Events()
+        kept = tenants.SessionEvents()
         begun = [await kept.store_event(str(number), None) for number in range(3)]
         await kept.store_event("0", JSONRPCNotification(jsonrpc="2.0", method="step"))
         await kept.store_event("1", answer(1, "of another request"))
@@ -249,7 +249,7 @@ def test_an_answer_that_comes_after_its_client_came_back_is_sent(monkeypatch: py
         found.append(event.message.model_dump_json())
 
     async def work() -> None:
-        kept = tenants.Events()
+        kept = tenants.SessionEvents()
         begun, ours = await kept.store_event("7", None), await kept.store_event(GET_STREAM_KEY, None)
         assert await kept.replay_events_after(ours, take) == GET_STREAM_KEY
         async with anyio.create_task_group() as tasks:

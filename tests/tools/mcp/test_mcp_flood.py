@@ -346,9 +346,9 @@ async def served(app: Any, work: Callable[[asyncio.Server], Any], most: int = 10
     """Do something with a server of an application."""
     config = uvicorn.Config(app, log_config=None, lifespan="off", ws="none")
     config.load()
-    state, crowd = ServerState(), http_server.Crowd(most)
+    state, crowd = ServerState(), http_server.ConnectionPool(most)
     server = await asyncio.get_running_loop().create_server(
-        lambda: http_server.Connection(config=config, server_state=state, app_state={}, crowd=crowd),
+        lambda: http_server.Connection(config=config, server_state=state, app_state={}, pool=crowd),
         "127.0.0.1",
         0,
     )

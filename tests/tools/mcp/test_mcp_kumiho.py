@@ -16,7 +16,7 @@ import worlddb
 from tests.support.mcp_clients import together
 from worlddb.tools.mcp import catalogue
 from worlddb.tools.mcp.kumiho.kumiho_catalogue import KUMIHO_TOOLS, tools_of
-from worlddb.tools.mcp.server import MemoryServer, listed_tool
+from worlddb.tools.mcp.server import MemoryServer, describe_tool
 from worlddb.tools.mcp.session import Session
 
 # fmt: off
@@ -60,11 +60,11 @@ def through(db: worlddb.Database, work: Any, world: str | None = None) -> None:
 
 def test_the_catalogue_has_the_32_names_of_the_paper_and_stands_alone() -> None:
     assert [tool.name for tool in KUMIHO_TOOLS] == list(NAMED) and len(NAMED) == 32
-    assert tools_of("kumiho") is KUMIHO_TOOLS and tools_of("core,time") == catalogue.tools_of("core,time")
+    assert tools_of("kumiho") is KUMIHO_TOOLS and tools_of("core,time") == catalogue.tools_in_sets("core,time")
     with pytest.raises(worlddb.InputError, match="beside"):
         tools_of("kumiho,core")
     size = len(
-        msgspec.json.encode([listed_tool(tool).model_dump(exclude_none=True, by_alias=True) for tool in KUMIHO_TOOLS])
+        msgspec.json.encode([describe_tool(tool).model_dump(exclude_none=True, by_alias=True) for tool in KUMIHO_TOOLS])
     )
     assert size < MOST_CHARACTERS, size
     assert all(len(tool.description) < 130 for tool in KUMIHO_TOOLS)

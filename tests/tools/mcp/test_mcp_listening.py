@@ -19,7 +19,7 @@ from tests.support.serving import PATIENCE_SECONDS
 from worlddb import InputError
 from worlddb.tools.mcp import access_keys, http_guards, http_server, listening, tenants
 from worlddb.tools.mcp.http_guards import BodyTimeout
-from worlddb.tools.mcp.listening import Address, address_of
+from worlddb.tools.mcp.listening import Address, parse_address
 
 
 @pytest.mark.parametrize(
@@ -50,11 +50,11 @@ def test_addresses_are_read_as_people_write_them() -> None:
         "[::1]:8766": Address("::1", 8766),
         "0.0.0.0:1": Address("0.0.0.0", 1),
     }
-    assert {text: address_of(text) for text in given} == given
+    assert {text: parse_address(text) for text in given} == given
     assert [address.is_loopback for address in given.values()] == [True, True, True, True, False]
     for text in ("", ":80", "::1:80", "a:b", "a:-1", "a:65536", "a:8²", "[::1]", "a:000080"):
         with pytest.raises(InputError):
-            address_of(text)
+            parse_address(text)
 
 
 CHUNKED = (b"transfer-encoding", b"chunked")
@@ -105,7 +105,9 @@ def test_a_connection_on_which_no_request_comes_is_cut_and_one_that_waits_for_it
         state = ServerState()
         loop = asyncio.get_running_loop()
         server = await loop.create_server(
-            lambda: http_server.Connection(config=config, server_state=state, app_state={}, crowd=http_server.Crowd()),
+            lambda: http_server.Connection(
+                config=config, server_state=state, app_state={}, pool=http_server.ConnectionPool()
+            ),
             "127.0.0.1",
             0,
         )
@@ -135,7 +137,7 @@ def test_every_limit_is_on_the_page() -> None:
         http_server.IDLE_SECONDS,
         http_guards.BODY_SECONDS,
         http_server.MAX_CONNECTIONS,
-        http_server.STRANGERS_PER_ADDRESS,
+        http_server.MAX_STRANGERS,
         tenants.MAX_SESSIONS,
         tenants.SESSION_SECONDS,
         tenants.RESUMED_SECONDS,
@@ -149,6 +151,6 @@ def test_every_limit_is_on_the_page() -> None:
 
 
 def test_no_piece_of_an_answer_waits_for_the_one_before() -> None:
-    listener = listening.listen(listening.address_of("127.0.0.1:0"))
+    listener = listening.listen(listening.parse_address("127.0.0.1:0"))
     with listener, socket.create_connection(listener.getsockname()[:2]), listener.accept()[0] as accepted:
         assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

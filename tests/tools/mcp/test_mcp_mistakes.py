@@ -393,7 +393,7 @@ def test_all_scopes_of_one_id_are_emptied_and_purged(db: worlddb.Database, confi
 
 def test_a_user_is_forgotten_whose_scope_lies_nowhere_now(db: worlddb.Database) -> None:
     """What lay in it was still there, and the model was told that all was erased."""
-    (tool,) = (each for each in catalogue.tools_of("operator") if each.name == "memory_forget_user")
+    (tool,) = (each for each in catalogue.tools_in_sets("operator") if each.name == "memory_forget_user")
     desk, tenant = Session(db), db.create("Tenant", "T").ref
     write(desk, "zqfirst")
     call(Session(db, tenant), "memory_write", text="theirs", user_id="ada")
@@ -593,7 +593,7 @@ def test_all_of_a_scope_ends_with_what_is_to_come_or_is_hidden(
 
 def test_a_name_and_few_digits_reach_into_no_other_users_memory(db: worlddb.Database) -> None:
     """A name that another user alone had was read, related and amended there, though the server is of one user."""
-    tools = {tool.name: tool for tool in catalogue.tools_of("all,beliefs")}
+    tools = {tool.name: tool for tool in catalogue.tools_in_sets("all,beliefs")}
     ana, bob, anyone = Session(db, user="ana"), Session(db, user="bob"), Session(db)
 
     def ask(desk: Session, name: str, /, **arguments: Any) -> Any:

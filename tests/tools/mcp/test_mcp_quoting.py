@@ -140,11 +140,11 @@ def test_words_and_joiners_stay_as_they_are() -> None:
 
 @pytest.mark.usefixtures("names_of_any_kind")
 def test_a_scope_that_another_program_named_is_listed_on_one_line(tmp_path: Path) -> None:
-    from worlddb.tools.mcp.server import listed_scope
+    from worlddb.tools.mcp.server import describe_scope
 
     with worlddb.open(tmp_path / "store", embedder=None) as db:
         made: Any = db.create("Scope", f"user:x\n\x1b[2J{ORDER}")
-        shown = listed_scope(db.view().get(made) or pytest.fail("it is there"))
+        shown = describe_scope(db.view().get(made) or pytest.fail("it is there"))
     assert shown.name.isprintable()
 
 

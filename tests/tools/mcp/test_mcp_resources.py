@@ -19,7 +19,7 @@ from worlddb.tools.mcp.resources import TEMPLATES
 from worlddb.tools.mcp.server import MemoryServer
 from worlddb.tools.mcp.session import Session
 from worlddb.tools.mcp.tool_arguments import MAX_PAGE
-from worlddb.tools.mcp.tool_results import READ, SHOWN
+from worlddb.tools.mcp.tool_results import MAX_LISTED_TEXT, MAX_READ_TEXT
 
 WORLD, TIMELINE = ("worlddb://world/{}", "worlddb://timeline/{}")
 
@@ -75,7 +75,7 @@ def test_a_scope_is_listed_and_shows_what_is_in_it_up_to_a_limit(db: worlddb.Dat
     with db.batch() as tx:
         made = scope.write_scope(tx, scope.key(db.view(), Label("user", "ada")))
         for number in range(MAX_PAGE + 1):
-            tx.create("Fact", "", content=f"{number} " + "x" * 2 * SHOWN, world=made, resolve=False)
+            tx.create("Fact", "", content=f"{number} " + "x" * 2 * MAX_LISTED_TEXT, world=made, resolve=False)
 
     async def work() -> None:
         async with Client(MemoryServer(Session(db))) as client:
@@ -83,21 +83,25 @@ def test_a_scope_is_listed_and_shows_what_is_in_it_up_to_a_limit(db: worlddb.Dat
             assert listed.name == "user:ada" and listed.uri == WORLD.format(tx.receipt.refs[0])
             shown = json.loads(await read(client, listed.uri + "?format=json"))
             assert len(shown["members"]) == MAX_PAGE and shown["more_members"]
-            assert all(len(member["text"]) == SHOWN and member["truncated"] for member in shown["members"])
+            assert all(len(member["text"]) == MAX_LISTED_TEXT and member["truncated"] for member in shown["members"])
             text = await read(client, listed.uri)
             assert text.splitlines()[0] == "Scope: user:ada" and f"more than these {MAX_PAGE}" in text
-            assert len(text) < 2 * MAX_PAGE * SHOWN
+            assert len(text) < 2 * MAX_PAGE * MAX_LISTED_TEXT
 
     together(work)
 
 
 def test_a_long_text_is_cut_and_says_so(db: worlddb.Database) -> None:
-    made = db.create("Fact", "", content="x" * (READ + 1))
+    made = db.create("Fact", "", content="x" * (MAX_READ_TEXT + 1))
 
     async def work() -> None:
         async with Client(MemoryServer(Session(db))) as client:
             text = await read(client, WORLD.format(made.ref))
-            assert "x" * READ in text and "x" * (READ + 1) not in text and f"{READ + 1} characters in all" in text
+            assert (
+                "x" * MAX_READ_TEXT in text
+                and "x" * (MAX_READ_TEXT + 1) not in text
+                and f"{MAX_READ_TEXT + 1} characters in all" in text
+            )
 
     together(work)
 

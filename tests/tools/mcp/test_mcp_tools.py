@@ -32,7 +32,7 @@ from worlddb.tools.mcp.server import LAST_WORDS_SECONDS, MemoryServer
 from worlddb.tools.mcp.session import Call, Session
 from worlddb.tools.mcp.standard_streams import MAX_LINE_BYTES
 from worlddb.tools.mcp.tool_arguments import MAX_ABOUT, MAX_GROUP, MAX_JOINED, MAX_NEIGHBOURS, MAX_PAGE, MAX_TEXT
-from worlddb.tools.mcp.tool_results import CONFLICTS, NAME, READ, SHOWN
+from worlddb.tools.mcp.tool_results import MAX_CONFLICTS, MAX_LISTED_TEXT, MAX_NAME, MAX_READ_TEXT
 
 NINE = {
     f"memory_{name}"
@@ -295,10 +295,10 @@ def test_a_page_of_a_large_scope_looks_up_no_more_than_a_page_and_all_of_it_is_a
 
 def test_a_long_text_is_cut_in_lists_and_read_in_pieces(db: worlddb.Database) -> None:
     desk = Session(db)
-    text = "".join(chr(97 + number % 26) for number in range(READ + 10))
+    text = "".join(chr(97 + number % 26) for number in range(MAX_READ_TEXT + 10))
     made = call(desk, "memory_write", text=text, user_id="ada")
     (shown,) = call(desk, "memory_list")["memories"]
-    assert shown["truncated"] and shown["text"] == text[:SHOWN]
+    assert shown["truncated"] and shown["text"] == text[:MAX_LISTED_TEXT]
     first = call(desk, "memory_read", id=made["id"])
     rest = call(desk, "memory_read", id=made["id"], offset=first["next_offset"])
     assert first["text"] + rest["text"] == text and rest["next_offset"] is None
@@ -530,11 +530,11 @@ def test_every_tool_and_every_limit_is_on_its_page() -> None:
         MAX_TEXT,
         MAX_ABOUT,
         MAX_JOINED,
-        SHOWN,
-        NAME,
-        SHOWN,
-        CONFLICTS,
-        READ,
+        MAX_LISTED_TEXT,
+        MAX_NAME,
+        MAX_LISTED_TEXT,
+        MAX_CONFLICTS,
+        MAX_READ_TEXT,
         MAX_PAGE,
         MAX_GROUP,
         MAX_NEIGHBOURS,
@@ -572,19 +572,19 @@ async def listed_characters(server: MemoryServer) -> int:
 
 
 def test_sets_of_tools_are_joined_and_the_core_is_short(db: worlddb.Database) -> None:
-    named = {each: [tool.name for tool in catalogue.tools_of(each)] for each in catalogue.SETS}
+    named = {each: [tool.name for tool in catalogue.tools_in_sets(each)] for each in catalogue.SETS}
     assert set(named["core"]) == NINE and named["all"] == [tool.name for tool in TOOLS]
     parts = {name for each in ("core", "time", "identity", "marks") for name in named[each]}
     assert parts == set(named["all"]) - {"memory_verify"}
-    joined = [tool.name for tool in catalogue.tools_of("time, core,time")]
+    joined = [tool.name for tool in catalogue.tools_in_sets("time, core,time")]
     assert joined == [name for name in named["all"] if name in named["core"] + named["time"]]
     for wrong in ("", "core,", "everything", "Core"):
         with pytest.raises(InputError, match="There is no set of tools"):
-            catalogue.tools_of(wrong)
+            catalogue.tools_in_sets(wrong)
 
     async def work() -> None:
         session = Session(db)
-        core = MemoryServer(session, tools=catalogue.tools_of("core"))
+        core = MemoryServer(session, tools=catalogue.tools_in_sets("core"))
         assert await listed_characters(core) <= 8_000
         assert await listed_characters(MemoryServer(session)) <= 13_000
         assert ["memory_as_of" in str(each.instructions) for each in (core, MemoryServer(session))] == [False, True]
@@ -777,7 +777,7 @@ def test_pages_of_conflicts_have_each_pair_once_whatever_their_scopes(db: worldd
 def test_a_memory_is_written_with_its_end_its_deadline_and_a_pin(db: worlddb.Database) -> None:
     desk = Session(db)
     given = {"user_id": "ana", "valid_to": "2090-01-01", "ttl": "3600", "pinned": "true"}
-    made = call(desk, "memory_write", text="Ana is in Rome.", **tool_arguments.as_meant(given, tool_arguments.Write))
+    made = call(desk, "memory_write", text="Ana is in Rome.", **tool_arguments.coerce(given, tool_arguments.Write))
     world = db.view().get(made["id"])
     assert world is not None and world.pinned and world.valid.end == worlddb.parse_time("2090-01-01")
     assert world.expires_at is not None and world.expires_at - worlddb.parse_time(made["written_at"]) in range(

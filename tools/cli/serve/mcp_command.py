@@ -166,7 +166,7 @@ def _arguments(parser: Parser) -> None:
 
 def add_address(parser: _ActionsContainer, default: str, both: str) -> None:
     """Add ``--http``, whose help is ``both``, ``--host`` and ``--port``; see :func:`address_given`."""
-    host, port = listening.address_of(default)
+    host, port = listening.parse_address(default)
     parser.add_argument("--http", metavar="HOST:PORT", nargs="?", const="", help=both)
     parser.add_argument("--host", metavar="HOST", help=f"the address to listen at (default: {host})")
     parser.add_argument("--port", metavar="PORT", help=f"the port (default: {port}; 0: any free one)")
@@ -183,11 +183,11 @@ def address_given(args: Namespace, default: str) -> listening.Address:
             f"--http {args.http:.80} names host and port, and so does another option", "Leave out --host and --port"
         )
     if args.http:
-        return listening.address_of(args.http)
-    usual = listening.address_of(default)
+        return listening.parse_address(args.http)
+    usual = listening.parse_address(default)
     host = usual.host if args.host is None else args.host
     shown = f"[{host}]" if ":" in host else host
-    return listening.address_of(f"{shown}:{usual.port if args.port is None else args.port}")
+    return listening.parse_address(f"{shown}:{usual.port if args.port is None else args.port}")
 
 
 def add_web_options(parser: _ActionsContainer, per_second: int = access_keys.PER_SECOND) -> None:
@@ -242,22 +242,22 @@ def _tools(sets: str) -> tuple[Any, ...]:
         return kumiho_catalogue.tools_of(sets)
     from worlddb.tools.mcp import catalogue
 
-    return catalogue.tools_of(sets)
+    return catalogue.tools_in_sets(sets)
 
 
 def _serve_http(args: Namespace, out: Output) -> int:
     address = address_given(args, listening.DEFAULT_ADDRESS)
-    proxies = [listening.proxy_of(text) for text in args.trust_proxy]
+    proxies = [listening.parse_proxy(text) for text in args.trust_proxy]
     check_openness(args.no_keys, address)
     if args.world is not None and not args.no_keys:
         raise arguments.UsageError("--world is for a server without keys", "With keys, each key has a world of its own")
     with extra("mcp"):
         from worlddb.tools.mcp.access_keys import Gate
         from worlddb.tools.mcp.http_server import AccessRules, serve_http
-        from worlddb.tools.mcp.tenants import Offer
+        from worlddb.tools.mcp.tenants import Offering
     tools = _tools(args.tools)
     with _opened(args) as db, listening.listen(address) as listener:
-        at = listening.bound(listener)
+        at = listening.bound_address(listener)
         url = f"http://{at.shown}:{at.port}{listening.PATH}"
         keys = _keys(args, db)
 
@@ -271,7 +271,7 @@ def _serve_http(args: Namespace, out: Output) -> int:
 
         gate = Gate(db, keys, args.rate or access_keys.PER_SECOND)
         admitted = AccessRules(gate, args.allow_host, args.allow_origin, proxies)
-        serve_http(db, Offer(_world(args, db), tools, args.user), listener, admitted, ready)
+        serve_http(db, Offering(_world(args, db), tools, args.user), listener, admitted, ready)
     out.warn("worlddb mcp: stopped")
     return DONE
 

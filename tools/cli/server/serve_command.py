@@ -36,7 +36,7 @@ def _arguments(parser: Parser) -> None:
 
 def _serve(args: Namespace, out: Output) -> int:
     address = mcp_command.address_given(args, DEFAULT_ADDRESS)
-    proxies = [listening.proxy_of(text) for text in args.trust_proxy]
+    proxies = [listening.parse_proxy(text) for text in args.trust_proxy]
     mcp_command.check_openness(args.no_keys, address)
     Thread(target=_load, name="worlddb-loading").start()
     with mcp_command.extra("server"):
@@ -44,7 +44,7 @@ def _serve(args: Namespace, out: Output) -> int:
         from worlddb.tools.mcp.http_server import AccessRules
         from worlddb.tools.server import serving
     with _opened(args) as db, listening.listen(address) as listener:
-        at = listening.bound(listener)
+        at = listening.bound_address(listener)
         url = f"http://{at.shown}:{at.port}"
         keys = None if args.no_keys else mcp_command.key_file(args)
         secret = None if keys is None else _first_key(keys, db)

@@ -184,7 +184,7 @@ def tools_of(sets: str) -> tuple[catalogue.Tool, ...]:
     """
     named = [each.strip() for each in sets.split(",")]
     if NAME not in named:
-        return catalogue.tools_of(sets)
+        return catalogue.tools_in_sets(sets)
     if set(named) != {NAME}:
         raise InputError(
             f"{NAME} was named beside other sets, whose tools have the same names", f"Name {NAME} alone, or the others"

@@ -48,16 +48,16 @@ def _told(view: View, found: World | Hit, *, score: float | None = None, reason:
     return kumiho.Told(
         id=found.ref,
         kref=_kref_of(view, found.ref, found.name, found.type),
-        name=found.name[: tool_results.NAME],
+        name=found.name[: tool_results.MAX_NAME],
         kind=found.type,
-        text=found.content[: tool_results.SHOWN],
+        text=found.content[: tool_results.MAX_LISTED_TEXT],
         revision=found.number if isinstance(found, World) else None,
         metadata=dict(found.properties) if isinstance(found, World) else {},
         valid_from=None if fields is None else fields.valid_from,
         valid_to=None if fields is None else fields.valid_to,
         author=found.author,
         score=score,
-        reason=reason[: tool_results.SHOWN],
+        reason=reason[: tool_results.MAX_LISTED_TEXT],
     )
 
 
@@ -390,9 +390,9 @@ def get_item_revisions(session: Session, given: kumiho.OfItem, call: Call) -> ku
             kumiho.Told(
                 id=item.ref,
                 kref=f"{kref}?r={each.number}" if kref else "",
-                name=each.name[: tool_results.NAME],
+                name=each.name[: tool_results.MAX_NAME],
                 kind=each.type,
-                text=each.content[: tool_results.SHOWN],
+                text=each.content[: tool_results.MAX_LISTED_TEXT],
                 revision=each.number,
                 metadata=dict(each.properties),
                 valid_from=format_time(each.valid.start),
