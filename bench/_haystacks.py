@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from worlddb.tools.importers import input_files
-from worlddb.tools.importers.input_files import Place, decoded, malformed, with_place
+from worlddb.tools.importers.input_files import Place, decode_at, malformed_error, with_place
 from worlddb.tools.importers.longmemeval import parse_date
 
 ABSTAINING: Final = "_abs"
@@ -82,9 +82,9 @@ def load(path: Path) -> list[Record]:
         MalformedFile: the file breaks the format, or holds no record; record and path are named.
     """
     place = Place(path)
-    written = decoded(place, _decoded, bytes(input_files.whole(path)))
+    written = decode_at(place, _decoded, bytes(input_files.read_whole(path)))
     if not written:
-        raise malformed(place, "it holds no question", "Name a file of LongMemEval")
+        raise malformed_error(place, "it holds no question", "Name a file of LongMemEval")
     return [_record(Place(path, "record", index, f"$[{index}]"), each) for index, each in enumerate(written)]
 
 
@@ -139,7 +139,7 @@ def _record(place: Place, written: _RawRecord) -> Record:
     names, said = written.haystack_session_ids, written.haystack_sessions
     dates = [None] * len(said) if written.haystack_dates is None else written.haystack_dates
     if not len(names) == len(dates) == len(said):
-        raise malformed(
+        raise malformed_error(
             place, f"there are {len(said)} sessions, {len(dates)} dates and {len(names)} ids; they have to be as many"
         )
     sessions = list(_sessions(place, names, dates, said))
@@ -168,7 +168,7 @@ def _sessions(
         if name in held:
             if [(turn.role, turn.content) for turn in held[name]] != [(turn.role, turn.content) for turn in turns]:
                 inside = place.at(f"{place.path}.haystack_sessions[{position}]")
-                raise malformed(inside, f"the session {name[:80]!r} is there twice, with other turns")
+                raise malformed_error(inside, f"the session {name[:80]!r} is there twice, with other turns")
             continue
         held[name] = turns
         inside = place.at(f"{place.path}.haystack_dates[{position}]")

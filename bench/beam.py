@@ -31,7 +31,7 @@ from bench._report import ended, p50, p95, parser, report
 from bench._retrieval import interval, recall_share
 from worlddb import EMBEDDERS, Database, Turn, embedder_named
 from worlddb.tools.importers import input_files
-from worlddb.tools.importers.input_files import Place, decoded
+from worlddb.tools.importers.input_files import Place, decode_at
 
 ABSTENTION: Final = "abstention"
 COVERING: Final = ("event_ordering", "summarization")
@@ -95,7 +95,7 @@ def read(path: Path) -> list[Conversation]:
     Raises:
         MalformedFile: it breaks the format.
     """
-    return decoded(Place(path), _CONVERSATIONS.decode, bytes(input_files.whole(path)))
+    return decode_at(Place(path), _CONVERSATIONS.decode, bytes(input_files.read_whole(path)))
 
 
 def main() -> None:

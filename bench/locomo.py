@@ -36,7 +36,7 @@ from bench._retrieval import interval, recall_share
 from worlddb import EMBEDDERS, LANES, Database, EntityExtractor, InputError, View, embedder_named
 from worlddb.tools.importers import input_files, locomo
 from worlddb.tools.importers.conversation import Conversation
-from worlddb.tools.importers.input_files import Place, decoded
+from worlddb.tools.importers.input_files import Place, decode_at
 from worlddb.tools.importers.run import ingest_files
 
 CATEGORIES: Final = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
@@ -278,7 +278,7 @@ def questions_of(path: Path, conversations: Mapping[str, Conversation]) -> tuple
     """The questions with evidence, and the counts of those without and of unknown evidence ids."""
     questions = []
     left_out = unknown = 0
-    for record in decoded(Place(path), _decoded, bytes(input_files.whole(path))):
+    for record in decode_at(Place(path), _decoded, bytes(input_files.read_whole(path))):
         turns = {_normal_id(name): name for name in texts_of(conversations[record.sample_id])}
         for asked in record.qa:
             told = _evidence_ids(asked.evidence)

@@ -26,7 +26,7 @@ from bench._retrieval import recall_any, summary
 from worlddb import EMBEDDERS, Embedder, InputError, Turn, embedder_named
 from worlddb.tools.importers import input_files, locomo
 from worlddb.tools.importers.conversation import Conversation, Session
-from worlddb.tools.importers.input_files import Place, decoded
+from worlddb.tools.importers.input_files import Place, decode_at
 
 _LINE: Final = re.compile(r"(?:^|\\n|\n)\s*(?P<side>[AB]):\s*(?P<text>.*?)(?=(?:\\n|\n)\s*[AB]:|\Z)", re.S)
 _NUMBERS: Final = {
@@ -61,7 +61,9 @@ _PAIRS: Final = msgspec.json.Decoder(list[Pair])
 
 def main() -> None:
     arguments = _arguments()
-    pairs = decoded(Place(arguments.file), _PAIRS.decode, input_files.whole(arguments.file).strip())[: arguments.limit]
+    pairs = decode_at(Place(arguments.file), _PAIRS.decode, input_files.read_whole(arguments.file).strip())[
+        : arguments.limit
+    ]
     conversations = [found for found in locomo.read(arguments.conversations) if _last_session(found) is not None]
     if not pairs or not conversations:
         lacking = f"{arguments.conversations} has no dated session" if pairs else f"{arguments.file} holds no pair"

@@ -24,7 +24,7 @@ def test_the_dockerfile_starts_the_server() -> None:
     words = [json.loads(re.findall(rf"^{name} (\[.*\])$", text, re.MULTILINE)[0]) for name in ("ENTRYPOINT", "CMD")]
     given = build_parser(COMMANDS).parse_args([*words[0][1:], *words[1]])
     port = listening.parse_address(DEFAULT_ADDRESS).port
-    assert mcp_command.address_given(given, DEFAULT_ADDRESS) == ("0.0.0.0", port)
+    assert mcp_command.chosen_address(given, DEFAULT_ADDRESS) == ("0.0.0.0", port)
     assert f"EXPOSE {port}" in text and "USER worlddb" in text
 
 
@@ -42,10 +42,10 @@ def test_the_dockerfile_starts_the_server() -> None:
 def test_both_servers_take_an_address_in_both_forms(words: str, host: str, port: int) -> None:
     for name, commands in (("serve", COMMANDS), ("mcp", mcp_command.COMMANDS)):
         given = build_parser(commands).parse_args([name, *words.split()])
-        assert mcp_command.address_given(given, DEFAULT_ADDRESS) == (host, port)
+        assert mcp_command.chosen_address(given, DEFAULT_ADDRESS) == (host, port)
         given = build_parser(commands).parse_args([name, "--http", "127.0.0.1:80", "--port", "81"])
         with pytest.raises(worlddb.InputError, match="names host and port"):
-            mcp_command.address_given(given, DEFAULT_ADDRESS)
+            mcp_command.chosen_address(given, DEFAULT_ADDRESS)
 
 
 def test_the_unit_starts_the_server_and_lets_it_drain() -> None:
@@ -55,6 +55,6 @@ def test_the_unit_starts_the_server_and_lets_it_drain() -> None:
     service = unit["Service"]
     program, *words = shlex.split(service["ExecStart"])
     given = build_parser(COMMANDS).parse_args(words)
-    assert program.endswith("/worlddb") and mcp_command.address_given(given, DEFAULT_ADDRESS).is_loopback
+    assert program.endswith("/worlddb") and mcp_command.chosen_address(given, DEFAULT_ADDRESS).is_loopback
     assert Path(given.store).parent == Path("/var/lib") / service["StateDirectory"]
     assert service["KillSignal"] == "SIGTERM"

@@ -47,7 +47,7 @@ def test_what_a_model_wrote_means_what_it_can_only_mean_and_filters_choose(db: D
 
 
 def test_a_recall_among_very_many_names_ends(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(functions, "_MOST", 40)
+    monkeypatch.setattr(functions, "_MAX_RECALLED", 40)
     monkeypatch.setattr("worlddb.query.question.question.MAX_K", 40)
     with db.batch() as tx:
         for number in range(60):
@@ -285,7 +285,7 @@ def test_proposals_are_told_where_both_sides_can_be_seen(db: Database) -> None:
     made = {world: [remember(db, "She sings.", about=name, world=world) for name in names] for world in (mine, other)}
     (own,), (hidden,) = (made[world][1]["proposals"] for world in (mine, other))
     assert [proposal.ref for proposal in db.view(world=mine).proposals()] == [own]
-    assert [functions._is_shown(db, each, mine) for each in (own, hidden)] == [True, False]
+    assert [functions._is_proposal_visible(db, each, mine) for each in (own, hidden)] == [True, False]
 
 
 def test_a_model_sees_nothing_outside_of_its_world_and_cannot_say_who_it_is(db: Database) -> None:

@@ -58,11 +58,11 @@ from worlddb.plain_text import is_blank, shown
 from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
 
 MAX_HITS: Final = 50
-_MOST: Final = 10_000
+_MAX_RECALLED: Final = 10_000
 """Hits that one recall looks at, at most."""
-_KEYED: Final = "agents"
-_EVER: Final = "0001-01-01"
-_EVER_MICROS: Final = -62_135_596_800_000_000
+_KEY_PREFIX: Final = "agents"
+_BEGINNING: Final = "0001-01-01"
+_BEGINNING_MICROS: Final = -62_135_596_800_000_000
 
 Text = Annotated[str, Meta(min_length=1, max_length=100_000)]
 Time = Annotated[str, Meta(min_length=4, max_length=40, description="ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z.")]
@@ -164,16 +164,16 @@ def remember(
             "Give it with replaces, and leave out until: it is about all that follows",
         )
     # Another look goes through them once more.
-    named, against = _listed(about, "about"), _listed(contradicts, "contradicts")
-    made_of = _listed(derived_from, "derived_from")
+    named, contradicted = _as_list(about, "about"), _as_list(contradicts, "contradicts")
+    sources = _as_list(derived_from, "derived_from")
     given = (
         named,
         since,
         until,
         replaces,
         replace_later,
-        against,
-        made_of,
+        contradicted,
+        sources,
         type,
         name,
         why,
@@ -182,10 +182,10 @@ def remember(
         source,
         on_near,
     )
-    return retry_while_changed(lambda: _remembered(db, text, *given))
+    return retry_while_changed(lambda: _write_statement(db, text, *given))
 
 
-def _remembered(
+def _write_statement(
     db: Database,
     text: str,
     about: str | Sequence[str],
@@ -204,20 +204,20 @@ def _remembered(
     on_near: str,
 ) -> dict[str, Any]:
     """Look what a statement is near, and write it, or that it was said again."""
-    names, look = _names(about), db.view()
+    names, look = _subject_names(about), db.view()
     home = None if world is None else look._reference_to_write(world)
     listed = {"contradicts": contradicts, "derived_from": derived_from}
-    joined = {kind: _listed(given, kind) for kind, given in listed.items()}
-    ends = {kind: [_seen(db, ref, world) for ref in refs] for kind, refs in joined.items()}
+    named_links = {kind: _as_list(given, kind) for kind, given in listed.items()}
+    ends = {kind: [_require_visible(db, ref, world) for ref in refs] for kind, refs in named_links.items()}
     replaced = None
     if replaces is not None and (replace_later or until is not None):
-        besides = {**joined, "type": type != "Fact", "name": name, "expires_at": expires_at}
+        besides = {**named_links, "type": type != "Fact", "name": name, "expires_at": expires_at}
         window = {"valid_from": since, "valid_to": until, "replace_later": replace_later}
-        return _rewritten(db, text, _statement(db, replaces, world), window, source, why, besides, world)
+        return _rewrite_span(db, text, _require_statement(db, replaces, world), window, source, why, besides, world)
     if replaces is not None:
-        replaced, since, until = _replaceable(db, replaces, world, since)
-    marks, marked = _marks_of(db, replaced, since, expires_at, world)
-    told = {replaced, *(ref for refs in ends.values() for ref in refs)}
+        replaced, since, until = _require_replaceable(db, replaces, world, since)
+    marks, mark_notes = _inherited_marks(db, replaced, since, expires_at, world)
+    named_refs = {replaced, *(ref for refs in ends.values() for ref in refs)}
     begins = None if since is None else parse_time(since, "since")
     is_hidden = is_past(expires_at, look.valid)
 
@@ -225,38 +225,46 @@ def _remembered(
         look_near = view._near_of_no_user if home is None else view.near
         return look_near(text, about=names or None, since=begins, until=until, include_expired=is_hidden)
 
-    found, then = _near(db, db.view(world=world), begins, until, on_near, found_in)
-    near = [(each, each.edge_type(on_near, len(names))) for each in found if each.ref not in told]
-    again = [each.ref for each, _ in near if each.is_repeated and _is_called(then, each.ref, type, name)]
-    if again and told == {None}:
-        return _said_again(db, look, then, again[0], near, (begins, until), source, why, expires_at)
+    found, then = _find_near(db, db.view(world=world), begins, until, on_near, found_in)
+    near = [(each, each.edge_type(on_near, len(names))) for each in found if each.ref not in named_refs]
+    repeated = [each.ref for each, _ in near if each.is_repeated and _has_type_and_name(then, each.ref, type, name)]
+    if repeated and named_refs == {None}:
+        return _record_restatement(db, look, then, repeated[0], near, (begins, until), source, why, expires_at)
     if on_near == ON_NEAR[-1]:
-        before = find_near_at_start(db, db.view(world=world), begins, [each for each, _ in near], found_in)
-        near += [(each, each.edge_type(on_near, len(names))) for each in before if each.ref not in told]
+        earlier = find_near_at_start(db, db.view(world=world), begins, [each for each, _ in near], found_in)
+        near += [(each, each.edge_type(on_near, len(names))) for each in earlier if each.ref not in named_refs]
     others = [each for each, _ in near]
     taker = find_successor(others, on_near, len(names), until)
     ends |= {} if replaced is None else {"supersedes": [replaced]}
     links = [(kind, ref, why) for kind, refs in ends.items() for ref in refs]
     links += [(edge_type, other.ref, f"by on_near: {other.reason}") for other, edge_type in near if edge_type]
-    told_too: dict[str, Any] = {"source": source, "why": why, "resolve": "all" if name else False}
+    options: dict[str, Any] = {"source": source, "why": why, "resolve": "all" if name else False}
     with db.batch(seen=look) as tx:
-        made = tx.create(type, name, content=text, world=world, valid_from=since, valid_to=until, **marks, **told_too)
+        statement = tx.create(
+            type, name, content=text, world=world, valid_from=since, valid_to=until, **marks, **options
+        )
         for each in names:
-            tx.link(made, "refers_to", _named(db, tx, each, home, source), valid_from=since)
+            tx.link(statement, "refers_to", _subject_world(db, tx, each, home, source), valid_from=since)
         for kind, ref, reason in links:
-            tx.link(made, kind, ref, valid_from=since, why=reason)
+            tx.link(statement, kind, ref, valid_from=since, why=reason)
         if taker is not None:
-            tx.link(taker.ref, "supersedes", made, valid_from=taker.valid.start, why=f"{TAKEN}{taker.reason}")
-    _keep_up(db)
-    near_it = [answer_notes.near_record(other, edge_type) for other, edge_type in near]
-    proposals = [each for each in tx.receipt.proposals if home is None or _is_shown(db, each, home)]
+            tx.link(taker.ref, "supersedes", statement, valid_from=taker.valid.start, why=f"{TAKEN}{taker.reason}")
+    _embed_new(db)
+    near_records = [answer_notes.near_record(other, edge_type) for other, edge_type in near]
+    proposals = [each for each in tx.receipt.proposals if home is None or _is_proposal_visible(db, each, home)]
     notes = replacement_notes(others, on_near, taker, len(names))
-    notes += written_notes(begins, tx.receipt.ingest_time, until=until, text=text, **marks) + marked
-    done = {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals, "near": near_it, "restated": False}
-    return {**done, "notes": notes} if notes else done
+    notes += written_notes(begins, tx.receipt.ingest_time, until=until, text=text, **marks) + mark_notes
+    answer = {
+        "id": tx.receipt.refs[0],
+        "seq": tx.receipt.seq,
+        "proposals": proposals,
+        "near": near_records,
+        "restated": False,
+    }
+    return {**answer, "notes": notes} if notes else answer
 
 
-def _rewritten(
+def _rewrite_span(
     db: Database,
     text: str,
     found: World,
@@ -273,28 +281,28 @@ def _rewritten(
         raise InputError(f"{given[0]} was given with replaces and {span}", f"Leave out {span}, or remember it apart")
     receipt = db.revise(found.ref, content=text, **window, source=source, why=why)
     receipt.raise_if_refused()
-    _keep_up(db)
-    nothing: dict[str, Any] = {"proposals": [], "near": [], "restated": False}
-    notes = [*_explained(db, receipt, world), *still_hidden_notes(found, db.view().valid)]
-    return {"id": found.ref, "seq": receipt.seq, **nothing, "lost": _lost(receipt, found.ref), "notes": notes}
+    _embed_new(db)
+    empty: dict[str, Any] = {"proposals": [], "near": [], "restated": False}
+    notes = [*_explain_notes(db, receipt, world), *still_hidden_notes(found, db.view().valid)]
+    return {"id": found.ref, "seq": receipt.seq, **empty, "lost": _lost_spans(receipt, found.ref), "notes": notes}
 
 
-def _listed(given: Any, what: str) -> list[str]:
+def _as_list(given: Any, what: str) -> list[str]:
     if isinstance(given, bytes) or not isinstance(given, Iterable):
         raise InputError(f"{what} is {shown(given)}", "Give one text, or a list of them")
     return [given] if isinstance(given, str) else list(given)
 
 
-def _names(about: str | Sequence[str]) -> list[str]:
+def _subject_names(about: str | Sequence[str]) -> list[str]:
     """Return the names of whom a statement is about, without needless blanks, each once whatever its capitals."""
-    given = (" ".join(checked_text(each, "about", MAX_NAME_BYTES).split()) for each in _listed(about, "about"))
+    given = (" ".join(checked_text(each, "about", MAX_NAME_BYTES).split()) for each in _as_list(about, "about"))
     called = dict[str, str]()
     for name in filter(None, given):
         called.setdefault(folded(name), composed(name))
     return [*called.values()]
 
 
-def _said_again(
+def _record_restatement(
     db: Database,
     look: View,
     view: View,
@@ -310,8 +318,8 @@ def _said_again(
         view.get(said, include_expired=True),
         [(other, edge_type) for other, edge_type in near if other.ref != said],
     )
-    asked = ((edge_type, other.ref, f"by on_near: {other.reason}") for other, edge_type in others if edge_type)
-    links = {ref: (edge_type, reason) for edge_type, ref, reason in unwritten_links(view, said, asked)}
+    requested = ((edge_type, other.ref, f"by on_near: {other.reason}") for other, edge_type in others if edge_type)
+    links = {ref: (edge_type, reason) for edge_type, ref, reason in unwritten_links(view, said, requested)}
     (since, until), end = window, None if found is None else find_end_change(look, found, *window)
     with db.batch(seen=look) as tx:
         if found is not None:
@@ -320,40 +328,40 @@ def _said_again(
         for ref, (edge_type, reason) in links.items():
             tx.link(said, edge_type, ref, valid_from=since, why=reason)
     notes = [] if found is None else restatement_notes(db, tx.receipt, found, since, expires_at, until=until, end=end)
-    told = [answer_notes.near_record(other, links.get(other.ref, ("", ""))[0]) for other, _ in others]
+    near_records = [answer_notes.near_record(other, links.get(other.ref, ("", ""))[0]) for other, _ in others]
     return {
         "id": said,
         "seq": tx.receipt.seq,
         "proposals": [],
-        "near": told,
+        "near": near_records,
         "restated": True,
         "notes": notes,
     }
 
 
-def _named(db: Database, tx: Any, about: str, home: str | None, source: dict[str, Any] | None) -> Any:
+def _subject_world(db: Database, tx: Any, about: str, home: str | None, source: dict[str, Any] | None) -> Any:
     """Return the world of whom a statement is about, made in a batch at its first mention."""
-    named = _mentioned(db, about, home)
+    named = _find_subject(db, about, home)
     if named is not None:
         return named
     key = _entry_key(about, home)
     # A namesake that an earlier release made in a world, under a key without it, is that world's alone.
     within = next(db.log(1, 1)).data["root"] if home is None else home
     given: dict[str, Any] = {"key": key, "key_within": within, "world": home, "source": source}
-    return tx.create("Entity", about, **given, valid_from=_EVER, resolve="all", anew=True, revive=True)
+    return tx.create("Entity", about, **given, valid_from=_BEGINNING, resolve="all", anew=True, revive=True)
 
 
 def _entry_key(about: str, home: str | None) -> str:
-    return msgspec.json.encode([_KEYED, about] if home is None else [_KEYED, home, about]).decode()
+    return msgspec.json.encode([_KEY_PREFIX, about] if home is None else [_KEY_PREFIX, home, about]).decode()
 
 
-def _is_called(view: View, ref: str, type: str, name: str) -> bool:
+def _has_type_and_name(view: View, ref: str, type: str, name: str) -> bool:
     """Return whether something is a statement of a type and a name."""
     found = view.get(ref, include_expired=True)
     return found is not None and (found.type, found.name) == (type, name)
 
 
-def _near(
+def _find_near(
     db: Database,
     view: View,
     since: int | None,
@@ -396,12 +404,12 @@ def recall(
         InputError: an argument is not what it should be.
     """
     wanted: Any = limit
-    if isinstance(wanted, bool) or not isinstance(wanted, int) or not 0 <= wanted <= _MOST:
-        raise InputError(f"limit is {shown(wanted)}", f"Give 0 to {_MOST:,}")
+    if isinstance(wanted, bool) or not isinstance(wanted, int) or not 0 <= wanted <= _MAX_RECALLED:
+        raise InputError(f"limit is {shown(wanted)}", f"Give 0 to {_MAX_RECALLED:,}")
     view = db.view(valid=at, world=world)
-    asked: dict[str, Any] = {"about": about, "type": type, "label": label, "tag": tag, "min_trust": min_trust}
-    asked["min_confidence"] = min_confidence or None
-    found, _ = recall_statements(lambda k: view.recall(query, k=k, **asked), limit, _MOST)
+    filters: dict[str, Any] = {"about": about, "type": type, "label": label, "tag": tag, "min_trust": min_trust}
+    filters["min_confidence"] = min_confidence or None
+    found, _ = recall_statements(lambda k: view.recall(query, k=k, **filters), limit, _MAX_RECALLED)
     notes = answer_notes.recall_notes([found], in_one_world=world is not None)
     return answer_notes.ResultList((msgspec.to_builtins(tool_results.hit(hit, query)) for hit in found), notes)
 
@@ -424,32 +432,32 @@ def forget(
         InputError: it is ``world`` itself, a scope, a session, or the name of a person or thing: no statement.
         RefusedError: a rule of the engine forbids it; nothing was written.
     """
-    seen, ref = db.head().seq, _statement(db, id, world).ref
+    seen, ref = db.head().seq, _require_statement(db, id, world).ref
     receipt = db.retire(ref, valid_from=since, valid_to=until, why=why)
     receipt.raise_if_refused()
-    notes = [*_explained(db, receipt, world), *concurrent_change_notes(db, seen, receipt, ref)]
+    notes = [*_explain_notes(db, receipt, world), *concurrent_change_notes(db, seen, receipt, ref)]
     notes += [] if receipt.events else answer_notes.continuation_notes(db.view(world=world), ref)
-    return {"id": ref, "seq": receipt.seq, "lost": _lost(receipt, ref), "notes": notes}
+    return {"id": ref, "seq": receipt.seq, "lost": _lost_spans(receipt, ref), "notes": notes}
 
 
-def _explained(db: Database, receipt: Receipt, world: Any) -> list[str]:
+def _explain_notes(db: Database, receipt: Receipt, world: Any) -> list[str]:
     """Say the notes of a receipt as they are inside a world."""
-    told = list(receipt.notes)
+    notes = list(receipt.notes)
     if world is not None:
-        told = notes_inside(told, db.view(world=world), lambda each: _is_seen(db, each, world))
-    return [mcp_wording.explain_note(note) for note in told]
+        notes = notes_inside(notes, db.view(world=world), lambda each: _is_visible(db, each, world))
+    return [mcp_wording.explain_note(note) for note in notes]
 
 
-def _lost(receipt: Receipt, ref: str) -> list[dict[str, str | None]]:
+def _lost_spans(receipt: Receipt, ref: str) -> list[dict[str, str | None]]:
     """List the times that versions of a statement lost by a write."""
     lost = [loss for loss in receipt.lost if loss.ref == ref]
     return [{"from": tool_results.time(loss.valid_from), "to": tool_results.time(loss.valid_to)} for loss in lost]
 
 
-def _is_seen(db: Database, ref: str, world: Any) -> bool:
+def _is_visible(db: Database, ref: str, world: Any) -> bool:
     """Return whether something is visible inside a world."""
     try:
-        return bool(_seen(db, ref, world))
+        return bool(_require_visible(db, ref, world))
     except InputError:
         return False
 
@@ -527,9 +535,9 @@ def call(
         tool = next((each for each in TOOLS if each.name == name), None)
         if tool is None:
             raise InputError(f"There is no tool {name!r:.80}", f"Call one of: {', '.join(each.name for each in TOOLS)}")
-        given = _checked(tool, arguments)
+        given = _parse_arguments(tool, arguments)
         if isinstance(given, Recall):
-            given = msgspec.structs.replace(given, min_trust=_stricter(given.min_trust, min_trust))
+            given = msgspec.structs.replace(given, min_trust=_higher_trust(given.min_trust, min_trust))
         own = {"world": world} | ({"source": source, "on_near": on_near} if tool.run is remember else {})
         answer = tool.run(db, **msgspec.structs.asdict(given), **own)
         if notes and isinstance(answer, answer_notes.ResultList):
@@ -543,7 +551,7 @@ def call(
     return msgspec.json.encode(answer).decode()
 
 
-def _stricter(one: str | None, other: str | None) -> str | None:
+def _higher_trust(one: str | None, other: str | None) -> str | None:
     """Return the higher of two levels of trust; recall refuses what is none."""
     known = [level for level in (one, other) if level is not None]
     if any(level not in TRUST_LEVELS for level in known):
@@ -558,7 +566,7 @@ def _remedy(error: WorldDBError) -> str:
     return mcp_wording.time_remedy(error) if isinstance(error, InvalidTime) else error.remedy
 
 
-def _checked(tool: Tool, arguments: str | bytes | dict[str, Any]) -> Any:
+def _parse_arguments(tool: Tool, arguments: str | bytes | dict[str, Any]) -> Any:
     try:
         given = arguments if isinstance(arguments, dict) else msgspec.json.decode(arguments or b"{}")
         given = tool_arguments.coerce(given, tool.arguments) if isinstance(given, dict) else given
@@ -569,24 +577,24 @@ def _checked(tool: Tool, arguments: str | bytes | dict[str, Any]) -> Any:
         ) from None
 
 
-def _replaceable(db: Database, ref: str, world: Any, since: str | None) -> tuple[str, str | None, str | None]:
+def _require_replaceable(db: Database, ref: str, world: Any, since: str | None) -> tuple[str, str | None, str | None]:
     """Return the full reference of a replaceable statement and the validity of its successor.
 
     A statement that has ended by then cannot be replaced: two statements would hold in its place. One that held at a
     past time that is given can be from there on, until what replaced it begins.
     """
-    view, found = db.view(world=world), _statement(db, ref, world)
+    view, found = db.view(world=world), _require_statement(db, ref, world)
     since = answer_notes.start_of_successor(view, found, since)
     if not answer_notes.has_ended(view, found, since) or answer_notes.held_at(view, found, since):
         return found.ref, since, answer_notes.end_of_successor(view, found)
-    now = answer_notes.successors(view, found.ref)
+    replacements = answer_notes.successors(view, found.ref)
     ended = f"{found.ref} is not true {'any more' if answer_notes.has_ended(view, found) else 'by then'}"
-    if not now:
+    if not replacements:
         raise InputError(f"{ended}, and nothing holds in its place", "Leave out replaces")
-    raise InputError(f"{ended}: {now[0].ref} took its place", f"Replace {now[0].ref}")
+    raise InputError(f"{ended}: {replacements[0].ref} took its place", f"Replace {replacements[0].ref}")
 
 
-def _marks_of(
+def _inherited_marks(
     db: Database, replaced: str | None, since: str | None, expires_at: str | None, world: Any
 ) -> tuple[dict[str, Any], list[str]]:
     """Return how a statement is marked that takes the place of another one: as that is; and notes on that.
@@ -605,7 +613,7 @@ def _marks_of(
     return marks, [dropped_deadline_note(old.ref)] if is_over else []
 
 
-def _mentioned(db: Database, about: str, home: str | None) -> str | None:
+def _find_subject(db: Database, about: str, home: str | None) -> str | None:
     """Return the entity directly inside a world that was mentioned there before, however its name is capitalised.
 
     One whose name is written just so comes first. An earlier release made it under a key without the world; such an
@@ -614,17 +622,17 @@ def _mentioned(db: Database, about: str, home: str | None) -> str | None:
     view = db.view()
     if home is None and view.keyed(_entry_key(about, None)) is not None:
         return None
-    around = next(db.log(1, 1)).data["root"] if home is None else home
-    called = []
+    container = next(db.log(1, 1)).data["root"] if home is None else home
+    matching = []
     for found in view.find(name=about, type="Entity", world=home):
-        is_here = folded(found.name) == folded(about) and around in view.containers(found.ref)
+        is_here = folded(found.name) == folded(about) and container in view.containers(found.ref)
         # What a program made by itself does not begin so early. It is another one: that they are one is proposed.
-        if is_here and view.history(found.ref)[0].valid.start == _EVER_MICROS:
-            called.append(found)
-    return next((each.ref for each in sorted(called, key=lambda each: each.name != about)), None)
+        if is_here and view.history(found.ref)[0].valid.start == _BEGINNING_MICROS:
+            matching.append(found)
+    return next((each.ref for each in sorted(matching, key=lambda each: each.name != about)), None)
 
 
-def _is_shown(db: Database, proposal: str, home: str) -> bool:
+def _is_proposal_visible(db: Database, proposal: str, home: str) -> bool:
     """Return whether a proposal can be seen inside a world."""
     try:
         db.view(world=home).proposal(proposal)
@@ -633,7 +641,7 @@ def _is_shown(db: Database, proposal: str, home: str) -> bool:
     return True
 
 
-def _seen(db: Database, ref: str, world: Any) -> str:
+def _require_visible(db: Database, ref: str, world: Any) -> str:
     """Return the full reference of something visible inside ``world``."""
     view = db.view(world=world)
     found = view.get(view._reference_to_write(ref), include_superseded=True)
@@ -641,7 +649,7 @@ def _seen(db: Database, ref: str, world: Any) -> str:
     return found.ref
 
 
-def _statement(db: Database, ref: str, world: Any) -> World:
+def _require_statement(db: Database, ref: str, world: Any) -> World:
     """Return a statement visible inside ``world``, whether it holds or not.
 
     Raises:
@@ -656,7 +664,7 @@ def _statement(db: Database, ref: str, world: Any) -> World:
     return found
 
 
-def _keep_up(db: Database) -> None:
+def _embed_new(db: Database) -> None:
     """Embed the new text if a model is available; without one it is found by its words."""
     try:
         db.embed()

@@ -28,11 +28,11 @@ from worlddb.tools.agents.langgraph_items import (
     NAMESPACE,
     ROOT,
     Directory,
+    ItemReads,
     Namespace,
-    Places,
-    Uses,
+    NamespaceWorlds,
     Vectors,
-    named,
+    find_named,
     value_of,
 )
 from worlddb.tools.mcp import tool_results
@@ -40,14 +40,14 @@ from worlddb.tools.mcp.answer_notes import ResultList, recall_notes
 
 _INDEX: Final = "index"
 """Field of an item's source: what of it is compared, as its put said."""
-_MOST: Final = 10_000
+_MAX_READ: Final = 10_000
 """Items that one search reads at most."""
-_HIGHEST: Final = 2**31
-_ASKED: Final = 32
+_MAX_NUMBER: Final = 2**31
+_MIN_HITS: Final = 32
 """Hits asked for at first, since some are no items. An answer to fewer is the beginning of one to so many."""
-_SEEN: Final = "LNPS"
+_VISIBLE_CATEGORIES: Final = "LNPS"
 """First letters of Unicode's categories of visible characters: letters, numbers, punctuation, symbols."""
-_FILLERS: Final = "\u115f\u1160\u3164\uffa0"
+_BLANK_LETTERS: Final = "\u115f\u1160\u3164\uffa0"
 """Letters that are blank all the same."""
 _REMEDY: Final = "Give a mapping of what JSON can hold: text, finite numbers, true, false, null, lists and mappings"
 
@@ -87,14 +87,14 @@ class WorldDBStore(base.BaseStore):
         self.db = db
         self._min_trust = min_trust
         self._world = None if world is None else db.view()._reference_to_write(world)
-        self.ttl_config = _checked_ttl(ttl)
-        self._uses = Uses(db)
+        self.ttl_config = _check_ttl(ttl)
+        self._uses = ItemReads(db)
         self._sweeper: _Sweeper | None = None
         self._directory = Directory(db)
         self._vectors = None if index is None else Vectors(index)
         self.index_config = index
         self.embeddings = None if self._vectors is None else self._vectors.embeddings
-        self._waiting: dict[asyncio.AbstractEventLoop, list[_Asked]] = {}
+        self._waiting: dict[asyncio.AbstractEventLoop, list[_PendingBatch]] = {}
         self._serving: dict[asyncio.AbstractEventLoop, asyncio.Task[None]] = {}
 
     def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
@@ -104,32 +104,32 @@ class WorldDBStore(base.BaseStore):
             InputError: an operation or a value is none that can be kept.
             RefusedError: a rule of the engine forbids what is put; nothing was written.
         """
-        given = [_checked(op) for op in ops]
+        given = [_check_operation(op) for op in ops]
         view = self.db.view()
         if self._uses.is_due(view.valid):
             self._uses.record()
             view = self.db.view()
         # What the rest of the store has may not change an answer, so a store of one world reads nothing else.
         seen = view if self._world is None else self.db.view(world=self._world)
-        seen = seen if self._hides else seen.revealing()
-        places = self._places(seen)
+        seen = seen if self._hides_expired else seen.revealing()
+        places = self._make_places(seen)
         answers = [self._answer(places, op) for op in given]
         puts = {(op.namespace, op.key): op for op in given if isinstance(op, base.PutOp)}
         if puts:
-            self._directory.keep_up(seen, places.inside(()))
-            self._put_all(self._places(view.revealing()), list(puts.values()))
-            after = self._places(self.db.view(world=self._world))
-            self._directory.keep_up(after.view, after.inside(()))
+            self._directory.follow(seen, places.world_of(()))
+            self._put_all(self._make_places(view.revealing()), list(puts.values()))
+            after = self._make_places(self.db.view(world=self._world))
+            self._directory.follow(after.view, after.world_of(()))
         return answers
 
     async def abatch(self, ops: Iterable[base.Op]) -> list[base.Result]:
         """Run :meth:`batch` on a worker thread, as one with what other tasks of the loop ask for meanwhile."""
         loop = asyncio.get_running_loop()
-        asked = _Asked([_checked(op) for op in ops], loop.create_future())
-        self._waiting.setdefault(loop, []).append(asked)
+        pending = _PendingBatch([_check_operation(op) for op in ops], loop.create_future())
+        self._waiting.setdefault(loop, []).append(pending)
         if loop not in self._serving:
             self._serving[loop] = loop.create_task(self._serve(loop))
-        return await asked.answer
+        return await pending.answer
 
     async def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
         """Serve what is asked for until nothing more is."""
@@ -137,31 +137,31 @@ class WorldDBStore(base.BaseStore):
             # Whoever asks in the same turn of the loop is served together.
             await asyncio.sleep(0)
             while waiting := self._waiting.pop(loop, []):
-                for together in _without_rivals(waiting):
-                    for asked, answer in await asyncio.to_thread(self._answer_all, together):
-                        if asked.answer.done():
+                for group in _group_without_conflicts(waiting):
+                    for pending, answer in await asyncio.to_thread(self._answer_all, group):
+                        if pending.answer.done():
                             continue
                         if isinstance(answer, BaseException):
-                            asked.answer.set_exception(answer)
+                            pending.answer.set_exception(answer)
                         else:
-                            asked.answer.set_result(answer)
+                            pending.answer.set_result(answer)
         finally:
             del self._serving[loop]
 
-    def _answer_all(self, together: list[_Asked]) -> list[tuple[_Asked, list[base.Result] | Exception]]:
+    def _answer_all(self, group: list[_PendingBatch]) -> list[tuple[_PendingBatch, list[base.Result] | Exception]]:
         """Answer several as one batch; where that fails each by itself, so that no one fails for another."""
         try:
-            answers = iter(self.batch([op for asked in together for op in asked.ops]))
-            return [(asked, list(islice(answers, len(asked.ops)))) for asked in together]
+            answers = iter(self.batch([op for pending in group for op in pending.ops]))
+            return [(pending, list(islice(answers, len(pending.ops)))) for pending in group]
         except Exception as error:
-            if len(together) == 1:
-                return [(together[0], error)]
-            return [found for asked in together for found in self._answer_all([asked])]
+            if len(group) == 1:
+                return [(group[0], error)]
+            return [found for pending in group for found in self._answer_all([pending])]
 
     # -- times to live
 
     @property
-    def _hides(self) -> bool:
+    def _hides_expired(self) -> bool:
         # A program may set this of its configuration later.
         return self.ttl_config is None or self.ttl_config.get("omit_expired") is not False
 
@@ -169,14 +169,14 @@ class WorldDBStore(base.BaseStore):
         """Retire the items whose time to live has passed; return how many. Their past stays."""
         self._uses.record()
         view = self.db.view(world=self._world)
-        top = self._places(view).inside(())
-        over = [] if top is None else [world for world in view.expired(top) if world.type == ITEM]
-        if not over:
+        top = self._make_places(view).world_of(())
+        expired = [] if top is None else [world for world in view.expired(top) if world.type == ITEM]
+        if not expired:
             return 0
-        receipt = self.db.sweep(over, why="its time to live has passed")
+        receipt = self.db.sweep(expired, why="its time to live has passed")
         receipt.raise_if_refused()
         ended = (entry.refs[0] for entry in self.db.log(receipt.seq, receipt.seq) if entry.event == "ended")
-        return len({world.ref for world in over}.intersection(ended)) if receipt.events else 0
+        return len({world.ref for world in expired}.intersection(ended)) if receipt.events else 0
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
         """Sweep by a thread every so many minutes, by default as ``ttl`` says; the future ends when that is stopped.
@@ -199,32 +199,32 @@ class WorldDBStore(base.BaseStore):
 
     # -- reading
 
-    def _places(self, view: View) -> Places:
-        return Places(view, self._world, self._directory)
+    def _make_places(self, view: View) -> NamespaceWorlds:
+        return NamespaceWorlds(view, self._world, self._directory)
 
-    def _answer(self, at: Places, op: base.Op) -> base.Result:
+    def _answer(self, places: NamespaceWorlds, op: base.Op) -> base.Result:
         if isinstance(op, base.PutOp):
             return None
         if isinstance(op, base.GetOp):
-            found = at.item(op.namespace, op.key)
+            found = places.item(op.namespace, op.key)
             if found is not None and op.refresh_ttl:
-                self._uses.note(found, at.view.valid)
-            return None if found is None else _told(at.view, found, op.namespace)
+                self._uses.note(found, places.view.valid)
+            return None if found is None else _make_item(places.view, found, op.namespace)
         if isinstance(op, base.SearchOp):
-            return self._search(at, op)
+            return self._search(places, op)
         if isinstance(op, base.ListNamespacesOp):
-            return self._namespaces(at, op)
+            return self._namespaces(places, op)
         raise InputError(
             f"{type(op).__name__} is not an operation of a store", "Give GetOp, PutOp, SearchOp or ListNamespacesOp"
         )
 
-    def _search(self, at: Places, op: base.SearchOp) -> ResultList[base.SearchItem]:
-        view, inside = at.view, at.inside(op.namespace_prefix)
+    def _search(self, at: NamespaceWorlds, op: base.SearchOp) -> ResultList[base.SearchItem]:
+        view, inside = at.view, at.world_of(op.namespace_prefix)
         if inside is None:
             return ResultList()
         end = op.offset + op.limit
         answers: list[Recall] = []
-        places = dict(self._directory.items(view, at.inside(()), op.namespace_prefix, hidden=not self._hides))
+        places = dict(self._directory.items(view, at.world_of(()), op.namespace_prefix, hidden=not self._hides_expired))
         given = Conditions.of(op.filter or {}, "filter")
         is_whole = bool(given.wanted) or (self._vectors is not None and bool(op.query))
         fitting: Iterator[tuple[World, float | None]] = (
@@ -233,11 +233,13 @@ class WorldDBStore(base.BaseStore):
             if (value := value_of(each[0])) is not None and given.fit(value)
         )
         if op.query and self._vectors is not None:
-            fitting = iter(_by_score(self._vectors, op.query, [world for world, _ in fitting]))
+            fitting = iter(_sort_by_score(self._vectors, op.query, [world for world, _ in fitting]))
         shown = list(islice(fitting, op.offset, end))
         for world, _ in shown if op.refresh_ttl else ():
             self._uses.note(world, view.valid)
-        found = [_FoundItem(_told(view, world, places[world.ref]), world, score) for world, score in shown]
+        found = [
+            _FoundItemWithProvenance(_make_item(view, world, places[world.ref]), world, score) for world, score in shown
+        ]
         return ResultList(found, recall_notes(answers[-1:], in_one_world=self._world is not None))
 
     def _candidates(
@@ -261,7 +263,7 @@ class WorldDBStore(base.BaseStore):
             held = (world for world in held if world is not None and world.ref in places)
             yield from ((world, None) for world in held if self._is_trusted(world))
             return
-        seen, k = set[str](), min(_MOST, max(_ASKED, wanted))
+        seen, k = set[str](), min(_MAX_READ, max(_MIN_HITS, wanted))
         while True:
             answers.append(view.recall(query, world=inside, k=k, min_trust=self._min_trust))
             hits = answers[-1].hits
@@ -270,10 +272,10 @@ class WorldDBStore(base.BaseStore):
                 seen.add(hit.ref)
                 if world is not None and world.source.get(_INDEX) is not False:
                     yield world, hit.score
-            if len(hits) < k or k == _MOST:
+            if len(hits) < k or k == _MAX_READ:
                 return
             # A filter passes few hits, so ask for more.
-            k = min(_MOST, 8 * k)
+            k = min(_MAX_READ, 8 * k)
 
     def _is_trusted(self, world: World) -> bool:
         """Return whether an item is trusted as far as a search asks for; of what nothing is said is."""
@@ -281,8 +283,8 @@ class WorldDBStore(base.BaseStore):
             return True
         return TRUST_LEVELS.index(world.trust) >= TRUST_LEVELS.index(self._min_trust)
 
-    def _namespaces(self, at: Places, op: base.ListNamespacesOp) -> list[Namespace]:
-        paths = self._directory.namespaces(at.view, at.inside(()), hidden=not self._hides)
+    def _namespaces(self, places: NamespaceWorlds, op: base.ListNamespacesOp) -> list[Namespace]:
+        paths = self._directory.namespaces(places.view, places.world_of(()), hidden=not self._hides_expired)
         fitting = {
             path[: op.max_depth] if op.max_depth is not None else path
             for path in paths
@@ -292,7 +294,7 @@ class WorldDBStore(base.BaseStore):
 
     # -- writing
 
-    def _put_all(self, at: Places, puts: list[base.PutOp]) -> None:
+    def _put_all(self, places: NamespaceWorlds, puts: list[base.PutOp]) -> None:
         """Write all puts in one commit.
 
         One more commit follows for items whose key was used by worlds that ended and were erased since: they could not
@@ -302,42 +304,42 @@ class WorldDBStore(base.BaseStore):
         while puts:
             worlds: dict[Namespace, Any] = {}
             with self.db.batch() as tx:
-                made = [(op, self._put(tx, at, op, skipped, worlds)) for op in puts]
+                made = [(op, self._put(tx, places, op, skipped, worlds)) for op in puts]
             lost = {ref for note in tx.receipt.notes if note.code == "not_revived" for ref in note.refs}
             new = [(op, tx.receipt.refs[item.position]) for op, item in made if item is not None]
             puts = [op for op, ref in new if ref in lost]
             skipped += 1
-            self._prefer_earlier(at, [(op, ref) for op, ref in new if ref not in lost])
+            self._move_to_earlier(places, [(op, ref) for op, ref in new if ref not in lost])
         try:
             self.db.embed()
         except UnavailableError:
             pass
 
-    def _prefer_earlier(self, at: Places, new: list[tuple[base.PutOp, str]]) -> None:
+    def _move_to_earlier(self, places: NamespaceWorlds, new: list[tuple[base.PutOp, str]]) -> None:
         """Put into earlier items what was put into new ones beside them.
 
         An erased namespace is not seen before it is made again, nor are the items in it; those of an earlier release
         have other keys.
         """
-        unseen = [(op, ref) for op, ref in new if at.inside(op.namespace) is None]
-        after = self._places(self.db.view()) if unseen else at
+        unseen = [(op, ref) for op, ref in new if places.world_of(op.namespace) is None]
+        after = self._make_places(self.db.view()) if unseen else places
         twice = [(op, ref, found) for op, ref in unseen if (found := after.item(op.namespace, op.key))]
         twice = [(op, ref, found) for op, ref, found in twice if found.ref != ref]
         if twice:
             with self.db.batch() as tx:
                 for op, ref, found in twice:
                     tx.retire(ref)
-                    tx.revise(found.ref, content=_encoded(op.value or {}))
+                    tx.revise(found.ref, content=_encode_value(op.value or {}))
 
-    def _put(self, tx: Any, at: Places, op: base.PutOp, skipped: int, worlds: dict[Namespace, Any]) -> Any:
+    def _put(self, tx: Any, places: NamespaceWorlds, op: base.PutOp, skipped: int, worlds: dict[Namespace, Any]) -> Any:
         """Write one operation; returns the item if it is new. ``worlds``: those of namespaces that the batch met."""
-        had = at.has_had(op.namespace, op.key)
-        present = at.item(op.namespace, op.key) if had else None
+        earlier = places.items_of_key(op.namespace, op.key)
+        present = places.item(op.namespace, op.key) if earlier else None
         if op.value is None:
             if present is not None:
                 tx.retire(present.ref)
             return None
-        content = _encoded(op.value)
+        content = _encode_value(op.value)
         source: dict[str, Any] = {"channel": ROOT}
         if op.index is not None:
             source[_INDEX] = op.index
@@ -350,11 +352,11 @@ class WorldDBStore(base.BaseStore):
                 tx.unexpire(present.ref)
             return None
         if op.namespace not in worlds:
-            worlds[op.namespace] = at.inside(op.namespace) or self._made(tx, at, op.namespace)
+            worlds[op.namespace] = places.world_of(op.namespace) or self._make_namespace(tx, places, op.namespace)
         inside = worlds[op.namespace]
         # The namespace is a list of its own, so that no key of a namespace is one of an item.
         # A deleted item has ended for good, so its key begins a new one.
-        key = _keyed(self._world, list(op.namespace), op.key, str(len(had) + skipped))
+        key = _make_key(self._world, list(op.namespace), op.key, str(len(earlier) + skipped))
         # An erased item comes back only with the value that the program writes now.
         return tx.create(
             ITEM,
@@ -369,40 +371,42 @@ class WorldDBStore(base.BaseStore):
             ttl=None if op.ttl is None else _seconds(op.ttl),
         )
 
-    def _made(self, tx: Any, at: Places, namespace: Namespace) -> Any:
+    def _make_namespace(self, tx: Any, places: NamespaceWorlds, namespace: Namespace) -> Any:
         """Return the world of a namespace; keyed, so that each is created once in the one around it.
 
         One that was moved elsewhere is left alone there.
         """
-        where, taken = self._world, False
+        container, is_ambiguous = self._world, False
         for depth, name in enumerate((ROOT, *namespace)):
             path = namespace[:depth]
-            taken = taken or self._is_taken(at, path)
-            known = at.inside(path)
+            is_ambiguous = is_ambiguous or self._may_be_item_key(places, path)
+            known = places.world_of(path)
             # One that has ended, or does not hold now, is left as it is, and its name begins another one.
-            around = where is None or isinstance(where, str)
-            ended = len(named(at.view, name, NAMESPACE, where, ended=True)) if known is None and around else 0
-            key = _keyed(self._world, list(path)) if taken else _keyed(self._world, *path)
-            where = known or tx.create(
+            around = container is None or isinstance(container, str)
+            ended = (
+                len(find_named(places.view, name, NAMESPACE, container, ended=True)) if known is None and around else 0
+            )
+            key = _make_key(self._world, list(path)) if is_ambiguous else _make_key(self._world, *path)
+            container = known or tx.create(
                 NAMESPACE,
                 name,
-                key=_keyed(self._world, list(path), ended) if ended else key,
-                key_within=where,
-                world=where,
+                key=_make_key(self._world, list(path), ended) if ended else key,
+                key_within=container,
+                world=container,
                 resolve=False,
                 source={"channel": ROOT},
                 revive=True,
             )
-        return where
+        return container
 
-    def _is_taken(self, at: Places, path: Namespace) -> bool:
+    def _may_be_item_key(self, places: NamespaceWorlds, path: Namespace) -> bool:
         """Return whether an item of an earlier release may hold a namespace's key.
 
         Its key was its namespace, its own key and a number, as if all of them were names.
         """
         if len(path) < 2 or not path[-1].isdecimal():
             return False
-        return bool(at.has_had(path[:-2], path[-2]))
+        return bool(places.items_of_key(path[:-2], path[-2]))
 
 
 class AsyncWorldDBStore(WorldDBStore):
@@ -448,7 +452,7 @@ class _Sweeper:
         return not self._thread.is_alive()
 
 
-def _checked_ttl(given: base.TTLConfig | None) -> base.TTLConfig | None:
+def _check_ttl(given: base.TTLConfig | None) -> base.TTLConfig | None:
     """Refuse a setting that no store knows, and a time that is none."""
     if given is None:
         return None
@@ -479,39 +483,39 @@ class _NamespaceError(InputError, base.InvalidNamespaceError):
     """A namespace that is none; LangGraph's own error too."""
 
 
-def _checked(op: base.Op) -> base.Op:
+def _check_operation(op: base.Op) -> base.Op:
     """Return an operation with its namespaces as tuples, whoever made it.
 
     Raises:
         InputError: it has a name, a namespace or a filter that can be none.
     """
     if isinstance(op, base.PutOp | base.GetOp):
-        op = op._replace(namespace=_labels(op.namespace))
+        op = op._replace(namespace=_check_namespace(op.namespace))
         if not isinstance(op.key, str):
             raise InputError(f"A key is {type(op.key).__name__}, not text", "Give it as str")
         if isinstance(op, base.PutOp):
             _check_names(*op.namespace, op.key)
     elif isinstance(op, base.SearchOp):
-        op = op._replace(namespace_prefix=_labels(op.namespace_prefix))
+        op = op._replace(namespace_prefix=_check_namespace(op.namespace_prefix))
         _check_numbers(limit=op.limit, offset=op.offset)
         Conditions.of(op.filter or {}, "filter")
-        _encoded({name: _without_bounds(wanted) for name, wanted in (op.filter or {}).items()})
+        _encode_value({name: _without_bounds(wanted) for name, wanted in (op.filter or {}).items()})
     elif isinstance(op, base.ListNamespacesOp):
         _check_numbers(limit=op.limit, offset=op.offset, max_depth=0 if op.max_depth is None else op.max_depth)
         given: tuple[Any, ...] = tuple(op.match_conditions or ())
         # LangGraph's own tests give a text where a path of one name is meant.
         paths = ((each, (each.path,) if isinstance(each.path, str) else each.path) for each in given)
-        op = op._replace(match_conditions=tuple(each._replace(path=_labels(path)) for each, path in paths))
+        op = op._replace(match_conditions=tuple(each._replace(path=_check_namespace(path)) for each, path in paths))
     return op
 
 
 def _check_numbers(**given: Any) -> None:
     for name, number in given.items():
-        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= _HIGHEST:
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= _MAX_NUMBER:
             raise InputError(f"{name} is {shown(number)}", "Give a whole number, 0 or more")
 
 
-def _labels(given: Any) -> Namespace:
+def _check_namespace(given: Any) -> Namespace:
     """Return a namespace as LangGraph's rules have it.
 
     Raises:
@@ -535,21 +539,23 @@ def _without_bounds(wanted: Any) -> Any:
 def _check_names(*names: str) -> None:
     """Refuse a name that shows nothing: it could not be found again."""
     for name in names:
-        if not any(unicodedata.category(each)[0] in _SEEN and each not in _FILLERS for each in name):
+        if not any(
+            unicodedata.category(each)[0] in _VISIBLE_CATEGORIES and each not in _BLANK_LETTERS for each in name
+        ):
             raise InputError(f"{name!r:.80} cannot be a key or a namespace: it shows nothing", "Use visible characters")
 
 
-def _keyed(*parts: str | list[str] | int | None) -> str:
+def _make_key(*parts: str | list[str] | int | None) -> str:
     return msgspec.json.encode([ROOT, *parts]).decode()
 
 
-def _encoded(value: Mapping[str, Any]) -> str:
+def _encode_value(value: Mapping[str, Any]) -> str:
     """Encode a value as JSON; refuse one that would come back as another."""
     if not isinstance(value, Mapping):
         raise InputError(f"A value is {type(value).__name__}, not a mapping", _REMEDY)
     try:
         encoded = msgspec.json.encode(value, order="deterministic").decode()
-        changed = _changed(value, msgspec.json.decode(encoded))
+        changed = _find_change(value, msgspec.json.decode(encoded))
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"A value cannot be kept: {error}", _REMEDY) from None
     if changed is not None:
@@ -557,13 +563,13 @@ def _encoded(value: Mapping[str, Any]) -> str:
     return encoded
 
 
-def _changed(given: Any, kept: Any, at: str = "value") -> str | None:
+def _find_change(given: Any, kept: Any, at: str = "value") -> str | None:
     """Name the first part of a value that JSON does not hold; None if it holds all of it."""
     if isinstance(given, Mapping) and isinstance(kept, dict):
-        return next((found for key in given if (found := _changed(given[key], kept.get(key), f"{at}.{key}"))), None)
+        return next((found for key in given if (found := _find_change(given[key], kept.get(key), f"{at}.{key}"))), None)
     if isinstance(given, list | tuple) and isinstance(kept, list):
         pairs = enumerate(zip(given, kept, strict=True))
-        return next((found for n, pair in pairs if (found := _changed(*pair, f"{at}[{n}]"))), None)
+        return next((found for n, pair in pairs if (found := _find_change(*pair, f"{at}[{n}]"))), None)
     return (
         None
         if isinstance(given, type(kept)) and given == kept
@@ -571,87 +577,87 @@ def _changed(given: Any, kept: Any, at: str = "value") -> str | None:
     )
 
 
-class _RestingItem(base.Item):
+class _ItemWithProvenance(base.Item):
     """An item that says what it rests on."""
 
     __slots__ = ("rests_on", "rests_on_more", "stale", "trust")
 
     def __reduce__(self) -> Any:
-        return _plain, (base.Item, self.dict())
+        return _restore_item, (base.Item, self.dict())
 
 
-class _FoundItem(base.SearchItem):
+class _FoundItemWithProvenance(base.SearchItem):
     """A found item that says what it rests on."""
 
     __slots__ = ("rests_on", "rests_on_more", "stale", "trust")
 
     def __init__(self, item: base.Item, world: World, score: float | None) -> None:
         super().__init__(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
-        _rest(self, world)
+        _set_provenance(self, world)
 
     def __reduce__(self) -> Any:
-        return _plain, (base.SearchItem, self.dict())
+        return _restore_item, (base.SearchItem, self.dict())
 
 
-for _own, _plain_kind in ((_RestingItem, base.Item), (_FoundItem, base.SearchItem)):
+for _own, _plain_kind in ((_ItemWithProvenance, base.Item), (_FoundItemWithProvenance, base.SearchItem)):
     # A checkpoint keeps an item by the name of its class; by that of every store's item it can be read anywhere.
     _own.__module__, _own.__name__ = _plain_kind.__module__, _plain_kind.__name__
 
 
-def _plain(kind: type[base.Item], fields: dict[str, Any]) -> base.Item:
+def _restore_item(kind: type[base.Item], fields: dict[str, Any]) -> base.Item:
     return kind(**fields)
 
 
-def _rest(item: Any, world: World) -> None:
+def _set_provenance(item: Any, world: World) -> None:
     """Write onto an item what its world rests on, as the functions for agents say it."""
     for name, value in tool_results.provenance_fields(world).items():
         setattr(item, name, msgspec.to_builtins(value))
 
 
-def _told(view: View, world: World, namespace: Namespace) -> base.Item:
+def _make_item(view: View, world: World, namespace: Namespace) -> base.Item:
     first, *_, last = [version.ingested_at for version in view.history(world.ref)] * 2
-    item = _RestingItem(
+    item = _ItemWithProvenance(
         value=value_of(world) or {},
         key=world.name,
         namespace=namespace,
-        created_at=_moment(first),
-        updated_at=_moment(last),
+        created_at=_to_datetime(first),
+        updated_at=_to_datetime(last),
     )
-    _rest(item, world)
+    _set_provenance(item, world)
     return item
 
 
-def _moment(micros: int) -> datetime:
+def _to_datetime(micros: int) -> datetime:
     return datetime.fromtimestamp(micros / 1_000_000, tz=UTC)
 
 
-def _by_score(vectors: Vectors, query: str, worlds: list[World]) -> list[tuple[World, float | None]]:
+def _sort_by_score(vectors: Vectors, query: str, worlds: list[World]) -> list[tuple[World, float | None]]:
     """Return items by their cosine to a question, the best first; what is not compared comes last, without a score."""
     scores = vectors.scores(query, [(world, world.source.get(_INDEX)) for world in worlds])
     pairs = zip(worlds, scores, strict=True)
     return sorted(pairs, key=lambda each: (each[1] is None, -(each[1] or 0.0)))
 
 
-class _Asked(NamedTuple):
+class _PendingBatch(NamedTuple):
     """Operations that a task waits for."""
 
     ops: list[base.Op]
     answer: asyncio.Future[list[base.Result]]
 
 
-def _without_rivals(waiting: list[_Asked]) -> Iterator[list[_Asked]]:
+def _group_without_conflicts(waiting: list[_PendingBatch]) -> Iterator[list[_PendingBatch]]:
     """Yield groups in which no two put the same item: of two puts in one commit only the later one would be kept."""
-    together: list[_Asked] = []
-    taken: set[tuple[Namespace, str]] = set()
-    for asked in waiting:
-        puts = {(op.namespace, op.key) for op in asked.ops if isinstance(op, base.PutOp)}
-        if puts & taken:
-            yield together
-            together, taken = [], set()
-        together.append(asked)
-        taken |= puts
-    if together:
-        yield together
+    group: list[_PendingBatch] = []
+    group_puts: set[tuple[Namespace, str]] = set()
+    for pending in waiting:
+        puts = {(op.namespace, op.key) for op in pending.ops if isinstance(op, base.PutOp)}
+        if puts & group_puts:
+            yield group
+            group, group_puts = [], set()
+        group.append(pending)
+        group_puts |= puts
+    if group:
+        yield group
 
 
 def _matches(path: Namespace, condition: base.MatchCondition) -> bool:

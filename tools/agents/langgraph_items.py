@@ -67,7 +67,7 @@ class Directory:
         ``top`` is the world of all namespaces, None if there is none yet. ``hidden``: also what a deadline hides.
         """
         with self._lock:
-            self._follow(view, top)
+            self._catch_up(view, top)
             depth, deadlines = len(prefix), {} if hidden else self._deadlines
             fitting = [path for path in self._held if path[:depth] == prefix]
             found: Iterable[tuple[str, Namespace]] = self._items.items()
@@ -82,7 +82,7 @@ class Directory:
     def namespaces(self, view: View, top: str | None, *, hidden: bool = False) -> list[Namespace]:
         """Return the namespaces that directly contain items."""
         with self._lock:
-            self._follow(view, top)
+            self._catch_up(view, top)
             deadlines = {} if hidden else self._deadlines
             if not deadlines:
                 return list(self._held)
@@ -102,37 +102,37 @@ class Directory:
                 self._seq = view.seq if is_followed else -1
             return self._worlds.get(path) if self._seq == view.seq else None
 
-    def keep_up(self, view: View, top: str | None) -> None:
+    def follow(self, view: View, top: str | None) -> None:
         """Follow what was put, if everything is known that was there before: then the next read has little to do."""
         with self._lock:
             if top is None or self._seq >= 0:
-                self._follow(view, top)
+                self._catch_up(view, top)
 
-    def _follow(self, view: View, top: str | None) -> None:
+    def _catch_up(self, view: View, top: str | None) -> None:
         # What is hidden is kept too: it is no event that a deadline passes.
         view = view.revealing()
         is_near = 0 <= self._seq <= view.seq <= self._seq + _MOST_FOLLOWED and view.valid < self._until
         if top is None:
-            self._begin(None)
+            self._reset(None)
         elif is_near and not self._paths:
             # There was nothing before.
-            self._begin(top)
+            self._reset(top)
             entries = (entry for entry in self._db.log(self._seq + 1, view.seq) if entry.refs[:1] != (top,))
             if not self._apply(view, entries):
-                self._read(view, top)
+                self._read_all(view, top)
         elif not is_near or top not in self._paths or not self._apply(view, self._db.log(self._seq + 1, view.seq)):
-            self._read(view, top)
+            self._read_all(view, top)
         self._seq = view.seq
 
-    def _begin(self, top: str | None) -> None:
+    def _reset(self, top: str | None) -> None:
         """Know of nothing but the world of all namespaces, if there is one."""
         self._paths, self._worlds = ({}, {}) if top is None else ({top: ()}, {(): top})
         self._items, self._held, self._deadlines = {}, {}, {}
         self._until, self._hides_namespaces = FOREVER, False
 
-    def _read(self, view: View, top: str) -> None:
+    def _read_all(self, view: View, top: str) -> None:
         """Read everything anew."""
-        self._begin(top)
+        self._reset(top)
         # A namespace is made before what lies in it, but may have been moved since.
         waiting = view.find(type=NAMESPACE, world=top)
         while waiting:
@@ -161,10 +161,10 @@ class Directory:
             except UnknownReference:
                 world = None
             if world is None or not self._place(view, world):
-                self._leave(ref)
+                self._remove(ref)
         return True
 
-    def _leave(self, ref: str) -> None:
+    def _remove(self, ref: str) -> None:
         """Forget an item, if it is one."""
         path = self._items.pop(ref, None)
         if path is not None:
@@ -183,7 +183,7 @@ class Directory:
         deadline = None if world.pinned else world.expires_at
         if world.type == ITEM:
             if self._items.get(world.ref, path) != path:
-                self._leave(world.ref)
+                self._remove(world.ref)
             self._items[world.ref] = path
             self._held.setdefault(path, {})[world.ref] = None
             self._deadlines.pop(world.ref, None)
@@ -197,7 +197,7 @@ class Directory:
         return True
 
 
-class Places:
+class NamespaceWorlds:
     """The worlds of namespaces in one view, each looked up once."""
 
     def __init__(self, view: View, world: str | None, directory: Directory) -> None:
@@ -207,32 +207,32 @@ class Places:
         self._directory = directory
         self._found: dict[Namespace, str | None] = {}
 
-    def inside(self, namespace: Namespace) -> str | None:
+    def world_of(self, namespace: Namespace) -> str | None:
         """Return the world of a namespace, or None if nothing was ever put there."""
         if namespace not in self._found:
             self._found[namespace] = self._directory.world_of(self.view, namespace) or self._look_up(namespace)
         return self._found[namespace]
 
     def _look_up(self, namespace: Namespace) -> str | None:
-        around = self.inside(namespace[:-1]) if namespace else self._world
+        around = self.world_of(namespace[:-1]) if namespace else self._world
         if namespace and around is None:
             return None
-        found = named(self.view, namespace[-1] if namespace else ROOT, NAMESPACE, around)
+        found = find_named(self.view, namespace[-1] if namespace else ROOT, NAMESPACE, around)
         return found[0].ref if found else None
 
     def item(self, namespace: Namespace, key: str) -> World | None:
         """Return an item, or None if there is none."""
-        inside = self.inside(namespace)
-        found = [] if inside is None else named(self.view, key, ITEM, inside)
+        inside = self.world_of(namespace)
+        found = [] if inside is None else find_named(self.view, key, ITEM, inside)
         return next((world for world in found if value_of(world) is not None), None)
 
-    def has_had(self, namespace: Namespace, key: str) -> list[World]:
+    def items_of_key(self, namespace: Namespace, key: str) -> list[World]:
         """Return every item of a key, those that ended too."""
-        inside = self.inside(namespace)
-        return [] if inside is None else named(self.view, key, ITEM, inside, ended=True)
+        inside = self.world_of(namespace)
+        return [] if inside is None else find_named(self.view, key, ITEM, inside, ended=True)
 
 
-def named(view: View, name: str, type_name: str, inside: str | None, *, ended: bool = False) -> list[World]:
+def find_named(view: View, name: str, type_name: str, inside: str | None, *, ended: bool = False) -> list[World]:
     """Return the worlds with exactly this name and type directly inside a world (None: the root).
 
     With ``ended`` also those that ended, at any depth inside.
@@ -241,11 +241,12 @@ def named(view: View, name: str, type_name: str, inside: str | None, *, ended: b
     return [
         world
         for world in found
-        if world.name == name and (ended or any(_is_world(view, each, inside) for each in view.containers(world.ref)))
+        if world.name == name
+        and (ended or any(_is_container(view, each, inside) for each in view.containers(world.ref)))
     ]
 
 
-def _is_world(view: View, ref: str, wanted: str | None) -> bool:
+def _is_container(view: View, ref: str, wanted: str | None) -> bool:
     """Return whether a world is the one that is wanted (None: the root)."""
     if wanted is not None:
         return ref == wanted
@@ -261,7 +262,7 @@ def value_of(world: World) -> dict[str, Any] | None:
         return None
 
 
-class Uses:
+class ItemReads:
     """Items with a time to live that were read: when that has to be recorded, of many reads together."""
 
     def __init__(self, db: Database) -> None:

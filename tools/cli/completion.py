@@ -71,13 +71,13 @@ def _complete(parser: Parser, command: str, read: Iterable[str]) -> None:
 
     for action in parser._actions:
         if action.metavar in _FOLDERS or action.metavar in _FILES:
-            _by(action, shtab.DIRECTORY if action.metavar in _FOLDERS else shtab.FILE)
+            _set_completion(action, shtab.DIRECTORY if action.metavar in _FOLDERS else shtab.FILE)
         elif (command, action.dest) == ("at", "words"):
             action.choices = read
         elif words := _WORDS.get((command, action.dest)):
             action.choices = words
 
 
-def _by(action: Action, how: object) -> None:
+def _set_completion(action: Action, how: object) -> None:
     """Set the attribute that shtab looks for; argparse does not declare it."""
     vars(action)["complete"] = how

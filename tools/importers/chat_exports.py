@@ -69,7 +69,7 @@ _NODE: Final = msgspec.json.Decoder(_Node)
 _LINK: Final = msgspec.json.Decoder(_Link)
 
 
-class _Written(NamedTuple):
+class _RawMessage(NamedTuple):
     """A message as it stands in its file, and where."""
 
     path: str
@@ -108,8 +108,8 @@ class Export(msgspec.Struct, frozen=True):
         self,
         path: Path,
         turns_read: conversation.TurnsRead | None = None,
-        reading: conversation.Reading = conversation.DEFAULT_READING,
-    ) -> conversation.Reread:
+        reading: conversation.ReadOptions = conversation.DEFAULT_READING,
+    ) -> conversation.RereadableSource:
         """Check a file to its end; returns a source that is read again for its portions.
 
         Raises:
@@ -144,13 +144,15 @@ class Export(msgspec.Struct, frozen=True):
                 )
                 return
             if fields.messages not in found:
-                raise input_files.malformed(place, f"it has no field {fields.messages!r}")
+                raise input_files.malformed_error(place, f"it has no field {fields.messages!r}")
             label = _text(place, found, fields.id) or str(place.record)
             if label in seen:
-                raise input_files.malformed(place, f"the chat {label[:80]!r} is there twice", "Keep the newer one")
+                raise input_files.malformed_error(
+                    place, f"the chat {label[:80]!r} is there twice", "Keep the newer one"
+                )
             seen.add(label)
             if len(seen) > conversation.MAX_SESSIONS:
-                raise input_files.too_large(path, f"more than {conversation.MAX_SESSIONS:,} chats")
+                raise input_files.too_large_error(path, f"more than {conversation.MAX_SESSIONS:,} chats")
             title = _text(place, found, fields.title)
             written = _messages(place.at(f"{place.path}.{fields.messages}"), found, fields, left_out)
             source = {"chat": label} | ({"title": title} if title else {})
@@ -198,7 +200,7 @@ def _records(path: Path, data: bytearray) -> Iterator[tuple[input_files.Place, j
         nonlocal count
         place = input_files.Place(path, "record", count, f"$[{count}]")
         if cursor.peek() != ord("{"):
-            raise input_files.malformed(place, "it is no JSON object")
+            raise input_files.malformed_error(place, "it is no JSON object")
         count += 1
         return place, cursor.value()
 
@@ -211,7 +213,7 @@ def _records(path: Path, data: bytearray) -> Iterator[tuple[input_files.Place, j
                 yield taken()
     except json_pieces.BrokenJson as error:
         line, column = json_pieces.line_and_column(data, error.position)
-        raise input_files.malformed(
+        raise input_files.malformed_error(
             input_files.Place(path, "record", count, f"$[{count}]"),
             f"it is not readable JSON: {error}, near line {line}, column {column}",
         ) from None
@@ -221,17 +223,17 @@ def _rest(
     place: input_files.Place,
     record: json_pieces.Data,
     records: Iterator[tuple[input_files.Place, json_pieces.Data]],
-) -> Iterator[_Written]:
-    yield _Written(place.path, record)
+) -> Iterator[_RawMessage]:
+    yield _RawMessage(place.path, record)
     for after, written in records:
-        yield _Written(after.path, written)
+        yield _RawMessage(after.path, written)
 
 
 def _members(place: input_files.Place, record: json_pieces.Data, names: tuple[str, ...]) -> dict[str, json_pieces.Data]:
     """Return some members of an object, as they are written."""
     found: dict[str, json_pieces.Data] = {}
     cursor = json_pieces.Cursor(record)
-    with _told_of(place):
+    with _error_place(place):
         for key in cursor.members():
             input_files.refuse_repeated(place, key if key in found else None)
             value = cursor.value()
@@ -242,12 +244,12 @@ def _members(place: input_files.Place, record: json_pieces.Data, names: tuple[st
 
 
 @contextmanager
-def _told_of(place: input_files.Place) -> Iterator[None]:
+def _error_place(place: input_files.Place) -> Iterator[None]:
     """Say where JSON is that turns out to be broken."""
     try:
         yield
     except json_pieces.BrokenJson as error:
-        raise input_files.malformed(place, f"it is not readable JSON: {error}") from None
+        raise input_files.malformed_error(place, f"it is not readable JSON: {error}") from None
 
 
 def _small(place: input_files.Place, found: dict[str, json_pieces.Data], names: tuple[str, ...]) -> tuple[str, Any]:
@@ -256,8 +258,10 @@ def _small(place: input_files.Place, found: dict[str, json_pieces.Data], names: 
         if name in found:
             inside = place.at(f"{place.path}.{name}")
             if len(found[name]) > MAX_FIELD_BYTES:
-                raise input_files.malformed(inside, f"it takes {len(found[name]):,} bytes, above {MAX_FIELD_BYTES:,}")
-            value = input_files.decoded(inside, _ANY.decode, found[name])
+                raise input_files.malformed_error(
+                    inside, f"it takes {len(found[name]):,} bytes, above {MAX_FIELD_BYTES:,}"
+                )
+            value = input_files.decode_at(inside, _ANY.decode, found[name])
             if value is not None and value != "":
                 return name, value
     return "", None
@@ -269,7 +273,7 @@ def _text(place: input_files.Place, found: dict[str, json_pieces.Data], names: t
         return ""
     inside = place.at(f"{place.path}.{name}")
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise input_files.malformed(inside, f"it is {value!r:.40}, no text")
+        raise input_files.malformed_error(inside, f"it is {value!r:.40}, no text")
     return input_files.with_place(
         inside, lambda: checked_text(" ".join(str(value).split()), name, conversation.MAX_LABEL_BYTES)
     )
@@ -289,56 +293,56 @@ def _time(place: input_files.Place, found: dict[str, json_pieces.Data], names: t
 
 def _messages(
     place: input_files.Place, found: dict[str, json_pieces.Data], fields: _Fields, left_out: Counter[str]
-) -> Iterator[_Written]:
+) -> Iterator[_RawMessage]:
     """Yield the messages of a chat in order; of a tree those of the branch that was shown last."""
     held = found[fields.messages]
     leaf = _small(place, found, fields.leaf)[1]
     if fields.messages == "mapping":
-        return _of_tree(place, held, leaf, left_out)
+        return _tree_messages(place, held, leaf, left_out)
     if held[0] != ord("["):
-        raise input_files.malformed(place, "it is no list of messages")
-    return _of_list(place, held, leaf, left_out) if fields.messages == "chat_messages" else _listed(place, held)
+        raise input_files.malformed_error(place, "it is no list of messages")
+    return _list_messages(place, held, leaf, left_out) if fields.messages == "chat_messages" else _listed(place, held)
 
 
-def _listed(place: input_files.Place, held: json_pieces.Data) -> Iterator[_Written]:
+def _listed(place: input_files.Place, held: json_pieces.Data) -> Iterator[_RawMessage]:
     cursor = json_pieces.Cursor(held)
-    with _told_of(place):
+    with _error_place(place):
         for number in cursor.elements():
-            yield _Written(f"{place.path}[{number}]", cursor.value())
+            yield _RawMessage(f"{place.path}[{number}]", cursor.value())
 
 
-def _of_tree(
+def _tree_messages(
     place: input_files.Place, held: json_pieces.Data, leaf: object, left_out: Counter[str]
-) -> Iterator[_Written]:
+) -> Iterator[_RawMessage]:
     if held[0] != ord("{"):
-        raise input_files.malformed(place, "it is no object of nodes")
+        raise input_files.malformed_error(place, "it is no object of nodes")
     nodes: dict[str, _Place] = {}
     cursor = json_pieces.Cursor(held)
-    with _told_of(place):
+    with _error_place(place):
         for key in cursor.members():
             input_files.refuse_repeated(place, key if key in nodes else None)
             written = cursor.value()
-            node = input_files.decoded(place.at(f"{place.path}.{key[:80]}"), _NODE.decode, written)
+            node = input_files.decode_at(place.at(f"{place.path}.{key[:80]}"), _NODE.decode, written)
             is_message = memoryview(node.message)[0] == ord("{")
             end = cursor.position
             nodes[key] = _Place(node.parent, end - len(written), end, len(nodes), is_message)
             _refuse_many(place, nodes)
     for key in _branch(place, nodes, leaf, left_out):
         node_place = place.at(f"{place.path}.{key[:80]}")
-        node = input_files.decoded(node_place, _NODE.decode, held[nodes[key].begin : nodes[key].end])
-        yield _Written(f"{node_place.path}.message", memoryview(node.message))
+        node = input_files.decode_at(node_place, _NODE.decode, held[nodes[key].begin : nodes[key].end])
+        yield _RawMessage(f"{node_place.path}.message", memoryview(node.message))
 
 
-def _of_list(
+def _list_messages(
     place: input_files.Place, held: json_pieces.Data, leaf: object, left_out: Counter[str]
-) -> Iterator[_Written]:
+) -> Iterator[_RawMessage]:
     """Yield messages that may say which they follow; if none does, all of them."""
     nodes: dict[str, _Place] = {}
     for written in _listed(place, held):
-        link = input_files.decoded(place.at(written.path), _LINK.decode, written.data)
+        link = input_files.decode_at(place.at(written.path), _LINK.decode, written.data)
         key = link.uuid or f"#{len(nodes)}"
         if key in nodes:
-            raise input_files.malformed(place.at(written.path), f"the message {key[:80]!r} is there twice")
+            raise input_files.malformed_error(place.at(written.path), f"the message {key[:80]!r} is there twice")
         nodes[key] = _Place(link.parent_message_uuid, 0, 0, len(nodes), True)
         _refuse_many(place, nodes)
     linked = any(each.parent in nodes for each in nodes.values())
@@ -352,7 +356,7 @@ def _of_list(
 
 def _refuse_many(place: input_files.Place, nodes: dict[str, _Place]) -> None:
     if len(nodes) > MAX_MESSAGES:
-        raise input_files.too_large(place.file, f"a chat of more than {MAX_MESSAGES:,} messages at {place.path}")
+        raise input_files.too_large_error(place.file, f"a chat of more than {MAX_MESSAGES:,} messages at {place.path}")
 
 
 def _branch(place: input_files.Place, nodes: dict[str, _Place], leaf: object, left_out: Counter[str]) -> list[str]:
@@ -364,11 +368,11 @@ def _branch(place: input_files.Place, nodes: dict[str, _Place], leaf: object, le
         else next((k for k in reversed(nodes) if k not in parents), None)
     )
     if here is None and nodes:
-        raise input_files.malformed(place, "its messages follow one another in a circle")
+        raise input_files.malformed_error(place, "its messages follow one another in a circle")
     path: dict[str, None] = {}
     while isinstance(here, str) and here in nodes:
         if here in path:
-            raise input_files.malformed(place, "its messages follow one another in a circle")
+            raise input_files.malformed_error(place, "its messages follow one another in a circle")
         path[here] = None
         here = nodes[here].parent
     left_out["other_branches"] += sum(each.is_message for key, each in nodes.items() if key not in path)
@@ -378,7 +382,7 @@ def _branch(place: input_files.Place, nodes: dict[str, _Place], leaf: object, le
 def _turns(
     place: input_files.Place,
     session: str,
-    messages: Iterator[_Written],
+    messages: Iterator[_RawMessage],
     left_out: Counter[str],
     source: dict[str, str],
 ) -> Iterator[Turn]:
@@ -386,8 +390,8 @@ def _turns(
     named = {"file": input_files.file_name(place.file)}
     for number, written in enumerate(messages):
         inside = place.at(written.path)
-        _refuse_values(inside, input_files.bounded(inside, written.data))
-        given = input_files.decoded(inside, _ANY.decode, written.data)
+        _refuse_values(inside, input_files.check_turn_size(inside, written.data))
+        given = input_files.decode_at(inside, _ANY.decode, written.data)
         input_files.refuse_repeated(inside, json_pieces.repeated_key(written.data))
         message = input_files.with_place(inside, partial(read_message, given, "the message"))
         if message.is_instruction or _is_hidden(given):
@@ -398,10 +402,10 @@ def _turns(
             continue
         if message.id:
             if message.id in seen:
-                raise input_files.malformed(inside, f"the message {message.id[:80]!r} is there twice")
+                raise input_files.malformed_error(inside, f"the message {message.id[:80]!r} is there twice")
             seen.add(message.id)
             if len(seen) > MAX_MESSAGES:
-                raise input_files.too_large(place.file, f"a chat of more than {MAX_MESSAGES:,} messages with ids")
+                raise input_files.too_large_error(place.file, f"a chat of more than {MAX_MESSAGES:,} messages with ids")
         turn = message.turn({})
         yield msgspec.structs.replace(
             turn,
@@ -423,4 +427,4 @@ def _refuse_values(place: input_files.Place, written: json_pieces.Data) -> None:
     if data.count(b",") + data.count(b"[") + data.count(b"{") <= MAX_VALUES:
         return
     if sum(len(found[0]) == 1 for found in _VALUE.finditer(data)) > MAX_VALUES:
-        raise input_files.malformed(place, f"it has more than {MAX_VALUES:,} values", "Divide it into messages")
+        raise input_files.malformed_error(place, f"it has more than {MAX_VALUES:,} values", "Divide it into messages")

@@ -21,7 +21,7 @@ TurnsRead = Callable[[int], None]
 """Callback for the number of turns that a check has read so far."""
 
 
-class Reading(msgspec.Struct, frozen=True):
+class ReadOptions(msgspec.Struct, frozen=True):
     """Options of formats whose conversation is named by the file's stem.
 
     ``conversation`` is another name for it; ``ignore_unknown`` keeps unknown fields as provenance instead of refusing
@@ -32,7 +32,7 @@ class Reading(msgspec.Struct, frozen=True):
     ignore_unknown: bool = False
 
 
-DEFAULT_READING: Final = Reading()
+DEFAULT_READING: Final = ReadOptions()
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -116,7 +116,7 @@ def portions_of(
         yield Portion(conversation, session, at, start, waiting, title)
 
 
-class Reread(msgspec.Struct, frozen=True):
+class RereadableSource(msgspec.Struct, frozen=True):
     """A source that is read again for its turns: its bytes are held meanwhile, its turns never all at once.
 
     ``parts`` reads conversations from the decompressed bytes, whose SHA-256 is ``digest``.
@@ -132,18 +132,18 @@ class Reread(msgspec.Struct, frozen=True):
     """How many messages were not taken, by the reason."""
 
     def portions(self) -> Iterator[Portion]:
-        for part in self._again():
+        for part in self._read_again():
             yield from (portion for portion in part.portions if portion.turns)
 
     @property
-    def loaded(self) -> list[Conversation]:
+    def load_all(self) -> list[Conversation]:
         """All of it at once, for what is known to be small."""
-        return [_collected(self.format, part) for part in self._again()]
+        return [_collect_names(self.format, part) for part in self._read_again()]
 
-    def _again(self) -> Iterator[Part]:
-        data = input_files.whole(self.path)
+    def _read_again(self) -> Iterator[Part]:
+        data = input_files.read_whole(self.path)
         if sha256(data).digest() != self.digest:
-            raise input_files.malformed(
+            raise input_files.malformed_error(
                 input_files.Place(self.path),
                 "it is another file than when it was checked",
                 "Import it again when nobody writes to it: what is already there is not written twice",
@@ -157,24 +157,24 @@ def reread(
     parts: Callable[[Path, bytearray], Iterator[Part]],
     turns_read: TurnsRead | None,
     check: Callable[[Path, bytearray], None] | None = None,
-) -> Reread:
+) -> RereadableSource:
     """Read a file to its end and keep none of its turns; raises what ``check`` and ``parts`` raise."""
-    data = input_files.whole(path)
+    data = input_files.read_whole(path)
     if check is not None:
         check(path, data)
     names: list[str] = []
     turns = 0
     for part in parts(path, data):
         if len(names) >= MAX_SESSIONS:
-            raise input_files.too_large(path, f"more than {MAX_SESSIONS:,} conversations")
+            raise input_files.too_large_error(path, f"more than {MAX_SESSIONS:,} conversations")
         names.append(part.name)
         turns += sum(len(portion.turns) for portion in part.portions)
         if turns_read is not None:
             turns_read(turns)
-    return Reread(format, path, parts, names, turns, sha256(data).digest())
+    return RereadableSource(format, path, parts, names, turns, sha256(data).digest())
 
 
-def _collected(format: str, part: Part) -> Conversation:
+def _collect_names(format: str, part: Part) -> Conversation:
     speakers = dict.fromkeys(part.speakers)
     sessions: dict[str, Session] = {}
     for portion in part.portions:

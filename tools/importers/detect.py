@@ -48,12 +48,14 @@ class Format(msgspec.Struct, frozen=True):
     title: str
     recognises: Callable[[bytes], bool]
     load: Callable[[Path, conversation.TurnsRead | None], conversation.Source]
-    load_as: Callable[[Path, conversation.TurnsRead | None, conversation.Reading], conversation.Source] | None = None
+    load_as: Callable[[Path, conversation.TurnsRead | None, conversation.ReadOptions], conversation.Source] | None = (
+        None
+    )
     suffixes: tuple[str, ...] = ()
     shared: bool = False
 
 
-def _never(head: bytes) -> bool:
+def _recognises_nothing(head: bytes) -> bool:
     """Recognise nothing: the format has no marks, so its suffix or the caller names it."""
     return False
 
@@ -72,8 +74,8 @@ FORMATS: Final = (
         jsonlines.load,
         jsonlines.load,
     ),
-    Format(markdown.NAME, "Markdown: .md", _never, markdown.load, markdown.load, markdown.SUFFIXES),
-    Format(documents.NAME, "plain text: .txt", _never, documents.load, documents.load, documents.SUFFIXES),
+    Format(markdown.NAME, "Markdown: .md", _recognises_nothing, markdown.load, markdown.load, markdown.SUFFIXES),
+    Format(documents.NAME, "plain text: .txt", _recognises_nothing, documents.load, documents.load, documents.SUFFIXES),
 )
 
 
@@ -99,16 +101,16 @@ def format_of(path: Path, name: str = AUTO) -> Format:
         if head and suffix in each.suffixes:
             return each
     if not head:
-        raise input_files.malformed(input_files.Place(path), "it is empty", "Leave it out")
-    problem = f"it is in none of the known formats, but holds {_held(head, is_whole)}"
-    raise input_files.malformed(
+        raise input_files.malformed_error(input_files.Place(path), "it is empty", "Leave it out")
+    problem = f"it is in none of the known formats, but holds {_describe_content(head, is_whole)}"
+    raise input_files.malformed_error(
         input_files.Place(path), problem, f"Known formats are {_listed()}; name its format if it is one of them"
     )
 
 
 def _head(path: Path) -> tuple[bytes, bool]:
     """Return the first megabyte without leading blanks, and whether that is everything."""
-    with input_files.opened(path) as stream:
+    with input_files.open_decompressed(path) as stream:
         head = stream.read(_HEAD_BYTES)
         is_whole = not stream.read(1)
     return head.removeprefix(b"\xef\xbb\xbf").lstrip(_SPACE), is_whole
@@ -117,13 +119,13 @@ def _head(path: Path) -> tuple[bytes, bool]:
 def _refuse_export(path: Path, head: bytes) -> None:
     """Refuse exported worlds, and say how they are imported as what they were."""
     if head.startswith(_BUNDLE):
-        raise input_files.malformed(
+        raise input_files.malformed_error(
             input_files.Place(path),
             "it is a bundle, which holds worlds of a store and no conversation",
             "Take it in with `worlddb import FILE`, which keeps identifiers, versions and edges",
         )
     if head.startswith(_EXPORTED_LINES):
-        raise input_files.malformed(
+        raise input_files.malformed_error(
             input_files.Place(path),
             "it is an export of a store in JSON Lines, which are for other programs",
             "Export a bundle (`worlddb export --out FILE`) and take that in with `worlddb import FILE`, which keeps"
@@ -131,13 +133,13 @@ def _refuse_export(path: Path, head: bytes) -> None:
         )
 
 
-def _held(head: bytes, is_whole: bool) -> str:
+def _describe_content(head: bytes, is_whole: bool) -> str:
     """Describe the content of a file in an unknown format."""
     line, goes_on, _ = head.partition(b"\n")
     try:
-        if is_whole and (found := _decoded(head)):
+        if is_whole and (found := _decode_json(head)):
             return f"JSON: {_value(found[0])}"
-        if goes_on and (found := _decoded(line)):
+        if goes_on and (found := _decode_json(line)):
             return f"lines of which the first is JSON: {_value(found[0])}"
     except RecursionError:
         return "what begins like JSON and is nested too deeply to be read"
@@ -152,7 +154,7 @@ def _held(head: bytes, is_whole: bool) -> str:
     return f"{what}, beginning with {shown_line!r:.60}"
 
 
-def _decoded(given: bytes) -> tuple[object] | None:
+def _decode_json(given: bytes) -> tuple[object] | None:
     """Decode JSON; None if it is not JSON.
 
     Raises:
@@ -180,7 +182,7 @@ def load(
     path: Path,
     format: str = AUTO,
     turns_read: conversation.TurnsRead | None = None,
-    reading: conversation.Reading = conversation.DEFAULT_READING,
+    reading: conversation.ReadOptions = conversation.DEFAULT_READING,
 ) -> tuple[Format, conversation.Source]:
     """Detect and read a file; returns its format and its checked source.
 

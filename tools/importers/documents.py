@@ -107,10 +107,12 @@ def document_of(
         else:
             worlds += 1
             if worlds > MAX_SECTIONS:
-                raise input_files.too_large(path, f"more than {MAX_SECTIONS:,} headings")
+                raise input_files.too_large_error(path, f"more than {MAX_SECTIONS:,} headings")
     if turns_read is not None:
         turns_read(turns)
-    return Document(format, name, input_files.file_name(path), checked(path, root(title)), turns, worlds, title, read)
+    return Document(
+        format, name, input_files.file_name(path), check_block(path, root(title)), turns, worlds, title, read
+    )
 
 
 class Batches(Protocol):
@@ -135,7 +137,7 @@ def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[
     view = db.view()
     inside_of = None if into is None else _container(view, into)
     # Imports that made the title a world of its own had no container in their keys, and are not gone on with.
-    is_apart = inside_of is None and _has_title_apart(view, document)
+    is_apart = inside_of is None and _has_separate_title(view, document)
 
     def is_itself(block: Block) -> bool:
         return block.is_title and not is_apart
@@ -171,7 +173,7 @@ def _parts(document: Document) -> Iterator[list[tuple[int, Block]]]:
         yield part
 
 
-def _has_title_apart(view: View, document: Document) -> bool:
+def _has_separate_title(view: View, document: Document) -> bool:
     """Return whether an older import made the title a world of its own.
 
     New content then goes on there. The provenance of other sections holds a line number; that of such a title does not.
@@ -236,7 +238,7 @@ def text_of(path: Path) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder("utf-8")()
     ends = io.IncrementalNewlineDecoder(None, translate=True)
     lines = 1
-    with input_files.opened(path) as stream:
+    with input_files.open_decompressed(path) as stream:
         data = stream.read(PIECE_BYTES).removeprefix(input_files.BOM)
         while True:
             try:
@@ -245,10 +247,10 @@ def text_of(path: Path) -> Iterator[str]:
                 line = lines + error.object.count(b"\n", 0, error.start)
                 problem = f"the byte {error.object[error.start]:#04x} is not valid UTF-8"
                 place = input_files.Place(path, "line", line)
-                raise input_files.malformed(place, problem, input_files.SAVE_AS_UTF8) from None
+                raise input_files.malformed_error(place, problem, input_files.SAVE_AS_UTF8) from None
             if "\0" in text:
                 line = lines + text.count("\n", 0, text.index("\0"))
-                raise input_files.malformed(
+                raise input_files.malformed_error(
                     input_files.Place(path, "line", line), "it contains a NUL, so it is not text"
                 )
             yield ends.decode(text, final=not data)
@@ -258,7 +260,7 @@ def text_of(path: Path) -> Iterator[str]:
             data = stream.read(PIECE_BYTES)
 
 
-def name_of(path: Path, reading: conversation.Reading) -> str:
+def name_of(path: Path, reading: conversation.ReadOptions) -> str:
     """Return the name of a document: the one given, else the file's stem."""
     name = input_files.stem(path) if reading.conversation is None else reading.conversation
     return input_files.with_place(
@@ -267,7 +269,7 @@ def name_of(path: Path, reading: conversation.Reading) -> str:
     )
 
 
-def checked(path: Path, block: Block) -> Block:
+def check_block(path: Path, block: Block) -> Block:
     """Return the block if it can be stored.
 
     Raises:
@@ -290,7 +292,7 @@ _GAP: Final = re.compile(r"\n(?:[^\S\n]*+\n)++|\f")
 def load(
     path: Path,
     turns_read: conversation.TurnsRead | None = None,
-    reading: conversation.Reading = conversation.DEFAULT_READING,
+    reading: conversation.ReadOptions = conversation.DEFAULT_READING,
 ) -> Document:
     """Read a plain text file as a document.
 
@@ -302,7 +304,7 @@ def load(
 
     def read() -> Iterator[Block]:
         for place, (line, text) in enumerate(_paragraphs(path, text_of(path))):
-            yield checked(path, Block(kind=PARAGRAPH, content=text, parent=0, key=(place,), at=None, line=line))
+            yield check_block(path, Block(kind=PARAGRAPH, content=text, parent=0, key=(place,), at=None, line=line))
 
     root = Block(kind=DOCUMENT, name=name, parent=-1, key=(), at=None, line=1)
     return document_of(path, NAME, name, lambda _: root, read, turns_read)
@@ -330,7 +332,7 @@ def _paragraphs(path: Path, pieces: Iterable[str]) -> Iterator[tuple[int, str]]:
             if size > MAX_CONTENT_BYTES + PIECE_BYTES:
                 place = input_files.Place(path, "line", line)
                 problem = f"the paragraph has more than {MAX_CONTENT_BYTES:,} bytes"
-                raise input_files.malformed(place, problem, "Divide it by an empty line")
+                raise input_files.malformed_error(place, problem, "Divide it by an empty line")
     yield from _paragraph(line, whole)
 
 

@@ -56,7 +56,7 @@ class Place(msgspec.Struct, frozen=True):
         return Place(self.file, self.unit, self.record, path)
 
 
-def malformed(place: Place, what: str, remedy: str = "") -> MalformedFile:
+def malformed_error(place: Place, what: str, remedy: str = "") -> MalformedFile:
     """Return the error to raise; its ``details`` hold ``file``, ``record`` and ``path``."""
     where = place.shown
     if place.record is not None:
@@ -84,10 +84,10 @@ def with_place(place: Place, judge: Callable[[], Made]) -> Made:
     except MalformedFile:
         raise
     except InputError as error:
-        raise malformed(place, error.message, error.remedy) from None
+        raise malformed_error(place, error.message, error.remedy) from None
 
 
-def decoded(place: Place, decode: Callable[[Given], Made], given: Given) -> Made:
+def decode_at(place: Place, decode: Callable[[Given], Made], given: Given) -> Made:
     """Call ``decode`` (by msgspec) on a value; its errors get their place in the file.
 
     Raises:
@@ -96,16 +96,18 @@ def decoded(place: Place, decode: Callable[[Given], Made], given: Given) -> Made
     try:
         return decode(given)
     except RecursionError:
-        raise malformed(place, "it is nested too deeply") from None
+        raise malformed_error(place, "it is nested too deeply") from None
     except UnicodeDecodeError as error:
-        raise malformed(place, f"the byte {error.object[error.start]:#04x} is not valid UTF-8", SAVE_AS_UTF8) from None
+        raise malformed_error(
+            place, f"the byte {error.object[error.start]:#04x} is not valid UTF-8", SAVE_AS_UTF8
+        ) from None
     except msgspec.MsgspecError as error:
         if isinstance(given, _BYTES) and (byte := _wrong_byte(bytes(given))) is not None:
-            raise malformed(place, f"the byte {byte:#04x} is not valid UTF-8", SAVE_AS_UTF8) from None
+            raise malformed_error(place, f"the byte {byte:#04x} is not valid UTF-8", SAVE_AS_UTF8) from None
         found = _PLACE.fullmatch(str(error))
         if found is None:
-            raise malformed(place, str(error)) from None
-        raise malformed(place.at(place.path + found["path"][1:]), found["what"]) from None
+            raise malformed_error(place, str(error)) from None
+        raise malformed_error(place.at(place.path + found["path"][1:]), found["what"]) from None
 
 
 def _wrong_byte(given: bytes) -> int | None:
@@ -125,7 +127,9 @@ def refuse_repeated(place: Place, key: str | None) -> None:
     """
     if key is not None:
         problem = f"the field {key[:80]!r} is there twice"
-        raise malformed(place.at(f"{place.path}..{key[:80]}"), problem, "Keep one of them: nobody can say which counts")
+        raise malformed_error(
+            place.at(f"{place.path}..{key[:80]}"), problem, "Keep one of them: nobody can say which counts"
+        )
 
 
 SAVE_AS_UTF8: Final = "Save the file as UTF-8; nothing was written from it"
@@ -172,21 +176,21 @@ class _ZstdFile(io.RawIOBase):
     def readinto(self, buffer: object) -> int:
         target = memoryview(buffer)  # type: ignore[arg-type]
         while not self._ready:
-            taken = self._pending or self._stored.read(_ZSTD_BYTES)
+            chunk = self._pending or self._stored.read(_ZSTD_BYTES)
             self._pending = b""
-            if not taken:
+            if not chunk:
                 if self._inside:
                     raise EOFError("the last frame is cut short")
                 return 0
-            self._decompress(taken)
+            self._decompress(chunk)
         count = min(len(target), len(self._ready))
         target[:count] = self._ready[:count]
         self._ready = self._ready[count:]
         return count
 
-    def _decompress(self, taken: bytes) -> None:
+    def _decompress(self, chunk: bytes) -> None:
         self._inside = True
-        self._ready = memoryview(self._frame.decompress(taken))
+        self._ready = memoryview(self._frame.decompress(chunk))
         if self._frame.eof:
             self._pending = self._frame.unused_data
             self._frame = zstandard.ZstdDecompressor().decompressobj()
@@ -211,8 +215,8 @@ class _ZipFile(io.RawIOBase):
             raise zipfile.BadZipFile("no conversations.json is in it")
         if any(each.flag_bits & 1 or each.compress_type not in _ZIP_PACKED for each in found):
             raise zipfile.BadZipFile("it needs a password, or is packed in a way of its own")
-        self._left = sorted(found, key=lambda each: each.filename)
-        self._here: zipfile.ZipExtFile | None = None
+        self._remaining = sorted(found, key=lambda each: each.filename)
+        self._current: zipfile.ZipExtFile | None = None
 
     def readable(self) -> bool:
         return True
@@ -220,22 +224,22 @@ class _ZipFile(io.RawIOBase):
     def readinto(self, buffer: object) -> int:
         target = memoryview(buffer)  # type: ignore[arg-type]
         while True:
-            if self._here is None:
-                if not self._left:
+            if self._current is None:
+                if not self._remaining:
                     return 0
-                self._here = self._zip.open(self._left.pop(0))  # type: ignore[assignment]
-                assert self._here is not None
-            if part := self._here.read(len(target)):
+                self._current = self._zip.open(self._remaining.pop(0))  # type: ignore[assignment]
+                assert self._current is not None
+            if part := self._current.read(len(target)):
                 target[: len(part)] = part
                 return len(part)
-            self._here = None
-            if self._left:
+            self._current = None
+            if self._remaining:
                 # So that two files are told from one, also where the first has no end of line.
                 target[:1] = b"\n"
                 return 1
 
 
-class _Guarded(io.RawIOBase):
+class _TypedErrorReader(io.RawIOBase):
     """Converts errors of decompressors and of the file system to typed errors, on every read."""
 
     def __init__(self, inner: io.RawIOBase | io.BufferedIOBase, path: Path, packed: str) -> None:
@@ -251,18 +255,18 @@ class _Guarded(io.RawIOBase):
         try:
             return self._inner.readinto(target) or 0
         except _DAMAGE as error:
-            raise _damaged(self._path, self._packed, error) from None
+            raise _damage_error(self._path, self._packed, error) from None
         except OSError as error:
-            raise _unreadable(self._path, error) from None
+            raise _unreadable_error(self._path, error) from None
 
 
-def _damaged(path: Path, packed: str, error: Exception) -> MalformedFile:
+def _damage_error(path: Path, packed: str, error: Exception) -> MalformedFile:
     cut = isinstance(error, EOFError)
     problem = "ends in the middle: it is cut short" if cut else f"cannot be read: {error}"
     if packed != "zip" and not cut:
         problem = f"is damaged: {error}"
     remedy = "Unpack it and name the files in it" if packed == "zip" else "Fetch or copy the file again"
-    return malformed(Place(path), f"its {packed} data {problem}", remedy)
+    return malformed_error(Place(path), f"its {packed} data {problem}", remedy)
 
 
 class _Packing(msgspec.Struct, frozen=True):
@@ -271,7 +275,7 @@ class _Packing(msgspec.Struct, frozen=True):
     name: str
     suffix: str
     magic: bytes
-    through: Callable[[BinaryIO], io.RawIOBase | io.BufferedIOBase]
+    open: Callable[[BinaryIO], io.RawIOBase | io.BufferedIOBase]
 
 
 _PACKINGS: Final = (
@@ -283,7 +287,7 @@ _PACKINGS: Final = (
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def open_decompressed(path: Path) -> Iterator[BinaryIO]:
     """Open a file; yields a stream of its decompressed bytes.
 
     Raises:
@@ -291,46 +295,46 @@ def opened(path: Path) -> Iterator[BinaryIO]:
             read twice: once to check it, once more to write from it.
         MalformedFile: its compression is damaged or cut short; also later, from any read.
     """
-    with _regular(path) as stored:
-        packing = _packing(path, stored)
+    with _open_regular(path) as stored:
+        packing = _detect_packing(path, stored)
         try:
-            inner = packing.through(stored) if packing else stored
+            inner = packing.open(stored) if packing else stored
         except _DAMAGE as error:
-            raise _damaged(path, packing.name if packing else "plain", error) from None
-        guarded = _Guarded(inner, path, packing.name if packing else "plain")
+            raise _damage_error(path, packing.name if packing else "plain", error) from None
+        guarded = _TypedErrorReader(inner, path, packing.name if packing else "plain")
         with io.BufferedReader(guarded, _CHUNK_BYTES) as stream:
             yield stream
 
 
-def whole(path: Path) -> bytearray:
+def read_whole(path: Path) -> bytearray:
     """Read the whole file, decompressed, and no more of it than may be.
 
     Raises:
-        LimitExceeded: they are more than ``MAX_WHOLE_BYTES``; and as :func:`opened`.
+        LimitExceeded: they are more than ``MAX_WHOLE_BYTES``; and as :func:`open_decompressed`.
     """
     data = bytearray()
-    with opened(path) as stream:
+    with open_decompressed(path) as stream:
         # Piece by piece into one place: to join pieces would take the memory twice.
         while piece := stream.read(min(_GROWTH_BYTES, MAX_WHOLE_BYTES + 1 - len(data))):
             data += piece
             if len(data) > MAX_WHOLE_BYTES:
-                raise too_large(path, f"more than {MAX_WHOLE_BYTES:,} bytes after decompression")
+                raise too_large_error(path, f"more than {MAX_WHOLE_BYTES:,} bytes after decompression")
     return data
 
 
-def too_large(path: Path, what: str) -> LimitExceeded:
+def too_large_error(path: Path, what: str) -> LimitExceeded:
     """Return the error for a file that holds more than one may."""
     return LimitExceeded(f"{printable(path)} has {what}", "Split it into several files")
 
 
-def bounded(place: Place, written: Written) -> Written:
+def check_turn_size(place: Place, written: Written) -> Written:
     """Return what stands for a turn, if it is not too long to be decoded.
 
     Raises:
         MalformedFile: it is.
     """
     if len(written) > MAX_TURN_BYTES:
-        raise malformed(
+        raise malformed_error(
             place, f"it has {len(written):,} bytes, above the limit of {MAX_TURN_BYTES:,}", "Divide it into turns"
         )
     return written
@@ -352,7 +356,7 @@ def check_unicode(place: Place, data: bytearray) -> None:
             is_cut = error.end == len(part) and begin + len(part) < len(data) and error.start > 0
             if not is_cut or len(part) - error.start > 3:
                 problem = f"byte {begin + error.start} (0x{part[error.start]:02x}) is not valid UTF-8"
-                raise malformed(place, problem, SAVE_AS_UTF8) from None
+                raise malformed_error(place, problem, SAVE_AS_UTF8) from None
             begin += error.start
 
 
@@ -367,15 +371,15 @@ def file_name(path: Path) -> str:
 
 def stem(path: Path) -> str:
     """Return the name without suffixes: ``chat`` for ``chat.jsonl.xz``."""
-    return Path(_unpacked(path)).stem
+    return Path(_name_without_packing(path)).stem
 
 
 def suffix(path: Path) -> str:
     """Return the suffix of the format in lower case: ``.jsonl`` for ``chat.JSONL.xz``."""
-    return Path(_unpacked(path)).suffix.lower()
+    return Path(_name_without_packing(path)).suffix.lower()
 
 
-def _unpacked(path: Path) -> str:
+def _name_without_packing(path: Path) -> str:
     """Return the file name without the suffix of its compression."""
     name = file_name(path)
     for packing in _PACKINGS:
@@ -385,14 +389,14 @@ def _unpacked(path: Path) -> str:
     return name
 
 
-def _regular(path: Path) -> io.BufferedReader:
+def _open_regular(path: Path) -> io.BufferedReader:
     try:
         # Check before opening: opening a pipe blocks until somebody writes to it.
         mode = os.stat(path).st_mode
         if stat.S_ISREG(mode):
             return io.BufferedReader(io.FileIO(path))
     except (OSError, ValueError) as error:
-        raise _unreadable(path, error) from None
+        raise _unreadable_error(path, error) from None
     if stat.S_ISDIR(mode):
         raise InputError(
             f"{printable(path)} is a directory", f"Name the files in it, such as {printable(path / '*.md')}"
@@ -400,7 +404,7 @@ def _regular(path: Path) -> io.BufferedReader:
     raise InputError(f"{printable(path)} is not a regular file", "Give the path of a file on disk")
 
 
-def _packing(path: Path, stored: io.BufferedReader) -> _Packing | None:
+def _detect_packing(path: Path, stored: io.BufferedReader) -> _Packing | None:
     first = stored.peek(8)
     for packing in _PACKINGS:
         if first.startswith(packing.magic):
@@ -408,7 +412,7 @@ def _packing(path: Path, stored: io.BufferedReader) -> _Packing | None:
     for packing in _PACKINGS:
         if path.suffix == packing.suffix:
             begins = "is empty" if not first else f"begins with {first[:8].hex(' ')}"
-            raise malformed(
+            raise malformed_error(
                 Place(path),
                 f"it is named {packing.suffix} but holds no {packing.name} data: it {begins}",
                 f"Fetch or copy the file again, or rename it without {packing.suffix} if it is plain",
@@ -416,6 +420,6 @@ def _packing(path: Path, stored: io.BufferedReader) -> _Packing | None:
     return None
 
 
-def _unreadable(path: Path, error: Exception) -> InputError:
+def _unreadable_error(path: Path, error: Exception) -> InputError:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return InputError(f"{printable(path)} cannot be read: {reason}", "Check the path and its permissions")

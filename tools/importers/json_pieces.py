@@ -68,7 +68,7 @@ class Cursor:
         while True:
             yield number
             number += 1
-            if not self._goes_on(b"]"):
+            if not self._take_comma(b"]"):
                 return
 
     def members(self) -> Iterator[str]:
@@ -83,7 +83,7 @@ class Cursor:
             return
         while True:
             yield self._key()
-            if not self._goes_on(b"}"):
+            if not self._take_comma(b"}"):
                 return
 
     def value(self) -> Data:
@@ -94,7 +94,7 @@ class Cursor:
         """
         first, begin = self.peek(), self.position
         if first in _OPEN:
-            self.position = self._closed(begin)
+            self.position = self._end_of_container(begin)
         else:
             found = (_STRING if first == ord('"') else _SCALAR).match(self.data, begin)
             if found is None:
@@ -153,7 +153,7 @@ class Cursor:
         self.peek()
         return key
 
-    def _goes_on(self, close: bytes) -> bool:
+    def _take_comma(self, close: bytes) -> bool:
         """Pass over a comma, or over the end of a list or an object; true for the comma."""
         found = self.peek()
         if found != ord(",") and found != ord(close):
@@ -166,7 +166,7 @@ class Cursor:
             raise BrokenJson(otherwise, self.position)
         self.position += 1
 
-    def _closed(self, begin: int) -> int:
+    def _end_of_container(self, begin: int) -> int:
         """Return where the list or object ends that begins at a position."""
         depth = 0
         for found in _MARK.finditer(self.data, begin):

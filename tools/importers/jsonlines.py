@@ -28,7 +28,7 @@ from worlddb.tools.importers.conversation import (
     MAX_SESSIONS,
     Conversation,
     Portion,
-    Reading,
+    ReadOptions,
     Session,
     TurnsRead,
 )
@@ -60,7 +60,7 @@ class _Fields(msgspec.Struct, frozen=True, kw_only=True):
     conversation: int | str | None = None
 
 
-class _Nothing(msgspec.Struct, frozen=True):
+class _AnyObject(msgspec.Struct, frozen=True):
     """An object of any fields."""
 
 
@@ -71,7 +71,7 @@ class _KnownFields(_Fields, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 _KNOWN_FIELDS: Final = msgspec.json.Decoder(_KnownFields)
 _FIELDS: Final = msgspec.json.Decoder(_Fields)
 _VALUE: Final = msgspec.json.Decoder()
-_OBJECT_BEGINS: Final = msgspec.json.Decoder(_Nothing)
+_OBJECT_BEGINS: Final = msgspec.json.Decoder(_AnyObject)
 """Says what is wrong with a line that is no object, or no JSON, and makes nothing of it."""
 _SOURCE: Final = msgspec.json.Decoder(dict[str, Any] | None)
 FIELDS: Final = _Fields.__struct_fields__
@@ -79,7 +79,7 @@ FIELDS: Final = _Fields.__struct_fields__
 _KNOWN: Final = frozenset(FIELDS)
 
 
-class Streamed(msgspec.Struct, frozen=True):
+class StreamedSource(msgspec.Struct, frozen=True):
     """A JSON Lines file that was checked to its end.
 
     ``sessions`` holds the time of each session, which is named by its conversation and its own name; ``turns`` counts
@@ -87,7 +87,7 @@ class Streamed(msgspec.Struct, frozen=True):
     """
 
     path: Path
-    reading: Reading
+    reading: ReadOptions
     sessions: dict[_Session, int | None]
     turns: int
 
@@ -113,7 +113,7 @@ class Streamed(msgspec.Struct, frozen=True):
                 waiting_turns, characters = len(current), sum(len(each.text) for each in current)
         reading.close()
         if turns < self.turns:
-            raise input_files.malformed(
+            raise input_files.malformed_error(
                 input_files.Place(self.path),
                 f"it had {self.turns:,} turns when it was checked, now {turns:,}",
                 "Import it again when nobody writes to it: what is already there is not written twice",
@@ -139,7 +139,7 @@ def recognises(head: bytes) -> bool:
         return b'"text"' in line
 
 
-def load(path: Path, turns_read: TurnsRead | None = None, reading: Reading = DEFAULT_READING) -> Streamed:
+def load(path: Path, turns_read: TurnsRead | None = None, reading: ReadOptions = DEFAULT_READING) -> StreamedSource:
     """Check a file to its end; returns a source that is read again for its portions.
 
     Raises:
@@ -161,14 +161,14 @@ def load(path: Path, turns_read: TurnsRead | None = None, reading: Reading = DEF
         if sessions.setdefault(session, at) is None:
             sessions[session] = at
         if len(sessions) > MAX_SESSIONS:
-            raise input_files.too_large(path, f"more than {MAX_SESSIONS:,} sessions")
+            raise input_files.too_large_error(path, f"more than {MAX_SESSIONS:,} sessions")
         count += 1
         if turns_read is not None and count % _HEARD_EVERY == 0:
             turns_read(count)
-    return Streamed(path, reading, sessions, count)
+    return StreamedSource(path, reading, sessions, count)
 
 
-def read(path: Path, reading: Reading = DEFAULT_READING) -> Conversation:
+def read(path: Path, reading: ReadOptions = DEFAULT_READING) -> Conversation:
     """Read the whole file into memory; raises as :func:`load`.
 
     Lines that name no conversation are in the conversation of the file.
@@ -182,15 +182,15 @@ def read(path: Path, reading: Reading = DEFAULT_READING) -> Conversation:
     return Conversation(NAME, source.reading.conversation or "", list(speakers), list(sessions.values()))
 
 
-def _turns(path: Path, reading: Reading) -> Generator[tuple[_Session, Turn]]:
+def _turns(path: Path, reading: ReadOptions) -> Generator[tuple[_Session, Turn]]:
     name = input_files.file_name(path)
     offset = number = 0
-    with input_files.opened(path) as stream:
+    with input_files.open_decompressed(path) as stream:
         while line := stream.readline(MAX_LINE_BYTES + 1):
             number += 1
             place = input_files.Place(path, "line", number)
             if len(line) > MAX_LINE_BYTES:
-                raise input_files.malformed(
+                raise input_files.malformed_error(
                     place, f"it is longer than {MAX_LINE_BYTES:,} bytes", "Write one turn a line"
                 )
             _check_unicode(place, line, offset)
@@ -205,25 +205,25 @@ def _check_unicode(place: input_files.Place, line: bytes, offset: int) -> None:
         line.decode()
     except UnicodeDecodeError as error:
         problem = f"byte {offset + error.start} of the file (0x{line[error.start]:02x}) is not valid UTF-8"
-        raise input_files.malformed(place, problem, input_files.SAVE_AS_UTF8) from None
+        raise input_files.malformed_error(place, problem, input_files.SAVE_AS_UTF8) from None
 
 
-def _turn(place: input_files.Place, file: str, written: bytes, reading: Reading) -> tuple[_Session, Turn]:
+def _turn(place: input_files.Place, file: str, written: bytes, reading: ReadOptions) -> tuple[_Session, Turn]:
     extra: dict[str, Any] = {}
     try:
         fields: _Fields = _KNOWN_FIELDS.decode(written)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         # An unknown field, or what is wrong: told by the same order of questions as ever.
         extra = _unknown(place, written, reading)
-        fields = input_files.decoded(place, _FIELDS.decode, written)
+        fields = input_files.decode_at(place, _FIELDS.decode, written)
     input_files.refuse_repeated(place.at("$"), json_pieces.repeated_key(written))
     session = str(DEFAULT_SESSION if fields.session is None else fields.session).strip() or DEFAULT_SESSION
     source: dict[str, Any] = {"file": file, "record": place.record, "path": "$"}
     if extra:
-        source["extra"] = _extra(place, extra)
+        source["extra"] = _bounded_provenance(place, extra)
     given = _provenance(place.at("$.source"), _SOURCE, memoryview(fields.source))
     if given:
-        source["given"] = _extra(place, {"source": given})["source"]
+        source["given"] = _bounded_provenance(place, {"source": given})["source"]
     named = "" if fields.conversation is None else str(fields.conversation).strip()
     conversation = named or reading.conversation or ""
     for key, text, limit in (
@@ -245,12 +245,12 @@ def _turn(place: input_files.Place, file: str, written: bytes, reading: Reading)
     )
 
 
-def _unknown(place: input_files.Place, written: bytes, reading: Reading) -> dict[str, Any]:
+def _unknown(place: input_files.Place, written: bytes, reading: ReadOptions) -> dict[str, Any]:
     """Return the fields of a line that are not known, if they may be there.
 
     One by one, because an object of many fields takes many times the memory of its line.
     """
-    input_files.decoded(place, _OBJECT_BEGINS.decode, written)
+    input_files.decode_at(place, _OBJECT_BEGINS.decode, written)
     found: dict[str, Any] = {}
     size = 0
     cursor = json_pieces.Cursor(written)
@@ -261,11 +261,11 @@ def _unknown(place: input_files.Place, written: bytes, reading: Reading) -> dict
         if not reading.ignore_unknown:
             problem = f"there is no field {key[:80]!r}; known are {', '.join(FIELDS)}"
             remedy = "Rename or remove it, or keep what is not known as provenance alone: --ignore-unknown"
-            raise input_files.malformed(place.at(f"$.{key[:80]}"), problem, remedy)
+            raise input_files.malformed_error(place.at(f"$.{key[:80]}"), problem, remedy)
         size += len(key) + len(value)
         if size > _MAX_WRITTEN_BYTES:
             problem = f"{_listed(found)} and {key[:80]} take more than {_MAX_WRITTEN_BYTES:,} bytes"
-            raise input_files.malformed(place, problem, "Leave out what is not about the turn")
+            raise input_files.malformed_error(place, problem, "Leave out what is not about the turn")
         found[key] = _provenance(place.at(f"$.{key[:80]}"), _VALUE, value)
     return found
 
@@ -274,8 +274,8 @@ def _provenance(place: input_files.Place, decoder: msgspec.json.Decoder[Any], wr
     """Decode what is kept as provenance, unless it is longer than can be kept."""
     if len(written) > _MAX_WRITTEN_BYTES:
         problem = f"it takes {len(written):,} bytes, above {_MAX_WRITTEN_BYTES:,}"
-        raise input_files.malformed(place, problem, "Leave out what is not about the turn")
-    return input_files.decoded(place, decoder.decode, written)
+        raise input_files.malformed_error(place, problem, "Leave out what is not about the turn")
+    return input_files.decode_at(place, decoder.decode, written)
 
 
 def _time(place: input_files.Place, at: int | str) -> int:
@@ -283,18 +283,18 @@ def _time(place: input_files.Place, at: int | str) -> int:
     return input_files.with_place(place, lambda: parse_time(parse_time(at, "at"), "at"))
 
 
-def _extra(place: input_files.Place, extra: dict[str, Any]) -> dict[str, Any]:
+def _bounded_provenance(place: input_files.Place, extra: dict[str, Any]) -> dict[str, Any]:
     """Return fields for provenance if they fit: bounded size and depth, integers of 64 bits."""
     for key, value in extra.items():
-        if not _shallow(value, MAX_EXTRA_DEPTH):
-            raise input_files.malformed(place.at(f"$.{key}"), f"it is nested more than {MAX_EXTRA_DEPTH} deep")
+        if not _is_shallow(value, MAX_EXTRA_DEPTH):
+            raise input_files.malformed_error(place.at(f"$.{key}"), f"it is nested more than {MAX_EXTRA_DEPTH} deep")
     try:
         size = len(msgspec.msgpack.encode(extra))
     except OverflowError:
-        raise input_files.malformed(place, f"an integer of more than 64 bits is in {_listed(extra)}") from None
+        raise input_files.malformed_error(place, f"an integer of more than 64 bits is in {_listed(extra)}") from None
     if size > MAX_EXTRA_BYTES:
         problem = f"{_listed(extra)} takes {size:,} bytes, above {MAX_EXTRA_BYTES:,}"
-        raise input_files.malformed(place, problem, "Leave out what is not about the turn")
+        raise input_files.malformed_error(place, problem, "Leave out what is not about the turn")
     return extra
 
 
@@ -302,9 +302,9 @@ def _listed(fields: dict[str, Any]) -> str:
     return ", ".join(fields)[:200]
 
 
-def _shallow(value: object, left: int) -> bool:
+def _is_shallow(value: object, left: int) -> bool:
     if isinstance(value, dict):
-        return left > 0 and all(_shallow(each, left - 1) for each in value.values())
+        return left > 0 and all(_is_shallow(each, left - 1) for each in value.values())
     if isinstance(value, list):
-        return left > 0 and all(_shallow(each, left - 1) for each in value)
+        return left > 0 and all(_is_shallow(each, left - 1) for each in value)
     return True

@@ -22,7 +22,7 @@ from worlddb.tools.importers.conversation import (
     Conversation,
     Part,
     Portion,
-    Reread,
+    RereadableSource,
     TurnsRead,
     portions_of,
     reread,
@@ -76,7 +76,7 @@ def recognises(head: bytes) -> bool:
     return "conversation" in first and "text" not in first
 
 
-def load(path: Path, turns_read: TurnsRead | None = None) -> Reread:
+def load(path: Path, turns_read: TurnsRead | None = None) -> RereadableSource:
     """Read and check the whole file as a source.
 
     Raises:
@@ -89,7 +89,7 @@ def load(path: Path, turns_read: TurnsRead | None = None) -> Reread:
 
 def read(path: Path) -> list[Conversation]:
     """Read every conversation of the file, in order; raises as :func:`load`."""
-    return load(path).loaded
+    return load(path).load_all
 
 
 def _check(path: Path, data: bytearray) -> None:
@@ -110,7 +110,7 @@ def _check(path: Path, data: bytearray) -> None:
             where += f"..{error.repeated[:80]}"
         line, column = json_pieces.line_and_column(data, error.position)
         problem = f"it is not readable JSON: {error}, near line {line}, column {column}"
-        raise input_files.malformed(input_files.Place(path, "record", current, where), problem) from None
+        raise input_files.malformed_error(input_files.Place(path, "record", current, where), problem) from None
 
 
 def _begin(place: input_files.Place, data: bytearray) -> tuple[json_pieces.Cursor, bool]:
@@ -118,7 +118,7 @@ def _begin(place: input_files.Place, data: bytearray) -> tuple[json_pieces.Curso
     cursor = json_pieces.Cursor(data, len(input_files.BOM) if data.startswith(input_files.BOM) else 0)
     first = cursor.peek()
     if first not in (ord("["), ord("{")):
-        raise input_files.malformed(place, "it is neither a JSON list of conversations nor one conversation")
+        raise input_files.malformed_error(place, "it is neither a JSON list of conversations nor one conversation")
     return cursor, first == ord("[")
 
 
@@ -131,17 +131,17 @@ def _parts(path: Path, data: bytearray) -> Iterator[Part]:
         yield part
         if part.name in seen:
             problem = f"conversation {part.name!r} is already record {seen[part.name]}"
-            raise input_files.malformed(at_record.at(f"{at_record.path}.sample_id"), problem)
+            raise input_files.malformed_error(at_record.at(f"{at_record.path}.sample_id"), problem)
         seen[part.name] = index
 
 
 def _conversation(place: input_files.Place, raw: json_pieces.Data) -> Part:
-    record = input_files.decoded(place, _RECORD.decode, raw)
+    record = input_files.decode_at(place, _RECORD.decode, raw)
     name = _label(place.at(f"{place.path}.sample_id"), record.sample_id)
     inside = place.at(f"{place.path}.conversation")
     held = memoryview(record.conversation)
     if held[0] != ord("{"):
-        input_files.decoded(inside, _OBJECT.decode, held)
+        input_files.decode_at(inside, _OBJECT.decode, held)
     cursor = json_pieces.Cursor(held)
     parts: dict[str, json_pieces.Data] = {}
     for key in cursor.members():
@@ -149,7 +149,7 @@ def _conversation(place: input_files.Place, raw: json_pieces.Data) -> Part:
         if key in ("speaker_a", "speaker_b") or _OF_SESSION.fullmatch(key):
             parts[key] = value
     speakers = dict.fromkeys(
-        input_files.decoded(inside.at(f"{inside.path}.{key}"), _TEXT.decode, parts[key]).strip()
+        input_files.decode_at(inside.at(f"{inside.path}.{key}"), _TEXT.decode, parts[key]).strip()
         for key in ("speaker_a", "speaker_b")
         if key in parts
     )
@@ -165,11 +165,11 @@ def _portions(inside: input_files.Place, name: str, parts: dict[str, json_pieces
 
 def _turns(session: input_files.Place, said: json_pieces.Data) -> Iterator[Turn]:
     if said[0] != ord("["):
-        input_files.decoded(session, _TURNS.decode, said)
+        input_files.decode_at(session, _TURNS.decode, said)
     cursor = json_pieces.Cursor(said)
     for position in cursor.elements():
         place = session.at(f"{session.path}[{position}]")
-        turn = input_files.decoded(place, _TURN.decode, input_files.bounded(place, cursor.value()))
+        turn = input_files.decode_at(place, _TURN.decode, input_files.check_turn_size(place, cursor.value()))
         yield _turn(session, position, turn)
 
 
@@ -203,7 +203,7 @@ def _session_time(inside: input_files.Place, parts: dict[str, json_pieces.Data],
     if key not in parts:
         return None
     place = inside.at(f"{inside.path}.{key}")
-    text = input_files.decoded(place, _TEXT.decode, parts[key])
+    text = input_files.decode_at(place, _TEXT.decode, parts[key])
     return input_files.with_place(place, lambda: parse_date_time(text))
 
 

@@ -24,7 +24,7 @@ from worlddb.tools.importers.conversation import (
     MAX_SESSIONS,
     Part,
     Portion,
-    Reread,
+    RereadableSource,
     TurnsRead,
     portions_of,
     reread,
@@ -63,7 +63,7 @@ def recognises(head: bytes) -> bool:
     return head[:1] == b"[" and _MARK.search(head) is not None
 
 
-def load(path: Path, turns_read: TurnsRead | None = None) -> Reread:
+def load(path: Path, turns_read: TurnsRead | None = None) -> RereadableSource:
     """Read every haystack of the file as a conversation.
 
     Raises:
@@ -76,7 +76,7 @@ def load(path: Path, turns_read: TurnsRead | None = None) -> Reread:
 def _parts(path: Path, data: bytearray) -> Iterator[Part]:
     cursor = json_pieces.Cursor(data, len(input_files.BOM) if data.startswith(input_files.BOM) else 0)
     if cursor.peek() != ord("["):
-        raise input_files.malformed(input_files.Place(path), "it is no JSON list of questions")
+        raise input_files.malformed_error(input_files.Place(path), "it is no JSON list of questions")
     seen: set[str] = set()
     current = 0
     try:
@@ -86,13 +86,13 @@ def _parts(path: Path, data: bytearray) -> Iterator[Part]:
             part = _conversation(inside, cursor.value())
             yield part
             if part.name in seen:
-                raise input_files.malformed(inside, f"the question {part.name[:80]!r} is there twice")
+                raise input_files.malformed_error(inside, f"the question {part.name[:80]!r} is there twice")
             seen.add(part.name)
             current = index + 1
         cursor.end()
     except json_pieces.BrokenJson as error:
         line, column = json_pieces.line_and_column(data, error.position)
-        raise input_files.malformed(
+        raise input_files.malformed_error(
             input_files.Place(path, "record", current, f"$[{current}]"),
             f"it is not readable JSON: {error}, near line {line}, column {column}",
         ) from None
@@ -121,7 +121,7 @@ def parse_date(text: str) -> int:
 
 
 def _conversation(place: input_files.Place, raw: json_pieces.Data) -> Part:
-    record = input_files.decoded(place, _RECORD.decode, raw)
+    record = input_files.decode_at(place, _RECORD.decode, raw)
     seen: set[str] = set()
     cursor = json_pieces.Cursor(raw)
     for key in cursor.members():
@@ -135,7 +135,7 @@ def _conversation(place: input_files.Place, raw: json_pieces.Data) -> Part:
     said = place.at(f"{place.path}.haystack_sessions")
     held = memoryview(record.haystack_sessions)
     if held[0] != ord("["):
-        input_files.decoded(said, _LIST.decode, held)
+        input_files.decode_at(said, _LIST.decode, held)
     count = 0
     cursor = json_pieces.Cursor(held)
     for _ in cursor.elements():
@@ -145,7 +145,7 @@ def _conversation(place: input_files.Place, raw: json_pieces.Data) -> Part:
     if dates is None:
         dates = [None] * len(names)
     if not len(names) == len(dates) == count:
-        raise input_files.malformed(
+        raise input_files.malformed_error(
             place,
             f"there are {count} sessions, {len(dates)} dates and {len(names)} ids; their numbers must be equal",
         )
@@ -158,8 +158,8 @@ T = TypeVar("T")
 def _listed(place: input_files.Place, decoder: msgspec.json.Decoder[T], raw: msgspec.Raw) -> T:
     """Decode a list of ids or dates, unless it may be longer than one that is kept in memory."""
     if bytes(raw).count(b",") > MAX_SESSIONS:
-        raise input_files.too_large(place.file, f"more than {MAX_SESSIONS:,} entries at {place.path}")
-    return input_files.decoded(place, decoder.decode, raw)
+        raise input_files.too_large_error(place.file, f"more than {MAX_SESSIONS:,} entries at {place.path}")
+    return input_files.decode_at(place, decoder.decode, raw)
 
 
 def _portions(
@@ -177,7 +177,9 @@ def _portions(
             for _ in turns:
                 pass
             if contents[session] != turns.digest.digest():
-                raise input_files.malformed(inside, f"the session {session[:80]!r} is there twice, with other turns")
+                raise input_files.malformed_error(
+                    inside, f"the session {session[:80]!r} is there twice, with other turns"
+                )
             continue
         at = (
             input_files.with_place(place.at(f"{place.path}.haystack_dates[{position}]"), partial(parse_date, date))
@@ -199,12 +201,12 @@ class _Turns:
 
     def __iter__(self) -> Iterator[Turn]:
         if self._said[0] != ord("["):
-            input_files.decoded(self._session, _LIST.decode, self._said)
+            input_files.decode_at(self._session, _LIST.decode, self._said)
         cursor = json_pieces.Cursor(self._said)
         for position in cursor.elements():
             place = self._session.at(f"{self._session.path}[{position}]")
-            written = input_files.bounded(place, cursor.value())
-            turn = input_files.decoded(place, _TURN.decode, written)
+            written = input_files.check_turn_size(place, cursor.value())
+            turn = input_files.decode_at(place, _TURN.decode, written)
             input_files.refuse_repeated(place, json_pieces.repeated_key(written))
             self.digest.update(msgspec.msgpack.encode(turn))
             yield _turn(self._session, self._label, position, turn)

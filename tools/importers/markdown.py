@@ -58,7 +58,7 @@ class _Section(NamedTuple):
     at: int | None
 
 
-class _Front(NamedTuple):
+class _FrontMatter(NamedTuple):
     """Title and date of the front matter, and how many lines it takes."""
 
     title: str
@@ -69,7 +69,7 @@ class _Front(NamedTuple):
 def load(
     path: Path,
     turns_read: conversation.TurnsRead | None = None,
-    reading: conversation.Reading = conversation.DEFAULT_READING,
+    reading: conversation.ReadOptions = conversation.DEFAULT_READING,
 ) -> documents.Document:
     """Read the file as a document.
 
@@ -85,7 +85,7 @@ def load(
     def read() -> Iterator[documents.Block]:
         lines = islice(_lines(path), front.lines, None)
         for block in _blocks(path, front, called, _pieces(path, lines, front.lines)):
-            yield documents.checked(path, block)
+            yield documents.check_block(path, block)
 
     def root(title: documents.Block | None) -> documents.Block:
         dated = None if title is None or front.at is not None else _heading_date(path, title.line, title.name)
@@ -104,7 +104,7 @@ def _lines(path: Path) -> Iterator[str]:
         number += len(lines)
         if len(rest) > MAX_CONTENT_BYTES:
             place = input_files.Place(path, "line", number)
-            raise input_files.malformed(place, f"the line has more than {MAX_CONTENT_BYTES:,} bytes", "Divide it")
+            raise input_files.malformed_error(place, f"the line has more than {MAX_CONTENT_BYTES:,} bytes", "Divide it")
     yield rest
 
 
@@ -117,7 +117,7 @@ def _folded(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
-def _blocks(path: Path, front: _Front, called: str, pieces: Iterable[_Piece]) -> Iterator[documents.Block]:
+def _blocks(path: Path, front: _FrontMatter, called: str, pieces: Iterable[_Piece]) -> Iterator[documents.Block]:
     """Yield sections and paragraphs, each with the open section above it."""
     opened = [_Section(0, 0, (), front.at)]
     paragraphs: Counter[tuple[str, ...]] = Counter()
@@ -177,9 +177,9 @@ def _pieces(path: Path, lines: Iterator[str], skipped: int) -> Iterator[_Piece]:
                 skipped += 1
                 continue
             window.append(line)
-            weight += _weight(line)
+            weight += _estimated_tokens(line)
         tokens = parser.parse("\n".join(window))
-        cut = _begun_anew(tokens, window) if is_more else len(window)
+        cut = _last_block_start(tokens, window) if is_more else len(window)
         if not cut and is_more:
             most *= 2
             if most > MAX_BLOCK_WEIGHT:
@@ -192,16 +192,16 @@ def _pieces(path: Path, lines: Iterator[str], skipped: int) -> Iterator[_Piece]:
         yield from _of_tokens(tokens, window, cut, skipped)
         skipped += cut
         window = window[cut:]
-        weight, most = sum(map(_weight, window)), WINDOW_WEIGHT
+        weight, most = sum(map(_estimated_tokens, window)), WINDOW_WEIGHT
 
 
-def _weight(line: str) -> int:
+def _estimated_tokens(line: str) -> int:
     """Return about how many tokens a line makes, or as many as it may make, and something for its length."""
     marks = _MARKS.match(line)
     return 2 + 3 * (marks.end() if marks else 0) + 3 * line.count("|") + len(line) // 100
 
 
-def _begun_anew(tokens: list[Token], window: list[str]) -> int:
+def _last_block_start(tokens: list[Token], window: list[str]) -> int:
     """Return the last line at which a block begins that no other can go on into; 0 if there is none.
 
     What stands before such a line is taken apart the same way whatever follows, and so is what follows.
@@ -237,17 +237,17 @@ def _is_piece(token: Token) -> bool:
     return token.type == "list_item_open" and token.level == 1 if token.level else token.type in _WHOLE
 
 
-def _front_matter(path: Path, lines: list[str]) -> _Front:
+def _front_matter(path: Path, lines: list[str]) -> _FrontMatter:
     """Parse title and date of the front matter; dashes around anything but fields are text."""
     if lines[0].rstrip() != _FENCE:
-        return _Front("", None, 0)
+        return _FrontMatter("", None, 0)
     end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() in (_FENCE, "...")), None)
     if end is None:
-        return _Front("", None, 0)
+        return _FrontMatter("", None, 0)
     title, at = "", None
     found = [_FIELD.fullmatch(line.rstrip()) for line in lines[1:end]]
     if not any(found):
-        return _Front("", None, 0)
+        return _FrontMatter("", None, 0)
     for number, field in enumerate(found, 2):
         if field is None:
             continue
@@ -256,7 +256,7 @@ def _front_matter(path: Path, lines: list[str]) -> _Front:
             title = value
         elif field["name"] == "date" and value:
             at = _date(input_files.Place(path, "line", number, "$.date"), value)
-    return _Front(title, at, end + 1)
+    return _FrontMatter(title, at, end + 1)
 
 
 def _heading_date(path: Path, line: int, heading: str) -> int | None:

@@ -14,7 +14,7 @@ import msgspec
 
 from worlddb import Extractor, InputError, RefusedError, Turn, View
 from worlddb.tools.importers import detect, documents, input_files
-from worlddb.tools.importers.conversation import Portion, Reading, Reread, Source
+from worlddb.tools.importers.conversation import Portion, ReadOptions, RereadableSource, Source
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -140,13 +140,13 @@ def ingest_files(
         MalformedFile: a file breaks its format; file, record and path are named.
         RefusedError: the reconciler refused a session; what was committed before it stays.
     """
-    files = _distinct(paths)
+    files = _distinct_paths(paths)
     if conversation is not None and len(files) != 1:
         raise InputError(
             f"The conversation is to be named {conversation[:80]!r}, and there are {len(files):,} files",
             "Name the conversation of one file at a time",
         )
-    loaded = _load_all(files, format, Reading(conversation, ignore_unknown), progress)
+    loaded = _load_all(files, format, ReadOptions(conversation, ignore_unknown), progress)
     into = into() if callable(into) else into
     total = sum(source.turns for _, _, source in loaded)
     events = commits = revised = done = 0
@@ -155,7 +155,7 @@ def ingest_files(
     root: str | None = None
     worlds = 0
     for _, name, source in loaded:
-        for written in _written(db, name, source, into, restore_erased, extractor, user):
+        for written in _write_source(db, name, source, into, restore_erased, extractor, user):
             if progress is not None:
                 progress(done, total, written.what)
             receipt = written.receipt
@@ -172,7 +172,7 @@ def ingest_files(
         progress(done, total, "done")
     notes = {code: len(refs) for code, refs in refs_by_code.items()}
     for _, _, source in loaded:
-        if isinstance(source, Reread):
+        if isinstance(source, RereadableSource):
             for code, count in source.left_out.items():
                 notes[code] = notes.get(code, 0) + count
     return IngestSummary(events, commits, worlds, done, seq, root, revised, notes)
@@ -187,7 +187,7 @@ class _Part(NamedTuple):
     turns: int
 
 
-def _written(
+def _write_source(
     db: Ingests,
     format: str,
     source: Source,
@@ -210,20 +210,20 @@ def _written(
     seen: set[str] = set()
     for portion in source.portions():
         if user is not None:
-            portion = msgspec.structs.replace(portion, turns=[_by_user(turn, user) for turn in portion.turns])
+            portion = msgspec.structs.replace(portion, turns=[_with_user_name(turn, user) for turn in portion.turns])
         receipt = _ingest(db, format, portion, into, revive, extractor)
         worlds = (portion.conversation not in seen) + (not portion.start)
         seen.add(portion.conversation)
         yield _Part(f"{portion.conversation}, {portion.session}", receipt, worlds, len(portion.turns))
 
 
-def _distinct(paths: PathLike | Iterable[PathLike]) -> list[Path]:
+def _distinct_paths(paths: PathLike | Iterable[PathLike]) -> list[Path]:
     listed = [paths] if isinstance(paths, str | os.PathLike) else paths
     return list({os.path.realpath(path): Path(path) for path in listed}.values())
 
 
 def _load_all(
-    paths: list[Path], format: str, reading: Reading, progress: Progress | None
+    paths: list[Path], format: str, reading: ReadOptions, progress: Progress | None
 ) -> list[tuple[Path, str, Source]]:
     """Check every file; returns each with the name of its format. No conversation may be in two."""
     loaded: list[tuple[Path, str, Source]] = []
@@ -249,7 +249,7 @@ def _load_all(
     return loaded
 
 
-def _by_user(turn: Turn, user: str) -> Turn:
+def _with_user_name(turn: Turn, user: str) -> Turn:
     """Return a turn by the user's name, if it is the user's whose chat it is."""
     is_theirs = turn.speaker == turn.source.get("role") == "user"
     return msgspec.structs.replace(turn, speaker=user) if is_theirs else turn

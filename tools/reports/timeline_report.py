@@ -150,11 +150,11 @@ def _ticks(columns: Mapping[int, float]) -> tuple[Tick, ...]:
 
 
 def _overlap(one: Tick, other: Tick, width: float) -> bool:
-    first, second = sorted(_begins(tick, width) for tick in (one, other))
+    first, second = sorted(_begins_at(tick, width) for tick in (one, other))
     return first + width > second
 
 
-def _begins(tick: Tick, width: float) -> float:
+def _begins_at(tick: Tick, width: float) -> float:
     return tick.at - {"start": 0.0, "middle": width / 2, "end": width}[tick.anchor]
 
 
@@ -197,7 +197,7 @@ def render(view: View, name: str, ref: str, versions: Sequence[Version], learned
     ``name`` is the display name of the world; versions and steps are in order.
     """
     shown = versions[-MAX_VERSIONS:]
-    texts = {version.number: _words(version) for version in shown}
+    texts = {version.number: _cell_text(version) for version in shown}
     steps = [step for step in learned if step.number in texts]
     drawn = picture(steps, view.valid)
     by_version: dict[int, list[Learned]] = defaultdict(list)
@@ -221,7 +221,7 @@ def render(view: View, name: str, ref: str, versions: Sequence[Version], learned
         holds=None if holds is None else texts[holds.number],
         day=_day,
         spans=spans,
-        exactly=_exactly,
+        exactly=_exact_time,
         asked_anchor=anchor(drawn.asked, _ASKED),
         labels_width=max(map(_label_width, drawn.rows), default=0),
     )
@@ -242,7 +242,7 @@ def span(valid: Valid) -> str:
     return f"from {begins} on" if ends == "forever" else f"from {begins} until {ends}"
 
 
-def _exactly(valid: Valid) -> str:
+def _exact_time(valid: Valid) -> str:
     """A validity with all digits, for whoever points at it."""
     return f"{format_time(valid.start)} to {format_time(valid.end)}"
 
@@ -268,7 +268,7 @@ def _rectangle(box: Box, text: str) -> Rectangle:
     )
 
 
-def _words(version: Version) -> str:
+def _cell_text(version: Version) -> str:
     """Return the text of a version on one line."""
     text = "(erased)" if version.erased else " ".join((version.content or version.name).split())
     return text if len(text) <= _EXCERPT else text[: _EXCERPT - 1].rstrip() + "…"

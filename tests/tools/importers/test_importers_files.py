@@ -47,32 +47,32 @@ def test_a_byte_that_is_not_utf_8_is_named_however_the_decoder_tells_of_it(told:
         return given.decode()
 
     with pytest.raises(MalformedFile, match="the byte 0xe9 is not valid UTF-8"):
-        input_files.decoded(input_files.Place(Path("a.json")), decode, b"caf\xe9")
+        input_files.decode_at(input_files.Place(Path("a.json")), decode, b"caf\xe9")
 
 
 def test_a_plain_file_is_read_as_it_is(write):
-    assert input_files.whole(write("a.jsonl", TEXT)) == TEXT
+    assert input_files.read_whole(write("a.jsonl", TEXT)) == TEXT
 
 
 @SUFFIXES
 def test_a_compressed_file_is_read_through(write, suffix):
-    assert input_files.whole(write(f"a.json{suffix}", PACK[suffix](TEXT))) == TEXT
+    assert input_files.read_whole(write(f"a.json{suffix}", PACK[suffix](TEXT))) == TEXT
 
 
 @SUFFIXES
 def test_a_compressed_file_under_another_name_is_known_by_its_first_bytes(write, suffix):
-    assert input_files.whole(write("a.json", PACK[suffix](TEXT))) == TEXT
+    assert input_files.read_whole(write("a.json", PACK[suffix](TEXT))) == TEXT
 
 
 @SUFFIXES
 def test_several_compressed_pieces_in_a_row_are_one_file(write, suffix):
     pieces = PACK[suffix](TEXT) + PACK[suffix](b"") + PACK[suffix](b"the end")
-    assert input_files.whole(write(f"a{suffix}", pieces)) == TEXT + b"the end"
+    assert input_files.read_whole(write(f"a{suffix}", pieces)) == TEXT + b"the end"
 
 
 @SUFFIXES
 def test_a_stream_gives_lines(write, suffix):
-    with input_files.opened(write(f"a{suffix}", PACK[suffix](TEXT))) as stream:
+    with input_files.open_decompressed(write(f"a{suffix}", PACK[suffix](TEXT))) as stream:
         assert sum(1 for _ in stream) == TEXT.count(b"\n")
 
 
@@ -82,7 +82,7 @@ def test_a_file_that_is_cut_short_is_malformed_wherever_it_is_cut(write, suffix,
     packed = PACK[suffix](TEXT)
     path = write(f"a{suffix}", packed[: int(len(packed) * kept)])
     with pytest.raises(MalformedFile, match="cut short") as caught:
-        input_files.whole(path)
+        input_files.read_whole(path)
     assert str(path) in str(caught.value)
     assert caught.value.details["file"] == str(path)
 
@@ -93,14 +93,14 @@ def test_a_file_with_changed_bytes_is_malformed(write, suffix):
     middle = len(packed) // 2
     packed[middle : middle + 40] = bytes(40)
     with pytest.raises(MalformedFile, match="damaged"):
-        input_files.whole(write(f"a{suffix}", bytes(packed)))
+        input_files.read_whole(write(f"a{suffix}", bytes(packed)))
 
 
 @SUFFIXES
 @pytest.mark.parametrize("content", [b"", b"{}\n"])
 def test_a_name_that_promises_compression_over_other_bytes_is_malformed(write, suffix, content):
     with pytest.raises(MalformedFile, match="holds no"):
-        input_files.whole(write(f"a{suffix}", content))
+        input_files.read_whole(write(f"a{suffix}", content))
 
 
 def test_what_cannot_be_read_is_an_input_error_that_names_the_path(tmp_path):
@@ -112,7 +112,7 @@ def test_what_cannot_be_read_is_an_input_error_that_names_the_path(tmp_path):
         Path("nul\0byte"),
         tmp_path / ("x" * 300),
     ):
-        with pytest.raises(InputError) as caught, input_files.opened(path):
+        with pytest.raises(InputError) as caught, input_files.open_decompressed(path):
             pass
         assert path.name in str(caught.value)
 
@@ -135,20 +135,20 @@ def test_a_file_without_permission_is_an_input_error(write):
     if os.access(path, os.R_OK):
         pytest.skip("this user may read everything")
     with pytest.raises(InputError, match="ermission"):
-        input_files.whole(path)
+        input_files.read_whole(path)
 
 
 def test_what_is_read_whole_has_a_limit(write, monkeypatch):
     path = write("a.gz", gzip.compress(bytes(1001)))
     monkeypatch.setattr(input_files, "MAX_WHOLE_BYTES", 1001)
-    assert len(input_files.whole(path)) == 1001
+    assert len(input_files.read_whole(path)) == 1001
     monkeypatch.setattr(input_files, "MAX_WHOLE_BYTES", 1000)
     with pytest.raises(LimitExceeded):
-        input_files.whole(path)
+        input_files.read_whole(path)
 
 
 def test_an_error_of_the_caller_goes_through_untouched(write):
-    with pytest.raises(ValueError, match="mine"), input_files.opened(write("a", b"x")):
+    with pytest.raises(ValueError, match="mine"), input_files.open_decompressed(write("a", b"x")):
         raise ValueError("mine")
 
 
@@ -172,7 +172,7 @@ def test_a_name_that_is_no_unicode_has_a_typed_error():
     with pytest.raises(InvalidText):
         input_files.stem(path)
     with pytest.raises(WorldDBError) as caught:
-        input_files.whole(path)
+        input_files.read_whole(path)
     str(caught.value).encode()
 
 

@@ -133,7 +133,7 @@ def test_no_damage_to_a_compressed_file_raises_anything_but_worlddb_errors(folde
     path = folder / "damaged"
     path.write_bytes(packed[: data.draw(st.integers(0, len(packed)))])
     try:
-        input_files.whole(path)
+        input_files.read_whole(path)
     except WorldDBError:
         pass
     judge(path)

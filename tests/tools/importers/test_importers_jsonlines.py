@@ -14,7 +14,7 @@ import pytest
 from worlddb.log.model.errors import MalformedFile
 from worlddb.log.model.times import parse_time
 from worlddb.tools.importers import detect, jsonlines
-from worlddb.tools.importers.conversation import Reading
+from worlddb.tools.importers.conversation import ReadOptions
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_an_unknown_field_is_refused_with_its_line_and_the_known_ones(write):
 
 def test_unknown_fields_stay_with_the_source_if_they_are_let_in(write):
     path = write({"text": "a", "id": 7, "tags": ["x", {"y": None}]})
-    (turn,) = jsonlines.read(path, Reading(ignore_unknown=True)).sessions[0].turns
+    (turn,) = jsonlines.read(path, ReadOptions(ignore_unknown=True)).sessions[0].turns
     assert turn.source["extra"] == {"id": 7, "tags": ["x", {"y": None}]}
 
 
@@ -99,7 +99,7 @@ def test_a_line_may_name_its_turn_its_source_and_its_conversation(write):
     ]
     (turn, *_) = next(source.portions()).turns
     assert (turn.name, turn.source["given"]) == ("opening", {"url": "x"})
-    named = jsonlines.load(path, None, Reading(conversation="desk"))
+    named = jsonlines.load(path, None, ReadOptions(conversation="desk"))
     assert named.conversations == ["phone", "7", "desk"]
 
 
@@ -252,7 +252,7 @@ BAD: list[tuple[bytes, str, str]] = [
 def test_an_error_names_file_line_and_field(write, line, path, told):
     file = write('{"text": "a"}', "", line)
     with pytest.raises(MalformedFile, match=told) as caught:
-        jsonlines.load(file, None, Reading(ignore_unknown=True))
+        jsonlines.load(file, None, ReadOptions(ignore_unknown=True))
     assert caught.value.details == {"file": str(file), "record": 3, "path": path}
     assert str(caught.value).startswith(f"{file}, line 3, at `{path}`: ")
     assert caught.value.remedy
@@ -289,7 +289,7 @@ def test_a_check_tells_how_far_it_is(write, monkeypatch):
 def test_a_field_that_is_there_twice_is_an_error_and_not_the_last_of_them(write, line, key):
     """Decoders keep the last and drop the first without a word: half of what a line says was gone."""
     with pytest.raises(MalformedFile, match=f"the field '{key}' is there twice") as broken:
-        jsonlines.read(write({"text": "before"}, line), Reading(ignore_unknown=True))
+        jsonlines.read(write({"text": "before"}, line), ReadOptions(ignore_unknown=True))
     assert (broken.value.details["record"], broken.value.details["path"]) == (2, f"$..{key}")
 
 

@@ -56,7 +56,7 @@ def test_a_haystack_becomes_a_conversation_of_dated_sessions(tmp_path: Path) -> 
 
 
 def test_a_session_that_is_listed_twice_is_taken_once(tmp_path: Path) -> None:
-    (conversation,) = load(written(tmp_path, record())).loaded
+    (conversation,) = load(written(tmp_path, record())).load_all
     assert [(session.name, len(session.turns)) for session in conversation.sessions] == [("s1", 2), ("s2", 1)]
     assert conversation.speakers == ["user", "assistant"]
 

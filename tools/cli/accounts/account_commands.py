@@ -41,7 +41,7 @@ def _end(parser: Parser) -> None:
     arguments.add_author(parser)
 
 
-def _check(args: Namespace, actions: Mapping[str, str], options: Mapping[str, tuple[str, ...]]) -> None:
+def _check_action(args: Namespace, actions: Mapping[str, str], options: Mapping[str, tuple[str, ...]]) -> None:
     """See that an action has its name, and no option of another one.
 
     Raises:
@@ -67,7 +67,7 @@ def _account_arguments(parser: Parser) -> None:
 
 
 def _accounts(args: Namespace, out: Output) -> int:
-    _check(args, _ACCOUNT_ACTIONS, {"add": ("plan",), "set": ("plan", "rename"), "list": ("closed",)})
+    _check_action(args, _ACCOUNT_ACTIONS, {"add": ("plan",), "set": ("plan", "rename"), "list": ("closed",)})
     if args.action == "set" and args.plan is None and args.rename is None:
         raise arguments.UsageError("Nothing is to be set", f"Write it as: {_ACCOUNT_ACTIONS['set']}")
     with stores.open_existing(args, author=args.author) as db:
@@ -119,7 +119,7 @@ def _key_arguments(parser: Parser) -> None:
 
 def _keys(args: Namespace, out: Output) -> int:
     of_add = ("account", "world", "all", "read", "write", "admin", "user", "expires_at")
-    _check(args, _KEY_ACTIONS, {"add": of_add, "list": ("account", "ended")})
+    _check_action(args, _KEY_ACTIONS, {"add": of_add, "list": ("account", "ended")})
     is_said = (args.world is not None or args.all) and (args.read or args.write or args.admin)
     if args.action == "add" and not is_said:
         raise arguments.UsageError("What the key opens was not said", f"Write it as: {_KEY_ACTIONS['add']}")
@@ -130,7 +130,7 @@ def _keys(args: Namespace, out: Output) -> int:
             _list_keys(db, db.accounts.keys(account=args.account, ended=args.ended), out)
             return DONE
         key = db.accounts.end_key(args.name, why=args.why)
-    out.answer(_told_of_key(key), lambda page: page.line(f"{key.name} opens nothing any more"))
+    out.answer(_key_record(key), lambda page: page.line(f"{key.name} opens nothing any more"))
     return DONE
 
 
@@ -139,7 +139,7 @@ def _add_key(args: Namespace, db: Database, out: Output) -> int:
     right: Any = "admin" if args.admin else "write" if args.write else "read"
     how: dict[str, Any] = {"account": args.account, "user": args.user or "", "expires_at": args.expires_at}
     made = db.accounts.create_key(args.name, world=world, right=right, why=args.why, **how)
-    out.verbatim(_told_of_key(made.key) | {"secret": made.secret}, made.secret + "\n")
+    out.verbatim(_key_record(made.key) | {"secret": made.secret}, made.secret + "\n")
     out.warn(ONCE)
     return DONE
 
@@ -168,11 +168,11 @@ def _list_keys(db: Database, found: list[AccessKey], out: Output) -> None:
             ],
         )
 
-    document = {"keys": [_told_of_key(each) for each in found], "trouble": db.accounts.trouble}
+    document = {"keys": [_key_record(each) for each in found], "trouble": db.accounts.trouble}
     out.answer(document, write)
 
 
-def _told_of_key(key: AccessKey) -> dict[str, Any]:
+def _key_record(key: AccessKey) -> dict[str, Any]:
     return wire.record(key)
 
 
@@ -189,7 +189,7 @@ def _plan_arguments(parser: Parser) -> None:
 
 
 def _plans(args: Namespace, out: Output) -> int:
-    _check(args, _PLAN_ACTIONS, {"set": (*_LIMITS, "features")})
+    _check_action(args, _PLAN_ACTIONS, {"set": (*_LIMITS, "features")})
     with stores.open_existing(args, author=args.author) as db:
         if args.action == "list":
             found = db.accounts.plans()
@@ -202,18 +202,18 @@ def _plans(args: Namespace, out: Output) -> int:
         if not found:
             page.line("there are no plans")
         for plan in found:
-            page.line(f"{plan.name}: {_in_words(plan)}")
+            page.line(f"{plan.name}: {_limit_words(plan)}")
 
-    document: dict[str, Any] = {"plans": [_told_of_plan(plan) for plan in found]}
+    document: dict[str, Any] = {"plans": [_plan_record(plan) for plan in found]}
     out.answer(document if args.action == "list" else document["plans"][0], write)
     return DONE
 
 
-def _told_of_plan(plan: AccountPlan) -> dict[str, Any]:
+def _plan_record(plan: AccountPlan) -> dict[str, Any]:
     return wire.record(plan) | {"limits": wire.record(plan.limits)}
 
 
-def _in_words(plan: AccountPlan) -> str:
+def _limit_words(plan: AccountPlan) -> str:
     said = [f"{number:,} {name.replace('_', ' ')}" for name, number in plan.limits.said().items()]
     features = plan.limits.features
     listed = "all features" if features is None else ", ".join(features) or "no features"

@@ -6,7 +6,7 @@ from typing import Any
 
 from worlddb import FOREVER, Atom, Plan, View, format_time
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
-from worlddb.tools.cli.write.write_commands import add_common, written
+from worlddb.tools.cli.write.write_commands import add_common, answer_receipt
 
 _SHOWN = 200
 """Characters of a value that a line shows."""
@@ -22,7 +22,7 @@ def _beliefs_argument(parser: Parser) -> None:
     )
 
 
-def _said(given: list[str]) -> list[tuple[str, Any]]:
+def _parse_beliefs(given: list[str]) -> list[tuple[str, Any]]:
     """The beliefs that were given, each a predicate with its value."""
     found = []
     for each in given:
@@ -66,10 +66,10 @@ def _believe(args: Namespace, out: Output) -> int:
     told: dict[str, Any] = {"valid_from": args.valid_from, "valid_to": args.valid_to}
     told |= {"why": args.why, "idempotency_key": args.idempotency_key}
     with stores.open_existing(args, author=args.author) as db:
-        ref, said = stores.resolve_to_write(db.view(), args.ref), _said(args.beliefs)
+        ref, said = stores.resolve_to_write(db.view(), args.ref), _parse_beliefs(args.beliefs)
         if args.command == "expand":
-            return written(args, db, out, db.expand(ref, said, **told), has_text=True)
-        return written(args, db, out, db.believe(ref, said, whole=args.whole, **told), has_text=True)
+            return answer_receipt(args, db, out, db.expand(ref, said, **told), has_text=True)
+        return answer_receipt(args, db, out, db.believe(ref, said, whole=args.whole, **told), has_text=True)
 
 
 def _contract_arguments(parser: Parser) -> None:
@@ -97,21 +97,23 @@ def _contract(args: Namespace, out: Output) -> int:
     with stores.open_existing(args, author=args.author) as db:
         view = db.view() if args.at is None else db.view(valid=args.at)
         ref = stores.resolve_to_write(view, args.ref)
-        asked = [(ref, *each) for each in _said(args.beliefs)]
+        asked = [(ref, *each) for each in _parse_beliefs(args.beliefs)]
         asked += [
-            (stores.resolve_to_write(view, other), *each) for other, belief in args.others for each in _said([belief])
+            (stores.resolve_to_write(view, other), *each)
+            for other, belief in args.others
+            for each in _parse_beliefs([belief])
         ]
         plan = view.contraction(asked, whole=args.whole, each=args.each)
         if not args.plan:
-            return written(args, db, out, db.contract(plan, why=args.why, idempotency_key=args.idempotency_key))
-        told: dict[str, Any] = {name: _plain(getattr(plan, name)) for name in ("asked", "goes", "stays")}
-        changes = [wire.record(each) | {"removes": _plain(each.removes)} for each in plan.changes]
+            return answer_receipt(args, db, out, db.contract(plan, why=args.why, idempotency_key=args.idempotency_key))
+        told: dict[str, Any] = {name: _plan_document(getattr(plan, name)) for name in ("asked", "goes", "stays")}
+        changes = [wire.record(each) | {"removes": _plan_document(each.removes)} for each in plan.changes]
         document = wire.record(plan) | told | {"changes": changes, "view": wire.view(view)}
         out.answer(document, lambda page: _write_plan(page, plan))
     return DONE
 
 
-def _plain(atoms: Iterable[Atom]) -> list[dict[str, Any]]:
+def _plan_document(atoms: Iterable[Atom]) -> list[dict[str, Any]]:
     return [atom._asdict() for atom in atoms]
 
 
@@ -153,7 +155,7 @@ def _rollback(args: Namespace, out: Output) -> int:
     told: dict[str, Any] = {"valid_from": args.valid_from, "why": args.why, "idempotency_key": args.idempotency_key}
     with stores.open_existing(args, author=args.author) as db:
         ref = stores.resolve_to_write(db.view(), args.ref)
-        return written(args, db, out, db.rollback(ref, args.version, **told), has_text=True)
+        return answer_receipt(args, db, out, db.rollback(ref, args.version, **told), has_text=True)
 
 
 def _beliefs_arguments(parser: Parser) -> None:
@@ -169,7 +171,7 @@ def _beliefs(args: Namespace, out: Output) -> int:
     with stores.open_existing(args) as db:
         view = stores.view_of(db, args)
         if args.settings:
-            _tell_settings(view, out)
+            _answer_settings(view, out)
             return DONE
         world = None if args.ref is None else stores.resolve_world(view, args.ref)
         read = view.retrieval_surface if args.surface else view.belief_base
@@ -181,7 +183,7 @@ def _beliefs(args: Namespace, out: Output) -> int:
             for atom in found:
                 page.line((wire.short(atom.item), "ref"), "  ", *_atom(atom))
 
-        out.answer({"beliefs": _plain(found), "view": wire.view(view)}, write)
+        out.answer({"beliefs": _plan_document(found), "view": wire.view(view)}, write)
     return DONE
 
 
@@ -224,14 +226,14 @@ def _belief_settings(args: Namespace, out: Output) -> int:
     with stores.open_existing(args, author=args.author) as db:
         if compared or any(said.values()):
             told = {"why": args.why, "idempotency_key": args.idempotency_key}
-            return written(args, db, out, db.set_beliefs(**said, entrenchment=compared, **told))
+            return answer_receipt(args, db, out, db.set_beliefs(**said, entrenchment=compared, **told))
         if args.why or args.idempotency_key:
             raise arguments.UsageError("Nothing was given to set", "Give --tag, --single, --compare or the like")
-        _tell_settings(db.view(), out)
+        _answer_settings(db.view(), out)
     return DONE
 
 
-def _tell_settings(view: View, out: Output) -> None:
+def _answer_settings(view: View, out: Output) -> None:
     told = wire.record(view.belief_settings())
     out.answer(told | {"view": wire.view(view)}, lambda page: _write_settings(page, told))
 

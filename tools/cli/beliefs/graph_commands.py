@@ -5,7 +5,7 @@ from typing import Any, Final
 import worlddb
 from worlddb import Artifact, Basis, Reached, View, World
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
-from worlddb.tools.cli.write.write_commands import written
+from worlddb.tools.cli.write.write_commands import answer_receipt
 
 NOT_FOUND: Final = 1
 _SCHEME: Final = "kref://"
@@ -42,7 +42,7 @@ def _impact(args: Namespace, out: Output) -> int:
             if not found:
                 page.line("Nothing depends on it.")
             for each in found:
-                page.line(*_reached(each), indent=2 * (each.depth - 1))
+                page.line(*_reached_rows(each), indent=2 * (each.depth - 1))
             for ref in found.cut_off:
                 page.line((f"more lies behind {wire.short(ref)}: --depth {args.depth + 1}", "dim"))
 
@@ -51,7 +51,7 @@ def _impact(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _reached(each: Reached) -> list[Span]:
+def _reached_rows(each: Reached) -> list[Span]:
     what = wire.one_line(each.name, 100) or each.type or "(erased)"
     return [(wire.short(each.ref), "ref"), "  ", (what, "name"), (f"  {each.type}", "dim")]
 
@@ -141,9 +141,9 @@ def _kref(args: Namespace, out: Output) -> int:
     if args.content is not None or args.rename is not None:
         return _write_item(args, out)
     with stores.open_existing(args) as db:
-        view = stores.view_of(db, _looking(args))
+        view = stores.view_of(db, _view_options(args))
         if not args.ref.lower().startswith(_SCHEME):
-            return _kref_of(args, out, view)
+            return _answer_kref_of(args, out, view)
         wanted = worlddb.parse_kref(args.ref)
         found = view.resolve_kref(wanted, include_deprecated=args.include_deprecated)
         named = {"kref": str(wanted), "view": wire.view(view)}
@@ -152,7 +152,7 @@ def _kref(args: Namespace, out: Output) -> int:
             if found is None:
                 page.line("No version of it holds at this time, or it is hidden: `worlddb history` has all of them.")
             elif isinstance(found, Artifact):
-                page.fields(_told(found))
+                page.fields(_artifact_record(found))
             else:
                 page.line((wire.short(found.ref), "ref"), "  ", (found.name, "name"), (f"  {found.type}", "dim"))
                 page.line(wire.one_line(found.content, 400), (f"  version {found.number}", "dim"), indent=2)
@@ -165,7 +165,7 @@ def _kref(args: Namespace, out: Output) -> int:
     return NOT_FOUND if found is None else DONE
 
 
-def _kref_of(args: Namespace, out: Output, view: View) -> int:
+def _answer_kref_of(args: Namespace, out: Output, view: View) -> int:
     """Tell the kref of a world that was named in another way."""
     ref = stores.resolve_world(view, args.ref)
     found = view.kref_of(ref)
@@ -175,7 +175,7 @@ def _kref_of(args: Namespace, out: Output, view: View) -> int:
     return NOT_FOUND if found is None else DONE
 
 
-def _looking(args: Namespace) -> Namespace:
+def _view_options(args: Namespace) -> Namespace:
     """Return the options by which a view is chosen, without the kref, which may name more than a world."""
     return Namespace(**{name: value for name, value in vars(args).items() if name != "ref"})
 
@@ -187,13 +187,13 @@ def _write_item(args: Namespace, out: Output) -> int:
         raise arguments.UsageError("A view was chosen, and something is to be written", "Leave its options out")
     if args.rename is not None:
         with stores.open_existing(args, author=args.author) as db:
-            return written(args, db, out, db.rename(args.ref, args.rename, why=args.why), has_text=True)
+            return answer_receipt(args, db, out, db.rename(args.ref, args.rename, why=args.why), has_text=True)
     text = args.content if args.content != "-" else arguments.read_standard_input("Give the text with --content TEXT")
     since = None if args.valid_from is None else worlddb.parse_time(args.valid_from, "valid_from")
     worlddb.parse_kref(args.ref)
     with stores.open_store(args, stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args)) as db:
         receipt = db.create_at(args.ref, content=text, valid_from=since, why=args.why)
-        return written(args, db, out, receipt, has_text=True)
+        return answer_receipt(args, db, out, receipt, has_text=True)
 
 
 def _artifact_arguments(parser: Parser) -> None:
@@ -219,16 +219,16 @@ def _artifact(args: Namespace, out: Output) -> int:
     with stores.open_existing(args, author=args.author) as db:
         ref = stores.resolve_to_write(db.view(), args.ref)
         if args.remove:
-            return written(args, db, out, db.detach(ref, args.name, why=args.why))
+            return answer_receipt(args, db, out, db.detach(ref, args.name, why=args.why))
         given = Artifact(
             name=args.name, location=args.location, media_type=args.media_type, size=args.size, hash=args.hash
         )
-        return written(args, db, out, db.attach(ref, given, why=args.why))
+        return answer_receipt(args, db, out, db.attach(ref, given, why=args.why))
 
 
 def _artifacts(args: Namespace, out: Output) -> int:
     with stores.open_existing(args) as db:
-        view = stores.view_of(db, _looking(args))
+        view = stores.view_of(db, _view_options(args))
         ref = args.ref if args.ref.lower().startswith(_SCHEME) else stores.resolve_world(view, args.ref)
         found = view.artifacts(ref)
 
@@ -237,13 +237,13 @@ def _artifacts(args: Namespace, out: Output) -> int:
                 page.line("It has no artifacts.")
             for each in found:
                 page.line((each.name, "name"))
-                page.fields(_told(each)[1:], indent=2)
+                page.fields(_artifact_record(each)[1:], indent=2)
 
         out.answer({"artifacts": [wire.record(each) for each in found], "view": wire.view(view)}, write)
     return DONE
 
 
-def _told(each: Artifact) -> list[tuple[str, list[Span]]]:
+def _artifact_record(each: Artifact) -> list[tuple[str, list[Span]]]:
     size = "" if each.size is None else wire.counted(each.size, "byte")
     rows = ("artifact", each.name), ("location", each.location), ("type", each.media_type), ("size", size)
     return [(name, [value]) for name, value in (*rows, ("hash", each.hash)) if value]

@@ -4,7 +4,7 @@ from typing import Final
 
 from worlddb import Preference
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
-from worlddb.tools.cli.write.write_commands import written
+from worlddb.tools.cli.write.write_commands import answer_receipt
 
 _RELATIONS: Final = ("prefers", "avoids", "rejected", "optimizes_for")
 
@@ -37,7 +37,7 @@ def _prefer(args: Namespace, out: Output) -> int:
             valid_from=args.valid_from,
             why=args.why,
         )
-        return written(args, db, out, receipt)
+        return answer_receipt(args, db, out, receipt)
 
 
 def _preferences_arguments(parser: Parser) -> None:
@@ -59,14 +59,14 @@ def _preferences(args: Namespace, out: Output) -> int:
             if not found:
                 page.line("Nothing is known of what they prefer.")
             for each in found:
-                page.line(*_told(each))
+                page.line(*_preference_record(each))
 
         document = {"ref": ref, "preferences": [wire.record(each) for each in found], "view": wire.view(view)}
         out.answer(document, write)
     return DONE
 
 
-def _told(each: Preference) -> list[Span]:
+def _preference_record(each: Preference) -> list[Span]:
     counted = [wire.counted(each.stated, "statement")] if each.stated else ["inferred"]
     counted += [f"{name.replace('_', ' ')} {count}" for name, count in each.outcomes.items()]
     why = f", because {wire.one_line(each.why, 120)}" if each.why else ""

@@ -55,7 +55,7 @@ def _check(args: Namespace, out: Output) -> int:
             page.line(problem, indent=2)
         page.fields(_fields(receipt, found))
 
-    out.answer(_told(receipt, found), write)
+    out.answer(_check_record(receipt, found), write)
     return DONE if found.ok else NO
 
 
@@ -77,7 +77,7 @@ def _fields(receipt: RecallReceipt, found: RecallCheck) -> list[tuple[str, list[
     return [*fields, ("reference", [receipt.reference])]
 
 
-def _told(receipt: RecallReceipt, found: RecallCheck) -> dict[str, object]:
+def _check_record(receipt: RecallReceipt, found: RecallCheck) -> dict[str, object]:
     head = receipt.head
     return {
         "ok": found.ok,

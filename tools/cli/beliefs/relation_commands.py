@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from worlddb import FOREVER, State, View
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
-from worlddb.tools.cli.write.write_commands import add_common, written
+from worlddb.tools.cli.write.write_commands import add_common, answer_receipt
 
 _LAWS: Final = {
     "functional": "a second target at one time is recorded as a contradiction",
@@ -32,8 +32,8 @@ def _relation(args: Namespace, out: Output) -> int:
         world = None if args.world is None else stores.resolve_to_write(db.view(), args.world)
         told = {"world": world, "why": args.why, "idempotency_key": args.idempotency_key}
         if args.remove:
-            return written(args, db, out, db.unregister(args.name, **told))
-        return written(args, db, out, db.define_relation(args.name, inverse=args.inverse, **laws, **told))
+            return answer_receipt(args, db, out, db.unregister(args.name, **told))
+        return answer_receipt(args, db, out, db.define_relation(args.name, inverse=args.inverse, **laws, **told))
 
 
 def _states_arguments(parser: Parser) -> None:
@@ -105,10 +105,10 @@ def _vocabulary(args: Namespace, out: Output) -> int:
         world = None if args.world is None else stores.resolve_world(view, args.world)
         told = {"why": args.why, "idempotency_key": args.idempotency_key}
         if args.lift:
-            return written(args, db, out, db.lift_profile(world, **told))
+            return answer_receipt(args, db, out, db.lift_profile(world, **told))
         if given:
             what = {"node_types": args.node_type, "relations": args.relation}
-            return written(args, db, out, db.set_profile(world, args.profile, **what, **told))
+            return answer_receipt(args, db, out, db.set_profile(world, args.profile, **what, **told))
         if args.why or args.idempotency_key:
             raise arguments.UsageError("No profile was given", "Give --profile, --node-type or --lift")
         found = view.profiles(world)

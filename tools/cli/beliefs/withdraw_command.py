@@ -48,7 +48,7 @@ def _arguments(parser: Parser) -> None:
     arguments.add_confine(parser)
 
 
-def _planned(view: View, args: Namespace) -> Withdrawal:
+def _make_plan(view: View, args: Namespace) -> Withdrawal:
     return view.withdrawal(
         None if args.world is None else stores.resolve_to_write(view, args.world),
         author=args.of_author,
@@ -67,7 +67,7 @@ def _planned(view: View, args: Namespace) -> Withdrawal:
 def _withdraw(args: Namespace, out: Output) -> int:
     with stores.open_existing(args, author=args.author) as db:
         view = stores.view_of(db, args)
-        plan = _planned(view, args)
+        plan = _make_plan(view, args)
         receipt = None
         if not args.plan and plan.changes:
             receipt = db.withdraw(plan, why=args.why, idempotency_key=args.idempotency_key)
@@ -100,14 +100,14 @@ def _write(page: Page, view: View, plan: Withdrawal) -> None:
         page.line("what rests on it:")
     for each in plan.rests_on_it[:_SHOWN]:
         page.line((wire.short(each.ref), "ref"), f"  {each.depth} away: ", (each.name, "name"), indent=2)
-        for line in _ways(view, each.paths):
+        for line in _path_lines(view, each.paths):
             page.line((line, "dim"), indent=4)
     for answer in plan.answers:
         became = "the same" if not answer.changes else f"{len(answer.before)} hits become {len(answer.after)}"
         page.line(f"{answer.question}: {became}")
 
 
-def _ways(view: View, paths: Any) -> Iterator[str]:
+def _path_lines(view: View, paths: Any) -> Iterator[str]:
     for path in paths:
         trust = "" if path.trust is None else f" (least trust: {path.trust})"
         yield " -> ".join(stores.name_of(view, ref) for ref in path.worlds) + trust
@@ -131,11 +131,11 @@ def _receipts(args: Namespace, out: Output) -> int:
                 what = "erased" if each.receipt is None else each.receipt.reference
                 page.line(f"commit {each.seq}, by {each.author}: {what}")
 
-        out.answer({"receipts": [_told(each) for each in found], "view": wire.view(view)}, write)
+        out.answer({"receipts": [_receipt_record(each) for each in found], "view": wire.view(view)}, write)
     return DONE
 
 
-def _told(kept: Any) -> dict[str, Any]:
+def _receipt_record(kept: Any) -> dict[str, Any]:
     return {
         "seq": kept.seq,
         "ingested_at": wire.time(kept.ingested_at),

@@ -53,7 +53,7 @@ def _seconds(text: str) -> float:
 
 
 def _consolidate(args: Namespace, out: Output) -> int:
-    summarizer = _summarizer_of(args)
+    summarizer = _make_summarizer(args)
     with stores.open_existing(args, author=args.author) as db:
         with out.progress("Consolidating") as report:
             done = db.consolidate(
@@ -71,13 +71,13 @@ def _consolidate(args: Namespace, out: Output) -> int:
         def write(page: Page) -> None:
             would = "would be " if done.dry_run else ""
             said = [
-                (_counted(len(done.summaries), "summary", "summaries"), "written"),
+                (_count_text(len(done.summaries), "summary", "summaries"), "written"),
                 (wire.counted(done.closed, "edge"), "inferred"),
                 (wire.counted(done.retracted, "inferred edge"), "retracted"),
                 (wire.counted(done.conflicts, "conflict"), "recorded"),
                 (wire.counted(done.marked, "world"), "labelled stale"),
                 (wire.counted(done.embedded, "text"), "given vectors"),
-                (_counted(len(done.pairs or done.proposals), "identity", "identities"), "proposed"),
+                (_count_text(len(done.pairs or done.proposals), "identity", "identities"), "proposed"),
             ]
             told = [f"{count} {would}{what}" for count, what in said if not count.startswith("0 ")]
             page.line("; ".join(told) or "nothing was to be done")
@@ -94,7 +94,7 @@ _SHOWN: Final = 20
 """How many summaries are named for a person."""
 
 
-def _counted(number: int, one: str, several: str) -> str:
+def _count_text(number: int, one: str, several: str) -> str:
     return f"{number:,} {one if number == 1 else several}"
 
 
@@ -104,7 +104,7 @@ def _names(db: Database, refs: tuple[str, ...]) -> list[tuple[str, str]]:
     return [(world.ref, wire.one_line(world.name, 60)) for world in worlds if world is not None]
 
 
-def _summarizer_of(args: Namespace) -> EndpointSummarizer | None:
+def _make_summarizer(args: Namespace) -> EndpointSummarizer | None:
     named = arguments.model_options(args, "--summarizer")
     return None if named is None else worlddb.EndpointSummarizer(**named, key=os.environ.get(_KEY))
 

@@ -44,7 +44,7 @@ def _arguments(parser: Parser) -> None:
 
 
 def _dream(args: Namespace, out: Output) -> int:
-    assessor = _assessor_of(args)
+    assessor = _make_assessor(args)
     decay = None if args.half_life is None else Decay(half_life_days=args.half_life)
     with stores.open_existing(args, author=args.author) as db:
         with out.progress("Dreaming") as report:
@@ -73,7 +73,7 @@ def _dream(args: Namespace, out: Output) -> int:
                 (len(done.related), f"{would}joined to others"),
                 (done.protected, "left alone, being pinned or published"),
             ]
-            told = [f"{_counted(count)} {what}" for count, what in said if count]
+            told = [f"{_count_text(count)} {what}" for count, what in said if count]
             if told:
                 page.line("; ".join(told))
             for ref, name in names:
@@ -92,11 +92,11 @@ def _dream(args: Namespace, out: Output) -> int:
                 if not (done.labelled or done.updated or done.related):
                     out.hint("all of them: " + "; ".join(f"worlddb undo --commit {seq}" for seq in marked))
 
-        code = stores.report_run(db, out, done, assessor, write, failed="failed", counted=_counted)
+        code = stores.report_run(db, out, done, assessor, write, failed="failed", counted=_count_text)
     return code or (TRIPPED if done.tripped else DONE)
 
 
-def _counted(number: int) -> str:
+def _count_text(number: int) -> str:
     return f"{number:,} {'memory' if number == 1 else 'memories'}"
 
 
@@ -112,7 +112,7 @@ def _commits(db: Database, refs: tuple[str, ...]) -> list[int]:
     return sorted({mark.seq for ref in refs for mark in view.marks(ref)[-1:]})
 
 
-def _assessor_of(args: Namespace) -> EndpointAssessor | None:
+def _make_assessor(args: Namespace) -> EndpointAssessor | None:
     named = arguments.model_options(args, "--assessor")
     return None if named is None else worlddb.EndpointAssessor(**named, key=os.environ.get(_KEY))
 

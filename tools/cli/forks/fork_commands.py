@@ -52,7 +52,7 @@ def _merge_arguments(parser: Parser) -> None:
 
 def _merge(args: Namespace, out: Output) -> int:
     otherwise: Literal["ours", "theirs", "report"] = "ours" if args.ours else "theirs" if args.theirs else "report"
-    decide = None if args.decide is None else _decided(args.decide)
+    decide = None if args.decide is None else _parse_decisions(args.decide)
     with stores.open_existing(args, author=args.author) as db:
         fork = stores.resolve_to_write(db.view(), args.fork)
         how: dict[str, Any] = {"why": args.why, "idempotency_key": args.idempotency_key}
@@ -70,7 +70,7 @@ def _merge(args: Namespace, out: Output) -> int:
             named = f"{names[conflict.world]} ({wire.short(conflict.world)})"
             where = f", {wire.one_line(conflict.where, 90)}" if conflict.where else ""
             page.line((f"conflict {conflict.id}", "bad"), f"  {conflict.what} of {named}{where}")
-            sides = _apart(conflict.base, conflict.ours, conflict.theirs)
+            sides = _diverging_texts(conflict.base, conflict.ours, conflict.theirs)
             page.fields(
                 ((name, [side]) for name, side in zip(("base", "ours", "theirs"), sides, strict=True)), indent=2
             )
@@ -87,7 +87,7 @@ def _merge(args: Namespace, out: Output) -> int:
     return NO if done.undecided and not args.plan else DONE
 
 
-def _apart(*sides: str) -> tuple[str, ...]:
+def _diverging_texts(*sides: str) -> tuple[str, ...]:
     """What the sides of a conflict say, each on a line, cut to where they begin to differ."""
     lines = [" ".join(side.split()) for side in sides]
     columns = enumerate(zip(*lines, strict=False))
@@ -96,7 +96,7 @@ def _apart(*sides: str) -> tuple[str, ...]:
     return tuple(("… " if begin else "") + wire.one_line(line[begin:], _SHOWN) for line in lines)
 
 
-def _decided(path: str) -> dict[str, Any]:
+def _parse_decisions(path: str) -> dict[str, Any]:
     try:
         found = json.loads(arguments.decode_utf8(Path(path).read_bytes(), path))
     except (OSError, ValueError) as error:

@@ -36,7 +36,7 @@ def _log(args: Namespace, out: Output) -> int:
         last = None if args.ingested is None else _last_commit(db, args.ingested)
         if last is not None and last < first <= db.head().seq:
             raise arguments.UsageError(f"--to, commit {last}, lies before --from, commit {first}", "Swap the two")
-        named = _named(db, args.ref)
+        named = _full_reference(db, args.ref)
         events = db.follow(first, patience_seconds=args.patience) if args.follow else db.log(first, last)
         entries = events if named is None else (entry for entry in events if named in entry.refs)
         if out.json:
@@ -65,7 +65,7 @@ def _last_commit(db: Database, text: str) -> int:
     return min(moment["seq"], db.head().seq) if "seq" in moment else db.view(**moment).seq
 
 
-def _named(db: Database, text: str | None) -> str | None:
+def _full_reference(db: Database, text: str | None) -> str | None:
     """Return the full reference to filter by; edges and proposals only if given in full."""
     full_edge_digits = 64
     if text is None or (len(text) == full_edge_digits and set(text.lower()) <= set("0123456789abcdef")):
@@ -88,7 +88,7 @@ def _write_log(page: Page, entries: Iterable[Entry], *, whole: bool) -> bool:
         )
 
     for seq, events in groupby(entries, key=lambda entry: entry.seq):
-        head, commit = _peeked(events)
+        head, commit = _peek(events)
         if not whole and head.event in VECTORS:
             first, last, commits = first if commits else seq, seq, commits + 1
             texts += sum(entry.event == "embedded" for entry in commit)
@@ -104,7 +104,7 @@ def _write_log(page: Page, entries: Iterable[Entry], *, whole: bool) -> bool:
     return has_folded
 
 
-def _peeked(entries: Iterator[Entry]) -> tuple[Entry, Iterator[Entry]]:
+def _peek(entries: Iterator[Entry]) -> tuple[Entry, Iterator[Entry]]:
     """Return the first entry, and an iterator over all of them."""
     head = next(entries)
     return head, chain((head,), entries)

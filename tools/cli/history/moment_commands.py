@@ -140,8 +140,8 @@ def _blame(args: Namespace, out: Output) -> int:
 
 def _write(page: Page, found: Blame, name: str) -> None:
     page.line((name, "name"), "  ", (wire.short(found.ref), "ref"), (f"  version {found.number}", "dim"))
-    rows = [[*_commit(field), *_of_field(field)] for field in found.fields if field.value]
-    rows += [[*_commit(edge), *_of_edge(edge, found.ref)] for edge in found.edges]
+    rows = [[*_commit(field), *_field_blame(field)] for field in found.fields if field.value]
+    rows += [[*_commit(edge), *_edge_blame(edge, found.ref)] for edge in found.edges]
     page.table(("seq", "when", "who", "what", "value", "why"), rows)
 
 
@@ -149,12 +149,12 @@ def _commit(blamed: BlamedField | BlamedEdge) -> list[Span]:
     return [(str(blamed.seq), "ref"), (wire.moment(blamed.ingested_at), "dim"), blamed.author]
 
 
-def _of_field(field: BlamedField) -> list[Any]:
+def _field_blame(field: BlamedField) -> list[Any]:
     value = wire.moment(worlddb.parse_time(field.value)) if field.field in _TIMES else field.value
     return [(field.field, "name"), wire.one_line(value, 80), (wire.one_line(field.why, 80), "dim")]
 
 
-def _of_edge(edge: BlamedEdge, ref: str) -> list[Any]:
+def _edge_blame(edge: BlamedEdge, ref: str) -> list[Any]:
     arrow = f"{edge.type} >" if edge.source == ref else f"< {edge.type}"
     ended = f", closed in commit {edge.closed}" if edge.closed else ""
     return [(arrow, "name"), wire.one_line(edge.name, 80) + ended, (wire.one_line(edge.why, 80), "dim")]

@@ -38,7 +38,7 @@ def _replay(args: Namespace, out: Output) -> int:
         )
     if supposes:
         with stores.open_existing(args) as db:
-            return suppose(db, args, db.view(**stores.parse_moment(args.until)).seq, out)
+            return make_hypothetical(db, args, db.view(**stores.parse_moment(args.until)).seq, out)
     with stores.open_existing(args) as db, out.steps("Replaying commits") as report:
         made = db.replay(args.into, progress=report, seq=db.view(**stores.parse_moment(args.until)).seq)
         made_at = db.view(seq=made.seq).ingested
@@ -91,7 +91,7 @@ def step_through(args: Namespace, out: Output) -> int:
         last = None if args.until is None else db.view(**stores.parse_moment(args.until)).seq
         asks = out.can_ask and not out.quiet
         for step in db.steps(last=last):
-            if asks and step.receipt.seq > 1 and not _goes_on():
+            if asks and step.receipt.seq > 1 and not _wants_next():
                 break
             if out.json:
                 out.document(_document(step))
@@ -101,7 +101,7 @@ def step_through(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _goes_on() -> bool:
+def _wants_next() -> bool:
     """Return whether the person asks for the next commit; end of input means no."""
     sys.stderr.write("Enter for the next commit, q to stop: ")
     sys.stderr.flush()
@@ -180,7 +180,7 @@ def _numbers(text: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def suppose(db: worlddb.Database, args: Namespace, seq: int, out: Output) -> int:
+def make_hypothetical(db: worlddb.Database, args: Namespace, seq: int, out: Output) -> int:
     """Make the hypothetical store without some commits, and print what changed."""
     with out.steps("Deciding commits") as report:
         made = db.replay(args.into, seq=seq, without=args.without, without_author=args.without_author, progress=report)

@@ -113,7 +113,7 @@ def write_timeline(
         page.line((f"{version.number}  ", "title"), text)
         for step in learned:
             if step.number == version.number:
-                page.line((_told(step), "dim"), indent=len(str(version.number)) + 2)
+                page.line((_step_text(step), "dim"), indent=len(str(version.number)) + 2)
     page.line((f"{glyphs.asked} is {wire.moment(view.valid)}, the time that is asked about", "dim"))
 
 
@@ -121,7 +121,7 @@ def _draw(page: Page, asked: int, learned: Sequence[Learned], glyphs: _Glyphs) -
     ends = {end for step in learned for span in _spans(step) for end in (span.start, span.end)}
     instants = [end for end in ends if format_time(end) not in ("forever", "always")]
     left = [_when(step) for step in learned]
-    right = [_when_valid(step) for step in learned]
+    right = [_valid_time(step) for step in learned]
     number_width = max(len(str(step.number)) for step in learned)
     left_width, right_width = max(map(len, left)), max(map(len, right))
     bar_width = page.width - left_width - number_width - right_width - 6
@@ -150,7 +150,7 @@ def _spans(step: Learned) -> Sequence[Valid]:
     return step.spans or (step.valid,)
 
 
-def _when_valid(step: Learned) -> str:
+def _valid_time(step: Learned) -> str:
     holes = ", with holes" if step.spans else ""
     return f"{wire.span(step.valid)}{holes}{', late' if step.late else ''}"
 
@@ -159,7 +159,7 @@ def _when(step: Learned) -> str:
     return f"{wire.moment(step.ingested_at)}  commit {step.seq}"
 
 
-def _told(step: Learned) -> str:
+def _step_text(step: Learned) -> str:
     what = "learned" if step.change == "written" else f"its end {wire.moment(step.valid.end)} learned"
     if step.spans:
         what = f"its spans {', '.join(map(wire.span, step.spans))} learned"

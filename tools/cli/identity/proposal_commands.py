@@ -9,7 +9,7 @@ from typing import Final
 
 from worlddb import AmbiguousReference, Database, InputError, Proposal, Receipt, UnknownReference, View
 from worlddb.tools.cli.base import BUSY, DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
-from worlddb.tools.cli.write.write_commands import written
+from worlddb.tools.cli.write.write_commands import answer_receipt
 
 _ANSWERS: Final = {"a": "accepted", "r": "rejected", "s": "skipped"}
 
@@ -146,7 +146,7 @@ def _decision_arguments(parser: Parser) -> None:
     arguments.add_author(parser)
 
 
-def _deciding(decide: Callable[[Database, str, str], Receipt]) -> Callable[[Namespace, Output], int]:
+def _decision_function(decide: Callable[[Database, str, str], Receipt]) -> Callable[[Namespace, Output], int]:
     """Return the function that decides a proposal in one of the three ways."""
 
     def run(args: Namespace, out: Output) -> int:
@@ -189,9 +189,9 @@ def _undo(args: Namespace, out: Output) -> int:
     if (args.proposal is None) == (args.commit is None):
         raise arguments.UsageError("There is not one thing to undo", "Give a proposal, or --commit N")
     if args.commit is None:
-        return _deciding(lambda db, proposal, why: db.undo(proposal, why=why))(args, out)
+        return _decision_function(lambda db, proposal, why: db.undo(proposal, why=why))(args, out)
     with stores.open_existing(args, author=args.author) as db:
-        return written(args, db, out, db.undo(args.commit, why=args.why), has_text=True)
+        return answer_receipt(args, db, out, db.undo(args.commit, why=args.why), has_text=True)
 
 
 def _recluster_arguments(parser: Parser) -> None:
@@ -245,14 +245,14 @@ COMMANDS = (
         "accept",
         "accept a proposal: the two worlds are one identity from now on, and stay as they are",
         _decision_arguments,
-        _deciding(lambda db, proposal, why: db.accept(proposal, why=why)),
+        _decision_function(lambda db, proposal, why: db.accept(proposal, why=why)),
         (('accept 3fa9c2d1 --why "same badge number"', "nothing is rewritten, and undo takes it back"),),
     ),
     Command(
         "reject",
         "reject a proposal: the two worlds stay two",
         _decision_arguments,
-        _deciding(lambda db, proposal, why: db.reject(proposal, why=why)),
+        _decision_function(lambda db, proposal, why: db.reject(proposal, why=why)),
         (('reject 3fa9c2d1 --why "two people"', "not proposed again until one of them changes"),),
     ),
     Command(

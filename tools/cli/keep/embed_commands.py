@@ -59,7 +59,7 @@ def _reembed(args: Namespace, out: Output) -> int:
     if args.to is None and args.drop is None:
         raise arguments.UsageError("No action was given", "Name the model to move to with --to, or a space with --drop")
     with stores.open_existing(args, author=args.author) as db:
-        done = None if args.to is None else _moved(db, args, out)
+        done = None if args.to is None else _moved_document(db, args, out)
         dropped = False
         if args.drop is not None and (done is None or done.in_use):
             receipt = db.drop_space(args.drop, why=args.why)
@@ -73,14 +73,14 @@ def _reembed(args: Namespace, out: Output) -> int:
         if done is not None:
             page.line(f"{wire.counted(done.embedded, 'text')} got vectors by {done.model} in the space {done.space!r}")
             if done.in_use:
-                page.line(f"It answers now, in the place of {done.before!r}" if _replaced(done) else "It answers")
+                page.line(f"It answers now, in the place of {done.before!r}" if _has_replaced(done) else "It answers")
             else:
                 page.line(
                     f"{done.before!r} goes on answering: {wire.counted(done.pending, 'text')} are left. Run it again."
                 )
         if dropped:
             page.line(f"The space {args.drop!r} was dropped")
-        elif done is not None and _replaced(done):
+        elif done is not None and _has_replaced(done):
             out.hint(
                 f"To give {done.before!r} up: {stores.command_prefix(args)} reembed --drop {shlex.quote(done.before)}"
             )
@@ -89,14 +89,14 @@ def _reembed(args: Namespace, out: Output) -> int:
     return DONE if done is None or done.in_use or args.limit is not None else BUSY
 
 
-def _moved(db: Database, args: Namespace, out: Output) -> Reembedding:
+def _moved_document(db: Database, args: Namespace, out: Output) -> Reembedding:
     to = embedder_named(args.to, key=os.environ.get("WORLDDB_EMBEDDER_KEY"))
     with out.progress("Embedding texts") as report:
         counting = None if report is None else lambda done: report(done, None, "")
         return db.reembed(to, space=args.space, limit=args.limit, progress=counting)
 
 
-def _replaced(done: Reembedding) -> bool:
+def _has_replaced(done: Reembedding) -> bool:
     return done.in_use and done.before not in ("", done.space)
 
 

@@ -22,9 +22,11 @@ _TELLS: Final = ("revised", "altered")
 def write_difference(page: Page, found: Difference) -> None:
     """Write the verdict and a tree of the differing worlds with their texts and events."""
     if found.equal:
-        page.line(("equal", "good"), f"  commits {found.seq_a} and {found.seq_b}, {_same(found)}")
+        page.line(("equal", "good"), f"  commits {found.seq_a} and {found.seq_b}, {_same_line(found)}")
     else:
-        page.line(("they differ", "bad"), f"  in {wire.counted(len(found.worlds), 'world')}; {parting(found)}")
+        page.line(
+            ("they differ", "bad"), f"  in {wire.counted(len(found.worlds), 'world')}; {describe_divergence(found)}"
+        )
     what = "world" if found.relation == "bundle" else "root"
     _write_side(page, "a", found.seq_a, found.time_a, f"{what} {found.root_a}")
     _write_side(page, "b", found.seq_b, found.time_b, f"{what} {found.root_b}")
@@ -45,7 +47,7 @@ def write_difference(page: Page, found: Difference) -> None:
         page.line((note + ".", "dim"))
 
 
-def parting(found: Difference) -> str:
+def describe_divergence(found: Difference) -> str:
     """Describe how the two histories relate."""
     relation = HISTORY_RELATIONS[found.relation]
     if not found.parted or found.relation == "same":
@@ -54,7 +56,7 @@ def parting(found: Difference) -> str:
     return f"{relation}; it was made at {when}" if found.relation == "bundle" else f"{relation}, after {when}"
 
 
-def _same(found: Difference) -> str:
+def _same_line(found: Difference) -> str:
     how = "byte by byte" if found.deep else "by content" if found.by != "hash" else "by their hashes"
     return f"compared {how}"
 

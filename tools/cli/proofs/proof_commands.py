@@ -161,7 +161,7 @@ def _check_proof(args: Namespace, out: Output) -> int:
             page.line(("does not hold", "bad"), f"  {found.reason}")
             return
         page.line(("holds", "good"), f"  {_statement(found)}")
-        page.fields([(name, [str(value)]) for name, value in _shown(claim)])
+        page.fields([(name, [str(value)]) for name, value in _claim_fields(claim)])
         if not args.keys:
             out.hint("The head's signatures were not checked: name the keys that must have signed it with --key.")
 
@@ -184,7 +184,7 @@ def _statement(found: worlddb.ProofCheck) -> str:
     return f"at commit {claim['seq']} of {claim['size']}, {what} was inside {where}"
 
 
-def _shown(claim: dict[str, Any]) -> Iterator[tuple[str, object]]:
+def _claim_fields(claim: dict[str, Any]) -> Iterator[tuple[str, object]]:
     """Yield the remaining fields of a claim by name."""
     for name, value in (claim | claim.get("edge", {})).items():
         if name == "path":

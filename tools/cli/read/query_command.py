@@ -22,7 +22,7 @@ Named: TypeAlias = Callable[[str], str]
 """Resolves a name that a person typed to a reference."""
 
 
-class _Then(Action):
+class _AppendOperator(Action):
     """Appends an operator to those typed before it: their order is the query."""
 
     def __call__(self, parser: Any, namespace: base.Namespace, values: Any, option_string: str | None = None) -> None:
@@ -57,7 +57,7 @@ def _add_operators(parser: base.Parser) -> None:
     chain = parser.add_argument_group("operators, applied in the order given")
 
     def then(name: str, metavar: str | None, meaning: str, **settings: Any) -> None:
-        chain.add_argument(name, action=_Then, metavar=metavar, help=meaning, **settings)
+        chain.add_argument(name, action=_AppendOperator, metavar=metavar, help=meaning, **settings)
 
     edges = "TYPES[:DEPTH[:WAY]]"
     then("--traverse", edges, "along edges, such as causes:2 or any:1:both; WAY is out, in or both", type=_walk)
@@ -99,9 +99,9 @@ def _query(args: base.Namespace, out: base.Output) -> int:
     with stores.open_existing(args) as db:
         view = stores.view_of(db, args)
         if args.file is not None:
-            query = _from_file(args)
+            query = _query_from_file(args)
         else:
-            query = _typed(args, lambda text: stores.resolve_world(view, text))
+            query = _query_from_options(args, lambda text: stores.resolve_world(view, text))
         if args.print:
             out.verbatim(msgspec.json.decode(query.to_json()), visible_json(query.to_json()) + "\n")
             return base.DONE
@@ -127,7 +127,7 @@ def _query(args: base.Namespace, out: base.Output) -> int:
     return base.DONE
 
 
-def _from_file(args: base.Namespace) -> Query:
+def _query_from_file(args: base.Namespace) -> Query:
     """Read the query from a file.
 
     Raises:
@@ -151,7 +151,7 @@ def _from_file(args: base.Namespace) -> Query:
     return Query.from_json(document)
 
 
-def _typed(args: base.Namespace, named: Named) -> Query:
+def _query_from_options(args: base.Namespace, named: Named) -> Query:
     """Build the query from the command line."""
     query = Query.of(
         seeds=None if args.seed is None else [named(text) for text in args.seed],
@@ -168,12 +168,12 @@ def _typed(args: base.Namespace, named: Named) -> Query:
     return query.include_superseded() if args.include_superseded else query
 
 
-def _connected(query: Query, text: str, named: Named, *, absent: bool) -> Query:
+def _connected_operator(query: Query, text: str, named: Named, *, absent: bool) -> Query:
     edge, way, other = (text.split(":", 2) + [""] * 2)[:3]
     return query.where_connected(edge, way or "out", named(other) if other else None, absent=absent)
 
 
-def _ordered(query: Query, text: str, named: Named) -> Query:
+def _order_operator(query: Query, text: str, named: Named) -> Query:
     key, _, way = text.partition(":")
     if way not in ("", "desc"):
         raise arguments.UsageError(f"--order {text[:40]!r} ends in {way[:20]!r}", "Write it as learned or learned:desc")
@@ -184,8 +184,8 @@ _OPERATORS: Final[dict[str, Callable[[Query, Any, Named], Query]]] = {
     "traverse": lambda query, value, named: query.traverse(*value[0], depth=value[1], direction=value[2]),
     "type": lambda query, value, named: query.filter_type(*value),
     "properties": lambda query, value, named: query.filter_properties(value),
-    "connected": lambda query, value, named: _connected(query, value, named, absent=False),
-    "not_connected": lambda query, value, named: _connected(query, value, named, absent=True),
+    "connected": lambda query, value, named: _connected_operator(query, value, named, absent=False),
+    "not_connected": lambda query, value, named: _connected_operator(query, value, named, absent=True),
     "in_world": lambda query, value, named: query.in_world(named(value)),
     "during": lambda query, value, named: query.filter_time(during=value),
     "overlaps": lambda query, value, named: query.filter_time(overlaps=value),
@@ -193,7 +193,7 @@ _OPERATORS: Final[dict[str, Callable[[Query, Any, Named], Query]]] = {
     "between": lambda query, value, named: query.filter_time(between=value),
     "summaries": lambda query, value, named: query.prefer_summaries(),
     "unify": lambda query, value, named: query.unify(),
-    "order": _ordered,
+    "order": _order_operator,
     "limit": lambda query, value, named: query.limit(value),
     "facets": lambda query, value, named: query.facets(*value),
 }

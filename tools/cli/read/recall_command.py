@@ -11,7 +11,7 @@ from worlddb.memory_scopes import recall_statements, with_conflicts
 from worlddb.tools.cli import base
 from worlddb.tools.cli.base import arguments, output, stores, wire
 
-_NAMED: Final = 5
+_MAX_NAMED: Final = 5
 """Left-out worlds that are named."""
 _FILTERS: Final = (
     ("about", "only what refers to this person or thing (name or reference); several: to each of them"),
@@ -206,7 +206,7 @@ def _views(db: Database, args: base.Namespace) -> list[View]:
     return [stores.view_of(db, base.Namespace(**vars(args) | {"ref": args.world}))]
 
 
-class _Answered(NamedTuple):
+class _Answer(NamedTuple):
     """An answer, the view that tells what is beside its hits, what only has a name, and why something is no hit."""
 
     view: View
@@ -217,10 +217,10 @@ class _Answered(NamedTuple):
     absence: Absence | None = None
 
 
-def _answered(db: Database, args: base.Namespace, question: str) -> _Answered:
+def _ask_views(db: Database, args: base.Namespace, question: str) -> _Answer:
     """Ask the view that the options name, or those of a user's several worlds as one, and why something is no hit."""
     views = _views(db, args)
-    asked: dict[str, Any] = dict(
+    options: dict[str, Any] = dict(
         world=None if args.world is None else stores.resolve_place(views[0], args.world),
         scopes=None if args.scope is None else [stores.resolve_place(views[0], each) for each in args.scope],
         k=args.limit,
@@ -254,7 +254,7 @@ def _answered(db: Database, args: base.Namespace, question: str) -> _Answered:
     answers, named = [], list[Hit]()
     for each in views:
         # The receipt of an answer is of all its hits, and who asks for a type wants what is of it.
-        ask, is_plain = partial(_ask, each, question, asked), args.receipt is None and args.type is None
+        ask, is_plain = partial(_ask, each, question, options), args.receipt is None and args.type is None
         one, names = recall_statements(ask, args.limit) if is_plain else (ask(args.limit), [])
         answers.append(one)
         named += names
@@ -266,11 +266,11 @@ def _answered(db: Database, args: base.Namespace, question: str) -> _Answered:
         found, view = joined(answers, args.limit), db.view(seq=view.seq, valid=view.valid)
         found = structs.replace(found, hits=tuple(with_conflicts(view, views, found.hits)))
     whole = tuple(filter(None, (each.world for each in views)))
-    inside = (asked["world"],) if asked["world"] else tuple(asked["scopes"] or whole)
+    inside = (options["world"],) if options["world"] else tuple(options["scopes"] or whole)
     if args.why_not is None:
-        return _Answered(view, found, named, inside)
-    return _Answered(
-        view, found, named, inside, view.why_not(stores.resolve_world(view, args.why_not), question, **asked)
+        return _Answer(view, found, named, inside)
+    return _Answer(
+        view, found, named, inside, view.why_not(stores.resolve_world(view, args.why_not), question, **options)
     )
 
 
@@ -286,7 +286,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
         arguments.check_writable_path(args.receipt)
         arguments.refuse_existing(args.receipt, overwrite=False)
     with stores.open_existing(args) as db:
-        view, found, named, worlds, absence = _answered(db, args, question := arguments.join_question(args.text))
+        view, found, named, worlds, absence = _ask_views(db, args, question := arguments.join_question(args.text))
         if found.receipt is not None:
             from worlddb import recall_receipt_text
 
@@ -308,13 +308,13 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
                 beside = [(f"  beside {wire.short(path.of)}", "dim")] if path.of else []
                 page.line(("path: ", "title"), wire.one_line(path.context, 400), *beside)
             if not found.hits:
-                page.line(_nothing(view, worlds) if is_asked else "Nothing was asked.")
+                page.line(_nothing_found(view, worlds) if is_asked else "Nothing was asked.")
                 for hint in stores.hints_if_empty(view) if is_asked else ():
                     out.hint(hint)
-            for hit in named[:_NAMED] if args.explain or not found.hits else ():
+            for hit in named[:_MAX_NAMED] if args.explain or not found.hits else ():
                 page.line((f"only a name: {wire.one_line(hit.name, 80)} ({wire.short(hit.ref)}), {hit.type}", "dim"))
             if found.left_out:
-                out.hint(_left_out(view, found.left_out))
+                out.hint(_left_out_note(view, found.left_out))
             if args.explain:
                 _write_basis(page, view, "exactly the view" if found.exact else f"index up to {found.indexed}")
                 if found.times:
@@ -328,7 +328,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
             "query": question,
             "hits": [wire.record(hit) for hit in found.hits],
             "named": [{"ref": hit.ref, "name": hit.name, "type": hit.type} for hit in named],
-            **({} if args.group is None else {"groups": [_told(group) for group in found.groups]}),
+            **({} if args.group is None else {"groups": [_group_record(group) for group in found.groups]}),
             "exact": found.exact,
             "indexed": found.indexed,
             "lanes": list(found.lanes),
@@ -351,21 +351,21 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
     return base.DONE
 
 
-def _nothing(view: View, worlds: tuple[str, ...]) -> str:
+def _nothing_found(view: View, worlds: tuple[str, ...]) -> str:
     """Say that nothing was found, and inside which worlds it was looked."""
     named = (f"{wire.one_line(stores.name_of(view, ref), 80)} ({wire.short(ref)})" for ref in worlds)
     return f"Nothing in {', '.join(named) or 'this view'} answers that."
 
 
-def _left_out(view: View, refs: tuple[str, ...]) -> str:
+def _left_out_note(view: View, refs: tuple[str, ...]) -> str:
     """Describe the worlds that were valid for only a part of the span."""
-    names = [stores.name_of(view, ref) for ref in refs[:_NAMED]]
-    more = [f"{len(refs) - _NAMED:,} more"] if len(refs) > _NAMED else []
+    names = [stores.name_of(view, ref) for ref in refs[:_MAX_NAMED]]
+    more = [f"{len(refs) - _MAX_NAMED:,} more"] if len(refs) > _MAX_NAMED else []
     which = ", ".join([*names, *more])
     return f"note: left out, since valid for only a part of the span: {which}. --overlaps shows it"
 
 
-def _told(group: Group) -> dict[str, object]:
+def _group_record(group: Group) -> dict[str, object]:
     """Describe a group as JSON; its hits are references into the hits of the answer."""
     return wire.record(group) | {"hits": [hit.ref for hit in group.hits]}
 
@@ -397,7 +397,7 @@ def _write_hit(page: base.Page, view: View, question: str, lead: str, hit: Hit, 
         more = f"and {hit.others_left:,} more versions: history {wire.short(hit.ref)}"
         page.line((more, "dim"), indent=indent + 3)
     for ref in hit.conflicts:
-        page.line(("contradicted by: ", "warn"), _said(view, ref), indent=indent + 3)
+        page.line(("contradicted by: ", "warn"), _world_text(view, ref), indent=indent + 3)
     for line in wire.bases(hit) if explain else ():
         page.line(("rests on: ", "dim"), line, indent=indent + 3)
     for line in wire.why_stale(hit):
@@ -425,7 +425,7 @@ def _write_basis(page: base.Page, view: View, ranked_by: str) -> None:
     page.line((f"{view}; ranked by {ranked_by}", "dim"))
 
 
-def _said(view: View, ref: str) -> str:
+def _world_text(view: View, ref: str) -> str:
     world = view.get(ref, include_superseded=True)
     return wire.short(ref) if world is None else wire.one_line(world.content or world.name, 160)
 

@@ -74,7 +74,7 @@ def _show(args: Namespace, out: Output) -> int:
             "view": wire.view(view),
         }
 
-        others = _others(view, world, args)
+        others = _count_others(view, world, args)
 
         def write(page: Page) -> None:
             state = " (erased)" if world.erased else " (not valid at this time)" if world.closed else ""
@@ -98,7 +98,7 @@ def _show(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _others(view: View, world: World, args: Namespace) -> int:
+def _count_others(view: View, world: World, args: Namespace) -> int:
     """Count the other versions of a world that were valid in the span asked about."""
     return 0 if args.overlaps is None else len(view.history(world.ref, overlaps=args.overlaps)) - 1
 
@@ -131,13 +131,14 @@ def _valid_world(ref: str, view: View, args: Namespace) -> World:
         when = f"but {', '.join(map(wire.span, spans))}" if spans else "nor at any other time"
         because = f"; superseded by {', '.join(map(wire.short, by))}" if by else ""
         raise UnknownReference(
-            f"{stores.name_of(view, ref)!r} ({wire.short(ref)}) is not valid {_asked(view, args)}, {when}{because}",
+            f"{stores.name_of(view, ref)!r} ({wire.short(ref)}) is not valid {_span_words(view, args)},"
+            f" {when}{because}",
             "See it all the same with --include-superseded" + (", or ask for that time with --valid" if spans else ""),
         )
     return world
 
 
-def _asked(view: View, args: Namespace) -> str:
+def _span_words(view: View, args: Namespace) -> str:
     """Describe the times asked about."""
     for relation, span in (("throughout", args.during), ("at any time in", args.overlaps)):
         if span is not None:
@@ -157,20 +158,20 @@ def _fields(
     yield "version", [f"{world.number}  ", (world.version, "dim")]
     yield "hash", [(world_hash, "dim")]
     # Whoever is somewhere for as long as it holds is shown without times.
-    always = [edge.source for edge in placed if not _is_of_times(world, edge)]
+    always = [edge.source for edge in placed if not _is_partial_membership(world, edge)]
     if always:
-        yield "in", [", ".join(_pointed(view, ref) for ref in always)]
+        yield "in", [", ".join(_ref_text(view, ref) for ref in always)]
     for edge in placed:
-        if _is_of_times(world, edge):
+        if _is_partial_membership(world, edge):
             when = ", ".join(map(wire.span, edge.spans or (edge.valid,)))
-            yield "in", [_pointed(view, edge.source), (f"  {when}  edge {wire.short(edge.ref)}", "dim")]
+            yield "in", [_ref_text(view, edge.source), (f"  {when}  edge {wire.short(edge.ref)}", "dim")]
     if same:
-        yield "same as", [", ".join(_pointed(view, ref) for ref in same)]
+        yield "same as", [", ".join(_ref_text(view, ref) for ref in same)]
     yield "written", [f"commit {world.seq}, {wire.moment(world.ingested_at)}, by {world.author}"]
     if world.why:
         yield "why", [world.why]
     if world.erasure is not None:
-        yield "erased", [_erased(world.erasure)]
+        yield "erased", [_erasure_text(world.erasure)]
     if world.source:
         yield "source", [wire.provenance(world.source)]
     for again in world.restated:
@@ -196,20 +197,20 @@ def _fork_fields(view: View, forks: Sequence[Fork], origin: Fork | None) -> Iter
     if origin is not None:
         merged = f", merged by commit {origin.merged}" if origin.merged else ""
         as_of = f"  as of commit {origin.as_of}, since commit {origin.seq}{merged}"
-        yield "goes on from", [_pointed(view, origin.of), (as_of, "dim")]
+        yield "goes on from", [_ref_text(view, origin.of), (as_of, "dim")]
     for fork in forks[-_SHOWN_EDGES:]:
         merged = f", merged by commit {fork.merged}" if fork.merged else ""
         world = view.get(fork.ref, include_superseded=True)
         called = "".join(f", {alias}" for alias in (world.aliases if world else ()))
-        yield "fork", [_pointed(view, fork.ref), called, (f"  since commit {fork.seq}{merged}", "dim")]
+        yield "fork", [_ref_text(view, fork.ref), called, (f"  since commit {fork.seq}{merged}", "dim")]
 
 
-def _is_of_times(world: World, edge: Edge) -> bool:
+def _is_partial_membership(world: World, edge: Edge) -> bool:
     """True if a membership ends, has holes, or begins later than the world."""
     return bool(edge.spans) or edge.valid.end != FOREVER or edge.valid.start > world.valid.start
 
 
-def _erased(erasure: Erasure) -> str:
+def _erasure_text(erasure: Erasure) -> str:
     told = f"commit {erasure.seq}, {wire.moment(erasure.ingested_at)}, by {erasure.author}, under: {erasure.reason}"
     return told + " (found beside the log by an upgrade: nothing proves it)" * erasure.listed
 
@@ -217,7 +218,7 @@ def _erased(erasure: Erasure) -> str:
 def _write_edges(page: Page, view: View, world: World, edges: list[Edge]) -> None:
     for edge in edges[:_SHOWN_EDGES]:
         outward = edge.source == world.ref
-        other = _pointed(view, edge.target if outward else edge.source)
+        other = _ref_text(view, edge.target if outward else edge.source)
         why = f", because {wire.one_line(edge.why, 120)}" if edge.why else ""
         arrow = f"{edge.type} >" if outward else f"< {edge.type}"
         page.line((arrow, "name"), f"  {other}", (f"  {wire.span(edge.valid)}{why}", "dim"), indent=2)
@@ -227,12 +228,12 @@ def _write_edges(page: Page, view: View, world: World, edges: list[Edge]) -> Non
 
 def _write_members(page: Page, world: World, members: list[World]) -> None:
     for member in members[:_SHOWN_MEMBERS]:
-        page.line("member  ", (wire.short(member.ref), "ref"), f"  {_called(member)}", indent=2)
+        page.line("member  ", (wire.short(member.ref), "ref"), f"  {_member_name(member)}", indent=2)
     if len(members) > _SHOWN_MEMBERS:
         page.line((f"and more members: worlddb children {wire.short(world.ref)}", "dim"), indent=2)
 
 
-def _pointed(view: View, ref: str) -> str:
+def _ref_text(view: View, ref: str) -> str:
     name, shown = stores.name_of(view, ref), wire.short(ref)
     return shown if name == shown else f"{name} ({shown})"
 
@@ -258,7 +259,7 @@ def _history(args: Namespace, out: Output) -> int:
         view = stores.view_of(db, args)
         ref, namesakes = stores.resolve_entity(view, args.ref)
         versions = view.history(ref, between=args.between, **stores.spans_of(args))
-        about = _about(view, ref)
+        about = _statements_about(view, ref)
         numbers = {version.number for version in versions}
         learned = [step for step in view.timeline(ref) if step.number in numbers]
         marks = view.marks(ref)
@@ -275,7 +276,7 @@ def _history(args: Namespace, out: Output) -> int:
                 page.line(f"{version.number}  ", (spans, "title"), start, indent=2)
                 text = version.content or version.name
                 if version.erased:
-                    text = f"(erased: {_erased(version.erasure)})" if version.erasure else "(erased)"
+                    text = f"(erased: {_erasure_text(version.erasure)})" if version.erasure else "(erased)"
                 page.line(wire.one_line(text, 2000), indent=5)
                 why = f", because {wire.one_line(version.why, 400)}" if version.why else ""
                 when = f"learned {wire.moment(version.ingested_at)}, commit {version.seq}, from {version.author}{why}"
@@ -283,7 +284,7 @@ def _history(args: Namespace, out: Output) -> int:
                 for line in wire.why_stale(version):
                     page.line(("stale: ", "warn"), line, indent=5)
             for mark in marks:
-                page.line((told_mark(mark), "dim"), indent=2)
+                page.line((mark_text(mark), "dim"), indent=2)
             if about:
                 page.line((f"about it, {wire.counted(len(about), 'world')}, oldest first:", "title"))
             for world in about[:_SHOWN_ABOUT]:
@@ -303,7 +304,7 @@ def _history(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def told_mark(mark: Mark) -> str:
+def mark_text(mark: Mark) -> str:
     """Describe a mark, or that it was taken off, in a line."""
     label = mark.label or mark.tag or "(erased)"
     lasts = "" if mark.ttl is None else f", {mark.ttl:g} s after it was set or refreshed"
@@ -323,7 +324,7 @@ def told_mark(mark: Mark) -> str:
     return f"{what}: commit {mark.seq}, {wire.moment(mark.ingested_at)}, by {mark.author}{why}"
 
 
-def _about(view: View, ref: str) -> list[World]:
+def _statements_about(view: View, ref: str) -> list[World]:
     """Return what refers to a world and says something, in the order in which it began to hold."""
     edges = view.edges(ref, type="refers_to", direction="in", include_superseded=True)
     found = (view.get(edge.source, include_superseded=True) for edge in {edge.source: edge for edge in edges}.values())
@@ -380,13 +381,13 @@ def _children(args: Namespace, out: Output) -> int:
         if out.json:
             children = [wire.record(child) for child in listed]
             document = {"ref": ref, "children": children, "view": wire.view(view)}
-            out.document(document | {"left_out": _left_out(view, ref, args)}, indent=2)
+            out.document(document | {"left_out": _partial_members(view, ref, args)}, indent=2)
             return DONE
         if (first := next(listed, None)) is None:
             out.page.line(f"{stores.name_of(view, ref)} has no members at this time.")
         else:
             out.page.table(("ref", "type", "name", "valid"), _child_rows(chain((first,), listed)))
-        if left_out := len(_left_out(view, ref, args)):
+        if left_out := len(_partial_members(view, ref, args)):
             count = "one more was a member" if left_out == 1 else f"{left_out:,} more were members"
             out.hint(f"note: {count} for a part of the span, or in several versions: --overlaps shows them")
     return DONE
@@ -411,7 +412,7 @@ def _stale(args: Namespace, out: Output) -> int:
             if not found:
                 page.line("Nothing rests on what holds no more.")
             for world in found:
-                page.line((wire.short(world.ref), "ref"), "  ", (wire.one_line(_called(world), 100), "name"))
+                page.line((wire.short(world.ref), "ref"), "  ", (wire.one_line(_member_name(world), 100), "name"))
                 for line in wire.why_stale(world):
                     page.line(line, indent=2)
 
@@ -419,7 +420,7 @@ def _stale(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _left_out(view: View, ref: str, args: Namespace) -> list[str]:
+def _partial_members(view: View, ref: str, args: Namespace) -> list[str]:
     """Return members valid for a part of a span when members throughout it were asked for."""
     if args.during is None:
         return []
@@ -430,11 +431,11 @@ def _left_out(view: View, ref: str, args: Namespace) -> list[str]:
 
 def _child_rows(children: Iterable[World]) -> Iterator[tuple[Span, ...]]:
     for child in children:
-        name = wire.one_line(_called(child), 100)
+        name = wire.one_line(_member_name(child), 100)
         yield (wire.short(child.ref), "ref"), (child.type or "-", "dim"), name, (wire.span(child.valid), "dim")
 
 
-def _called(world: World) -> str:
+def _member_name(world: World) -> str:
     """Return how a list of members names one."""
     return (
         "(no text)" if world.erased and world.erasure is None else "(erased)" if world.erased else stores.label(world)

@@ -70,7 +70,7 @@ def _add(args: Namespace, out: Output) -> int:
 
 def _remove(args: Namespace, out: Output) -> int:
     removed = key_file(args).remove(args.name)
-    out.answer(_told(removed), lambda page: page.line(f"{removed.name} opens nothing any more"))
+    out.answer(_key_record(removed), lambda page: page.line(f"{removed.name} opens nothing any more"))
     return DONE
 
 
@@ -88,11 +88,11 @@ def _list(args: Namespace, out: Output) -> int:
         ]
         page.table(("name", "world", "right", "user"), rows)
 
-    out.answer({"keys": [_told(key) for key in keys]}, write)
+    out.answer({"keys": [_key_record(key) for key in keys]}, write)
     return DONE
 
 
-def _told(key: access_keys.Key) -> dict[str, str | None]:
+def _key_record(key: access_keys.Key) -> dict[str, str | None]:
     return {"name": key.name, "world": key.world, "right": key.right, "user": key.user}
 
 
@@ -165,14 +165,14 @@ def _arguments(parser: Parser) -> None:
 
 
 def add_address(parser: _ActionsContainer, default: str, both: str) -> None:
-    """Add ``--http``, whose help is ``both``, ``--host`` and ``--port``; see :func:`address_given`."""
+    """Add ``--http``, whose help is ``both``, ``--host`` and ``--port``; see :func:`chosen_address`."""
     host, port = listening.parse_address(default)
     parser.add_argument("--http", metavar="HOST:PORT", nargs="?", const="", help=both)
     parser.add_argument("--host", metavar="HOST", help=f"the address to listen at (default: {host})")
     parser.add_argument("--port", metavar="PORT", help=f"the port (default: {port}; 0: any free one)")
 
 
-def address_given(args: Namespace, default: str) -> listening.Address:
+def chosen_address(args: Namespace, default: str) -> listening.Address:
     """The address that the options of :func:`add_address` name.
 
     Raises:
@@ -223,10 +223,10 @@ def _serve(args: Namespace, out: Output) -> int:
         )
     if sys.stdin is None:
         raise InputError("Standard input is closed", "Let a client start the server, or add --http")
-    with extra("mcp"):
+    with import_extra("mcp"):
         from worlddb.tools.mcp import server, session
     tools = _tools(args.tools)
-    with _opened(args) as db:
+    with _open_database(args) as db:
         served = session.Session(db, _world(args, db), user=args.user)
         if sys.stdin.isatty():
             out.warn(_NO_CLIENT)
@@ -246,17 +246,17 @@ def _tools(sets: str) -> tuple[Any, ...]:
 
 
 def _serve_http(args: Namespace, out: Output) -> int:
-    address = address_given(args, listening.DEFAULT_ADDRESS)
+    address = chosen_address(args, listening.DEFAULT_ADDRESS)
     proxies = [listening.parse_proxy(text) for text in args.trust_proxy]
-    check_openness(args.no_keys, address)
+    require_keys_off_loopback(args.no_keys, address)
     if args.world is not None and not args.no_keys:
         raise arguments.UsageError("--world is for a server without keys", "With keys, each key has a world of its own")
-    with extra("mcp"):
+    with import_extra("mcp"):
         from worlddb.tools.mcp.access_keys import Gate
         from worlddb.tools.mcp.http_server import AccessRules, serve_http
         from worlddb.tools.mcp.tenants import Offering
     tools = _tools(args.tools)
-    with _opened(args) as db, listening.listen(address) as listener:
+    with _open_database(args) as db, listening.listen(address) as listener:
         at = listening.bound_address(listener)
         url = f"http://{at.shown}:{at.port}{listening.PATH}"
         keys = _keys(args, db)
@@ -281,7 +281,7 @@ def _world(args: Namespace, db: Database) -> str | None:
     return None if args.world is None else stores.resolve_place(db.view(), args.world)
 
 
-def check_openness(is_open: bool, address: listening.Address) -> None:
+def require_keys_off_loopback(is_open: bool, address: listening.Address) -> None:
     """Refuse to open a store to other machines without keys.
 
     Raises:
@@ -310,7 +310,7 @@ def _keys(args: Namespace, db: Database) -> access_keys.KeyFile | None:
 
 
 @contextmanager
-def extra(name: str) -> Iterator[None]:
+def import_extra(name: str) -> Iterator[None]:
     """Import the libraries of an optional extra, which are large and may be missing.
 
     What they create stays for as long as the server runs. So the garbage collector is off while they load and leaves
@@ -330,7 +330,7 @@ def extra(name: str) -> Iterator[None]:
         gc.enable()
 
 
-def _opened(args: Namespace) -> Database:
+def _open_database(args: Namespace) -> Database:
     return worlddb.open(
         stores.folder_of(args),
         author=args.author,

@@ -35,26 +35,26 @@ def _arguments(parser: Parser) -> None:
 
 
 def _serve(args: Namespace, out: Output) -> int:
-    address = mcp_command.address_given(args, DEFAULT_ADDRESS)
+    address = mcp_command.chosen_address(args, DEFAULT_ADDRESS)
     proxies = [listening.parse_proxy(text) for text in args.trust_proxy]
-    mcp_command.check_openness(args.no_keys, address)
+    mcp_command.require_keys_off_loopback(args.no_keys, address)
     Thread(target=_load, name="worlddb-loading").start()
-    with mcp_command.extra("server"):
+    with mcp_command.import_extra("server"):
         from worlddb.tools.mcp.access_keys import Gate
         from worlddb.tools.mcp.http_server import AccessRules
         from worlddb.tools.server import serving
-    with _opened(args) as db, listening.listen(address) as listener:
+    with _open_database(args) as db, listening.listen(address) as listener:
         at = listening.bound_address(listener)
         url = f"http://{at.shown}:{at.port}"
         keys = None if args.no_keys else mcp_command.key_file(args)
-        secret = None if keys is None else _first_key(keys, db)
+        secret = None if keys is None else _make_first_key(keys, db)
 
         def ready() -> None:
             if out.json:
                 out.document({"url": url, "keys": keys is not None, "key": secret})
                 sys.stdout.flush()
             else:
-                _tell(out, url, secret, at)
+                _print_ready(out, url, secret, at)
 
         gate = Gate(db, keys, args.rate or access_keys.REST_PER_SECOND)
         access = AccessRules(gate, args.allow_host, args.allow_origin, proxies)
@@ -72,7 +72,7 @@ def _load() -> None:
         import tokenizers  # noqa: F401
 
 
-def _tell(out: Output, url: str, secret: str | None, at: listening.Address) -> None:
+def _print_ready(out: Output, url: str, secret: str | None, at: listening.Address) -> None:
     if not at.is_loopback:
         out.warn(mcp_command.OPEN)
     if secret is not None:
@@ -80,7 +80,7 @@ def _tell(out: Output, url: str, secret: str | None, at: listening.Address) -> N
     out.warn(f"worlddb serve: REST at {url}/v1, its page at {url}/openapi.json, MCP at {url}{listening.PATH}")
 
 
-def _first_key(keys: access_keys.KeyFile, db: Database) -> str | None:
+def _make_first_key(keys: access_keys.KeyFile, db: Database) -> str | None:
     """Make a key where there is none yet, in the file or of an account; returns its secret."""
     store = db.head().store_id
     ring = keys.ring(store)
@@ -89,7 +89,7 @@ def _first_key(keys: access_keys.KeyFile, db: Database) -> str | None:
     return keys.add(store, FIRST_KEY, None, write=True)
 
 
-def _opened(args: Namespace) -> Database:
+def _open_database(args: Namespace) -> Database:
     return worlddb.open(
         stores.folder_of(args),
         author=args.author,

@@ -46,10 +46,10 @@ def _state(args: Namespace, out: Output) -> int:
         receipt = db.read_rdf(
             world, source, args.format, base=args.base, graph=args.graph, **window, idempotency_key=args.idempotency_key
         )
-    return _written(receipt, out, f"stated in {args.world}")
+    return _answer_receipt(receipt, out, f"stated in {args.world}")
 
 
-def _written(receipt: Any, out: Output, done: str) -> int:
+def _answer_receipt(receipt: Any, out: Output, done: str) -> int:
     receipt.raise_if_refused()
     said = f"{done} by commit {receipt.seq}" if receipt.events else "nothing was to be changed"
     out.answer(wire.receipt(receipt), lambda page: page.line(said))
@@ -79,7 +79,7 @@ def _unstate(args: Namespace, out: Output) -> int:
             at=args.at,
             idempotency_key=args.idempotency_key,
         )
-    return _written(receipt, out, f"taken back in {args.world}")
+    return _answer_receipt(receipt, out, f"taken back in {args.world}")
 
 
 def _statements_arguments(parser: Parser) -> None:
@@ -113,7 +113,7 @@ def _statements(args: Namespace, out: Output) -> int:
         if args.erased:
             if world is None or pattern != (None, None, None, "any"):
                 raise InputError("What was erased is listed of one world, and of all patterns", "Name the world alone")
-            return _told_of_erased(view.erased_statements(world), args, out)
+            return _answer_erased(view.erased_statements(world), args, out)
         found = view.statements(world, *pattern, limit=args.limit + 1)
     shown = found[: args.limit]
     document = {"statements": [_document(each) for each in shown], "more": len(found) > len(shown)}
@@ -131,7 +131,7 @@ def _statements(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _told_of_erased(found: Sequence[ErasedStatement], args: Namespace, out: Output) -> int:
+def _answer_erased(found: Sequence[ErasedStatement], args: Namespace, out: Output) -> int:
     """List what is left of statements, and who erased the rest."""
     shown = found[: args.limit]
 

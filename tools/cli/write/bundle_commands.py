@@ -75,7 +75,11 @@ def _export(args: Namespace, out: Output) -> int:
             for line in lines:
                 sys.stdout.write(visible_json(_ENCODER.encode(line).decode()) + "\n")
             return DONE
-        document = _written(db, args, out, ref, view.seq) | {"seq": view.seq, "root": view.hash(), "out": args.out}
+        document = _answer_receipt(db, args, out, ref, view.seq) | {
+            "seq": view.seq,
+            "root": view.hash(),
+            "out": args.out,
+        }
 
     def write(page: Page) -> None:
         page.line(
@@ -113,13 +117,13 @@ def _import_arguments(parser: Parser) -> None:
 
 
 def _import(args: Namespace, out: Output) -> int:
-    if _holds_conversations(args.file):
+    if _is_conversation_file(args.file):
         if args.check or args.allow_outside or args.join or args.head is not None or args.keys or args.why:
             raise arguments.UsageError(
                 "The file holds conversations: --check, --allow-outside, --join, --head, --key, --why are for bundles",
                 "Leave them out",
             )
-        return ingest_command.take_in(args, out, [args.file])
+        return ingest_command.ingest_files_with(args, out, [args.file])
     # Check first, so that a refused file creates no store.
     head = None if args.head is None else stores.read_file(args.head, MAX_CHECKPOINT_BYTES)
     keys = stores.load_keys(args.keys)
@@ -135,7 +139,7 @@ def _import(args: Namespace, out: Output) -> int:
                 _write_plan(page, plan)
 
         out.answer({"ok": True, **stated, **({} if plan is None else wire.import_plan(plan))}, tell)
-        _hint(out, bundle, head, keys)
+        _hint_unchecked(out, bundle, head, keys)
         return DONE
     with stores.open_store(args, stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args)) as db:
         into = None if args.into is None else stores.resolve_place(db.view(), args.into)
@@ -164,7 +168,7 @@ def _import(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _holds_conversations(file: str) -> bool:
+def _is_conversation_file(file: str) -> bool:
     """Whether a file is known by its content for one of conversations, which `worlddb ingest` takes in."""
     from worlddb.tools.importers import format_of
 
@@ -220,7 +224,7 @@ def _write_plan(page: Page, plan: ImportPlan) -> None:
         page.line(f"  {effect}")
 
 
-def _hint(out: Output, bundle: Bundle, head: bytes | None, keys: list[str]) -> None:
+def _hint_unchecked(out: Output, bundle: Bundle, head: bytes | None, keys: list[str]) -> None:
     """Say what the check did not look at."""
     if head is not None and not keys:
         out.hint("The head's signatures were not checked: name the keys that must have signed it with --key.")
@@ -228,7 +232,7 @@ def _hint(out: Output, bundle: Bundle, head: bytes | None, keys: list[str]) -> N
         out.hint("Check it against a head of the store that it comes from with --head FILE.")
 
 
-def _written(db: Database, args: Namespace, out: Output, ref: str | None, seq: int) -> dict[str, Any]:
+def _answer_receipt(db: Database, args: Namespace, out: Output, ref: str | None, seq: int) -> dict[str, Any]:
     with out.steps("Writing worlds") as report:
         if args.format == _JSONL:
             lines = db.export_jsonl(ref, args.out, seq=seq, overwrite=args.overwrite, progress=report)

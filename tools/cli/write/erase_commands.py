@@ -90,7 +90,7 @@ def _erase(args: Namespace, out: Output) -> int:
         return _erase_literal(args, out)
     with stores.open_existing(args, author=args.author) as db:
         view = db.view()
-        refs = list(dict.fromkeys(ref for text in args.refs for ref in _named(view, text, args)))
+        refs = list(dict.fromkeys(ref for text in args.refs for ref in _resolve_named(view, text, args)))
         plan = db.erasure_plan(
             refs,
             turns=args.turns,
@@ -99,11 +99,11 @@ def _erase(args: Namespace, out: Output) -> int:
             derived=not args.keep_derived,
             members=args.members,
         )
-        others = _others(view, refs, plan)
+        others = _find_equivalent(view, refs, plan)
         if args.dry_run:
-            out.answer(_planned(plan, others), lambda page: _write_plan(page, db, plan, others))
+            out.answer(_plan_document(plan, others), lambda page: _write_plan(page, db, plan, others))
             return DONE
-        if not _confirmed(args, out, db, plan, others):
+        if not _is_confirmed(args, out, db, plan, others):
             out.page.line("nothing was erased")
             return NO
         with _receipt_file(args.receipt) as file:
@@ -118,7 +118,7 @@ def _erase(args: Namespace, out: Output) -> int:
                     members=args.members,
                 )
                 receipt.raise_if_refused()
-            done = _Done(db, receipt, file)
+            done = _ErasureAnswer(db, receipt, file)
 
         def write(page: Page) -> None:
             done.write(page, out, args, plan)
@@ -127,7 +127,7 @@ def _erase(args: Namespace, out: Output) -> int:
             _write_mentions(page, db, plan)
             done.write_unfinished(page, out)
 
-        document = {"receipt": done.erasure, "finished": done.finished, **_planned(plan, others)}
+        document = {"receipt": done.erasure, "finished": done.finished, **_plan_document(plan, others)}
         out.answer(document | wire.receipt(receipt), write)
     return DONE if done.finished else BUSY
 
@@ -141,7 +141,7 @@ def _erase_literal(args: Namespace, out: Output) -> int:
             "Give one REF and --literal, and nothing but --everywhere beside it",
         )
     with stores.open_existing(args, author=args.author) as db:
-        [ref] = _named(db.view(), args.refs[0], args)
+        [ref] = _resolve_named(db.view(), args.refs[0], args)
         plan = db.literal_erasure_plan(ref, args.literal, everywhere=args.everywhere)
         document = {"worlds": list(plan.worlds), **{name: getattr(plan, name) for name in ("statements", "texts")}}
         document["elsewhere"] = list(plan.elsewhere)
@@ -153,24 +153,24 @@ def _erase_literal(args: Namespace, out: Output) -> int:
                 f"No statement of {wire.short(ref)} has such a literal, or its text was erased before",
                 "Give it with its language or datatype, as `worlddb statements` shows it",
             )
-        if not _agreed(args, out, lambda page: _write_literal_plan(page, db, plan)):
+        if not _is_agreed(args, out, lambda page: _write_literal_plan(page, db, plan)):
             out.page.line("nothing was erased")
             return NO
         with _receipt_file(args.receipt) as file:
             with out.progress("Erasing"):
                 receipt = db.erase_literal(ref, args.literal, reason=args.reason, everywhere=args.everywhere)
                 receipt.raise_if_refused()
-            done = _Done(db, receipt, file)
+            done = _ErasureAnswer(db, receipt, file)
 
         def write(page: Page) -> None:
             for note in receipt.notes:
                 if note.code not in _PRINTED_BELOW:
                     page.line((f"note: {wire.note_text(note)}", "dim"))
-            told = f"erased a literal of {_of_statements(plan)}"
+            told = f"erased a literal of {_statement_count(plan)}"
             page.line(told, (f"  commit {receipt.seq}", "dim"))
             for copy in done.erasure["not_reached"] if done.erasure else ():
                 page.line((f"not reached: {copy}", "dim"), indent=2)
-            _hint(out, args, receipt.seq)
+            _hint_proof(out, args, receipt.seq)
             _write_elsewhere(page, db, plan)
             done.write_unfinished(page, out)
 
@@ -178,12 +178,12 @@ def _erase_literal(args: Namespace, out: Output) -> int:
     return DONE if done.finished else BUSY
 
 
-def _of_statements(plan: LiteralErasurePlan) -> str:
+def _statement_count(plan: LiteralErasurePlan) -> str:
     return f"{wire.counted(plan.statements, 'statement')} of {wire.counted(len(plan.worlds), 'world')}"
 
 
 def _write_literal_plan(page: Page, db: Database, plan: LiteralErasurePlan) -> None:
-    page.line(f"would erase a literal of {_of_statements(plan)}{':' if plan.worlds else ''}")
+    page.line(f"would erase a literal of {_statement_count(plan)}{':' if plan.worlds else ''}")
     _write_list(page, db.view(), plan.worlds)
     _write_elsewhere(page, db, plan)
 
@@ -195,7 +195,7 @@ def _write_elsewhere(page: Page, db: Database, plan: LiteralErasurePlan) -> None
         _write_list(page, db.view(), plan.elsewhere)
 
 
-class _Done:
+class _ErasureAnswer:
     """What came of an erasure: its receipt, written to a file if one was named, and whether the bytes are gone."""
 
     def __init__(self, db: Database, receipt: Receipt, file: TextIO | None) -> None:
@@ -212,7 +212,7 @@ class _Done:
                 page.line((f"note: {wire.note_text(note)}", "dim"))
         if self.erasure is not None:
             _write_erased(page, self.erasure, len(plan.derived))
-            _hint(out, args, self._receipt.seq)
+            _hint_proof(out, args, self._receipt.seq)
         _write_kept(page, self._db, plan)
 
     def write_unfinished(self, page: Page, out: Output) -> None:
@@ -259,23 +259,23 @@ def _forget(args: Namespace, out: Output) -> int:
                 raise
             return _forget_buffers(args, out, db, messages)
         plan = db.erasure_plan(refs, members=True, turns=True, everywhere=args.everywhere)
-        others = _others(db.view(), refs, plan)
+        others = _find_equivalent(db.view(), refs, plan)
         if args.dry_run:
             out.answer(
-                {"receipt": None, **_planned(plan, others), **_forgotten(db, plan)},
+                {"receipt": None, **_plan_document(plan, others), **_forgotten_document(db, plan)},
                 lambda page: _write_plan(page, db, plan, others),
             )
             return DONE
         # Without a terminal nobody is asked: a name and a reason were given.
-        if out.can_ask and not _confirmed(args, out, db, plan, others):
+        if out.can_ask and not _is_confirmed(args, out, db, plan, others):
             out.page.line("nothing was erased")
             return NO
-        told = _forgotten(db, plan)
+        told = _forgotten_document(db, plan)
         with _receipt_file(args.receipt) as file:
             with out.progress("Erasing"):
                 receipt = db.forget_user(args.name, reason=args.reason, world=args.world, everywhere=args.everywhere)
                 receipt.raise_if_refused()
-            done = _Done(db, receipt, file)
+            done = _ErasureAnswer(db, receipt, file)
 
         def write(page: Page) -> None:
             done.write(page, out, args, plan)
@@ -284,7 +284,7 @@ def _forget(args: Namespace, out: Output) -> int:
             done.write_unfinished(page, out)
 
         told["erased"] = 0 if done.erasure is None else len(done.erasure["worlds"])
-        document = {"receipt": done.erasure, "finished": done.finished, **_planned(plan, others), **told}
+        document = {"receipt": done.erasure, "finished": done.finished, **_plan_document(plan, others), **told}
         out.answer(wire.receipt(receipt) | document, write)
     return DONE if done.finished else BUSY
 
@@ -300,12 +300,12 @@ def _forget_buffers(args: Namespace, out: Output, db: Database, messages: int) -
     return DONE
 
 
-def _forgotten(db: Database, plan: ErasurePlan) -> dict[str, Any]:
+def _forgotten_document(db: Database, plan: ErasurePlan) -> dict[str, Any]:
     """How many worlds are erased, and a list of what stays."""
-    return {"erased": len(plan.worlds), "kept": _kept(db, plan)}
+    return {"erased": len(plan.worlds), "kept": _kept_records(db, plan)}
 
 
-def _kept(db: Database, plan: ErasurePlan) -> list[dict[str, Any]]:
+def _kept_records(db: Database, plan: ErasurePlan) -> list[dict[str, Any]]:
     view = db.view()
     return [
         {"ref": each.ref, "name": stores.name_of(view, each.ref), "why": each.why, "by": list(each.by)}
@@ -313,7 +313,7 @@ def _kept(db: Database, plan: ErasurePlan) -> list[dict[str, Any]]:
     ]
 
 
-def _named(view: View, text: str, args: Namespace) -> list[str]:
+def _resolve_named(view: View, text: str, args: Namespace) -> list[str]:
     """Return the worlds that a text names: one, or with ``--all`` every world of the name.
 
     Raises:
@@ -378,7 +378,7 @@ def _write_erased(page: Page, erasure: dict[str, Any], derived: int) -> None:
     page.line((f"not erased: who wrote it, {', '.join(wire.one_line(name, 60) for name in authors)}", "dim"), indent=2)
 
 
-def _hint(out: Output, args: Namespace, seq: int) -> None:
+def _hint_proof(out: Output, args: Namespace, seq: int) -> None:
     """Say how the erasure can be shown later."""
     if args.receipt is None:
         out.hint(
@@ -389,7 +389,7 @@ def _hint(out: Output, args: Namespace, seq: int) -> None:
         out.hint(f"Check it at any time: {stores.command_prefix(args)} check-receipt {shlex.quote(args.receipt)}")
 
 
-def _planned(plan: ErasurePlan, others: dict[str, str]) -> dict[str, Any]:
+def _plan_document(plan: ErasurePlan, others: dict[str, str]) -> dict[str, Any]:
     return {
         "worlds": list(plan.worlds),
         "derived": list(plan.derived),
@@ -405,7 +405,7 @@ def _planned(plan: ErasurePlan, others: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _others(view: View, refs: list[str], plan: ErasurePlan) -> dict[str, str]:
+def _find_equivalent(view: View, refs: list[str], plan: ErasurePlan) -> dict[str, str]:
     """Return worlds that stay and are, or may be, the same as erased ones: accepted or pending."""
     found = {other: "accepted" for ref in refs for other in view.equivalence_class(ref)}
     for proposal in view.proposals():
@@ -499,17 +499,17 @@ def _write_list(page: Page, view: View, refs: Sequence[str]) -> None:
         page.line((f"and {len(refs) - _SHOWN:,} more: --json has all of them", "dim"), indent=2)
 
 
-def _confirmed(args: Namespace, out: Output, db: Database, plan: ErasurePlan, others: dict[str, str]) -> bool:
+def _is_confirmed(args: Namespace, out: Output, db: Database, plan: ErasurePlan, others: dict[str, str]) -> bool:
     """Return whether the erasure was confirmed beforehand, or a person says yes.
 
     Raises:
         UsageError: nobody is there to be asked.
     """
-    return _agreed(args, out, lambda page: _write_plan(page, db, plan, others))
+    return _is_agreed(args, out, lambda page: _write_plan(page, db, plan, others))
 
 
-def _agreed(args: Namespace, out: Output, write_plan: Callable[[Page], object]) -> bool:
-    """As :func:`_confirmed`, of whatever plan a person is shown."""
+def _is_agreed(args: Namespace, out: Output, write_plan: Callable[[Page], object]) -> bool:
+    """As :func:`_is_confirmed`, of whatever plan a person is shown."""
     if args.yes:
         return True
     if not out.can_ask:
@@ -547,7 +547,7 @@ def _check(args: Namespace, out: Output) -> int:
     return DONE if found.ok else NO
 
 
-def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object_without_duplicates(members: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON; of a member that comes twice, another reader could take the other one."""
     found = dict(members)
     if len(found) != len(members):
@@ -563,7 +563,7 @@ def _read(file: Path) -> dict[str, Any]:
             "Give what `worlddb erase --receipt` wrote",
         )
     try:
-        document = json.loads(stored, object_pairs_hook=_each_once)
+        document = json.loads(stored, object_pairs_hook=_object_without_duplicates)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{file} is not JSON: {error}", "Give what `worlddb erase --receipt` wrote") from None
     if isinstance(document, dict) and "receipt" in document:

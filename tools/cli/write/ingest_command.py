@@ -26,7 +26,7 @@ _LOOKED_AT: Final = 10_000
 """Worlds that the resolver compares again at the end; `worlddb recluster` continues."""
 
 
-class _MadeWhenWritten:
+class _LazyStore:
     """Opens the store at the first write, creating it if missing: a refused file makes none."""
 
     def __init__(self, args: Namespace) -> None:
@@ -97,7 +97,7 @@ def _arguments(parser: Parser) -> None:
     arguments.add_author(parser)
 
 
-def take_in(args: Namespace, out: Output, files: list[str]) -> int:
+def ingest_files_with(args: Namespace, out: Output, files: list[str]) -> int:
     """Take in files with the options that another command has, and no others."""
     unsaid = {
         "format": "auto",
@@ -113,7 +113,7 @@ def take_in(args: Namespace, out: Output, files: list[str]) -> int:
 def _ingest(args: Namespace, out: Output) -> int:
     from worlddb.tools.importers import ingest_files
 
-    store, extractor = _MadeWhenWritten(args), _extractor_of(args)
+    store, extractor = _LazyStore(args), _make_extractor(args)
     try:
         into: Any = None
         if args.into is not None:
@@ -124,7 +124,7 @@ def _ingest(args: Namespace, out: Output) -> int:
                 out.hint(hint)
         elif args.user is not None:
             memory_scopes.check_scope_name(args.user, "user")
-            into = partial(_home_of, store, args.user)
+            into = partial(_user_world, store, args.user)
         with out.progress("Reading") as report, _named_files(args) as files:
             done = ingest_files(
                 store,
@@ -172,7 +172,7 @@ def _ingest(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _home_of(store: _MadeWhenWritten, user: str) -> str:
+def _user_world(store: _LazyStore, user: str) -> str:
     """Return the world that is written to for a user, made if there is none."""
     db = store.opened()
     scopes, label = memory_scopes.Scopes(db), memory_scopes.Label("user", user)
@@ -189,7 +189,7 @@ def _home_of(store: _MadeWhenWritten, user: str) -> str:
     return memory_scopes.retry_while_changed(write)
 
 
-def _extractor_of(args: Namespace) -> Extractor | None:
+def _make_extractor(args: Namespace) -> Extractor | None:
     if args.extract is None:
         return worlddb.EntityExtractor() if args.entities else None
     if args.entities:

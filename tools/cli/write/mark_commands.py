@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from worlddb import Database, Receipt, View, World
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
-from worlddb.tools.cli.write.write_commands import add_common, add_deadline, deadline_of, written
+from worlddb.tools.cli.write.write_commands import add_common, add_deadline, answer_receipt, parse_deadline
 
 
 def _ref_arguments(parser: Parser) -> None:
@@ -13,7 +13,7 @@ def _ref_arguments(parser: Parser) -> None:
 
 def _write(args: Namespace, out: Output, mark: Callable[[Database, str], Receipt]) -> int:
     with stores.open_existing(args, author=args.author) as db:
-        return written(args, db, out, mark(db, stores.resolve_to_write(db.view(), args.ref)))
+        return answer_receipt(args, db, out, mark(db, stores.resolve_to_write(db.view(), args.ref)))
 
 
 def _expire_arguments(parser: Parser) -> None:
@@ -27,7 +27,7 @@ def _expire(args: Namespace, out: Output) -> int:
     given = [name for name in ("expires_at", "ttl") if getattr(args, name) is not None]
     if len(given) + args.never != 1:
         raise arguments.UsageError("There is not one deadline", "Give --expires-at, --ttl or --never")
-    deadline, told = deadline_of(args), {"why": args.why, "idempotency_key": args.idempotency_key}
+    deadline, told = parse_deadline(args), {"why": args.why, "idempotency_key": args.idempotency_key}
     return _write(
         args, out, lambda db, ref: db.unexpire(ref, **told) if args.never else db.expire(ref, **deadline, **told)
     )
@@ -130,7 +130,7 @@ def _marked(args: Namespace, out: Output) -> int:
     with stores.open_existing(args) as db:
         views = stores.views_of(db, args) if args.ref is None else [stores.view_of(db, args)]
         view = views[0]
-        found = [world for each in views for world in _found(each, args)][: args.limit]
+        found = [world for each in views for world in _find_marked(each, args)][: args.limit]
 
         def write(page: Page) -> None:
             if not found:
@@ -145,7 +145,7 @@ def _marked(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _found(view: View, args: Namespace) -> list[World]:
+def _find_marked(view: View, args: Namespace) -> list[World]:
     world = None if args.ref is None else stores.resolve_world(view, args.ref)
     if args.pinned:
         return view.pinned(world)

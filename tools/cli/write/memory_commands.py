@@ -5,7 +5,7 @@ from typing import Any
 import worlddb
 from worlddb.memory_scopes import Label, Scopes, composed
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
-from worlddb.tools.cli.write.write_commands import add_common, add_deadline, deadline_of
+from worlddb.tools.cli.write.write_commands import add_common, add_deadline, parse_deadline
 
 _STATED = (
     ("about", "NAME", "a person or thing that it is about"),
@@ -54,7 +54,7 @@ def _remember(args: Namespace, out: Output) -> int:
     for name in ("since", "until"):
         if getattr(args, name) is not None:
             worlddb.parse_time(getattr(args, name), name)
-    deadline = deadline_of(args)
+    deadline = parse_deadline(args)
     folder, embedder = stores.folder_of(args), stores.embedder_of(args)
     with stores.open_store(args, folder, author=args.author, embedder=embedder) as db:
         memory = worlddb.memory(db, user=args.user, session=args.session)

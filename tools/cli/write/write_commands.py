@@ -17,7 +17,7 @@ class Deadline(TypedDict):
     ttl: float | None
 
 
-class _Times(TypedDict):
+class _Validity(TypedDict):
     """Both ends of a validity, as arguments of the writes."""
 
     valid_from: int | None
@@ -42,7 +42,7 @@ def add_deadline(parser: Parser) -> None:
     )
 
 
-def deadline_of(args: Namespace) -> Deadline:
+def parse_deadline(args: Namespace) -> Deadline:
     """Parse a deadline before a store is opened."""
     at = args.expires_at
     return {"expires_at": None if at is None else worlddb.parse_time(at, "expires_at"), "ttl": args.ttl}
@@ -77,8 +77,8 @@ def _create_arguments(parser: Parser) -> None:
 
 def _create(args: Namespace, out: Output) -> int:
     content = _content(args, out)
-    times = _times(args)
-    with _made_if_missing(args) as db:
+    times = _parse_validity(args)
+    with _open_or_create(args) as db:
         world = None if args.world is None else stores.resolve_place(db.view(), args.world)
         receipt = db.create(
             args.type,
@@ -91,12 +91,12 @@ def _create(args: Namespace, out: Output) -> int:
             properties=args.properties,
             labels=args.label,
             pinned=args.pin,
-            **deadline_of(args),
+            **parse_deadline(args),
             why=args.why,
             idempotency_key=args.idempotency_key,
             **times,
         )
-        return written(args, db, out, receipt, has_text=True)
+        return answer_receipt(args, db, out, receipt, has_text=True)
 
 
 def _revise_arguments(parser: Parser) -> None:
@@ -127,9 +127,9 @@ def _revise(args: Namespace, out: Output) -> int:
             properties=args.properties,
             why=args.why,
             idempotency_key=args.idempotency_key,
-            **_times(args),
+            **_parse_validity(args),
         )
-        return written(args, db, out, receipt, has_text=True)
+        return answer_receipt(args, db, out, receipt, has_text=True)
 
 
 def _retire_arguments(parser: Parser) -> None:
@@ -153,7 +153,7 @@ def _retire(args: Namespace, out: Output) -> int:
             why=args.why,
             idempotency_key=args.idempotency_key,
         )
-        return written(args, db, out, receipt)
+        return answer_receipt(args, db, out, receipt)
 
 
 def _reassert_arguments(parser: Parser) -> None:
@@ -164,11 +164,11 @@ def _reassert_arguments(parser: Parser) -> None:
 
 def _reassert(args: Namespace, out: Output) -> int:
     content = _content(args, out)
-    times = _times(args)
+    times = _parse_validity(args)
     with stores.open_existing(args, author=args.author) as db:
         ref = stores.resolve_to_write(db.view(), args.ref)
         receipt = db.reassert(ref, content=content, why=args.why, idempotency_key=args.idempotency_key, **times)
-        return written(args, db, out, receipt, has_text=True)
+        return answer_receipt(args, db, out, receipt, has_text=True)
 
 
 def _move_arguments(parser: Parser) -> None:
@@ -191,9 +191,9 @@ def _move(args: Namespace, out: Output) -> int:
             out_of=None if args.out_of is None else stores.resolve_to_write(view, args.out_of),
             why=args.why,
             idempotency_key=args.idempotency_key,
-            **_times(args),
+            **_parse_validity(args),
         )
-        return written(args, db, out, receipt)
+        return answer_receipt(args, db, out, receipt)
 
 
 def _link_arguments(parser: Parser) -> None:
@@ -222,9 +222,9 @@ def _link(args: Namespace, out: Output) -> int:
             properties=properties,
             why=args.why,
             idempotency_key=args.idempotency_key,
-            **_times(args),
+            **_parse_validity(args),
         )
-        return written(args, db, out, receipt)
+        return answer_receipt(args, db, out, receipt)
 
 
 def _unlink_arguments(parser: Parser) -> None:
@@ -234,7 +234,7 @@ def _unlink_arguments(parser: Parser) -> None:
 
 def _unlink(args: Namespace, out: Output) -> int:
     with stores.open_existing(args, author=args.author) as db:
-        return written(args, db, out, db.unlink(args.edge, why=args.why, idempotency_key=args.idempotency_key))
+        return answer_receipt(args, db, out, db.unlink(args.edge, why=args.why, idempotency_key=args.idempotency_key))
 
 
 def _init_arguments(parser: Parser) -> None:
@@ -259,14 +259,14 @@ def _init(args: Namespace, out: Output) -> int:
 # -- what they share
 
 
-def _made_if_missing(args: Namespace) -> Database:
+def _open_or_create(args: Namespace) -> Database:
     """Open the store; create it for a first world, unless another world was named."""
     if args.world is not None:
         return stores.open_existing(args, author=args.author)
     return stores.open_store(args, stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args))
 
 
-def _times(args: Namespace) -> _Times:
+def _parse_validity(args: Namespace) -> _Validity:
     """Parse the validity before a store is opened, so that a mistyped time makes none."""
     begins, ends = args.valid_from, args.valid_to
     return {
@@ -289,7 +289,7 @@ def _content(args: Namespace, out: Output) -> str | None:
     return content
 
 
-def written(args: Namespace, db: Database, out: Output, receipt: Receipt, *, has_text: bool = False) -> int:
+def answer_receipt(args: Namespace, db: Database, out: Output, receipt: Receipt, *, has_text: bool = False) -> int:
     """Print the receipt of a write, or raise its refusal."""
     receipt.raise_if_refused()
     if has_text and receipt.events:

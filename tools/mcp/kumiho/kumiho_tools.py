@@ -43,11 +43,11 @@ _MOST_WALKED: Final = 500
 # -- what is told
 
 
-def _told(view: View, found: World | Hit, *, score: float | None = None, reason: str = "") -> kumiho.Told:
+def _item_record(view: View, found: World | Hit, *, score: float | None = None, reason: str = "") -> kumiho.Told:
     fields = tool_results.memory(found) if isinstance(found, World) else None
     return kumiho.Told(
         id=found.ref,
-        kref=_kref_of(view, found.ref, found.name, found.type),
+        kref=_kref_by_place(view, found.ref, found.name, found.type),
         name=found.name[: tool_results.MAX_NAME],
         kind=found.type,
         text=found.content[: tool_results.MAX_LISTED_TEXT],
@@ -61,7 +61,7 @@ def _told(view: View, found: World | Hit, *, score: float | None = None, reason:
     )
 
 
-def _kref_of(view: View, ref: str, name: str, kind: str) -> str:
+def _kref_by_place(view: View, ref: str, name: str, kind: str) -> str:
     """The kref of an item by where it lies; empty unless that leads back to it."""
     spaces: list[str] = []
     around = view.containers(ref)
@@ -83,7 +83,7 @@ def _kref_of(view: View, ref: str, name: str, kind: str) -> str:
     return ""
 
 
-def _item(session: Session, view: View, kref: str) -> World:
+def _find_item(session: Session, view: View, kref: str) -> World:
     """The item of an id or a kref, whether it holds or not; of a revision the version of that number."""
     if kref.lower().startswith("kref://"):
         wanted = parse_kref(kref)
@@ -95,12 +95,12 @@ def _item(session: Session, view: View, kref: str) -> World:
     return session.get(view, kref)
 
 
-def _found(view: View, worlds: Iterable[World | None], limit: int) -> kumiho.Found:
+def _found_answer(view: View, worlds: Iterable[World | None], limit: int) -> kumiho.Found:
     there = [world for world in worlds if world is not None]
-    return kumiho.Found(items=[_told(view, each) for each in there[:limit]], more=max(0, len(there) - limit))
+    return kumiho.Found(items=[_item_record(view, each) for each in there[:limit]], more=max(0, len(there) - limit))
 
 
-def _done(session: Session, receipt: Receipt, ref: str, count: int = 0) -> kumiho.Done:
+def _done_answer(session: Session, receipt: Receipt, ref: str, count: int = 0) -> kumiho.Done:
     receipt.raise_if_refused()
     outcome = type(receipt.outcome).__name__.lower() if receipt.events else "unchanged"
     notes = [] if session.world is not None else [mcp_wording.explain_note(note) for note in receipt.notes]
@@ -151,7 +151,7 @@ def ingest(session: Session, given: kumiho.Ingest, call: Call) -> kumiho.Unit:
         is_new=done.is_new,
         seq=None if done.receipt is None else session.commit_number(done.receipt.seq),
         messages=messages,
-        relevant=[_told(seen, hit, score=hit.score, reason=hit.reason) for hit in done.relevant],
+        relevant=[_item_record(seen, hit, score=hit.score, reason=hit.reason) for hit in done.relevant],
         near=[each.ref for each in done.near],
         proposals=[each.ref for each in done.verdicts],
     )
@@ -169,7 +169,7 @@ def recall(session: Session, given: kumiho.Recall, call: Call) -> kumiho.Found:
                 best[hit.ref] = hit
     ranked = sorted(best.values(), key=lambda each: -each.score)[: given.limit]
     return kumiho.Found(
-        items=[_told(view, hit, score=hit.score, reason=hit.reason) for hit in ranked], search_mode=mode
+        items=[_item_record(view, hit, score=hit.score, reason=hit.reason) for hit in ranked], search_mode=mode
     )
 
 
@@ -195,7 +195,7 @@ def consolidate(session: Session, given: kumiho.ConsolidateSession, call: Call) 
     if given.clear:
         session.db.working.clear(**scope)
     session.embed_new()
-    return _done(session, done.receipt, done.ref, len(messages))
+    return _done_answer(session, done.receipt, done.ref, len(messages))
 
 
 def discover(session: Session, given: kumiho.Discover, call: Call) -> kumiho.Edges:
@@ -232,7 +232,7 @@ def store_execution(session: Session, given: kumiho.StoreExecution, call: Call) 
     )
     assert done.receipt is not None, "an item was named"
     session.embed_new()
-    return _done(session, done.receipt, done.ref)
+    return _done_answer(session, done.receipt, done.ref)
 
 
 def dream(session: Session, given: kumiho.DreamState, call: Call) -> tool_results.Dreamt:
@@ -276,7 +276,7 @@ def chat_clear(session: Session, given: kumiho.Buffered, call: Call) -> kumiho.D
 def get_project(session: Session, given: kumiho.Project, call: Call) -> kumiho.Told:
     """``get_project``."""
     view = session.view()
-    return _told(view, _project(view, given.project))
+    return _item_record(view, _project(view, given.project))
 
 
 def _project(view: View, name: str) -> World:
@@ -291,13 +291,13 @@ def _project(view: View, name: str) -> World:
 def get_spaces(session: Session, given: kumiho.Project, call: Call) -> kumiho.Found:
     """``get_spaces``."""
     view = session.view()
-    return _found(view, view.find(type="Space", world=_project(view, given.project).ref), 200)
+    return _found_answer(view, view.find(type="Space", world=_project(view, given.project).ref), 200)
 
 
 def get_item(session: Session, given: kumiho.OfItem, call: Call) -> kumiho.Told:
     """``get_item`` and ``get_revision``."""
     view = session.view()
-    return _told(view, _item(session, view, given.kref))
+    return _item_record(view, _find_item(session, view, given.kref))
 
 
 def get_artifacts(session: Session, given: kumiho.OfItem, call: Call) -> kumiho.Pointers:
@@ -312,7 +312,7 @@ def search_items(session: Session, given: kumiho.Search, call: Call) -> kumiho.F
     view = session.view()
     inside = None if given.project is None else _project(view, given.project).ref
     found = view.recall(given.query, k=given.limit, world=inside, type=given.kind, lanes=session.lanes())
-    items = [_told(view, hit, score=hit.score, reason=hit.reason) for hit in found.hits]
+    items = [_item_record(view, hit, score=hit.score, reason=hit.reason) for hit in found.hits]
     return kumiho.Found(items=items, search_mode=found.search_mode)
 
 
@@ -343,14 +343,14 @@ def get_dependencies(session: Session, given: kumiho.Walk, call: Call) -> kumiho
         seen |= dict.fromkeys(level)
         if not level or len(seen) > _MOST_WALKED:
             break
-    return _found(view, (view.get(ref, include_superseded=True) for ref in list(seen)[1:]), given.limit)
+    return _found_answer(view, (view.get(ref, include_superseded=True) for ref in list(seen)[1:]), given.limit)
 
 
 def get_dependents(session: Session, given: kumiho.Walk, call: Call) -> kumiho.Found:
     """``get_dependents`` and ``analyze_impact``."""
     view = session.view()
     found = view.impact(session.get(view, given.kref).ref, depth=given.depth)
-    return _found(view, (view.get(each.ref, include_superseded=True) for each in found.worlds), given.limit)
+    return _found_answer(view, (view.get(each.ref, include_superseded=True) for each in found.worlds), given.limit)
 
 
 def find_path(session: Session, given: kumiho.FindPath, call: Call) -> kumiho.Edges:
@@ -374,7 +374,7 @@ def provenance(session: Session, given: kumiho.OfItem, call: Call) -> kumiho.Fou
     """``get_provenance_summary``."""
     view = session.view()
     found = view.provenance(session.get(view, given.kref).ref)
-    return _found(view, (view.get(each.ref, include_superseded=True) for each in found), 50)
+    return _found_answer(view, (view.get(each.ref, include_superseded=True) for each in found), 50)
 
 
 # -- time
@@ -384,7 +384,7 @@ def get_item_revisions(session: Session, given: kumiho.OfItem, call: Call) -> ku
     """``get_item_revisions``."""
     view = session.view()
     item = session.get(view, given.kref)
-    kref = _kref_of(view, item.ref, item.name, item.type)
+    kref = _kref_by_place(view, item.ref, item.name, item.type)
     return kumiho.Found(
         items=[
             kumiho.Told(
@@ -417,7 +417,7 @@ def get_revision_by_tag(session: Session, given: kumiho.ByTag, call: Call) -> ku
         raise UnknownReference(
             f"No revision of it has the tag {mcp_wording.named(given.tag)}", "See get_item_revisions"
         )
-    return _told(view, found)
+    return _item_record(view, found)
 
 
 def get_revision_as_of(session: Session, given: kumiho.AsOf, call: Call) -> kumiho.Told:
@@ -427,7 +427,7 @@ def get_revision_as_of(session: Session, given: kumiho.AsOf, call: Call) -> kumi
     found = view.get(ref, include_deprecated=True)
     if found is None:
         raise UnknownReference("It held nothing then", "Ask for another time, or see get_item_revisions")
-    return _told(view, found)
+    return _item_record(view, found)
 
 
 def resolve_kref(session: Session, given: kumiho.Kref, call: Call) -> tool_results.Resolved:
@@ -449,7 +449,7 @@ def create_item(session: Session, given: kumiho.CreateItem, call: Call) -> kumih
         source=call.source,
     )
     session.embed_new()
-    return _done(session, receipt, receipt.ref)
+    return _done_answer(session, receipt, receipt.ref)
 
 
 def create_revision(session: Session, given: kumiho.CreateRevision, call: Call) -> kumiho.Done:
@@ -464,13 +464,13 @@ def create_revision(session: Session, given: kumiho.CreateRevision, call: Call) 
         why=given.why,
     )
     session.embed_new()
-    return _done(session, receipt, ref)
+    return _done_answer(session, receipt, ref)
 
 
 def tag_revision(session: Session, given: kumiho.TagRevision, call: Call) -> kumiho.Done:
     """``tag_revision``."""
     ref = session.get(session.view(), given.kref).ref
-    return _done(session, session.db.tag(ref, given.tag, version=given.revision), ref)
+    return _done_answer(session, session.db.tag(ref, given.tag, version=given.revision), ref)
 
 
 def create_edge(session: Session, given: kumiho.CreateEdge, call: Call) -> kumiho.Done:
@@ -479,7 +479,7 @@ def create_edge(session: Session, given: kumiho.CreateEdge, call: Call) -> kumih
     ends = [session.get(view, each).ref for each in (given.source, given.target)]
     home = None if given.edge_type == "CONTAINS" else session.world
     receipt = session.db.link(ends[0], EDGES[given.edge_type], ends[1], home=home, why=given.why)
-    return _done(session, receipt, receipt.ref if receipt else "")
+    return _done_answer(session, receipt, receipt.ref if receipt else "")
 
 
 def set_metadata(session: Session, given: kumiho.SetMetadata, call: Call) -> kumiho.Done:
@@ -487,11 +487,11 @@ def set_metadata(session: Session, given: kumiho.SetMetadata, call: Call) -> kum
     item = session.get(session.view(), given.kref)
     properties = {name: value for name, value in {**item.properties, **given.metadata}.items() if value is not None}
     receipt = session.db.revise(item.ref, properties=properties, source=call.source)
-    return _done(session, receipt, item.ref)
+    return _done_answer(session, receipt, item.ref)
 
 
 def deprecate_item(session: Session, given: kumiho.Deprecate, call: Call) -> kumiho.Done:
     """``deprecate_item``."""
     ref = session.get(session.view(), given.kref).ref
     receipt = (session.db.undeprecate if given.undo else session.db.deprecate)(ref, why=given.why)
-    return _done(session, receipt, ref)
+    return _done_answer(session, receipt, ref)
