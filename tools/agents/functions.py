@@ -193,8 +193,8 @@ def _write_statement(
     until: str | None,
     replaces: str | None,
     replace_later: bool,
-    contradicts: str | Sequence[str],
-    derived_from: str | Sequence[str],
+    contradicts: list[str],
+    derived_from: list[str],
     type: str,
     name: str,
     why: str,
@@ -203,11 +203,10 @@ def _write_statement(
     source: dict[str, Any] | None,
     on_near: str,
 ) -> dict[str, Any]:
-    """Look what a statement is near, and write it, or that it was said again."""
+    """Find what a statement is near, then write it, or record that it was said again."""
     names, look = _subject_names(about), db.view()
     home = None if world is None else look._reference_to_write(world)
-    listed = {"contradicts": contradicts, "derived_from": derived_from}
-    named_links = {kind: _as_list(given, kind) for kind, given in listed.items()}
+    named_links = {"contradicts": contradicts, "derived_from": derived_from}
     ends = {kind: [_require_visible(db, ref, world) for ref in refs] for kind, refs in named_links.items()}
     replaced = None
     if replaces is not None and (replace_later or until is not None):
@@ -239,10 +238,9 @@ def _write_statement(
     links = [(kind, ref, why) for kind, refs in ends.items() for ref in refs]
     links += [(edge_type, other.ref, f"by on_near: {other.reason}") for other, edge_type in near if edge_type]
     options: dict[str, Any] = {"source": source, "why": why, "resolve": "all" if name else False}
+    options |= {"valid_from": since, "valid_to": until}
     with db.batch(seen=look) as tx:
-        statement = tx.create(
-            type, name, content=text, world=world, valid_from=since, valid_to=until, **marks, **options
-        )
+        statement = tx.create(type, name, content=text, world=world, **options, **marks)
         for each in names:
             tx.link(statement, "refers_to", _subject_world(db, tx, each, home, source), valid_from=since)
         for kind, ref, reason in links:
@@ -254,13 +252,8 @@ def _write_statement(
     proposals = [each for each in tx.receipt.proposals if home is None or _is_proposal_visible(db, each, home)]
     notes = replacement_notes(others, on_near, taker, len(names))
     notes += written_notes(begins, tx.receipt.ingest_time, until=until, text=text, **marks) + mark_notes
-    answer = {
-        "id": tx.receipt.refs[0],
-        "seq": tx.receipt.seq,
-        "proposals": proposals,
-        "near": near_records,
-        "restated": False,
-    }
+    answer: dict[str, Any] = {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals}
+    answer |= {"near": near_records, "restated": False}
     return {**answer, "notes": notes} if notes else answer
 
 
