@@ -1,6 +1,6 @@
-"""What a LangGraph store derives from its database: which items lie where, and their vectors by a model of the caller.
+"""In-memory caches of a LangGraph store: the directory of its items, and their vectors.
 
-Both are kept in memory, follow the log, and can be thrown away at any time.
+Both follow the log and can be dropped at any time. The vectors come from the caller's embedding model.
 """
 
 import threading

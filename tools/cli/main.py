@@ -1,4 +1,4 @@
-"""The list of commands, and the run of one with its errors."""
+"""Find the command that a line names, run it, and print its errors."""
 
 import errno
 import os

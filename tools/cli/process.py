@@ -1,6 +1,6 @@
 """The process of the command line: signals, standard streams, and a missing library.
 
-It imports nothing of the engine and no library: it works before either is loaded, and where neither can be.
+It imports neither the engine nor a library, so it works before they are loaded and when they are missing.
 """
 
 import json

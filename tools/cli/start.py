@@ -1,7 +1,7 @@
 """The entry point of ``worlddb``: load the command line and run one command.
 
-Ctrl-C ends the process with one line at any moment, also while the engine is being imported, which takes a good part of
-a second. So nothing of the engine is imported before the signal is handled.
+Ctrl-C ends the process with one line at any moment, also while the engine is being imported. So nothing of the engine
+is imported before the signal handler is installed.
 """
 
 import signal

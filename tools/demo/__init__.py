@@ -1,4 +1,4 @@
-"""The story of ``worlddb demo``: each step works on real stores and reports what came of it."""
+"""The story of ``worlddb demo``: each step works on real stores and reports its result."""
 
 from worlddb.tools.demo.story import STEPS, Section, Shown, Stage, tell
 

@@ -1,4 +1,4 @@
-"""Importers: files of conversations and documents become worlds of a store.
+"""Importers: turn files of conversations and documents into worlds of a store.
 
 ``input_files`` opens files, one module a format reads them, ``detect`` holds the ordered tuple of formats, and ``run``
 drives the façade. Everything but ``run`` and ``documents.write`` is pure reading.

@@ -1,4 +1,4 @@
-"""Conversations as importers read them: sessions of turns, handed on in portions.
+"""Conversations as importers read them: sessions of turns, in portions that fit into memory.
 
 Positions count from 0 inside a session and are part of a record's key. So a reader never drops a turn, not even an
 empty one: the turns after it would be taken for others.

@@ -1,8 +1,8 @@
-"""JSON taken apart in place: one element or member at a time, so that what is read costs no memory of its own.
+"""A cursor over JSON bytes: yields one element or member at a time without decoding the rest.
 
 A decoder makes an object of some fifty bytes of every ``[]`` and ``{}``: a file of many small values takes twenty times
 its size. A cursor walks over the bytes instead and hands out values as slices of them, which the formats decode one by
-one. It checks what stands between the values; whoever decodes a slice checks what is in it.
+one. It checks the syntax between the values; the decoder of a slice checks the inside.
 """
 
 import re

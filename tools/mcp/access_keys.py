@@ -1,10 +1,10 @@
-"""Who may come in over HTTP, and how much they may ask: one gate for REST and for MCP.
+"""Access keys and rate limits of the HTTP server: one gate for REST and for MCP.
 
-It knows two kinds of keys: those of accounts, which have plans, and those of a file, which is here too.
+There are two kinds of keys: those of accounts, which have plans, and those of a key file, which is defined here too.
 
-A key gives a client its name, its world, and whether it may write. Keys are no memory, so they are not in the log,
-which keeps everything. They lie in a file beside the store that only its owner can read, and that holds hashes instead
-of keys. A key is 32 random bytes, so a table of likely keys does not help against its hash.
+A key gives a client its name, its world, and whether it may write. Keys are not in the log, because the log keeps
+everything. They lie in a file beside the store that only its owner can read, and that holds hashes instead of keys. A
+key is 32 random bytes, so a table of likely keys does not help against its hash.
 """
 
 from __future__ import annotations

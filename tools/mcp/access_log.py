@@ -1,7 +1,7 @@
-"""The log of the server: over HTTP one line a request, and nothing in it that a client could have made up.
+"""The server's log: one line for each HTTP request, with nothing in it that a client could forge.
 
-Whatever is logged, by this server or by a library under it, passes one formatter: secrets are left out, characters that
-are not shown are escaped, and long lines are cut. So no line is a client's own.
+Every record, of this server or of a library, passes one formatter. It leaves out secrets, escapes invisible characters
+and cuts long lines, so no client can write a line of its own.
 """
 
 import ipaddress

@@ -1,4 +1,4 @@
-"""Notes on answers, and the succession of statements; also used by agent frameworks."""
+"""Notes on answers, and which statement succeeds which; also used by the agent tools and by REST."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar

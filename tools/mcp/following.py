@@ -1,7 +1,7 @@
-"""What a client follows beside an answer: progress, messages, tasks, questions to it, and changes of resources.
+"""Everything that the server sends beside an answer: progress, messages, tasks, questions and changes of resources.
 
-Calls work on threads, perhaps with the store locked, and a client may read slowly. So a thread only leaves word of what
-there is to tell, and the loop of the server tells it.
+Calls run on threads, perhaps with the store locked, and a client may read slowly. So a thread only queues what there is
+to send, and the event loop of the server sends it.
 """
 
 import asyncio

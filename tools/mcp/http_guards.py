@@ -1,7 +1,7 @@
-"""ASGI guards in front of the protocol: doubled headers, host and origin, time and memory for bodies.
+"""ASGI guards in front of the protocol: duplicate headers, host and origin, time and memory limits of bodies.
 
-Each is an ASGI application around another. None of them logs or repeats what was sent. ``refuse`` makes their refusals;
-by default they have the form of MCP's errors.
+Each is an ASGI application around another. None of them logs or echoes input. ``refuse`` builds their responses; by
+default these have the form of MCP's errors.
 """
 
 import asyncio

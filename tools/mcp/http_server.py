@@ -1,8 +1,8 @@
-"""The server over Streamable HTTP: its connections, their deadlines, and which makes room for a new one.
+"""The server over Streamable HTTP: its connections, their deadlines, and which one is closed for a new one.
 
-A *stranger* is a connection on which no request has been admitted yet: none has come whole, or none had a key. A flood
-of strangers must not keep others out, and an address says little about who they are. So a new connection is never
-turned away for their sake: the oldest of them gives way.
+A *stranger* is a connection on which no request has been admitted yet: none has arrived completely, or none had a key.
+A flood of strangers must not keep others out, and an address says little about who they are. So the server never
+refuses a new connection because of them: it closes the oldest stranger.
 """
 
 import asyncio

@@ -1,10 +1,10 @@
-"""Words of the server for a model: errors, notes, and quotations of what others wrote.
+"""Texts of the server for a model: errors, notes, and quotations of remembered text.
 
-The engine's remedies name calls of the library, which a model does not have. A remedy that only the operator of the
-server can apply is addressed to them.
+The engine's remedies name calls of the library, which a model does not have, so they are translated to tools. A remedy
+that only the operator of the server can apply is addressed to the operator.
 
-A name, a text or an argument may be written to pass for the server's own words. So none of them ends the line or the
-quotation that it stands in, and no character in it moves the cursor or turns the writing around.
+A name, a text or an argument may imitate the server's own words. So none of them can end its line or its quotation, and
+no character in it moves the cursor or reverses the direction of writing.
 """
 
 import re

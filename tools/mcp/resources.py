@@ -1,8 +1,8 @@
-"""Resources and prompts: what a client reads without a tool, and what a person picks from its menu.
+"""MCP resources, which a client reads without a tool, and prompts, which a person picks from a menu.
 
-Resources are worlds and timelines, as text or as JSON. Every line of a memory's own text is marked, so that no text can
-pass for a statement of the server. A prompt puts what memory holds beside the question. Each line that the caller gave
-is marked as the question.
+Resources are worlds and timelines, as text or as JSON. Every line of a memory's own text carries a mark, so that no
+text can pass for a statement of the server. A prompt puts the matching memories beside the question, whose lines are
+marked too.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

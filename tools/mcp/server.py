@@ -1,6 +1,6 @@
-"""The MCP server: answers listing and calls of tools, resources and prompts over the SDK.
+"""The MCP server: lists and runs tools, resources and prompts over the SDK.
 
-Calls run on worker threads, so none waits for another. What a client follows beside them is sent beside the work.
+Calls run on worker threads, so none waits for another; progress and messages are sent while they run.
 """
 
 import sys

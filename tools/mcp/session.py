@@ -1,6 +1,6 @@
-"""A store as one MCP server sees it: its world, moments, scopes, memories and pages.
+"""The view of a store that one MCP server has: its world, moments, scopes, memories and pages.
 
-Also here: the call of a tool as the server knows it, and the cursors of long answers.
+Also here: the context of a tool call, and the cursors of paged answers.
 """
 
 import base64

@@ -1,11 +1,10 @@
 """One server for each access key: its own world, tools and sessions.
 
-Clients of different keys share nothing but the store, which each sees through a session of its own. So no check is
-needed to keep a session, a page or a notification of one key from another.
+Clients of different keys share only the store, and each sees it through a session of its own. So no check is needed to
+keep a session, a page or a notification of one key from another.
 
-The oldest idle session of a key makes room for a new one. The SDK would refuse the new one for as long as a forgotten
-one lives, and a client that is restarted again and again, and forgets all of its sessions but the last, would lock
-itself out.
+When a key has too many sessions, the oldest idle one is closed for a new one. The SDK would refuse the new one instead,
+so a client that restarts often and forgets its sessions would lock itself out.
 """
 
 import logging

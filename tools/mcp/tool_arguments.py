@@ -1,4 +1,4 @@
-"""Argument types of the tools; they check arguments, and the JSON schemas come from them."""
+"""Argument types of the tools: they validate arguments and define the JSON schemas."""
 
 import re
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Answer types of the tools.
 
-Times are ISO 8601 in UTC and ids full references. An open end of time is null, and so is a commit's number where one
-world is served.
+Times are ISO 8601 in UTC and ids are full references. An open end of time is null, and so is a commit number on a
+server of one world.
 """
 
 import re

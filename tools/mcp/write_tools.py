@@ -1,6 +1,6 @@
 """The tools that write.
 
-Who wrote, and through which channel, is recorded by the server and never taken from the model.
+The server records the author and the channel of each write; no argument of the model sets them.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Routes of accounts, their keys and plans; and of what the key that asks is allowed."""
+"""Routes of accounts, keys, plans, limits and usage."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""Small reads: answers that are sent again while nothing changed, which were quick lately, and a state for many."""
+"""Fast paths of small reads: a cache of answers, a list of quick requests, and one read state for many."""
 
 import asyncio
 from collections.abc import Hashable, Iterator

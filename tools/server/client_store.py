@@ -1,4 +1,4 @@
-"""What a handler works at: the store as one client may see it, and its answers in the words of the wire."""
+"""The store as one client may see and change it, with records as REST answers them."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Server-sent events that follow the log, as far as a key sees it."""
+"""Server-sent events that follow the log, limited to what the key may see."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Routes of forks: a world goes on a second time, and what came of it is brought back."""
+"""Routes of forks: branch a world, list its branches, and merge one back."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The page of the interface: OpenAPI 3.1, made of the routes and of the types that check them."""
+"""The OpenAPI 3.1 document, generated from the routes and their request and answer types."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Routes of work that takes time: erasures, bundles, verification; and of its progress."""
+"""Routes of long-running jobs: erasure, bundles and verification, and their progress."""
 
 from collections.abc import Callable
 from typing import Any, Final

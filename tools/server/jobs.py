@@ -1,4 +1,4 @@
-"""Work that outlasts a request: it runs in threads of its own, says how far it is, and keeps its answer for a while."""
+"""Background jobs of the server: they run in a thread pool, report progress, and keep their results."""
 
 import shutil
 import tempfile

@@ -1,4 +1,4 @@
-"""Routes of memories: what is remembered in a world, and what it answers."""
+"""Routes that remember statements in a world, mark them, and recall them."""
 
 from collections.abc import Iterable
 from contextlib import suppress

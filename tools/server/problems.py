@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 has them: a status, a stable code, what was wrong and what to do next."""
+"""Errors as RFC 9457 problem details: a status, a stable code, what was wrong, and a remedy."""
 
 import re
 from math import ceil

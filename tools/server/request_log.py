@@ -1,6 +1,6 @@
-"""What is told of requests to who runs the server: a log of JSON lines, and figures as Prometheus reads them.
+"""Request log in JSON lines, and request metrics in the format of Prometheus.
 
-Ids, routes, statuses and times. Nothing that a client sent stands in it.
+Both hold ids, routes, statuses and times, and nothing that a client sent.
 """
 
 import asyncio

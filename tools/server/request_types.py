@@ -1,4 +1,4 @@
-"""What requests may say, as types: they check parameters and bodies, and the page of the interface comes from them."""
+"""Types of request parameters and bodies: they validate requests and define the OpenAPI document."""
 
 from typing import Annotated, Any, Final, Literal
 

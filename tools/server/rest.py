@@ -1,4 +1,4 @@
-"""REST under ``/v1``: finds the route of a request, checks it, has it answered, and says what was wrong with it."""
+"""REST under ``/v1``: routes, validates and answers requests, and turns errors into problem details."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A route: method, path, what it takes and answers, and who may ask. The table of them finds one for a request."""
+"""Routes: method, path, types and required right of each, and the table that matches a path."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple

@@ -1,4 +1,4 @@
-"""Routes of statements of RDF: what a world states, what is stated and taken back, and SPARQL over all of it."""
+"""Routes of RDF statements: list, state and retract them, and query or update them by SPARQL."""
 
 from string import punctuation
 from struct import Struct

@@ -1,4 +1,4 @@
-"""Routes of decisions, and of the store as a whole: proposals, conflicts, head, proofs, log, keys."""
+"""Routes of proposals, conflicts, head, proofs, log and health."""
 
 from collections.abc import Callable
 from itertools import islice

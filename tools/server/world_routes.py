@@ -1,4 +1,4 @@
-"""Routes of worlds and edges: what they are, hold, say and said."""
+"""Routes of worlds and edges: create, read, revise and end them, and read their history."""
 
 from collections.abc import Callable, Iterator
 from functools import partial

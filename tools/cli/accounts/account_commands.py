@@ -1,4 +1,4 @@
-"""``worlddb accounts``, ``keys`` and ``plans``: whom a server admits, and how much of it they may ask."""
+"""``worlddb accounts``, ``keys`` and ``plans``: who may use a server, and with which limits."""
 
 from collections.abc import Mapping
 from typing import Any, Final

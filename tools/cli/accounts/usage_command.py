@@ -1,4 +1,4 @@
-"""``worlddb usage``: what keys asked of a server."""
+"""``worlddb usage``: requests, writes and bytes of each key of a server."""
 
 from contextlib import suppress
 from typing import Any, Final

@@ -1,7 +1,7 @@
 """Output of a command: one JSON document for a program, a page for a person.
 
-Progress and hints are for people only. Errors are told in the words of the command line, because the
-engine's remedies name calls of the library.
+Progress and hints are for people only. Error remedies of the engine name calls of the library; this module translates
+them to commands and options.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Stores of commands, and the moments, worlds, keys and heads that a person names."""
+"""Open a command's store, and resolve the moments, worlds, keys and heads that a person names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values as JSON for programs and as words for people.
+"""Format values as JSON for programs and as text for people.
 
 In JSON, times are ISO 8601 or null and references are full.
 """

@@ -1,4 +1,4 @@
-"""What is believed, how it changes and what counts as believed: ``worlddb believe``, ``contract`` and others."""
+"""``worlddb believe``, ``contract``, ``rollback`` and others: read and change beliefs and their settings."""
 
 import json
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""``worlddb impact``, ``provenance``, ``path``, ``kref`` and ``artifact``: items, and what rests on what."""
+"""``worlddb impact``, ``provenance``, ``path``, ``kref`` and ``artifact``: items and their dependencies."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""``worlddb relation``, ``states`` and ``vocabulary``: relations by name, what they said when, and what is allowed."""
+"""``worlddb relation``, ``states`` and ``vocabulary``: declare relations, read their history, restrict types."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""``worlddb withdraw`` and ``receipts``: what rested on a source, and which kept receipts name a memory."""
+"""``worlddb withdraw`` and ``receipts``: take back a source, and list the kept receipts that name a memory."""
 
 from collections.abc import Iterator
 from typing import Any, Final

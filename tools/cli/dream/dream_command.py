@@ -1,4 +1,4 @@
-"""``worlddb dream``: judge what was touched since the last time, and put out of sight what is not worth a look."""
+"""``worlddb dream``: assess the memories changed since the last run, and deprecate those of no use."""
 
 import os
 from typing import Final

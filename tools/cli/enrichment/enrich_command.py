@@ -1,4 +1,4 @@
-"""``worlddb enrich``: what each turn means by itself, told from those around it."""
+"""``worlddb enrich``: restate each turn so that it can be understood without the turns around it."""
 
 import os
 from functools import partial

@@ -1,4 +1,4 @@
-"""``worlddb fork`` and ``worlddb merge``: let a world go on a second time, and bring back what came of it."""
+"""``worlddb fork`` and ``worlddb merge``: branch a world, and merge the branch back."""
 
 import json
 from pathlib import Path

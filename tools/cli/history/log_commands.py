@@ -1,4 +1,4 @@
-"""``worlddb log`` and ``stats``: the events of the log, and how large the store is."""
+"""``worlddb log`` and ``stats``: list the events of the log, and measure the store."""
 
 import sys
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""``worlddb replay``, ``snapshot`` and ``redecide``: deciding or applying the history again.
+"""``worlddb replay``, ``snapshot`` and ``redecide``: apply or decide the history again.
 
 ``replay`` makes the store of an earlier moment, shows decisions one by one (``--step``), or makes the store without
 some commits (``--without``). ``redecide`` lists what other handlers or thresholds would decide.

@@ -1,4 +1,4 @@
-"""``worlddb query``: a start, then operators in the order in which they were typed."""
+"""``worlddb query``: a starting set of worlds, then operators in the order in which they were typed."""
 
 import os
 import sys

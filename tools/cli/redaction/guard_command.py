@@ -1,4 +1,4 @@
-"""``worlddb guard``: what becomes of credentials and of personal data in texts."""
+"""``worlddb guard``: how the store treats credentials and personal data in texts."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""``worlddb state``, ``unstate`` and ``statements``: files of RDF into worlds and out of them."""
+"""``worlddb state``, ``unstate`` and ``statements``: read RDF files into worlds, and write them out."""
 
 import sys
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""``worlddb working``: messages of a session that are gone after their time."""
+"""``worlddb working``: the short-lived message buffer of a session."""
 
 from typing import Any
 

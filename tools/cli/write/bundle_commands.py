@@ -1,4 +1,4 @@
-"""``worlddb export`` and ``import``: a world in a file, to be taken to another store."""
+"""``worlddb export`` and ``import``: write a world to a bundle file, and read one into another store."""
 
 import shlex
 import sys

@@ -1,4 +1,4 @@
-"""``worlddb ingest``: files of conversations and documents become worlds."""
+"""``worlddb ingest``: import files of conversations and documents."""
 
 from __future__ import annotations
 

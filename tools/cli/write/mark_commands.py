@@ -1,4 +1,4 @@
-"""``worlddb expire``, ``label``, ``pin``, ``tag``, ``deprecate`` and others: what is worth looking at, and when."""
+"""``worlddb expire``, ``label``, ``pin``, ``tag``, ``deprecate`` and others: marks that decide how worlds are found."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""``worlddb remember``, ``context`` and ``profile``: an agent's memory of a user, as :func:`worlddb.memory` has it."""
+"""``worlddb remember``, ``context`` and ``profile``: an agent's memory of a user, by :func:`worlddb.memory`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the tools of the catalogue of Kumiho's names take and answer."""
+"""Argument and answer types of the tools with Kumiho's names."""
 
 from typing import Annotated, Any, Literal
 

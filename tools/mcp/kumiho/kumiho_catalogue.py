@@ -1,7 +1,7 @@
-"""A second catalogue: the 32 tools that Kumiho's paper names, by these names, for agents that were made for them.
+"""A second catalogue: the 32 tools that Kumiho's paper names, for agents that were written for them.
 
-The paper counts 51 and names these; what it only counts is not made up here. It stands alone, since some names are also
-those of tools of the first catalogue, which take other arguments.
+The paper counts 51 tools and names these; the others are not invented here. A server offers either this catalogue or
+the first one, since some tools of both have the same name and different arguments.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,8 @@
 """The tools by the names of Kumiho's paper (section 11.2), each by calls of this store.
 
-Where ours differs, ours holds: an item is a world and a revision a version of it, ``current`` is what holds, a memory
-is never found by guessing, an artifact is never opened. Krefs lie inside the world that is served.
+Where the two differ, WorldDB's meaning counts: an item is a world and a revision one of its versions, ``current`` is
+the version that holds, no memory is found by guessing, and no artifact is opened. Krefs are resolved inside the served
+world.
 """
 
 from collections.abc import Iterable
