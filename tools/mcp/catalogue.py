@@ -70,7 +70,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     _read_tool(
         "memory_recall",
         "Recall",
-        "Find what answers a question, best first, or which sessions do. What holds now; earlier too if asked for.",
+        "Find the memories, or the sessions, that best answer a question. Current ones, unless you ask for the past.",
         read_tools.recall,
         tool_arguments.Recall,
         tool_results.Recalled,
@@ -78,7 +78,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     _read_tool(
         "memory_list",
         "List memories",
-        "List the memories of scopes in the order in which they came, a page at a time. Not a search.",
+        "List the memories of scopes in the order they were written, page by page. Not a search.",
         read_tools.listing,
         tool_arguments.Listing,
         tool_results.Memories,
@@ -86,7 +86,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     _read_tool(
         "memory_read",
         "Read a memory",
-        "Read one memory in full, by its id or the first 4 digits of it or more.",
+        "Read one memory in full, by its id or at least the first 4 digits of it.",
         read_tools.read,
         tool_arguments.Read,
         tool_results.Whole,
@@ -142,7 +142,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     _read_tool(
         "memory_history",
         "History of a memory",
-        "How a memory came to be what it is: every version, what it replaced and what replaced it, by whom and why.",
+        "Show every version of a memory, what it replaced and what replaced it, by whom and why.",
         read_tools.history,
         tool_arguments.History,
         tool_results.Versions,
@@ -158,7 +158,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_mark",
         "Mark a memory",
-        "Pin a memory, label it, or hide it from a time on. Nothing that it says becomes less true.",
+        "Pin a memory, label it, or hide it from a given time on. What it says stays true.",
         tool_arguments.MarkMemory,
         tool_results.Done,
         write_tools.mark,
@@ -167,7 +167,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     _read_tool(
         "memory_proposals",
         "Proposed identities",
-        "List proposals that two entries are one and the same person or thing, awaiting a decision.",
+        "List the proposals, awaiting a decision, that two entries are the same person or thing.",
         read_tools.proposals,
         tool_arguments.Proposals,
         tool_results.Pairs,
@@ -175,7 +175,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_decide",
         "Decide an identity",
-        "Accept or reject a proposal that two entries are one, or undo an acceptance. Nothing is rewritten.",
+        "Accept or reject a proposal that two entries are the same, or undo an acceptance. Nothing is rewritten.",
         tool_arguments.Decide,
         tool_results.Done,
         write_tools.decide,
@@ -191,7 +191,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     _read_tool(
         "memory_verify",
         "Verify the store",
-        "Check that the memory is what was written to it, and give the hash that stands for all of it.",
+        "Check that the store is exactly what was written to it, and return the hash of its whole content.",
         read_tools.verify,
         tool_arguments.Verify,
         tool_results.Verified,
@@ -205,7 +205,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_tag",
         "Tag a version",
-        "Let a tag stand for one version of a memory, or move it there. What it stood for is kept.",
+        "Put a tag on one version of a memory, or move it there. What it stood for before stays on record.",
         tool_arguments.TagMemory,
         tool_results.Done,
         write_tools.tag,
@@ -214,7 +214,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_deprecate",
         "Deprecate a memory",
-        "Leave a memory out of what is looked at, or bring it back. It stays as true as it was.",
+        "Leave a memory out of recalls and lists, or bring it back. It stays as true as it was.",
         tool_arguments.DeprecateMemory,
         tool_results.Done,
         write_tools.deprecate,
@@ -223,7 +223,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
     _read_tool(
         "memory_impact",
         "What depends on it",
-        "List all that depends on a memory, at any remove, with the way there: what may be wrong if it is.",
+        "List everything that depends on a memory, directly or not, with the path: it may be wrong if the memory is.",
         read_tools.impact,
         tool_arguments.Reach,
         tool_results.Impact,
@@ -231,7 +231,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
     _read_tool(
         "memory_provenance",
         "What it rests on",
-        "List all that a memory was made of, at any remove, by whom, and how far each is trusted.",
+        "List everything that a memory was derived from, directly or not, its author, and how far it is trusted.",
         read_tools.provenance,
         tool_arguments.Provenance,
         tool_results.Origins,
@@ -239,7 +239,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
     _read_tool(
         "memory_plan_withdrawal",
         "What falls without it",
-        "List what a source said, all that rests on it, and which answers change without it. Nothing is done.",
+        "List what a source said, what depends on it, and which answers would change without it. Changes nothing.",
         read_tools.plan_withdrawal,
         tool_arguments.PlanWithdrawal,
         tool_results.WithdrawalPlan,
@@ -247,7 +247,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
     _read_tool(
         "memory_path",
         "How two are joined",
-        "Show a shortest way over relations from one memory to another.",
+        "Show a shortest path of relations from one memory to another.",
         read_tools.path,
         tool_arguments.Way,
         tool_results.Path,
@@ -255,7 +255,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
     _read_tool(
         "memory_resolve_kref",
         "Resolve a kref",
-        "Read what a kref stands for: an item as it holds, one version of it, or an artifact of it.",
+        "Read what a kref names: an item as it holds, one of its versions, or one of its artifacts.",
         read_tools.resolve_kref,
         tool_arguments.ResolveKref,
         tool_results.Resolved,
@@ -263,7 +263,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_write_at",
         "Write at a kref",
-        "Make the item of a kref, or give it a new version. The same text again changes nothing.",
+        "Create the item of a kref, or give it a new version. Sending the same text again changes nothing.",
         tool_arguments.WriteAt,
         tool_results.Done,
         write_tools.write_at,
@@ -280,7 +280,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_believe",
         "Believe",
-        "Believe something of a memory, in the place of what conflicts with it; what it said is in its history.",
+        "Add a belief to a memory and replace those that conflict with it; its history keeps them.",
         tool_arguments.Believe,
         tool_results.Done,
         write_tools.believe,
@@ -289,7 +289,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_contract",
         "Believe no longer",
-        "Show what would change, and what rests on it, if something were believed no longer; with do=true do it.",
+        "Show what would change, and what depends on it, if a belief were dropped; with do=true drop it.",
         tool_arguments.Contract,
         tool_results.Contraction,
         write_tools.contract,
@@ -299,7 +299,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_rollback",
         "Roll back",
-        "Let a memory say again what one of its earlier versions says.",
+        "Give a memory back the content of one of its earlier versions.",
         tool_arguments.Rollback,
         tool_results.Done,
         write_tools.rollback,
@@ -316,7 +316,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_prefer",
         "Note a preference",
-        "Note that somebody prefers, avoids, rejected or optimizes for something, or what came of acting by it.",
+        "Record that somebody prefers, avoids, rejected or optimizes for something, or the outcome of acting on it.",
         tool_arguments.Prefer,
         tool_results.Done,
         write_tools.prefer,
@@ -324,7 +324,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_relate",
         "Relate two memories",
-        "Say that a relation leads from one memory to another, since when, and why. An inverse is turned round.",
+        "Relate one memory to another, with a start time and a reason. An inverse relation is turned round.",
         tool_arguments.Relate,
         tool_results.Done,
         write_tools.relate,
@@ -332,7 +332,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_unrelate",
         "Retract a relation",
-        "Take a relation back that was never so, or say until when it held. What was said stays in its states.",
+        "Retract a relation that never held, or end one that did. Its states keep the record.",
         tool_arguments.Unrelate,
         tool_results.Done,
         write_tools.unrelate,
@@ -340,7 +340,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_attach",
         "Attach an artifact",
-        "Attach a pointer to something kept elsewhere to a memory, or take it off. Nothing opens it.",
+        "Attach to a memory a pointer to something kept elsewhere, or remove it. The server never opens it.",
         tool_arguments.Attach,
         tool_results.Done,
         write_tools.attach,
@@ -349,7 +349,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
     _read_tool(
         "memory_recall_receipt",
         "Recall with a receipt",
-        "Recall exactly, in all or in one scope, and get a receipt by which the answer can be checked later.",
+        "Recall exactly, in the whole store or in one scope, with a receipt that proves the answer later.",
         read_tools.recall_receipt,
         tool_arguments.RecallReceipt,
         tool_results.Receipted,
@@ -357,7 +357,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_keep_receipt",
         "Keep a receipt",
-        "Keep the receipt of a recall in the log, so that what it names tells of it.",
+        "Keep the receipt of a recall in the log, so that the memories it names refer to it.",
         tool_arguments.KeepReceipt,
         tool_results.Done,
         write_tools.keep_receipt,
@@ -373,7 +373,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
     _read_tool(
         "memory_check_recall",
         "Check a recall",
-        "Check the receipt of an exact recall: ask again, and prove that these memories were there.",
+        "Check the receipt of an exact recall: ask again, and prove that its memories were in the store.",
         read_tools.check_recall,
         tool_arguments.CheckRecall,
         tool_results.RecallChecked,
@@ -381,7 +381,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
     _read_tool(
         "memory_states",
         "States of a relation",
-        "List what was ever said of the relations of a memory: what holds, what held, when that changed and why.",
+        "List all states of the relations of a memory: what holds, what held, when it changed and why.",
         read_tools.states,
         tool_arguments.States,
         tool_results.States,
@@ -389,7 +389,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
     _read_tool(
         "memory_profiles",
         "Closed vocabularies",
-        "List which types and relations are allowed where, of all or in one memory.",
+        "List the allowed types and relations, of the whole store or inside one memory.",
         read_tools.profiles,
         tool_arguments.Profiles,
         tool_results.Profiles,
@@ -397,7 +397,7 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
     _read_tool(
         "memory_belief_settings",
         "What counts as believed",
-        "Show which tags bear beliefs, which predicates take one value, and by what beliefs are compared.",
+        "Show which tags carry beliefs, which predicates take one value, and how beliefs are ranked.",
         read_tools.belief_settings,
         tool_arguments.BeliefSettings,
         tool_results.BeliefSettings,
@@ -409,7 +409,7 @@ OPERATOR_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_withdraw",
         "Withdraw a source",
-        "Take back what a source said, in one commit. Only after memory_plan_withdrawal; changes repeats its number.",
+        "Withdraw what a source said, in one commit. Call memory_plan_withdrawal first; repeat its number in changes.",
         tool_arguments.Withdraw,
         tool_results.WithdrawalPlan,
         write_tools.withdraw,
@@ -418,7 +418,7 @@ OPERATOR_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_undo",
         "Take back a commit",
-        "Let what a withdrawal, or another change of beliefs, changed be as it was. Refused if that was changed since.",
+        "Undo a withdrawal or another change of beliefs. Refused if something changed there since.",
         tool_arguments.Undo,
         tool_results.Done,
         write_tools.undo,
@@ -427,7 +427,7 @@ OPERATOR_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_define_relation",
         "Declare a relation",
-        "Declare a relation by its name and laws for the whole store. The same again changes nothing.",
+        "Declare a relation by its name and laws for the whole store. Declaring the same again changes nothing.",
         tool_arguments.DefineRelation,
         tool_results.Done,
         write_tools.define_relation,
@@ -436,7 +436,7 @@ OPERATOR_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_set_profile",
         "Close a vocabulary",
-        "Allow only some types and relations in a scope and all inside, or lift that. What is there stays.",
+        "Allow only some types and relations inside a scope, or lift that. Existing memories stay.",
         tool_arguments.SetProfile,
         tool_results.Done,
         write_tools.set_profile,
@@ -445,7 +445,7 @@ OPERATOR_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_set_beliefs",
         "Set what counts as believed",
-        "Set which tags bear beliefs, which predicates take one value, and by what beliefs are compared.",
+        "Set which tags carry beliefs, which predicates take one value, and how beliefs are ranked.",
         tool_arguments.SetBeliefs,
         tool_results.Done,
         write_tools.set_beliefs,
@@ -454,7 +454,7 @@ OPERATOR_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_forget_user",
         "Erase a user",
-        "Erase a user and all that is theirs, for good. Only when a person asked for it; confirm repeats the scope.",
+        "Erase a user and all their data for good. Only when a person asked for it; confirm repeats the scope.",
         tool_arguments.ForgetUser,
         tool_results.Forgotten,
         write_tools.forget_user,
@@ -463,7 +463,7 @@ OPERATOR_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_erase_literal",
         "Erase a literal",
-        "Erase one literal of RDF statements, for good. Only when a person asked for it; without statements: the plan.",
+        "Erase one literal of RDF statements for good, if a person asked for it. Without statements, show the plan.",
         tool_arguments.EraseLiteral,
         tool_results.ErasedLiteral,
         write_tools.erase_literal,
@@ -472,7 +472,7 @@ OPERATOR_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_consolidate",
         "Consolidate the memory",
-        "Sum up what lies together, infer what follows from edges, and mark what is stale. Nothing is lost by it.",
+        "Summarize memories that lie together, infer edges, and mark what is stale. Nothing is lost.",
         tool_arguments.Consolidate,
         tool_results.Consolidation,
         write_tools.consolidate,
@@ -480,8 +480,8 @@ OPERATOR_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_dream",
         "Judge the memory",
-        "Judge what is new, and put out of sight what is said twice, was replaced, or rests on nothing any more."
-        " Nothing is lost by it.",
+        "Assess what is new, and deprecate what was said twice, was replaced, or depends on nothing that holds."
+        " Nothing is lost.",
         tool_arguments.Dream,
         tool_results.Dreamt,
         write_tools.dream,
@@ -493,7 +493,7 @@ WORKING_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_working_add",
         "Note what was said",
-        "Keep a message of this session for an hour. It is no memory and is gone then: memory_write keeps.",
+        "Keep a message of this session for an hour. It is not a memory: memory_write keeps what should stay.",
         tool_arguments.WorkingAdd,
         tool_results.Buffered,
         write_tools.working_add,
@@ -501,7 +501,7 @@ WORKING_TOOLS: Final[tuple[Tool, ...]] = (
     _read_tool(
         "memory_working_get",
         "What was said",
-        "List the messages of this session that are not gone, the oldest first.",
+        "List the messages of this session that have not expired, oldest first.",
         write_tools.working_get,
         tool_arguments.WorkingGet,
         tool_results.Buffer,
@@ -523,8 +523,8 @@ FORK_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_fork",
         "Fork a memory",
-        "Let a memory, or all that something contains, go on a second time, to try something beside what is known."
-        " What is said in it by its own ids is recalled nowhere else.",
+        "Branch a memory, or everything that it contains, to try something without changing the original."
+        " Memories of the fork have their own ids and are recalled only inside it.",
         tool_arguments.ForkWorld,
         tool_results.Forked,
         write_tools.fork,
@@ -532,7 +532,7 @@ FORK_TOOLS: Final[tuple[Tool, ...]] = (
     _read_tool(
         "memory_forks",
         "List forks",
-        "List the forks of a memory, or what a fork goes on from, and what lies in it with the ids to amend it by.",
+        "List the forks of a memory, or the origin of a fork and the memories in it, with the ids to amend them.",
         write_tools.forks,
         tool_arguments.ListForks,
         tool_results.Forks,
@@ -540,8 +540,8 @@ FORK_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_merge",
         "Merge a fork",
-        "Bring what a fork has come to back into what it goes on from. Look at it with plan=true first: while a"
-        " conflict is undecided nothing is written.",
+        "Merge the changes of a fork into its origin. Call it with plan=true first: nothing is written while a"
+        " conflict is undecided.",
         tool_arguments.MergeFork,
         tool_results.Merged,
         write_tools.merge,

@@ -219,7 +219,7 @@ class Read(Arguments):
     """``memory_read``."""
 
     id: Reference
-    offset: Annotated[int, Meta(ge=0, le=2**31, description="At which character of the text to begin.")] = 0
+    offset: Annotated[int, Meta(ge=0, le=2**31, description="The character of the text to begin at.")] = 0
 
 
 class Amend(Arguments):
@@ -242,7 +242,7 @@ class Retire(Arguments):
 
     id: Reference
     at: Annotated[Time | None, Meta(description="When it ceased to be true (ISO 8601); now if left out.")] = None
-    valid_to: Annotated[Time | None, Meta(description="When it is true again, if it is.")] = None
+    valid_to: Annotated[Time | None, Meta(description="When it becomes true again, if ever.")] = None
     members: Annotated[bool, Meta(description="Also what it alone contains.")] = False
     why: Why = ""
 
@@ -289,7 +289,7 @@ class EraseLiteral(Arguments, kw_only=True):
     ]
     everywhere: Annotated[bool, Meta(description="From every world that ever stated it, not this one alone.")] = False
     statements: (
-        Annotated[int, Meta(ge=0, description="How many the plan said would lose it; left out, it tells the plan.")]
+        Annotated[int, Meta(ge=0, description="The plan's number of statements; left out, the answer is the plan.")]
         | None
     ) = None
 
@@ -308,7 +308,7 @@ class WorkingAdd(WorkingScope, kw_only=True):
 
     text: Annotated[Text, Meta(description="What was said.")]
     role: Annotated[Label, Meta(description="Who said it: user, assistant, tool.")] = "user"
-    ttl_minutes: Annotated[float, Meta(gt=0, le=10_080, description="Gone after so many minutes.")] = 60.0
+    ttl_minutes: Annotated[float, Meta(gt=0, le=10_080, description="Expires after so many minutes.")] = 60.0
 
 
 class WorkingGet(WorkingScope, kw_only=True):
@@ -321,10 +321,10 @@ class Consolidate(Arguments, kw_only=True):
     """``memory_consolidate``."""
 
     min_age_hours: Annotated[
-        float, Meta(ge=0, le=876_000, description="Sum up what was begun so long ago, or earlier.")
+        float, Meta(ge=0, le=876_000, description="Summarize only what began at least so many hours ago.")
     ] = 24.0
     dry_run: Annotated[bool, Meta(description="Write nothing, and say what would be written.")] = False
-    limit: Annotated[int, Meta(ge=1, le=10_000, description="How many summaries are written at most.")] = 100
+    limit: Annotated[int, Meta(ge=1, le=10_000, description="The most summaries to write.")] = 100
 
 
 class Dream(Arguments, kw_only=True):
@@ -332,9 +332,9 @@ class Dream(Arguments, kw_only=True):
 
     dry_run: Annotated[bool, Meta(description="Write nothing, and say what would be done.")] = False
     max_deprecation_ratio: Annotated[
-        float, Meta(ge=0.1, le=0.9, description="The share of what is judged that may be put out of sight.")
+        float, Meta(ge=0.1, le=0.9, description="The share of the assessed memories that may be deprecated.")
     ] = 0.5
-    halt: Annotated[bool, Meta(description="Do nothing at all where more than that is recommended.")] = False
+    halt: Annotated[bool, Meta(description="Do nothing at all if more than that would be deprecated.")] = False
 
 
 class ListScopes(Arguments):
@@ -356,7 +356,7 @@ class Proposals(Arguments):
     """``memory_proposals``."""
 
     status: Annotated[
-        Literal["pending", "accepted", "rejected", "undone", "all"], Meta(description="How they stand.")
+        Literal["pending", "accepted", "rejected", "undone", "all"], Meta(description="The state of the decision.")
     ] = "pending"
     limit: Count = DEFAULT_PAGE
     cursor: Cursor | None = None
@@ -385,7 +385,7 @@ class TagMemory(Arguments):
     version: Annotated[
         Annotated[int, Meta(ge=1, le=2**31)] | None, Meta(description="Which version; what holds now if left out.")
     ] = None
-    remove: Annotated[bool, Meta(description="Let it stand for nothing any more.")] = False
+    remove: Annotated[bool, Meta(description="Remove the tag.")] = False
     why: Why = ""
 
 
@@ -420,8 +420,8 @@ class PlanWithdrawal(Arguments):
     since: Annotated[Time | None, Meta(description="Only what was written then or later.")] = None
     until: Annotated[Time | None, Meta(description="Only what was written before.")] = None
     how: Annotated[Literal["contract", "deprecate", "flag"], Meta(description="End, hide or tag it.")] = "contract"
-    dependents: Annotated[bool, Meta(description="What rests on it, too.")] = False
-    questions: Annotated[list[Label], Meta(max_length=10, description="Asked with it and without.")] = []
+    dependents: Annotated[bool, Meta(description="Also what depends on it.")] = False
+    questions: Annotated[list[Label], Meta(max_length=10, description="Questions to ask with and without it.")] = []
     limit: Count = DEFAULT_PAGE
 
 
@@ -435,7 +435,7 @@ class Withdraw(PlanWithdrawal, kw_only=True):
 class Undo(Arguments):
     """``memory_undo``."""
 
-    seq: Annotated[int, Meta(ge=1, le=1_000_000_000_000, description="The commit, as the answer of what it did says.")]
+    seq: Annotated[int, Meta(ge=1, le=1_000_000_000_000, description="The commit to undo, as its answer named it.")]
     reason: Annotated[str, Meta(min_length=1, max_length=2_000, description="Why; it is kept.")]
 
 
@@ -445,8 +445,8 @@ class ForkWorld(Arguments):
     id: Annotated[
         str, Meta(pattern=ID_OR_KREF, description="The id of a memory, of what contains some, or of a scope.")
     ]
-    name: Annotated[Label | None, Meta(description="What the fork is called, to be told from the first.")] = None
-    known: Annotated[Known | None, Meta(description="As it was known by then; by default as it is.")] = None
+    name: Annotated[Label | None, Meta(description="A name for the fork, to tell it from the original.")] = None
+    known: Annotated[Known | None, Meta(description="Fork it as it was known by then; by default as it is now.")] = None
     why: Why = ""
 
 
@@ -461,13 +461,13 @@ class MergeFork(Arguments):
     """``memory_merge``."""
 
     id: Annotated[str, Meta(pattern=ID_OR_KREF, description="The id of the fork.")]
-    plan: Annotated[bool, Meta(description="Only say what it comes to.")] = False
+    plan: Annotated[bool, Meta(description="Only show what the merge would do.")] = False
     decide: Annotated[
         dict[str, Literal["ours", "theirs"]],
-        Meta(description="Conflicts by their ids: ours leaves what is there, theirs takes the fork's."),
+        Meta(description="Conflicts by id: ours keeps the original, theirs takes the fork's."),
     ] = {}
     on_conflict: Annotated[
-        Literal["report", "ours", "theirs"], Meta(description="Who is right in all others; report writes nothing.")
+        Literal["report", "ours", "theirs"], Meta(description="Who wins all other conflicts; report writes nothing.")
     ] = "report"
     why: Why = ""
 
@@ -479,7 +479,7 @@ class DefineRelation(Arguments):
     inverse: Annotated[Label | None, Meta(description="Its name read the other way, such as employs.")] = None
     functional: Annotated[bool, Meta(description="A second target at a time is a contradiction.")] = False
     succession: Annotated[bool, Meta(description="The next target ends the one before.")] = False
-    acyclic: Annotated[bool, Meta(description="It never leads back.")] = False
+    acyclic: Annotated[bool, Meta(description="It has no cycles.")] = False
     symmetric: Annotated[bool, Meta(description="It reads the same from both ends; at most functional, too.")] = False
     why: Why = ""
 
@@ -491,10 +491,10 @@ class Attach(Arguments):
     """``memory_attach``."""
 
     id: Reference
-    name: Annotated[Label, Meta(description="Its name; one of the same name takes its place.")]
+    name: Annotated[Label, Meta(description="Its name; a later one of the same name replaces it.")]
     location: Annotated[Location | None, Meta(description="Where it is, such as a URL.")] = None
     media_type: Annotated[str, Meta(max_length=200, description="Such as application/pdf.")] = ""
-    remove: Annotated[bool, Meta(description="Take the one of the name off.")] = False
+    remove: Annotated[bool, Meta(description="Remove the artifact of this name.")] = False
     why: Why = ""
 
 
@@ -504,7 +504,7 @@ class CheckRecall(Arguments):
     receipt: Annotated[str, Meta(min_length=1, max_length=MAX_RECEIPT, description="The receipt, letter for letter.")]
     question: Annotated[str, Meta(max_length=MAX_TEXT, description="The question that was asked.")]
     filters: Annotated[
-        dict[str, Any], Meta(description="Texts of filters as they were asked: about, speaker, type, author, source.")
+        dict[str, Any], Meta(description="The recall's text filters: about, speaker, type, author, source.")
     ] = {}
 
 
@@ -535,7 +535,7 @@ class ReceiptsOf(Arguments):
 class Profiles(Arguments):
     """``memory_profiles``."""
 
-    id: Annotated[Reference | None, Meta(description="Only those that hold in this memory.")] = None
+    id: Annotated[Reference | None, Meta(description="Only those in force inside this memory.")] = None
 
 
 Names = Annotated[tuple[Label, ...], Meta(max_length=1_000)]
@@ -547,10 +547,10 @@ class SetProfile(Arguments):
     id: Annotated[Reference | None, Meta(description="The scope or memory to close; the whole store if left out.")] = (
         None
     )
-    profile: Annotated[str, Meta(max_length=200, description="arbiter, or a name for what is given.")] = ""
+    profile: Annotated[str, Meta(max_length=200, description="arbiter, or a name for what is given here.")] = ""
     node_types: Annotated[Names, Meta(description="The types that worlds may have.")] = ()
     relations: Annotated[Names, Meta(description="The relations that edges may have.")] = ()
-    lift: Annotated[bool, Meta(description="Open it again instead.")] = False
+    lift: Annotated[bool, Meta(description="Remove the restriction instead.")] = False
     why: Why = ""
 
 
@@ -563,13 +563,13 @@ class BeliefSettings(Arguments):
 class SetBeliefs(Arguments):
     """``memory_set_beliefs``."""
 
-    tags: Annotated[Names, Meta(description="Tags that bear beliefs, beside current.")] = ()
-    plain_tags: Annotated[Names, Meta(description="Tags that do so no longer.")] = ()
+    tags: Annotated[Names, Meta(description="Tags that carry beliefs, beside current.")] = ()
+    plain_tags: Annotated[Names, Meta(description="Tags that no longer carry beliefs.")] = ()
     single: Annotated[Names, Meta(description="Predicates that take one value at a time.")] = ()
-    many: Annotated[Names, Meta(description="Predicates that take several again.")] = ()
+    many: Annotated[Names, Meta(description="Predicates that take several values again.")] = ()
     entrenchment: Annotated[
         dict[Label, Literal["recency", "support", "confidence"] | None],
-        Meta(max_length=1_000, description="By what beliefs of each type are compared; null takes that back."),
+        Meta(max_length=1_000, description="How beliefs of each type are ranked; null removes the setting."),
     ] = {}
     why: Why = ""
 
@@ -604,13 +604,13 @@ class WriteAt(Arguments):
 
 
 Relation = Literal["prefers", "avoids", "rejected", "optimizes_for"]
-Named = Annotated[str, Meta(min_length=1, max_length=4_000, description="An id, a kref, or a name that one has.")]
+Named = Annotated[str, Meta(min_length=1, max_length=4_000, description="An id, a kref, or a name.")]
 
 
 class Preferences(Arguments):
     """``memory_preferences``."""
 
-    subject: Annotated[Named, Meta(description="Whose: an id, a kref, or a name that one has.")]
+    subject: Annotated[Named, Meta(description="Whose preferences: an id, a kref, or a name.")]
     relation: Relation | None = None
     limit: Count = DEFAULT_PAGE
 
@@ -620,45 +620,45 @@ class Prefer(Arguments):
 
     subject: Named
     relation: Relation
-    object: Annotated[Named, Meta(description="What: an id, a kref, or a name that one has.")]
+    object: Annotated[Named, Meta(description="The object: an id, a kref, or a name.")]
     outcome: Annotated[
         Literal["acted_upon", "succeeded", "reversed"] | None,
-        Meta(description="What came of acting by it; left out: it was said."),
+        Meta(description="The outcome of acting on it; left out, it is a statement."),
     ] = None
-    inferred: Annotated[bool, Meta(description="Nobody said it: you conclude it.")] = False
+    inferred: Annotated[bool, Meta(description="True if nobody said it and you conclude it.")] = False
     why: Why = ""
 
 
 class Relate(Arguments):
     """``memory_relate``."""
 
-    id: Annotated[Named, Meta(description="From what: an id, a kref, or a name that one has.")]
+    id: Annotated[Named, Meta(description="The source: an id, a kref, or a name.")]
     relation: Annotated[Label, Meta(description="Such as supports, depends_on, or one that was declared.")]
-    to: Annotated[Named, Meta(description="To what: an id, a kref, or a name that one has.")]
+    to: Annotated[Named, Meta(description="The target: an id, a kref, or a name.")]
     valid_from: Annotated[Time | None, Meta(description="Since when (ISO 8601); by default as its source.")] = None
     valid_to: Annotated[Time | None, Meta(description="Until when, if that is known.")] = None
     why: Why = ""
     alternatives: Annotated[
         list[Annotated[str, Meta(max_length=500)]], Meta(max_length=20, description="What else was considered.")
     ] = msgspec.field(default_factory=list)
-    optimises_for: Annotated[str, Meta(max_length=500, description="What it is to serve.")] = ""
-    sentiment: Annotated[str, Meta(max_length=200, description="How it was felt.")] = ""
-    evidence: Annotated[str, Meta(max_length=2_000, description="What bears it out.")] = ""
+    optimises_for: Annotated[str, Meta(max_length=500, description="What it is meant to achieve.")] = ""
+    sentiment: Annotated[str, Meta(max_length=200, description="The sentiment behind it.")] = ""
+    evidence: Annotated[str, Meta(max_length=2_000, description="What supports it.")] = ""
 
 
 class Unrelate(Arguments):
     """``memory_unrelate``."""
 
     relation: Annotated[str, Meta(pattern=DIGITS, description="The id of a state, or its first digits.")]
-    ended: Annotated[Time | None, Meta(description="It held until then; left out: it was never so.")] = None
+    ended: Annotated[Time | None, Meta(description="When it ended; left out, it never held.")] = None
     why: Why = ""
 
 
 class States(Arguments):
     """``memory_states``."""
 
-    id: Annotated[Named, Meta(description="Of what: an id, a kref, or a name that one has.")]
-    to: Annotated[Named | None, Meta(description="Only what leads to this one.")] = None
+    id: Annotated[Named, Meta(description="The memory: an id, a kref, or a name.")]
+    to: Annotated[Named | None, Meta(description="Only relations to this target.")] = None
     relation: Annotated[Label | None, Meta(description="Only this relation, or its inverse.")] = None
     valid: Annotated[Time | None, Meta(description="As of this time (ISO 8601); now if left out.")] = None
     known: Known | None = None
@@ -668,7 +668,7 @@ class States(Arguments):
 MAX_BELIEFS: Final = 50
 """Beliefs that one call may name."""
 _PREDICATES: Final = Meta(
-    description="Values by predicate: type, title, summary (its text), and any other, such as topic."
+    description="Values by predicate: type, title, summary (the text), or any other, such as topic."
 )
 
 
@@ -679,7 +679,7 @@ class Believe(Arguments):
     beliefs: Annotated[dict[str, Any], _PREDICATES]
     how: Annotated[
         Literal["revise", "expand", "replace"],
-        Meta(description="In the place of what conflicts; beside all; or in the place of all that it says."),
+        Meta(description="revise replaces what conflicts, expand adds to all, replace replaces all that it says."),
     ] = "revise"
     valid_from: Annotated[Time | None, Meta(description="Since when (ISO 8601); now if left out.")] = None
     why: Why = ""
@@ -701,12 +701,12 @@ class Contract(Arguments):
         Meta(
             min_length=1,
             max_length=MAX_BELIEFS,
-            description="{id, predicate, value} each; of several, the least entrenched go.",
+            description="{id, predicate, value} each; of several, the least entrenched are dropped.",
         ),
     ]
-    do: Annotated[bool, Meta(description="Do it; left out, it is only shown what would change.")] = False
-    whole: Annotated[bool, Meta(description="Let go all that is said beside it, too.")] = False
-    each: Annotated[bool, Meta(description="Let all of them go.")] = False
+    do: Annotated[bool, Meta(description="Do it; left out, only show what would change.")] = False
+    whole: Annotated[bool, Meta(description="Also drop everything said beside it.")] = False
+    each: Annotated[bool, Meta(description="Drop all of them.")] = False
     why: Why = ""
 
 

@@ -13,16 +13,16 @@ MAX_QUERY_SECONDS: Final = 30
 
 Text = Annotated[str, Meta(max_length=200_000)]
 Short = Annotated[str, Meta(max_length=2_000)]
-Ref = Annotated[str, Meta(min_length=1, max_length=2_000, description="A whole reference, or a name letter by letter.")]
+Ref = Annotated[str, Meta(min_length=1, max_length=2_000, description="A full reference, or an exact name.")]
 Refs = Annotated[tuple[Ref, ...], Meta(max_length=1_000)]
 Subjects = Annotated[tuple[Short, ...], Meta(max_length=64)]
 _ISO: Final = "ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z."
 When = Annotated[str, Meta(min_length=1, max_length=64, description=_ISO)]
-Known = Annotated[When, Meta(description=f"What was known at this time; by default all that is. {_ISO}")]
+Known = Annotated[When, Meta(description=f"What was known at this time; by default everything known now. {_ISO}")]
 Span = tuple[When, When]
 Count = Annotated[int, Meta(ge=1, le=MAX_PAGE, description="How many at most.")]
-Commit = Annotated[int, Meta(ge=0, le=2**53, description="The number of a commit, in the place of a time.")]
-Seconds = Annotated[float, Meta(gt=0, description="Seconds from now, in the place of expires_at.")]
+Commit = Annotated[int, Meta(ge=0, le=2**53, description="The number of a commit, instead of a time.")]
+Seconds = Annotated[float, Meta(gt=0, description="Seconds from now, instead of expires_at.")]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 Amount = Annotated[float, Meta(ge=0.0, le=1_000_000.0)]
 Ordinal = Annotated[int, Meta(ge=0, le=2**32 - 1)]
@@ -34,7 +34,7 @@ Conditions = Annotated[
 
 
 class Query(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """Base of parameters: an unknown one is an error, since it would be passed over in silence."""
+    """Base of parameters. An unknown parameter is an error, so that a misspelled one is not ignored."""
 
 
 class AsOf(Query, frozen=True, kw_only=True):
@@ -82,7 +82,7 @@ class AtSpan(AsOf, frozen=True, kw_only=True):
 class FindVersions(AtSpan, frozen=True, kw_only=True):
     """Which versions of a world are listed: of which something was learned ``between`` two times, valid in a span."""
 
-    between: Annotated[Span, Meta(description="Learned from the first time up to the second; given twice.")] | None = (
+    between: Annotated[Span, Meta(description="Learned from the first time until the second; given twice.")] | None = (
         None
     )
 
@@ -112,11 +112,11 @@ class Body(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True
 
 
 class Claim(Body, frozen=True, kw_only=True):
-    """Nothing but the name in the path: what a world is to be besides is said where one is made, or revised."""
+    """An empty body: the path names the world. Creating or revising a world sets everything else."""
 
 
 class NewWorld(Body, frozen=True, kw_only=True):
-    """A world to make. ``world`` is the one that it is put into; ``key`` finds it again."""
+    """A world to create. ``world`` is its container; ``key`` is the caller's permanent name for it."""
 
     name: Short
     type: Short = "World"
@@ -139,7 +139,7 @@ class NewWorld(Body, frozen=True, kw_only=True):
 
 
 class NewMember(NewWorld, frozen=True, kw_only=True):
-    """A world to make inside another one, or with ``ref`` a world that is there to be moved into it."""
+    """A world to create inside another one; with ``ref`` an existing world to move into it."""
 
     name: Short = ""
     ref: Ref | None = None
@@ -160,7 +160,7 @@ class Revision(Body, frozen=True, kw_only=True):
 
 
 class Ending(Query, frozen=True, kw_only=True):
-    """From when on a world holds no more (default: now), and until when."""
+    """When a world stops holding (default: now), and until when it does not hold."""
 
     valid_from: When | None = None
     valid_to: When | None = None
@@ -169,7 +169,7 @@ class Ending(Query, frozen=True, kw_only=True):
 
 
 class EdgeEnding(Query, frozen=True, kw_only=True):
-    """From when on an edge is in force no more, and until when; without either it is retracted."""
+    """When an edge ends, and until when it does not hold; without either it is retracted."""
 
     valid_from: When | None = None
     valid_to: When | None = None
@@ -177,7 +177,7 @@ class EdgeEnding(Query, frozen=True, kw_only=True):
 
 
 class Resumption(Body, frozen=True, kw_only=True):
-    """A world that holds again."""
+    """When a world that had ended holds again, and what it says then."""
 
     content: Text | None = None
     valid_from: When | None = None
@@ -186,7 +186,7 @@ class Resumption(Body, frozen=True, kw_only=True):
 
 
 class Removal(Body, frozen=True, kw_only=True):
-    """Where a world goes."""
+    """Where a world is moved to, and out of which container."""
 
     to: Ref
     out_of: Ref | None = None
@@ -211,7 +211,7 @@ class NewEdge(Body, frozen=True, kw_only=True):
     key: Short | None = None
     properties: dict[str, Any] = {}
     context: (
-        Annotated[dict[str, Any], Meta(description="alternatives, optimises_for, sentiment, evidence: how it came.")]
+        Annotated[dict[str, Any], Meta(description="Its context: alternatives, optimises_for, sentiment, evidence.")]
         | None
     ) = None
     valid_from: When | None = None
@@ -231,8 +231,8 @@ class Why(Body, frozen=True, kw_only=True):
 class NewMemory(Body, frozen=True, kw_only=True):
     """A statement to remember in a world.
 
-    A name in ``about`` that nothing has yet becomes an entry there. ``on_near`` links it to what it contradicts or
-    replaces, of what is near; what ``replaces`` names ends where it begins.
+    A name in ``about`` that no world has yet becomes an entity there. ``on_near`` links the statement to near
+    statements that it contradicts or replaces. A statement named by ``replaces`` ends where this one begins.
     """
 
     text: Annotated[str, Meta(min_length=1, max_length=200_000)]
@@ -256,7 +256,7 @@ class NewMemory(Body, frozen=True, kw_only=True):
 
 
 class Marks(Body, frozen=True, kw_only=True):
-    """What is to change of how a world is found, and nothing of what it says; ``never`` lifts its deadline."""
+    """Changes to how a world is found; what it says stays. ``expires_at`` ``never`` lifts its deadline."""
 
     pinned: bool | None = None
     expires_at: When | None = None
@@ -265,7 +265,7 @@ class Marks(Body, frozen=True, kw_only=True):
     remove_labels: tuple[Short, ...] = ()
     deprecated: bool | None = None
     tag: Short | None = None
-    version: Annotated[int, Meta(ge=1, description="What the tag stands for; by default what holds now.")] | None = None
+    version: Annotated[int, Meta(ge=1, description="The version to tag; by default the current one.")] | None = None
     untag: Short | None = None
     why: Short = ""
 
@@ -304,14 +304,14 @@ class Filters(Body, frozen=True, kw_only=True):
 
 
 class CheckedRecall(Filters, frozen=True, kw_only=True):
-    """The receipt of a recall, with the question and the filters of it that hold texts, as they were asked."""
+    """The receipt of a recall, with its question and its text filters, exactly as they were asked."""
 
-    receipt: Annotated[str, Meta(min_length=1, max_length=4_000_000, description="As the recall answered it.")]
+    receipt: Annotated[str, Meta(min_length=1, max_length=4_000_000, description="As the recall returned it.")]
     text: Annotated[str, Meta(max_length=20_000)]
 
 
 class LongQuestion(Filters, frozen=True, kw_only=True):
-    """A question with all that it may ask for."""
+    """A question with all options of a recall."""
 
     text: Annotated[str, Meta(max_length=20_000)]
     world: Ref | None = None
@@ -324,12 +324,10 @@ class LongQuestion(Filters, frozen=True, kw_only=True):
     include_superseded: bool | None = None
     include_expired: bool = False
     include_deprecated: bool = False
-    group: Annotated[int, Meta(ge=1, le=MAX_HITS, description="So many hits of each of the best k holders.")] | None = (
-        None
-    )
+    group: Annotated[int, Meta(ge=1, le=MAX_HITS, description="Hits of each of the best k containers.")] | None = None
     prefer_summaries: bool = False
     decay: Fading | None = None
-    receipt: Annotated[bool, Meta(description="Leave a receipt, which goes with exact.")] = False
+    receipt: Annotated[bool, Meta(description="Return a receipt; needs exact.")] = False
     lanes: tuple[Literal["text", "vector", "entity"], ...] = ("text", "vector", "entity")
     fusion: Literal["convex", "rrf", "combmax"] = "convex"
     asked: When | None = None
@@ -355,7 +353,7 @@ class LongQuestion(Filters, frozen=True, kw_only=True):
 class Chunks(AsOf, frozen=True, kw_only=True):
     """Words to look for in texts."""
 
-    query: Annotated[str, Meta(max_length=20_000, description="Words, of which one is enough.")]
+    query: Annotated[str, Meta(max_length=20_000, description="Words to look for; a text needs at least one of them.")]
     limit: Annotated[int, Meta(ge=1, le=MAX_HITS, description="How many at most.")] = 20
 
 
@@ -409,7 +407,7 @@ class AtCommit(Query, frozen=True, kw_only=True):
 
 
 class Prove(AtCommit, frozen=True, kw_only=True):
-    """What is to be proved: that ``ref`` was inside ``world`` at a moment."""
+    """The claim to prove: that ``ref`` was inside ``world`` at a moment."""
 
     ref: Ref
     world: Ref | None = None
@@ -420,10 +418,10 @@ Term = Annotated[str, Meta(min_length=1, max_length=1_048_576, description="A te
 
 
 class Erasing(Body, frozen=True, kw_only=True):
-    """What is erased with a world, and for which reason."""
+    """What to erase with a world, and the reason."""
 
-    reason: Annotated[str, Meta(max_length=2_000, description="Why; a plan needs none.")] = ""
-    plan: Annotated[bool, Meta(description="Erase nothing: say what it would reach.")] = False
+    reason: Annotated[str, Meta(max_length=2_000, description="The reason; a plan needs none.")] = ""
+    plan: Annotated[bool, Meta(description="Erase nothing; show what would be erased.")] = False
     turns: bool = False
     everywhere: bool = False
     forbid: bool = False
@@ -436,7 +434,7 @@ class Erasing(Body, frozen=True, kw_only=True):
 
 
 class Verifying(Body, frozen=True, kw_only=True):
-    """How far a verification goes, and the checkpoint that the log must begin with."""
+    """How deep to verify, and a checkpoint that the log must continue."""
 
     deep: bool = False
     head: Text | None = None
@@ -452,7 +450,7 @@ class Exporting(Body, frozen=True, kw_only=True):
 
 
 class Importing(Query, frozen=True, kw_only=True):
-    """Where the world of a bundle is put."""
+    """Where to put the world of a bundle, and how to treat differences."""
 
     into: Ref | None = None
     why: Short = ""
@@ -477,7 +475,7 @@ class FindStatements(Page, frozen=True, kw_only=True):
 
 
 class TakenBack(Query, frozen=True, kw_only=True):
-    """Which statements are taken back, and until when they hold (default: they never did)."""
+    """Which statements to retract, and when they ended (default: they never held)."""
 
     subject: Node | None = None
     predicate: Node | None = None
@@ -487,7 +485,7 @@ class TakenBack(Query, frozen=True, kw_only=True):
 
 
 class Stated(Query, frozen=True, kw_only=True):
-    """When statements in a format of RDF hold (default: from now on), and what their relative IRIs begin at."""
+    """When statements in a format of RDF hold (default: from now on), and the base of their relative IRIs."""
 
     valid_from: When | None = None
     valid_to: When | None = None
@@ -510,7 +508,7 @@ class NewStatements(Body, frozen=True, kw_only=True):
 
 
 class SparqlAsked(AsOf, frozen=True, kw_only=True):
-    """A query in SPARQL and its limits. A form has an update in its place, which has no moment."""
+    """A SPARQL query and its limits; a form may have an update instead, which takes no moment."""
 
     query: Text | None = None
     update: Text | None = None
@@ -533,7 +531,7 @@ class Forking(Body, frozen=True, kw_only=True):
 
 
 class Merging(Body, frozen=True, kw_only=True):
-    """How a fork is merged: by a plan alone, and who is right in a conflict of an id."""
+    """How to merge a fork: only plan it, which side wins each conflict by id, and which wins the others."""
 
     plan: bool = False
     decide: dict[str, Literal["ours", "theirs"]] = {}
@@ -549,7 +547,7 @@ class NewAccount(Body, frozen=True, kw_only=True):
 
 
 class ChangedAccount(Body, frozen=True, kw_only=True):
-    """What is to change of an account; a plan ``""`` has no limits."""
+    """Changes to an account; the plan ``""`` has no limits."""
 
     name: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
     plan: Short | None = None
@@ -570,7 +568,7 @@ Most = Annotated[int, Meta(ge=0, le=2**53)] | None
 
 
 class PlanAsked(Body, frozen=True, kw_only=True):
-    """What accounts of a plan may do; null is without a limit."""
+    """Limits and features of a plan; null means no limit."""
 
     worlds: Most = None
     requests_per_minute: Most = None
