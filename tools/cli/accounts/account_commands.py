@@ -223,7 +223,7 @@ def _limit_words(plan: AccountPlan) -> str:
 COMMANDS = (
     Command(
         "accounts",
-        "make, list, change and close the accounts of those whom a server admits",
+        "create, list, change and close accounts of a server's users",
         _account_arguments,
         _accounts,
         (
@@ -235,7 +235,7 @@ COMMANDS = (
     ),
     Command(
         "keys",
-        "make, list and end the access keys of accounts",
+        "create, list and end the access keys of accounts",
         _key_arguments,
         _keys,
         (
@@ -247,7 +247,7 @@ COMMANDS = (
     ),
     Command(
         "plans",
-        "say what accounts of a plan may do, and list the plans",
+        "define and list plans: the limits and features of accounts",
         _plan_arguments,
         _plans,
         (

@@ -241,7 +241,7 @@ def _answer_settings(view: View, out: Output) -> None:
 COMMANDS = (
     Command(
         "believe",
-        "believe something of a world, in the place of what conflicts with it",
+        "add a belief to a world, and replace those that conflict with it",
         _believe_arguments,
         _believe,
         (
@@ -251,14 +251,14 @@ COMMANDS = (
     ),
     Command(
         "expand",
-        "believe something beside all that is believed of a world; refused if it conflicts",
+        "add a belief to a world beside its others; refused if it conflicts with them",
         _expand_arguments,
         _believe,
         (("expand 3fa9c2d1 topic=taste", "one more topic"),),
     ),
     Command(
         "contract",
-        "believe something no longer, in all of the time in which it was so",
+        "drop a belief, for all of the time in which it was held",
         _contract_arguments,
         _contract,
         (
@@ -268,7 +268,7 @@ COMMANDS = (
     ),
     Command(
         "rollback",
-        "let a world say again what one of its versions says",
+        "give a world back the content of one of its earlier versions",
         _rollback_arguments,
         _rollback,
         (("rollback 3fa9c2d1 1 --why wrong", "a new version, whose source names the old one"),),

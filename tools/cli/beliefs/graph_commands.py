@@ -132,7 +132,7 @@ def _kref_arguments(parser: Parser) -> None:
     parser.add_argument("--valid-from", metavar="TIME", help="with --content: since when (default: now)")
     parser.add_argument("--rename", metavar="NAME", help="give the item another name; its kref stays")
     parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with what is written")
-    parser.add_argument("--include-deprecated", action="store_true", help="show it though it is deprecated")
+    parser.add_argument("--include-deprecated", action="store_true", help="show it even if it is deprecated")
     arguments.add_author(parser)
     _read_arguments(parser)
 
@@ -252,7 +252,7 @@ def _artifact_record(each: Artifact) -> list[tuple[str, list[Span]]]:
 COMMANDS = (
     Command(
         "impact",
-        "list all that depends on a world, at any remove, with the way there",
+        "list everything that depends on a world, directly or not, with the path to it",
         _impact_arguments,
         _impact,
         (
@@ -262,21 +262,21 @@ COMMANDS = (
     ),
     Command(
         "provenance",
-        "list all that a world was made of, at any remove, by whom, and how far it is trusted",
+        "list everything that a world was derived from, with author and trust",
         _provenance_arguments,
         _provenance,
         (("provenance 3fa9c2d1", "the nearest first"),),
     ),
     Command(
         "path",
-        "show a shortest way over edges from one world to another",
+        "show a shortest path of edges from one world to another",
         _path_arguments,
         _path,
         (("path 3fa9c2d1 Office", "whichever way edges point"),),
     ),
     Command(
         "kref",
-        "show what a kref stands for, or make or revise it",
+        "show what a kref names, or create or revise it",
         _kref_arguments,
         _kref,
         (
@@ -288,7 +288,7 @@ COMMANDS = (
     ),
     Command(
         "artifact",
-        "attach a pointer to what is kept elsewhere, or list what is attached",
+        "attach a pointer to something kept elsewhere, or list what is attached",
         _artifact_arguments,
         _artifact,
         (

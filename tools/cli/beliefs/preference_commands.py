@@ -78,7 +78,7 @@ def _preference_record(each: Preference) -> list[Span]:
 COMMANDS = (
     Command(
         "prefer",
-        "record that somebody prefers, avoids, rejected or optimizes for something, or what came of it",
+        "record that somebody prefers, avoids, rejected or optimizes for something, or the outcome",
         _prefer_arguments,
         _prefer,
         (

@@ -20,7 +20,7 @@ def _check_arguments(parser: Parser) -> None:
         metavar="X",
         type=arguments.number,
         default=0.0,
-        help="by how much scores may be off (default: 0)",
+        help="the largest allowed difference of scores (default: 0)",
     )
     parser.add_argument("--offline", action="store_true", help="open no store, and do not ask again")
     parser.add_argument("--proof", metavar="FILE", help="with --offline: what `worlddb prove-recall` wrote")
@@ -119,7 +119,7 @@ def _prove(args: Namespace, out: Output) -> int:
 COMMANDS = (
     Command(
         "check-recall",
-        "check the receipt of a recall: ask again, and prove that what it names was there",
+        "check the receipt of a recall: ask again, and prove that its hits were in the store",
         _check_arguments,
         _check,
         (
@@ -129,7 +129,7 @@ COMMANDS = (
     ),
     Command(
         "prove-recall",
-        "prove to somebody without the store that what a receipt of a recall names was in it",
+        "prove, to somebody without the store, that the hits of a receipt were in it",
         _prove_arguments,
         _prove,
         (("prove-recall tea.recall --out tea.proofs", "for `worlddb check-recall --offline --proof`"),),

@@ -128,7 +128,7 @@ def _vocabulary(args: Namespace, out: Output) -> int:
 COMMANDS = (
     Command(
         "relation",
-        "declare a relation by name and laws, so that every program links by it",
+        "declare a relation by its name and laws, for every program to link by",
         _relation_arguments,
         _relation,
         (
@@ -138,7 +138,7 @@ COMMANDS = (
     ),
     Command(
         "states",
-        "list all that was ever said of a relation: what holds, what held, when it changed and why",
+        "list all states of a relation: what holds, what held, when it changed and why",
         _states_arguments,
         _states,
         (
@@ -148,7 +148,7 @@ COMMANDS = (
     ),
     Command(
         "vocabulary",
-        "close a world to a profile of node types and relations, open it again, or list what is set",
+        "restrict a world to a profile of node types and relations, lift that, or list what is set",
         _vocabulary_arguments,
         _vocabulary,
         (

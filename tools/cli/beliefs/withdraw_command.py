@@ -26,22 +26,30 @@ def _arguments(parser: Parser) -> None:
     parser.add_argument("--since", metavar="TIME", help="what was written then or later")
     parser.add_argument("--until", metavar="TIME", help="what was written before then")
     parser.add_argument("--artifact", metavar="NAME", help="what this is attached to: its name, location or hash")
-    parser.add_argument("--plan", action="store_true", help="only say what rests on it, and what would change")
+    parser.add_argument("--plan", action="store_true", help="only show what depends on it, and what would change")
     parser.add_argument(
         "--how",
         choices=_HOW,
         default=_HOW[0],
-        help="let it hold no more, leave it out of what is looked at, or tag it as withdrawn (default: contract)",
+        help="end it, leave it out of recalls and lists, or tag it as withdrawn (default: contract)",
     )
-    parser.add_argument("--dependents", action="store_true", help="do the same to what rests on it")
-    parser.add_argument("--depth", metavar="N", type=int, default=10, help="how far is looked, 1 to 20 (default: 10)")
-    parser.add_argument("--question", metavar="TEXT", action="append", default=[], help="ask this with it and without")
+    parser.add_argument("--dependents", action="store_true", help="do the same to what depends on it")
+    parser.add_argument(
+        "--depth", metavar="N", type=int, default=10, help="how many steps to follow, 1 to 20 (default: 10)"
+    )
+    parser.add_argument(
+        "--question",
+        metavar="TEXT",
+        action="append",
+        default=[],
+        help="show the answers to this with and without the source",
+    )
     parser.add_argument(
         "--receipt",
         metavar="FILE",
         action="append",
         default=[],
-        help="say whether this receipt of a recall names any of it",
+        help="show whether this receipt of a recall names any of it",
     )
     add_common(parser)
     arguments.add_moment(parser)
@@ -148,7 +156,7 @@ def _receipt_record(kept: Any) -> dict[str, Any]:
 COMMANDS = (
     Command(
         "withdraw",
-        "take back what a source said: first say what rested on it, then end, deprecate or flag it in one commit",
+        "take back what a source said: list what depends on it, then end, deprecate or flag it in one commit",
         _arguments,
         _withdraw,
         (
@@ -162,7 +170,7 @@ COMMANDS = (
     ),
     Command(
         "receipts",
-        "list the receipts of recalls that the log keeps and that name a memory",
+        "list the kept receipts of recalls that name a memory",
         _receipts_arguments,
         _receipts,
         (('receipts "On tea"', "left by `worlddb recall --receipt FILE --keep-receipt`"),),

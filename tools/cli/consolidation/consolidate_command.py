@@ -112,7 +112,7 @@ def _make_summarizer(args: Namespace) -> EndpointSummarizer | None:
 COMMANDS = (
     Command(
         "consolidate",
-        "sum up worlds, infer edges and sweep what has become stale",
+        "summarize worlds, infer edges, and mark or close what has become stale",
         _arguments,
         _consolidate,
         (

@@ -120,7 +120,7 @@ def _make_assessor(args: Namespace) -> EndpointAssessor | None:
 COMMANDS = (
     Command(
         "dream",
-        "judge what is new, and put out of sight what is not worth a look; --dry-run shows it first",
+        "assess what is new, and deprecate what is of no use any more; --dry-run only shows it",
         _arguments,
         _dream,
         (

@@ -25,16 +25,16 @@ def _arguments(parser: Parser) -> None:
         metavar="N",
         type=arguments.count_from_zero,
         default=8,
-        help="show N of those before it (default: %(default)s)",
+        help="show the model N worlds before it (default: %(default)s)",
     )
     parser.add_argument(
         "--after",
         metavar="N",
         type=arguments.count_from_zero,
         default=2,
-        help="show N of those after it (default: %(default)s)",
+        help="show the model N worlds after it (default: %(default)s)",
     )
-    parser.add_argument("--dry-run", action="store_true", help="ask nobody, write nothing, and say what is due")
+    parser.add_argument("--dry-run", action="store_true", help="ask no model, write nothing, and show what is due")
     parser.add_argument("--limit", metavar="N", type=arguments.count, help="enrich at most N (default: all)")
     arguments.add_model(
         parser,
@@ -75,7 +75,7 @@ def _enrich(args: Namespace, out: Output) -> int:
 COMMANDS: Final = (
     Command(
         "enrich",
-        "say what each turn means by itself, so that it is found",
+        "restate each turn so that it can be found and understood by itself",
         _arguments,
         _enrich,
         (

@@ -109,7 +109,7 @@ def _parse_decisions(path: str) -> dict[str, Any]:
 COMMANDS = (
     Command(
         "fork",
-        "let a world and all in it go on a second time, as it is or was",
+        "branch a world and everything in it, as it is or as it was",
         _fork_arguments,
         _fork,
         (
@@ -119,7 +119,7 @@ COMMANDS = (
     ),
     Command(
         "merge",
-        "bring what a fork has come to back into the world that it was forked from",
+        "merge the changes of a fork into the world that it was forked from",
         _merge_arguments,
         _merge,
         (

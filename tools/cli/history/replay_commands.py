@@ -354,7 +354,7 @@ def _write_outcome(page: Page, when: str, outcome: str, why: str, events: tuple[
 COMMANDS = (
     Command(
         "replay",
-        "make the store as it was at an earlier moment, in a new directory",
+        "rebuild the store as it was at an earlier moment, in a new directory",
         _replay_arguments,
         _replay,
         (
@@ -367,7 +367,7 @@ COMMANDS = (
     ),
     Command(
         "snapshot",
-        "keep the store as of a commit beside the log, so that later replays start from there",
+        "save the state of a commit beside the log, so that later replays start from there",
         _snapshot_arguments,
         _snapshot,
         (("snapshot", "as it is now"), ("snapshot --at 2026-06-30T23:59:59Z", "as it was then")),
@@ -378,7 +378,7 @@ COMMANDS = (
 REDECIDE_COMMANDS = (
     Command(
         "redecide",
-        "decide the history again from the commands that were kept, and list what would come out differently",
+        "decide the kept commands again, and list the decisions that would differ",
         _redecide_arguments,
         _redecide,
         (

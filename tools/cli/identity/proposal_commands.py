@@ -236,7 +236,7 @@ COMMANDS = (
     ),
     Command(
         "recluster",
-        "compare worlds that are new since the last time, and propose identities",
+        "compare worlds written since the last run, and propose identities",
         _recluster_arguments,
         _recluster,
         (("recluster", "as ingest does at its end"), ("recluster --limit 1000", "a part of it")),

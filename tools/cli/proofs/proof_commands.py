@@ -243,7 +243,7 @@ COMMANDS = (
     ),
     Command(
         "cosign",
-        "sign a head as a witness, if it is proved to continue the last head that was signed",
+        "sign a head as a witness, if a proof shows that it continues the last signed head",
         _cosign_arguments,
         _cosign,
         (
@@ -256,7 +256,7 @@ COMMANDS = (
     ),
     Command(
         "prove",
-        "prove to somebody who has a head and no store that something was there, or that nothing was rewritten",
+        "prove, to somebody with a head and no store, that something was there or that nothing was rewritten",
         _prove_arguments,
         _prove,
         (

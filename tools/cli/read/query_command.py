@@ -236,7 +236,7 @@ def _stage(stage: Stage) -> tuple[str, str, str, str, str]:
 COMMANDS = (
     base.Command(
         "query",
-        "find worlds step by step: a start, then operators on its result",
+        "find worlds step by step: a starting set, then operators on it",
         _arguments,
         _query,
         (

@@ -31,7 +31,7 @@ def _arguments(parser: base.Parser) -> None:
         "--group",
         metavar="N",
         type=arguments.count,
-        help="the worlds that contain the hits (sessions, documents) in place of single hits, N hits of each",
+        help="group hits by the worlds that contain them (sessions, documents), N hits of each",
     )
     parser.add_argument(
         "--exact", action="store_true", help="rank by exactly what the view sees, as a replayed store would"
@@ -50,20 +50,20 @@ def _arguments(parser: base.Parser) -> None:
     parser.add_argument(
         "--min-trust",
         choices=TRUST_LEVELS,
-        help="only what is trusted so far, with all that it rests on: `worlddb trust`",
+        help="only what is trusted at least so far, with everything it depends on: `worlddb trust`",
     )
     parser.add_argument(
         "--trust-weight",
         metavar="X",
         type=arguments.number,
         default=0.0,
-        help="how much of its score a hit loses that is not trusted at all, 0 to 1 (default: 0)",
+        help="the share of its score that a hit without any trust loses, 0 to 1 (default: 0)",
     )
     parser.add_argument(
         "--min-confidence",
         metavar="X",
         type=arguments.number,
-        help="leave out hits that are less likely than this to be what answers, 0 to 1",
+        help="leave out hits with less confidence than this, 0 to 1",
     )
     _add_kinds(parser)
     add_text_filters(parser)
@@ -71,7 +71,7 @@ def _arguments(parser: base.Parser) -> None:
     parser.add_argument("--until", metavar="TIME", help="only what began to hold before then")
     parser.add_argument("--explain", action="store_true", help="show why each hit was found, and where it came from")
     parser.add_argument(
-        "--why-not", metavar="REF", help="also why this world (reference or name) is not among the hits"
+        "--why-not", metavar="REF", help="also explain why this world (reference or name) is not among the hits"
     )
     parser.add_argument(
         "--asked",
@@ -91,21 +91,21 @@ def _arguments(parser: base.Parser) -> None:
 def _add_kinds(parser: base.Parser) -> None:
     """Add what stands for texts, and what is found beside them."""
     parser.add_argument(
-        "--prefer-summaries", action="store_true", help="fresh summaries in the place of what they sum up"
+        "--prefer-summaries", action="store_true", help="return fresh summaries instead of what they summarize"
     )
     parser.add_argument(
         "--paths",
         metavar="N",
         type=arguments.count_from_zero,
         default=0,
-        help="also N ways over edges from what the question names, told as texts (default: 0)",
+        help="also N paths of edges from what the question names, as texts (default: 0)",
     )
     parser.add_argument(
         "--hit-paths",
         metavar="N",
         type=arguments.count_from_zero,
         default=0,
-        help="also N from what each hit refers to (default: 0)",
+        help="also N paths from what each hit refers to (default: 0)",
     )
     parser.add_argument(
         "--field",
@@ -123,10 +123,12 @@ def _add_kinds(parser: base.Parser) -> None:
         "--siblings",
         metavar="X",
         type=arguments.number,
-        help="of each session or document the best hit, and others only if their cosine is so much, such as 0.3",
+        help="of each session or document the best hit, and others only with at least this cosine, such as 0.3",
     )
     parser.add_argument(
-        "--fuzzy", action="store_true", help="read a word that no text has as one that is a letter off, and say so"
+        "--fuzzy",
+        action="store_true",
+        help="correct a question word that no text has to one that is one letter off, and say so",
     )
 
 
@@ -433,7 +435,7 @@ def _world_text(view: View, ref: str) -> str:
 COMMANDS = (
     base.Command(
         "recall",
-        "ask the memory: what answers a text, when it was true and where it came from",
+        "ask the memory: the best answers to a text, when they were true and where they came from",
         _arguments,
         _recall,
         (

@@ -505,7 +505,7 @@ COMMANDS = (
     ),
     Command(
         "stale",
-        "list what rests on something that has ended, was replaced or was erased",
+        "list worlds that depend on something that has ended, was replaced or was erased",
         _stale_arguments,
         _stale,
         (
@@ -515,7 +515,7 @@ COMMANDS = (
     ),
     Command(
         "hash",
-        "print the hash that stands for a world and all it contains, now or then",
+        "print the hash of a world and everything it contains, now or at an earlier moment",
         _hash_arguments,
         _hash,
         (

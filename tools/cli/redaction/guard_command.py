@@ -45,7 +45,7 @@ def _guard(args: Namespace, out: Output) -> int:
 COMMANDS = (
     Command(
         "guard",
-        "say what becomes of credentials and of personal data in texts; without a mode, what holds",
+        "set how credentials and personal data in texts are treated; without a mode, show it",
         _guard_arguments,
         _guard,
         (

@@ -45,7 +45,7 @@ def _key_arguments(parser: Parser) -> None:
     right = parser.add_mutually_exclusive_group()
     right.add_argument("--read", action="store_true", help="the key may read")
     right.add_argument("--write", action="store_true", help="the key may read and write")
-    parser.add_argument("--user", metavar="NAME", help="whose memory is meant where a call with the key names no scope")
+    parser.add_argument("--user", metavar="NAME", help="the user whose memory a call means if it names no scope")
     add_key_file(parser)
 
 
@@ -99,7 +99,7 @@ def _key_record(key: access_keys.Key) -> dict[str, str | None]:
 KEY_COMMANDS = (
     Command(
         "key",
-        "create, list and remove keys of a file beside the store, for MCP over HTTP and REST (not `keys`, of accounts)",
+        "create, list and remove keys in a file beside the store, for MCP and REST (accounts have `keys`)",
         _key_arguments,
         _key,
         (
@@ -148,7 +148,9 @@ def _arguments(parser: Parser) -> None:
         " the one that erases a user for good; kumiho is a catalogue of its own",
     )
     parser.add_argument(
-        "--user", metavar="NAME", help="whose memory is meant where a call names no scope: no wall, as --world is"
+        "--user",
+        metavar="NAME",
+        help="the user whose memory a call means if it names no scope; unlike --world, this restricts nothing",
     )
     arguments.add_embedder(parser)
     arguments.add_author(parser)
@@ -193,7 +195,11 @@ def chosen_address(args: Namespace, default: str) -> listening.Address:
 def add_web_options(parser: _ActionsContainer, per_second: int = access_keys.PER_SECOND) -> None:
     """Add what a server over HTTP is told of names, pages, proxies and rates."""
     parser.add_argument(
-        "--allow-host", metavar="NAME", action="append", default=[], help="another host name by which clients reach it"
+        "--allow-host",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="another host name by which clients reach the server",
     )
     parser.add_argument(
         "--allow-origin", metavar="URL", action="append", default=[], help="admit requests from pages of this origin"

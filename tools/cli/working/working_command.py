@@ -8,15 +8,15 @@ from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parse
 def _arguments(parser: Parser) -> None:
     parser.add_argument("does", choices=("add", "get", "clear"), metavar="add|get|clear", help="what to do")
     parser.add_argument("text", nargs="?", metavar="TEXT", help="the message to add")
-    parser.add_argument("--session", metavar="NAME", help="whose buffer it is; clear takes all where none is named")
+    parser.add_argument("--session", metavar="NAME", help="the session of the buffer; without it, clear empties all")
     parser.add_argument("--user", metavar="NAME", help="the user of the session")
     parser.add_argument("--project", metavar="NAME", help="the project of the session")
     parser.add_argument("--context", metavar="NAME", help="the context of the session")
-    parser.add_argument("--role", metavar="ROLE", help="who says what is added (default: user)")
+    parser.add_argument("--role", metavar="ROLE", help="the speaker of the message (default: user)")
     parser.add_argument(
-        "--ttl", type=arguments.seconds, metavar="SECONDS", help="how long what is added stays (default: 3600)"
+        "--ttl", type=arguments.seconds, metavar="SECONDS", help="how long the message stays (default: 3600)"
     )
-    parser.add_argument("--most", type=int, metavar="N", help="how many stay at most when it is added (default: 50)")
+    parser.add_argument("--most", type=int, metavar="N", help="keep at most N messages when adding one (default: 50)")
 
 
 def _working(args: Namespace, out: Output) -> int:

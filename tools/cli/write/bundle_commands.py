@@ -259,7 +259,7 @@ COMMANDS = (
     ),
     Command(
         "import",
-        "take in a bundle that `export` made: its hashes, history and provenance stay",
+        "import a bundle that `export` made, with its hashes, history and provenance",
         _import_arguments,
         _import,
         (

@@ -595,7 +595,7 @@ COMMANDS = (
     ),
     Command(
         "forget-user",
-        "erase all that is a user's, for good: their scopes or their world, and all in it",
+        "erase a user's data for good: their scopes or their world, and everything inside",
         _forget_arguments,
         _forget,
         (

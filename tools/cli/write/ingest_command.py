@@ -269,7 +269,7 @@ def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool)
 COMMANDS = (
     Command(
         "ingest",
-        "take in conversations and documents: sessions and headings become worlds, turns and paragraphs their members",
+        "import conversations and documents: sessions and headings become worlds, turns and paragraphs their members",
         _arguments,
         _ingest,
         (

@@ -159,7 +159,7 @@ def _find_marked(view: View, args: Namespace) -> list[World]:
 COMMANDS = (
     Command(
         "expire",
-        "hide a world from a time on; it stays as true as it was, and nothing is deleted",
+        "hide a world from a time on; it stays true, and nothing is deleted",
         _expire_arguments,
         _expire,
         (
@@ -170,42 +170,42 @@ COMMANDS = (
     ),
     Command(
         "refresh",
-        "begin the time to live of a world anew, if it has one and is not hidden yet",
+        "restart the time to live of a world that has one and is not hidden yet",
         _refresh_arguments,
         _refresh,
         (("refresh 3fa9c2d1", "another day, if that is its time to live"),),
     ),
     Command(
         "sweep",
-        "retire what a deadline hides: it holds no more from now on",
+        "retire what a deadline hides: it no longer holds from now on",
         _sweep_arguments,
         _sweep,
         (("sweep", "everything that has expired"), ('sweep "The new job"', "inside of one world")),
     ),
     Command(
         "label",
-        "put labels on a world, or take them off; recall and marked choose by them",
+        "add labels to a world, or remove them; recall and marked filter by them",
         _label_arguments,
         _label,
         (("label 3fa9c2d1 home urgent", "two labels"), ("label 3fa9c2d1 urgent --remove", "takes one off")),
     ),
     Command(
         "pin",
-        "pin a world, or take the pin off: it comes first, and no deadline hides it",
+        "pin or unpin a world: a pinned one comes first, and no deadline hides it",
         _pin_arguments,
         _pin,
         (("pin 3fa9c2d1", "always in an agent's context"), ("pin 3fa9c2d1 --remove", "no more")),
     ),
     Command(
         "tag",
-        "let a tag stand for a version of a world, or move it there",
+        "put a tag on a version of a world, or move it there",
         _tag_arguments,
         _tag,
         (("tag 3fa9c2d1 published", "what holds now"), ("tag 3fa9c2d1 published --version 2", "an earlier version")),
     ),
     Command(
         "deprecate",
-        "leave a world out of what is looked at; it stays as true as it was",
+        "leave a world out of recalls and lists; it stays as true as it was",
         _deprecate_arguments,
         _deprecate,
         (("deprecate 3fa9c2d1 --why outdated", "found no more"), ("deprecate 3fa9c2d1 --remove", "found again")),

@@ -188,7 +188,7 @@ def _profile(args: Namespace, out: Output) -> int:
 COMMANDS = (
     Command(
         "remember",
-        "keep one statement for later: what it may repeat, replace or contradict is told",
+        "remember one statement, and show what it may repeat, replace or contradict",
         _remember_arguments,
         _remember,
         (
@@ -201,14 +201,14 @@ COMMANDS = (
     ),
     Command(
         "context",
-        "print what is known for a question as a text for a prompt: dated, sourced, within a budget",
+        "print what is known about a question as text for a prompt: dated, sourced, within a budget",
         _context_arguments,
         _context,
         (('context "where does Ana live?" --user ana --max-tokens 400', "empty if nothing is known"),),
     ),
     Command(
         "profile",
-        "list what is known of a user and holds now, by type",
+        "list what currently holds about a user, by type",
         _profile_arguments,
         _profile,
         (("profile --user ana", "the newest first"), ("profile --valid 2024-05-01", "what held then, for all")),

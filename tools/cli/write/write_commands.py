@@ -315,14 +315,14 @@ def answer_receipt(args: Namespace, db: Database, out: Output, receipt: Receipt,
 COMMANDS = (
     Command(
         "init",
-        "make an empty store; one that is there already stays as it is",
+        "create an empty store; an existing one stays as it is",
         _init_arguments,
         _init,
         (("init", "the default one"), ("init --store memory", "in a directory of that name")),
     ),
     Command(
         "create",
-        "make a world: a fact, a person, a note, or a topic that holds others",
+        "create a world: a fact, a person, a note, or a topic that holds others",
         _create_arguments,
         _create,
         (
@@ -333,14 +333,14 @@ COMMANDS = (
     ),
     Command(
         "revise",
-        "give a world a new version in a window of time; it takes that from what held there",
+        "give a world a new version in a window of time, in place of what held there",
         _revise_arguments,
         _revise,
         (('revise "Sarah Chen" --content "VP of engineering" --why announced', "exit code 3 if it has ended"),),
     ),
     Command(
         "retire",
-        "say that a world or an edge does not hold from a time on, or for a while; nothing is deleted",
+        "end a world or an edge from a time on, or for a while; nothing is deleted",
         _retire_arguments,
         _retire,
         (
