@@ -17,7 +17,7 @@ from worlddb.tools.cli.base.output import Output
 
 
 class _CommandModule(NamedTuple):
-    """Names of commands, and how they are loaded: one command does not wait for the others."""
+    """The commands of one module and its loader, so that one command does not load the others."""
 
     names: str
     load: Callable[[], tuple[Command, ...]]
@@ -116,7 +116,7 @@ _COMMAND_MODULES: Final = (
     _CommandModule("usage", lambda: import_module("worlddb.tools.cli.accounts.usage_command").COMMANDS),
     _CommandModule("completion", lambda: (import_module("worlddb.tools.cli.completion").completion(commands),)),
 )
-"""Where every command is, in the order of the help."""
+"""The modules of all commands, in the order of the help."""
 
 
 def commands() -> tuple[Command, ...]:
@@ -129,21 +129,21 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        """``COMMANDS``, every command, is there for whoever asks for all of them."""
+        """Load all commands when ``COMMANDS`` is read."""
         if name != "COMMANDS":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return commands()
 
 
 def _needed_commands(words: Sequence[str]) -> tuple[Command, ...]:
-    """The commands that a line needs: the one that it names, else all of them."""
+    """Return the commands that a line needs: the one that it names, else all."""
     named = next(_command_words(words), "")
     found = [home for home in _COMMAND_MODULES if named in home.names.split()]
     return tuple(command for command in found[0].load() if command.name == named) if found else commands()
 
 
 def _command_words(words: Sequence[str]) -> Iterator[str]:
-    """Yield the words of a line that are neither an option that may stand in front of a command, nor its value."""
+    """Yield the words of a line without the global options that may stand before a command, and their values."""
     remaining = iter(words)
     for word in remaining:
         if word == "--store":
@@ -159,7 +159,7 @@ class SystemTrouble(UnavailableError):
 
 
 class Unexpected(StoreError):
-    """An error that no caller can cause: undetected damage, or a defect of WorldDB."""
+    """An error that is not the caller's: undetected damage, or a defect of WorldDB."""
 
     code = "unexpected"
 
@@ -171,7 +171,7 @@ class DiskFull(SystemTrouble):
 
 
 class AnswerNotPrinted(WorldDBError):
-    """The command has done its work, and standard output did not take the answer: a closed pipe, a full disk."""
+    """The command is done, but its answer could not be printed: a closed pipe, a full disk."""
 
     code = "answer_not_printed"
     exit_code = 6
@@ -221,7 +221,7 @@ def _run_line(arguments: list[str]) -> int:
 
 
 def _report_missing_library(out: Output, error: ImportError, arguments: list[str]) -> int:
-    """Report what the installation lacks, if the library that a command wanted is missing."""
+    """Report a library that the command needs and that is not installed."""
     try:
         return process.report_installation(error, arguments)
     except ImportError:
@@ -231,7 +231,7 @@ def _report_missing_library(out: Output, error: ImportError, arguments: list[str
 
 
 def _answer_no_command(parser: Parser, out: Output) -> int:
-    """Print the help to a person who typed the bare name; for a program it is an error."""
+    """Print the help to a person who typed no command; with --json it is an error."""
     if out.json:
         parser.error("no command was given")
     parser.print_help()
@@ -259,7 +259,7 @@ def _run_and_flush(run: Callable[[Namespace, Output], int], args: Namespace, out
 
 
 def _lost_secret_remedy(args: Namespace) -> str:
-    """What to do about a key of which nobody has read the secret; empty for any other command."""
+    """Return the remedy for a new key whose secret could not be printed; empty for any other command."""
     if args.command != "keys" or args.action != "add":
         return ""
     from worlddb.tools.cli.base import stores
@@ -269,7 +269,7 @@ def _lost_secret_remedy(args: Namespace) -> str:
 
 
 def _is_stdout_error(error: OSError) -> bool:
-    """Whether what failed was printing: no file was named, and the call came from the command line itself."""
+    """Return whether printing failed: the error names no file and was raised by the command line itself."""
     *_, (innermost, _) = traceback.walk_tb(error.__traceback__)
     name = str(innermost.f_globals.get("__name__"))
     is_printing = name.startswith(("worlddb.tools.cli.", "rich."))
@@ -277,15 +277,15 @@ def _is_stdout_error(error: OSError) -> bool:
 
 
 _SERVERS: Final = frozenset({"serve", "mcp"})
-"""Commands whose answers go elsewhere: what they print is for whoever watches."""
+"""Commands that answer over a connection; what they print is only information."""
 _COPY_COMMANDS: Final = {"backup": "head", "restore": "head", "replay": "head"}
-"""Commands that answer when they have written a store elsewhere, and how that is looked at."""
+"""Commands that write a store elsewhere, each with the command that shows the result."""
 _DERIVING_COMMANDS: Final = {"init": "head", "snapshot": "stats", "rebuild": "verify", "upgrade": "verify"}
-"""Those that answer when they have written to the store what is no commit."""
+"""Commands that write to the store without a commit, each with the command that shows the result."""
 
 
 def _work_done(args: Namespace) -> tuple[str, str] | None:
-    """What a command that can no longer answer has done, and how to see it; ``None`` if it has written nothing."""
+    """Return what a command has written, and a command that shows it; ``None`` if it has written nothing."""
     from worlddb.tools.cli.base import stores
 
     store = stores.command_prefix(args)

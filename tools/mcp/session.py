@@ -26,25 +26,25 @@ Step = Callable[[int, int], None]
 
 
 def no_progress(done: int, total: int) -> None:
-    """Ignore progress: nobody asked for it."""
+    """Ignore progress."""
 
 
 def no_message(text: str) -> None:
-    """Ignore a message: nobody reads it."""
+    """Ignore a message."""
 
 
 class ClientQuestions(Protocol):
-    """Asks whoever uses the client, beside the arguments that a model writes."""
+    """Asks the person who uses the client; a model cannot answer for them."""
 
     def can(self, method: str) -> bool:
-        """Return whether the client can be asked so."""
+        """Return whether the client supports a kind of question."""
 
     def __call__(self, requests: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answers, or end the call until they are there."""
 
 
 class Call(NamedTuple):
-    """A call of a tool, as the server knows it.
+    """The context of a tool call.
 
     None of it comes from the arguments, which a model writes. ``tell`` sends the client a message, ``ask`` questions.
     """
@@ -79,22 +79,22 @@ SECRET_BYTES: Final = 32
 WORLD_BYTES: Final = 16
 _SCOPE_BYTES: Final = 2
 PLACE_BYTES: Final = _SCOPE_BYTES + WORLD_BYTES
-"""What stands for the place of a memory in a list: the scope, of those that were named, and the memory."""
+"""Length of a memory's place in a list: the number of its scope among those named, and the memory."""
 PAIR_BYTES: Final = PLACE_BYTES + WORLD_BYTES
-"""What stands for a pair of memories: the place of the first, and the second."""
+"""Length of a pair's place in a list: the place of the first memory, and the second memory."""
 MAX_COMPARED: Final = 500
-"""Scopes whose ids are compared with one that is not there."""
+"""Scopes whose ids are compared with an unknown one for suggestions."""
 MAX_SUGGESTED: Final = 5
-"""Scopes that are named in the place of one that is not there."""
+"""Scopes that are suggested for an unknown one."""
 _MIN_SIMILARITY: Final = 0.66
-"""How alike ids are that may be one misspelt, as ``difflib`` has it."""
+"""Similarity, by ``difflib``, from which on one id may be a misspelling of another."""
 MAX_EVENTS: Final = 2**32 - 1
-"""Behind how many events of a log, or of a commit, a cursor leads."""
+"""The largest offset of a cursor in the log, or in a commit."""
 _PLACE: Final = struct.Struct(">QqI")
 _LIST_BYTES: Final = 4
 _BEHIND: Final = struct.Struct("34s")
 _PAGE_FIELDS: Final = frozenset(("limit", "cursor", "ingested", "seq", "valid", "known"))
-"""What may differ between pages of a list: how long they are. Their moment is that of the first."""
+"""Parameters that may differ between the pages of a list; all pages have the moment of the first."""
 
 
 _WHOLE_ID: Final = re.compile(r"[0-9a-fA-F]{32}|[0-9a-fA-F]{64}")
@@ -104,7 +104,7 @@ _FIRST_DIGITS: Final = re.compile(rf"[0-9a-fA-F]{{{tool_results.SHORT},64}}")
 class CursorPosition(NamedTuple):
     """The start of a page, and the moment that all pages of the answer share.
 
-    ``behind`` is the last item of the page before, where lists have one to go on from; else ``offset`` counts them.
+    ``behind`` is the last item of the page before, in lists that continue from an item; in others ``offset`` counts.
     ``of`` is the list, as :meth:`ListRequest.digest` has it; the stream of events has none.
     """
 
@@ -116,21 +116,21 @@ class CursorPosition(NamedTuple):
 
 
 class ListRequest(NamedTuple):
-    """A list that has pages, and the parameters with which one is asked for."""
+    """A paged list and the parameters of the request for it."""
 
     name: str
     given: msgspec.Struct
 
     def digest(self) -> bytes:
-        """Return what a cursor has of it: of the name, and of the parameters that are the same for all pages."""
+        """Return a digest of the name and of the parameters that all pages share, for the cursor."""
         filters = msgspec.json.encode(self._filters(), order="deterministic", enc_hook=repr)
         return _short_digest(self.name.encode()) + _short_digest(filters)
 
     def require_same_list(self, place: CursorPosition, cursor: str) -> None:
-        """See that a place is one of this list.
+        """Check that a cursor belongs to this list and its parameters.
 
         Raises:
-            InputError: it is one of another list, or of this one as it was asked for with other parameters.
+            InputError: it belongs to another list, or to this one with other parameters.
         """
         digest = self.digest()
         if place.of[:_LIST_BYTES] != digest[:_LIST_BYTES]:
@@ -154,7 +154,7 @@ class ListRequest(NamedTuple):
 
 @cache
 def _filter_fields(kind: type[msgspec.Struct]) -> tuple[tuple[str, str, Any], ...]:
-    """Return the fields that say what a list is of, each with its name outside and what it is if it is not given."""
+    """Return the fields that select what is listed: field name, public name and default of each."""
     fields = (each for each in msgspec.structs.fields(kind) if each.name not in _PAGE_FIELDS)
     return tuple((each.name, each.encode_name, each.default) for each in fields)
 
@@ -212,13 +212,13 @@ _HIDDEN_REFUSALS: Final = {
     "joins_rejected_pair": "This would join two that were rejected as one. If memory_proposals shows them with"
     " status=all, undo that decision first",
 }
-"""Refusals that name a chain of worlds, in the words of a session that may not see all of them."""
+"""Texts for refusals that name a chain of worlds, for a session that may not see all of them."""
 
 Item = TypeVar("Item")
 
 
 class PagedView(NamedTuple):
-    """A view, and how many items of its answer earlier pages held."""
+    """A view for one page of an answer, and where that page begins."""
 
     view: worlddb.View
     offset: int
@@ -231,14 +231,15 @@ class PagedView(NamedTuple):
         return self.page_of_rest(islice(items, self.offset, None), limit, tool_arguments.MAX_OFFSET)
 
     def page_after(self, items: list[Item], limit: int, key: Callable[[Item], bytes]) -> tuple[list[Item], str | None]:
-        """As :meth:`page`, of the items behind :attr:`behind`, one more than a page has; ``key`` names an item."""
+        """As :meth:`page`, given the items behind :attr:`behind`, at most one more than a page; ``key`` names an
+        item."""
         if len(items) <= limit:
             return items, None
         behind = key(items[limit - 1])
         return items[:limit], self._cursor(len(behind), behind)
 
     def page_of_rest(self, items: Iterable[Item], limit: int, most: int = MAX_EVENTS) -> tuple[list[Item], str | None]:
-        """As :meth:`page`, of the items behind the earlier pages, of which there may be ``most``."""
+        """As :meth:`page`, given the items behind the earlier pages; ``most`` is the largest offset."""
         part, end = list(islice(items, limit + 1)), self.offset + limit
         more = len(part) > limit and end <= most
         return part[:limit], self._cursor(end) if more else None
@@ -250,8 +251,8 @@ class PagedView(NamedTuple):
 class Session(Scopes):
     """A store as one server sees it: all of it, or one world and its contents.
 
-    Nothing that a session of one world says depends on the rest of the store. It has no commit numbers, which would
-    tell how much others write; moments are named by times.
+    No answer of a session of one world depends on the rest of the store. It shows no commit numbers, which would reveal
+    how much others write; it names moments by times.
     """
 
     def __init__(
@@ -265,9 +266,9 @@ class Session(Scopes):
     ) -> None:
         """``secret`` is shared by servers that must understand each other's cursors of one world.
 
-        ``account`` returns what the key of an account opens by then, under its plan.
+        ``account`` returns the current grant of an account's key, under its plan.
 
-        ``user`` is whose memory is meant where a call names no scope.
+        ``user`` is the user whose memory a call means if it names no scope.
 
         Raises:
             InputError: there can be no such user.
@@ -280,7 +281,7 @@ class Session(Scopes):
             self.cursors = Cursors(self.world, secret or worlddb.SystemEntropy().bytes(SECRET_BYTES))
 
     def lanes(self, asked: Sequence[str] = worlddb.LANES) -> tuple[str, ...]:
-        """Return those lanes of a recall that the plan of the key has.
+        """Return the lanes of a recall that the key's plan includes.
 
         Raises:
             PlanLimit: it has none of them.
@@ -288,7 +289,7 @@ class Session(Scopes):
         return tuple(asked) if self._account is None else self._account().lanes(asked)
 
     def require(self, feature: str) -> None:
-        """See that the plan of the key has a feature.
+        """Require a feature of the key's plan.
 
         Raises:
             PlanLimit: it has not.
@@ -299,14 +300,14 @@ class Session(Scopes):
     # -- forks
 
     def fork_container(self, view: worlddb.View, ref: str) -> str | None:
-        """Return the world that a fork is put into, where the first container of all could lie outside of what is seen.
+        """Return the container for a fork, if the default one could lie outside of what the session sees.
 
         ``None`` leaves that to the store.
         """
         return None if self.world is None else next(iter(view.containers(ref)), self.world)
 
     def check_merge(self, ref: str) -> None:
-        """See that a merge reaches nothing outside of what this session sees.
+        """Check that a merge changes nothing outside of what this session sees.
 
         Raises:
             UnknownReference: it would.
@@ -344,7 +345,7 @@ class Session(Scopes):
         except worlddb.UnknownReference:
             if self.world is None or known is None:
                 raise
-            # One answer for all moments before this world, or the first of them would tell when others began.
+            # One error for all moments before this world: another would reveal when the store began.
             raise worlddb.UnknownReference("Nothing was known here by then", "Ask for a later time") from None
 
     def resume(
@@ -362,7 +363,7 @@ class Session(Scopes):
         ``behind`` are the bytes of the item behind which a page of this list begins; none where items are counted.
 
         Raises:
-            InputError: the cursor is none, or that of another list, of other parameters or of another moment.
+            InputError: the cursor is invalid, or belongs to another list, other parameters or another moment.
         """
         if cursor is None:
             return PagedView(self.view(valid=valid, known=known), 0, self.cursors, of=asked.digest())
@@ -428,13 +429,12 @@ class Session(Scopes):
     ) -> str:
         """Return the reference of an id, its first digits, a kref, or a name.
 
-        A whole id and a kref are that wherever this server sees it. Where the call or the server names scopes, a name
-        is looked up in these alone, and so are first digits which are fewer than answers show. Without scopes a name
-        that several have stands for none, and where something is written one in a scope does not either: it is
-        somebody's.
+        A full id and a kref are resolved in everything that this server sees. If the call or the server names scopes, a
+        name is looked up only in these, and so are first digits that are fewer than answers show. Without scopes, an
+        ambiguous name is an error, and for a write a name inside a scope is not found: it belongs to somebody.
 
         Raises:
-            UnknownReference, AmbiguousReference: nothing is so called there; several are.
+            UnknownReference, AmbiguousReference: nothing there has that name; several do.
         """
         if _WHOLE_ID.fullmatch(text) or text.lower().startswith("kref://"):
             return view.reference_of(text)
@@ -469,7 +469,7 @@ class Session(Scopes):
         )
 
     def notes_on_other_user(self, view: worlddb.View, ref: str) -> list[str]:
-        """Return a note if a memory that was changed by its id is another user's than is meant by default."""
+        """Return a note if a memory, changed by its id, belongs to another user than the default one."""
         if self.user is None:
             return []
         own_scope, owners, containers = f"user:{composed(self.user)}", dict[str, None](), [ref]
@@ -491,7 +491,7 @@ class Session(Scopes):
         return {"seq": self.commit_number(view.seq), "valid": worlddb.format_time(view.valid)}
 
     def idempotency_key(self, key: str | None) -> str | None:
-        """Return an idempotency key as the store knows it; keys of different worlds differ, and those of users."""
+        """Return the stored form of an idempotency key, which is distinct for each served world and default user."""
         per_user = key if key is None or self.user is None else f"user:{self.user} {key}"
         return per_user if per_user is None or self.world is None else f"mcp {self.world} {per_user}"
 
@@ -501,7 +501,7 @@ class Session(Scopes):
         return mcp_wording.explain_error(error) if hidden is None else f"{error.code}: {hidden}"
 
     def hidden(self, error: worlddb.WorldDBError) -> str | None:
-        """Return what is said in the place of an error that may concern what this session does not see.
+        """Return the text that replaces an error which may reveal what this session does not see.
 
         A session of one world does not describe errors of the store. ``None`` if the error may be described.
         """
@@ -544,9 +544,9 @@ class Session(Scopes):
     def memories_after(
         self, view: worlddb.View, scopes: list[str] | None, behind: bytes, *, include_retired: bool = False
     ) -> Iterator[tuple[bytes, worlddb.World]]:
-        """Yield what :meth:`memories_in` does, from behind a place on; each with what stands for its own.
+        """Yield the memories of :meth:`memories_in` behind a place, each with its own place.
 
-        What lies in an earlier scope too was listed there.
+        A memory that also lies in an earlier scope is skipped: it was listed there.
         """
         places = [None] if scopes is None else scopes
         first, after = int.from_bytes(behind[:_SCOPE_BYTES], "big"), behind[_SCOPE_BYTES:].hex() or None
@@ -561,9 +561,9 @@ class Session(Scopes):
     def conflicts_after(
         self, view: worlddb.View, scopes: list[str] | None, behind: bytes
     ) -> Iterator[tuple[bytes, worlddb.World, worlddb.World]]:
-        """Yield the pairs of memories that contradict each other, one of which lies in some scopes, each once.
+        """Yield the pairs of contradicting memories with at least one in the scopes, each once.
 
-        Those from behind a pair on, each after what stands for it.
+        It begins behind a given pair, and yields each pair after its place.
         """
         place, second = behind[:PLACE_BYTES], behind[PLACE_BYTES:].hex()
         first_memory = view.get(place[_SCOPE_BYTES:].hex()) if place else None
@@ -591,12 +591,12 @@ class Session(Scopes):
     def future_memories(
         self, view: worlddb.View, scopes: Iterable[str], known: Container[str]
     ) -> Iterator[worlddb.World]:
-        """Yield what holds later in one of some scopes, at any depth, without what is known.
+        """Yield the memories that will hold in some scopes, at any depth, except known ones.
 
-        One that came to lie in several comes as often.
+        A memory that lies in several containers is yielded for each.
 
-        What is to come is not inside a served world yet, so that it is looked for in the whole store. Nothing but what
-        is in these scopes is.
+        A future memory is not inside a served world yet, so the whole store is searched, but only through these
+        scopes.
         """
         whole_view, pending = self.db.view(seq=view.seq, valid=view.valid), [*scopes]
         seen, future = set(pending), worlddb.Valid(view.valid, worlddb.FOREVER)
@@ -631,7 +631,7 @@ class Session(Scopes):
     def labels(self, given: tool_arguments.Scoped, *, writes: bool = False) -> list[Label]:
         """Return the labels of the scopes that the arguments of a tool name, else that of the user by default.
 
-        What is written is the user's in any case, unless another user is named.
+        With ``writes`` the default user is added unless another user is named.
         """
         named = ((kind, getattr(given, f"{kind}_id")) for kind in KINDS)
         labels = [Label(kind, identity) for kind, identity in named if identity is not None]
@@ -640,7 +640,7 @@ class Session(Scopes):
         return labels
 
     def explain_unknown_scope(self, view: worlddb.View, label: Label) -> str:
-        """Say that a scope has ended, or is not there and which may be meant, of those that this session sees."""
+        """Describe a scope that has ended, or an unknown one with suggestions that this session may see."""
         ended = self.ended(view, label)
         if ended is not None:
             return (
@@ -655,12 +655,12 @@ class Session(Scopes):
         return f"There is no scope {mcp_wording.named(str(label))}. {suggestion}{hint}".strip()
 
     def note_on_new_scope(self, view: worlddb.View, label: Label) -> str:
-        """Say that a scope is begun whose id is nearly that of another; empty if there is none."""
+        """Return a note on a new scope whose id is similar to that of another; empty if there is none."""
         near, _ = self._similar_scopes(view, label)
         return f"{mcp_wording.named(str(label))} is new, and another scope than {' or '.join(near)}" if near else ""
 
     def _similar_scopes(self, view: worlddb.View, label: Label) -> tuple[list[str], list[str]]:
-        """Return the scopes of a kind whose ids are nearly one, and the first of all scopes of the kind."""
+        """Return the scopes of the same kind with similar ids, and the first scopes of that kind."""
         scopes = view.find(type=SCOPE, limit=MAX_COMPARED)
         of_kind = f"{label.kind}:"
         known = [world.name for world in scopes if world.name.startswith(of_kind) and self.is_scope(view, world)]
@@ -688,7 +688,7 @@ class Session(Scopes):
         return found
 
     def statement(self, view: worlddb.View, ref: str, *, members: bool = False, entries: bool = False) -> worlddb.World:
-        """Return the memory of an id or prefix that says something; with ``members`` or ``entries`` what does not, too.
+        """Return the statement of an id or prefix; with ``members`` or ``entries`` also containers or entities.
 
         Raises:
             UnknownReference, AmbiguousReference: as in :meth:`memory`.
@@ -738,7 +738,7 @@ def _knows_world(view: worlddb.View, ref: str) -> bool:
 
 
 def _is_inferred(world: worlddb.World) -> bool:
-    """True of what was inferred of a memory, which is no other memory."""
+    """Return whether a world is an enrichment of a memory, and so no memory of its own."""
     return world.type == "Enrichment" and "made_of" in world.properties
 
 
@@ -751,9 +751,9 @@ def _iterate_worlds(
     after: str | None = None,
     type: str | None = None,
 ) -> Iterator[worlddb.World]:
-    """Yield what a scope contains, or what comes ``after`` a world of it, read in growing parts.
+    """Yield what a scope contains, or what comes ``after`` a world of it.
 
-    A page costs nothing for what follows it.
+    It reads in growing parts, so a page does not pay for what follows it.
     """
     wanted = tool_arguments.MAX_PAGE + 1
     options: dict[str, Any] = {"include_expired": hidden, "include_deprecated": hidden, "type": type}

@@ -75,7 +75,7 @@ _SYNONYMS: Final = (
     ("--user", "--user-id"),
     ("--confine", "--world"),
 )
-"""Options that mean the same where a command has one of them, and what the library, REST or MCP call it."""
+"""Names of one option here and in the library, REST and MCP, for suggestions on an unknown option."""
 
 
 class UsageError(InputError):
@@ -91,14 +91,14 @@ class MissingFile(InputError):
 
 
 def _closest(given: str, known: list[str]) -> list[str]:
-    """Return what was perhaps meant; only who misspells something waits for what this loads."""
+    """Return the closest known name, if any; difflib is loaded only for this."""
     from difflib import get_close_matches
 
     return get_close_matches(given, known, n=1)
 
 
 def _suggest_option(given: str, known: list[str]) -> list[str]:
-    """Return the option that means the same as one that a command has not, or else one that is spelled nearly so."""
+    """Return an option of the command with the same meaning as an unknown one, else one with a similar name."""
     normalized = given.replace("_", "-")
     synonyms = next((names for names in _SYNONYMS if normalized in names), ())
     return [each for each in (normalized, *synonyms) if each in known][:1] or _closest(given, known)
@@ -217,7 +217,7 @@ def add_expired(parser: argparse.ArgumentParser) -> None:
 
 
 def visibility_flags(args: Namespace) -> dict[str, bool]:
-    """What ``--include-expired`` and ``--include-deprecated`` ask a read for."""
+    """Return the arguments of a read for ``--include-expired`` and ``--include-deprecated``."""
     return {"include_expired": args.include_expired, "include_deprecated": args.include_deprecated}
 
 
@@ -261,7 +261,7 @@ def add_author(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model(parser: argparse.ArgumentParser, option: str, meaning: str) -> None:
-    """Add an option that names a model behind an endpoint, and how it is asked; see :func:`model_options`."""
+    """Add an option that names a model behind an endpoint, with its interface and limits; see :func:`model_options`."""
     parser.add_argument(option, metavar="MODEL@URL", help=meaning)
     parser.add_argument(
         "--interface", choices=("openai", "anthropic"), default="openai", help="the endpoint's (default: %(default)s)"
@@ -271,7 +271,7 @@ def add_model(parser: argparse.ArgumentParser, option: str, meaning: str) -> Non
 
 
 def model_options(args: Namespace, option: str) -> dict[str, Any] | None:
-    """How the model that :func:`add_model` added is asked, as its class takes it; None if none is named.
+    """Return the arguments of the model class for the options of :func:`add_model`; None if no model is named.
 
     Raises:
         UsageError: it is not ``MODEL@URL``, or a bound was given without one.
@@ -286,7 +286,7 @@ def model_options(args: Namespace, option: str) -> dict[str, Any] | None:
 
 
 def parse_endpoint(named: str, option: str) -> dict[str, Any]:
-    """The model and the URL of ``MODEL@URL``.
+    """Split ``MODEL@URL`` into the model and the URL.
 
     Raises:
         UsageError: it is not of that form.
@@ -418,7 +418,7 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON; of two values of one name the parser would drop one unseen."""
+    """Return a JSON object; refuse a repeated name, of which the parser would silently drop one value."""
     found = dict(pairs)
     if len(found) < len(pairs):
         doubled = next(name for at, (name, _) in enumerate(pairs) if name in dict(pairs[:at]))
@@ -459,7 +459,7 @@ _GIVE_UTF8: Final = "Give it in UTF-8: `iconv -f latin1 -t utf-8` makes it of a 
 
 
 def not_utf8_error(what: str, error: UnicodeDecodeError) -> InvalidText:
-    """The error that names the byte of an input that is not UTF-8, and its place."""
+    """Return the error for input that is not UTF-8, with the byte and its place."""
     before = error.object[: error.start]
     line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")
     return InvalidText(
@@ -469,7 +469,7 @@ def not_utf8_error(what: str, error: UnicodeDecodeError) -> InvalidText:
 
 
 def decode_utf8(given: bytes, what: str) -> str:
-    """Read the text of a file that was named.
+    """Decode the bytes of a file as UTF-8.
 
     Raises:
         InvalidText: it is not UTF-8.
@@ -484,13 +484,13 @@ def join_question(words: Sequence[str]) -> str:
     """Join the words of a question.
 
     Raises:
-        InvalidText: a byte that was typed is not UTF-8: it would be asked without it.
+        InvalidText: a typed byte is not UTF-8; the question would be asked without it.
     """
     text = " ".join(words)
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        # What was typed comes from the system with such bytes as U+DC80 to U+DCFF.
+        # Python decodes such bytes of the command line as U+DC80 to U+DCFF.
         found = f"the byte 0x{ord(text[error.start]) & 0xFF:02x} at character {error.start}"
         raise InvalidText(f"The question is not UTF-8: {found}", _GIVE_UTF8) from None
     return text

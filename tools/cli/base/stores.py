@@ -21,9 +21,9 @@ MAX_SEQ_DIGITS: Final = 12
 """A longer number is a time in microseconds; a shorter one is a commit's."""
 MAX_KEY_FILE_BYTES: Final = 4096
 _KEY: Final = "key:"
-"""How a world is named by the key that it was written under."""
+"""Prefix that names a world by the key that it was written under."""
 _ENTITIES: Final = frozenset({"Entity", "Person"})
-"""Types of worlds that stand for somebody or something, not for what is said of it."""
+"""Types of worlds that stand for a person or a thing, not for a statement about it."""
 _NAMESAKES: Final = 8
 _LOOK_REMEDY: Final = "Look for it with `worlddb recall --user NAME`"
 _TIME: Final = re.compile(r"\s*-?\d{4}-\d\d")
@@ -56,7 +56,7 @@ def embedder_of(args: Namespace) -> worlddb.Embedder | str:
 
 
 def command_prefix(args: Namespace) -> str:
-    """Return how a suggested command begins, so that it is about the same store."""
+    """Return the beginning of a suggested command, with the same --store."""
     return "worlddb" if args.store is None else f"worlddb --store {shlex.quote(args.store)}"
 
 
@@ -64,14 +64,14 @@ def open_existing(args: Namespace, *, author: str = "local") -> worlddb.Database
     """Open the store, which must exist.
 
     Raises:
-        NotAStore: it does not; none is made.
+        NotAStore: it does not exist; none is created.
     """
     folder = require_existing(folder_of(args), output.NAME_A_STORE)
     return open_store(args, folder, author=author, create=False, embedder=embedder_of(args))
 
 
 def open_store(args: Namespace, folder: Path, **given: Any) -> worlddb.Database:
-    """Open the store of a command, and remember it: what it wrote is told also if its answer cannot be."""
+    """Open the store of a command and note it in ``args``, to report its writes if the answer cannot be printed."""
     args.opened = worlddb.open(folder, **given)
     return args.opened  # type: ignore[no-any-return]
 
@@ -85,7 +85,7 @@ def require_existing(folder: Path, remedy: str = "Check the path") -> Path:
     """Return the path of a store or a bundle if it exists.
 
     Raises:
-        NotAStore: it does not; the remedy says what to do.
+        NotAStore: it does not exist; the error has the given remedy.
     """
     if not folder.exists():
         raise worlddb.NotAStore(f"There is no store at {folder}", remedy)
@@ -93,7 +93,7 @@ def require_existing(folder: Path, remedy: str = "Check the path") -> Path:
 
 
 def embed_new(db: worlddb.Database, out: output.Output) -> worlddb.Embedding | None:
-    """Embed new texts; returns None without a model, when texts are found by their words alone."""
+    """Embed new texts; return None without a model, and hint that texts are then found by their words alone."""
     try:
         return db.embed()
     except worlddb.ModelUnavailable as error:
@@ -111,10 +111,10 @@ def report_run(
     failed: str,
     counted: Callable[[int], str],
 ) -> int:
-    """Answer with what a run of background work did, and what a model was asked; gives the exit code.
+    """Answer with the result of a run of background work and its use of a model; return the exit code.
 
-    ``write`` says what is of this kind of work alone, ``failed`` what became of a world of which nothing was said, and
-    ``counted`` how many are left.
+    ``write`` prints the lines of this kind of work, ``failed`` is the label of a world whose work failed, and
+    ``counted`` formats the number of worlds that are left.
     """
     head = db.head()
     model_usage = None if model is None else {"calls": model.calls, "tokens": model.tokens}
@@ -148,7 +148,7 @@ def parse_moment(text: str | None) -> When:
 def views_of(db: worlddb.Database, args: Namespace) -> list[worlddb.View]:
     """Return the view for ``--valid``, ``--ingested``, ``--confine``, ``--user`` and ``--unify``.
 
-    There are several of a user who has several worlds, as after a bundle was taken in.
+    A user with several worlds, as after the import of a bundle, has a view for each.
     """
     unify = getattr(args, "unify", False) is True
     make_view = partial(db.view, valid=getattr(args, "valid", None), unify=unify, **parse_moment(args.ingested))
@@ -159,10 +159,10 @@ def views_of(db: worlddb.Database, args: Namespace) -> list[worlddb.View]:
 
 
 def view_of(db: worlddb.Database, args: Namespace) -> worlddb.View:
-    """As :func:`views_of`, but return one view: of a user's several worlds that which has what ``ref`` names.
+    """Return the one view that the options name; of a user's several worlds the one that has ``args.ref``.
 
     Raises:
-        InputError: the user has several worlds, and nothing says which is meant.
+        InputError: the user has several worlds, and ``ref`` does not decide between them.
     """
     views = views_of(db, args)
     named = getattr(args, "ref", None)
@@ -189,11 +189,11 @@ def _is_name_in(view: worlddb.View, text: str) -> bool:
 
 
 def worlds_of_user(view: worlddb.View, name: str) -> list[str]:
-    """Return the worlds that hold what is a user's and have not ended.
+    """Return the worlds of a user that have not ended.
 
     Raises:
         UnknownReference: there is no such user.
-        InputError: what is theirs has ended.
+        InputError: all of the user's worlds have ended.
     """
     known = view.worlds_of_user(name)
     current = [world.ref for world in known if not world.closed]
@@ -207,10 +207,10 @@ def worlds_of_user(view: worlddb.View, name: str) -> list[str]:
 
 
 def world_of_user(view: worlddb.View, name: str) -> str:
-    """Return the one world that holds what is a user's.
+    """Return the only world of a user.
 
     Raises:
-        UnknownReference, InputError: there is no such user; they have several worlds.
+        UnknownReference, InputError: there is no such user; the user has several worlds.
     """
     refs = worlds_of_user(view, name)
     if len(refs) > 1:
@@ -225,7 +225,7 @@ def world_of_user(view: worlddb.View, name: str) -> str:
 
 
 def hint_of_user(view: worlddb.View, text: str | None, ref: str) -> str:
-    """Return a hint if the name of a world is also that of a user, whose world is another one; else nothing."""
+    """Return a hint if a user with another world has the same name as a world; else an empty text."""
     world = None if text is None else view.get(ref, include_superseded=True)
     if world is None or text is None or world.type in ("Scope", "User") or ref.startswith(text.strip().lower()):
         return ""
@@ -257,9 +257,9 @@ def outermost_world(db: worlddb.Database, view: worlddb.View) -> str:
 def resolve_world(view: worlddb.View, text: str, *, writes: bool = False) -> str:
     """Resolve a world by reference, prefix, exact name or alias; returns its full reference.
 
-    Names are compared case-folded. Worlds valid in the view come before others. ``A/B`` is what is called B directly in
-    A, and ``key:K`` what was written under the key K, unless a world is called so. With ``writes`` a name is never that
-    of what is in the world of a user: whom one names is not whom another one means.
+    Names are compared case-folded. Worlds valid in the view come before others. ``A/B`` names the world B directly
+    inside A, and ``key:K`` the world written under the key K, unless a world has that very name. With ``writes``, names
+    inside a user's world are not searched, since the same name may mean something else to another user.
 
     Raises:
         UnknownReference: nothing in the view has this reference or name.
@@ -290,9 +290,9 @@ def resolve_world(view: worlddb.View, text: str, *, writes: bool = False) -> str
 
 
 def resolve_place(view: worlddb.View, text: str) -> str:
-    """As :func:`resolve_world`, of a world that is asked or written into: a name is that of a world of its own right.
+    """Resolve a world to ask or to write into; a name finds top-level worlds only.
 
-    What lies inside another world, as the entry of somebody of whom a user speaks, is meant by its reference or path.
+    A world inside another one, such as the entity of a person that a user mentions, needs its reference or path.
 
     Raises:
         UnknownReference: nothing in the view has this reference, or this name outside of other worlds.
@@ -318,7 +318,7 @@ def resolve_place(view: worlddb.View, text: str) -> str:
 
 
 def resolve_entity(view: worlddb.View, text: str) -> tuple[str, list[worlddb.World]]:
-    """As :func:`resolve_world`, for reads: of worlds of one name the only entity among them, and the others beside it.
+    """Resolve a world to read: of several worlds of one name the only entity, returned with the others.
 
     Raises:
         UnknownReference: nothing in the view has this reference or name.
@@ -337,7 +337,7 @@ def resolve_entity(view: worlddb.View, text: str) -> tuple[str, list[worlddb.Wor
 
 
 def warn_of_namesakes(args: Namespace, out: output.Output, view: worlddb.View, others: list[worlddb.World]) -> None:
-    """Say of an entity that was shown by its name what else is called so."""
+    """Warn that other worlds have the same name as the entity that is shown."""
     if others:
         listed = "".join(f"\n    {describe(view, world)}" for world in others[:_NAMESAKES])
         more = f"\n    and {len(others) - _NAMESAKES:,} more" if len(others) > _NAMESAKES else ""
@@ -345,7 +345,7 @@ def warn_of_namesakes(args: Namespace, out: output.Output, view: worlddb.View, o
 
 
 def _find_by_key(view: worlddb.View, text: str) -> str | None:
-    """Return the world that a key stands for, as ``key:K`` names it; None if there is none."""
+    """Return the world that ``key:K`` names; None if there is none."""
     key = text.strip().removeprefix(_KEY)
     found = view.keyed(key) if key and text.strip().startswith(_KEY) else None
     return None if found is None else found.ref
@@ -405,7 +405,7 @@ def hints_if_empty(view: worlddb.View) -> tuple[str, ...]:
 
 
 def hint_unknown_types(view: worlddb.View, names: Iterable[str], out: output.Output) -> None:
-    """Say of types of edges that a view knows none of the name: an answer without any may be a slip of the pen."""
+    """Hint at edge types that the view does not know, since an empty answer may come from a misspelled name."""
     known = {name for each in view.edge_types(include_ended=True) for name in (each.name, each.inverse)}
     for name in names:
         if name not in known:
@@ -413,12 +413,12 @@ def hint_unknown_types(view: worlddb.View, names: Iterable[str], out: output.Out
 
 
 def resolve_to_write(view: worlddb.View, text: str) -> str:
-    """As :func:`resolve_world`, of a world that is written to, or about: a name reaches into no user's world."""
+    """Resolve a world to write to, or about: a name is not searched inside users' worlds."""
     return resolve_world(view, text, writes=True)
 
 
 def resolve_world_or_edge(view: worlddb.View, text: str, *, writes: bool = False) -> str:
-    """As :func:`resolve_world`, or else return the full reference of an edge.
+    """Resolve a world, else an edge; return its full reference.
 
     Raises:
         UnknownReference: it is neither.
@@ -461,7 +461,7 @@ def path_of(view: worlddb.View, ref: str) -> list[str]:
 
 def describe(view: worlddb.View, world: worlddb.World) -> str:
     where = " / ".join(path_of(view, world.ref))
-    # In an error it stands in a line of a text with several.
+    # An error lists each description on a line of its own.
     line = f"{wire.short(world.ref)}  {world.type}  {label(world)}" + (f"  in {where}" if where else "")
     return line.replace("\n", "\\n")
 
