@@ -10,22 +10,22 @@ from worlddb import Database, WorldDBError
 from worlddb.store import Reading
 
 QUICK_SECONDS: Final = 0.003
-"""What a small read may take of the processor to be answered without a thread the next time."""
+"""The most processor time of a small read that is answered without a thread the next time."""
 KNOWN_SECONDS: Final = 10.0
-"""How long that is believed: what is read grows."""
+"""How long a request counts as quick, since its answer may grow."""
 MAX_KNOWN: Final = 10_000
 MAX_BYTES: Final = 16_777_216
-"""Of all answers that are kept, with what they are found by."""
+"""Size of all cached answers with their keys."""
 MAX_ANSWER_BYTES: Final = 65_536
 MAX_ASKED_BYTES: Final = 1_000
-"""Of a path, parameters and an Accept, under which an answer is kept."""
+"""The longest cache key: path, query and Accept header."""
 _OVERHEAD_BYTES: Final = 2_000
 
 Stamp = tuple[int, int]
 
 
 class Answer(NamedTuple):
-    """An answer as it goes over the wire. It is so from a time ``since`` until another, in microseconds."""
+    """An answer as it is sent. It is valid from ``since`` until before ``until``, in microseconds."""
 
     headers: list[tuple[bytes, bytes]]
     body: bytes
@@ -35,11 +35,11 @@ class Answer(NamedTuple):
 
 
 class AnswerCache:
-    """What small reads were answered at the present state of the store.
+    """A cache of answers to small reads at the present state of the store.
 
-    It is asked with the stamp of the store as it is when a request comes, so that an answer is that of a read of this
-    moment: under another stamp all is dropped, erased texts among it, and at another time what begins or ends between.
-    Used from the loop of the server alone.
+    Each lookup follows a check of the store's stamp, so an answer equals that of a fresh read: a new stamp drops
+    everything, erased texts included, and an answer whose validity is over is dropped too. Used on the event loop
+    only.
     """
 
     def __init__(self) -> None:
@@ -48,13 +48,13 @@ class AnswerCache:
         self._bytes = 0
 
     def see(self, stamp: Stamp | None) -> None:
-        """Look at the stamp of the store, before anything is found."""
+        """Note the stamp of the store, and clear the cache if it has changed."""
         if stamp is None or stamp != self._stamp:
             self._answers.clear()
             self._stamp, self._bytes = stamp, 0
 
     def find(self, key: Hashable, now: int) -> Answer | None:
-        """Return the answer to a request under the stamp that was seen; ``None`` if it has to be read."""
+        """Return the cached answer to a request under the noted stamp; ``None`` if there is none."""
         found = self._answers.get(key)
         if found is None or found.since <= now < found.until:
             return found
@@ -62,7 +62,7 @@ class AnswerCache:
         return None
 
     def keep(self, key: Hashable, stamp: Stamp | None, answer: Answer) -> None:
-        """Keep an answer that was read under a stamp, unless it is too long or another was seen meanwhile."""
+        """Cache an answer that was read under a stamp, unless it is too long or the stamp is outdated."""
         if stamp is None or stamp != self._stamp or len(answer.body) > MAX_ANSWER_BYTES:
             return
         self._drop(key)
@@ -78,9 +78,10 @@ class AnswerCache:
 
 
 class QuickRequests:
-    """Which small reads were quick lately. It holds numbers made of requests, and nothing of what they say.
+    """Hashes of the requests that were quick lately.
 
-    To give a request to a thread and back costs more than a small read; a long one on the loop would hold up everybody.
+    Handing a request to a thread costs more than a small read, but a long read on the event loop would block every
+    client.
     """
 
     def __init__(self) -> None:
@@ -91,7 +92,7 @@ class QuickRequests:
         return self._until.get(request_hash, 0.0) > monotonic()
 
     def note(self, request_hash: int, seconds: float) -> None:
-        """Remember how long a request took of the processor."""
+        """Note the processor time of a request."""
         before = self._until.pop(request_hash, 0.0)
         if seconds <= QUICK_SECONDS:
             now = monotonic()
@@ -101,11 +102,11 @@ class QuickRequests:
 
 
 class TurnState:
-    """The state of the store that all quick reads of one turn of the loop are answered from.
+    """One read state of the store, shared by all quick reads of one turn of the event loop.
 
-    What a turn of the loop answers had come before the turn began, and the state is looked at in it: so each sees all
-    that was written before it was sent. The more requests wait, the more of them a turn answers, and the less each
-    costs. Used from the loop of the server alone.
+    The requests that a turn answers arrived before it began, and the state is opened during the turn, so each sees
+    everything written before it was sent. The more requests wait, the more share a state. Used on the event loop
+    only.
     """
 
     def __init__(self, db: Database) -> None:
@@ -116,7 +117,7 @@ class TurnState:
         self._state: Reading | None = None
 
     def stamp(self) -> Stamp | None:
-        """Return the stamp of the store as this turn found it; ``None`` while nobody can tell."""
+        """Return the stamp of the store in this turn; ``None`` if it is unknown."""
         if not self._has_begun:
             asyncio.get_running_loop().call_soon(self._end)
             self._has_begun = True
@@ -127,9 +128,9 @@ class TurnState:
         return self._stamp
 
     def look(self) -> Stamp | None:
-        """Return the stamp of the store as it is now, of which the rest of the turn is, too.
+        """Return the present stamp of the store, which the rest of the turn uses too.
 
-        It is for a request that is answered while it comes, and so may have come after the turn began.
+        It is for a request that is answered as soon as it arrives, perhaps after the turn began.
         """
         before = self.stamp()
         try:
@@ -143,15 +144,15 @@ class TurnState:
 
     @contextmanager
     def state(self) -> Iterator[Reading]:
-        """Give the state of this turn to a block of reads; after an error in it the next block has a newer one."""
+        """Provide the state of this turn for a block of reads; after an error the next block gets a new one."""
         if self._state is None:
-            self.stamp()  # From here on the turn ends by itself.
+            self.stamp()  # This also schedules the end of the turn.
             self._state = self._open.enter_context(self._db.one_state())
         try:
             yield self._state
         except BaseException:
             self._state = None
-            with self._open.pop_all():  # It knows which errors mean damage.
+            with self._open.pop_all():  # Closing it sees the error, and knows which ones mean damage.
                 raise
 
     def _end(self) -> None:

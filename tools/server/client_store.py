@@ -31,7 +31,7 @@ from worlddb.tools.server.jobs import JobPool, Jobs
 from worlddb.tools.server.problems import note_text
 
 CLAIMED_TYPE: Final = "World"
-"""The type of a world that its first write makes."""
+"""Type of a world that the first write to its name creates."""
 _REFERENCE: Final = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
 """A reference of a world, or of an edge."""
 
@@ -40,30 +40,30 @@ _NAMESAKES: Final = (
     "What else is called so lies inside of other worlds, and stays theirs: this is a new world, of its own right"
 )
 _MAX_NAMESAKES: Final = 64
-"""So many of a name are looked at in order to tell that it is not the only one."""
+"""Worlds of a name that are checked for namesakes."""
 
 
 class Moment(Protocol):
-    """Where a read stands on both axes."""
+    """The moment of a read on both axes of time."""
 
     @property
     def ingested(self) -> str | None:
-        """When it was known."""
+        """The ingest time."""
 
     @property
     def valid(self) -> str | None:
-        """When it is true."""
+        """The valid time."""
 
     @property
     def seq(self) -> int | None:
-        """The commit in which it was known, in the place of ``ingested``."""
+        """The commit number, instead of ``ingested``."""
 
 
 class ClientStore:
-    """A store as one grant opens it: reads through its views, writes in its name.
+    """The store as one grant may use it: reads through its views, writes under its name.
 
-    Every reference that a client gives is looked up in what it sees before anything is done with it, so a key of one
-    world can neither read nor name anything outside.
+    Every reference that a client gives is resolved in what that client sees, so a key of one world can neither read nor
+    name anything outside of it.
     """
 
     def __init__(self, db: worlddb.Database, grant: Grant, workshop: JobPool) -> None:
@@ -76,13 +76,13 @@ class ClientStore:
 
     @property
     def commits(self) -> bool:
-        """Whether the client is told numbers of commits."""
+        """Whether the client may see commit numbers."""
         return self.grant.world is None
 
     # -- reading
 
     def view(self, moment: Moment) -> View:
-        """Return the view of the moment that was asked for; now by default.
+        """Return the view of a requested moment; now by default.
 
         Raises:
             InputError: the ingest axis was given twice.
@@ -92,10 +92,10 @@ class ClientStore:
         return self.session.view(valid=moment.valid, known=moment.ingested if moment.seq is None else moment.seq)
 
     def page_view(self, name: str, query: Any, behind: int = 0) -> PagedView:
-        """Return the view of a page: that of its cursor, else of the moment that was asked for.
+        """Return the view of a page: that of its cursor, else of the requested moment.
 
-        ``name`` says what is listed, and ``query`` has the parameters. ``behind`` are the bytes of an item behind which
-        a page of this list begins; none where items are counted.
+        ``name`` names the list, and ``query`` has the parameters. ``behind`` is the length in bytes of the item that a
+        cursor of this list holds; 0 for lists whose cursors hold an offset.
         """
         request = ListRequest(name, query)
         moment = [getattr(query, axis, None) for axis in ("ingested", "valid", "seq")]
@@ -109,13 +109,13 @@ class ClientStore:
     def world(self, view: View, name: str) -> World:
         """Return a world by its reference, kref or name, whether it holds now, has ended or is still to come.
 
-        Names in requests come from programs, for which 1109 is a user and ``bo`` another one than ``BO``: so they are
-        compared letter by letter, and no prefix of a reference is one. A name is that of a world of its own right; what
-        lies inside of another world is that one's own, and has a reference. Of a key of one world the name of that is
-        its own first, and last the whole store's.
+        Programs write the names in requests, and for them 1109 is a user and ``bo`` another one than ``BO``. So names
+        are compared exactly, and a prefix of a reference is not accepted. A name finds top-level worlds only; a world
+        inside another one needs its reference. For a key of one world the name of that world comes first; for a key of
+        the whole store the name of the root comes last.
 
         Raises:
-            UnknownReference, AmbiguousReference: nothing that is seen here has it; several have.
+            UnknownReference, AmbiguousReference: no visible world has it; several have it.
         """
         if _is_reference(name):
             return self.session.get(view, name)
@@ -140,33 +140,33 @@ class ClientStore:
         return self.session.get(view, found[0].ref) if root is None else root
 
     def _find_top_level(self, view: View, name: str) -> list[World]:
-        """Return the worlds of their own right of a name, letter by letter, else those still to come."""
+        """Return the top-level worlds of exactly this name, else future ones."""
         if not name.strip():
             return []
         found = view._top_level_namesakes(name, lambda each: _has_name(each, name))
         if found or self.session.world is None:
             return found
-        # In a world of its own, what is still to come is not yet inside.
+        # A future world is not inside the served world yet.
         return self.session.later(view, FAR)._top_level_namesakes(name, lambda each: _has_name(each, name))
 
     def _outermost_named(self, view: View, name: str) -> World | None:
-        """Return the outermost world that is seen, if it is called so."""
+        """Return the outermost visible world if it has this name."""
         top = view.get(self.session.top, include_superseded=True)
         return top if top is not None and _has_name(top, name) else None
 
     def ref(self, view: View, name: str) -> str:
-        """Return the full reference of a world that is seen here; raises as :meth:`world`."""
+        """Return the full reference of a visible world; raises as :meth:`world`."""
         return self.world(view, name).ref
 
     def refs(self, view: View, names: Any, home: str | None = None) -> list[str]:
-        """Return the full references of several; of a name what lies in the world ``home`` comes before all else."""
+        """Return the full references of several worlds; names are looked up in the world ``home`` first."""
         return [self._find_inside(view, name, home) or self.ref(view, name) for name in names]
 
     def target_ref(self, view: View, name: str) -> str:
-        """Return the full reference of a world that is to be changed; raises as :meth:`world`.
+        """Return the full reference of a world to change; raises as :meth:`world`.
 
         Raises:
-            InputError: it is the name of the root, which a user may have too.
+            InputError: it is the name of the root, which a user may have too; the reference is needed.
         """
         found = self.ref(view, name)
         if self._is_root(found, name):
@@ -181,15 +181,15 @@ class ClientStore:
         return ref == self.session.top and self.grant.world is None
 
     def _is_root(self, ref: str, name: str) -> bool:
-        """Return whether a name is that of the whole store, which somebody may have too."""
+        """Return whether a name, and no reference, names the root of the store."""
         return self.is_whole_store(ref) and not _is_reference(name)
 
     def subjects(self, view: View, names: Any, home: str | None = None) -> tuple[list[str], list[str]]:
-        """Return the full references of whom or what a statement is about, and the names that nothing has yet.
+        """Return the full references of the subjects of a statement, and the names that no world has yet.
 
-        What is called like one entity and like notes of its name is the entity, and of a name what lies in the world
-        ``home`` comes before all else. An entity inside of another world is that one's own: two users may have a Zed
-        each. Raises as :meth:`world`, but for a name that nothing has.
+        If one entity and other worlds share a name, the entity is meant; names are looked up in the world ``home``
+        first. Entities inside other worlds are not found by name: two users may have a Zed each. Raises as
+        :meth:`world`, except for an unknown name.
         """
         refs, new = list[str](), dict[str, str]()
         for name in names:
@@ -205,9 +205,9 @@ class ClientStore:
         return list(dict.fromkeys(refs)), list(new.values())
 
     def _find_inside(self, view: View, name: str, home: str | None, type: str | None = None) -> str | None:
-        """Return the one world in another one that has a name, in whichever letters or those of the name.
+        """Return the only world of a name inside ``home``, comparing names exactly first, then case-folded.
 
-        Of the whole store it is one that lies in it directly: what is in a world of it is that one's.
+        In the root only direct members are searched.
         """
         found = [] if home is None or _is_reference(name) else view.find(name=name, type=type, world=home)
         if home is not None and self.is_whole_store(home):
@@ -228,9 +228,9 @@ class ClientStore:
             return entities[0].ref
 
     def create_entry(self, tx: Any, at: str, home: Any, name: str, source: dict[str, Any]) -> Any:
-        """Make the entry of a person or thing in a world at its first mention there, and resolve it.
+        """Create the entity of a person or thing in a world at its first mention there, and resolve it.
 
-        ``at`` is the reference of that world, or the name by which the same commit begins it.
+        ``at`` is the reference of that world, or its name if the same commit creates it.
         """
         key = msgspec.json.encode(["entry", at, composed(name)]).decode()
         within = home if self.home() is None else self.home()
@@ -238,7 +238,7 @@ class ClientStore:
         return tx.create(ENTRY, name, **how, valid_from=BEGINNING, resolve="all", anew=True, revive=True)
 
     def to_wire(self, value: Any) -> Any:
-        """Return a record as the client is told it."""
+        """Return a record as the client may see it."""
         return wire_values.to_wire(value, commits=self.commits)
 
     def moment(self, view: View) -> dict[str, Any]:
@@ -254,14 +254,14 @@ class ClientStore:
         key: str | None,
         rests_on: tuple[View, str] | None = None,
     ) -> Receipt:
-        """Have something written, and return its receipt.
+        """Run a write and return its receipt.
 
-        ``call`` gets what takes commands, and perhaps an idempotency key. With ``rests_on`` it is refused if that world
-        has not the hash that the view shows by then.
+        ``call`` gets the database or a batch, and perhaps an idempotency key. With ``rests_on``, the write is refused
+        if that world has changed since the view.
 
         Raises:
-            PlanLimit: the plan of the account has no room for it.
-            RefusedError: the reconciler said no.
+            PlanLimit: the account's plan does not allow it.
+            RefusedError: the reconciler refused it.
         """
         stored_key = self.key(key)
         if rests_on is None:
@@ -275,9 +275,9 @@ class ClientStore:
         return receipt
 
     def key(self, given: str | None) -> str | None:
-        """Return an idempotency key as the store knows it: of the account that asks, else of the key of a file.
+        """Return the stored form of an idempotency key, distinct for each account or key of the key file.
 
-        One that this client has written under as earlier servers had it, the same for everybody, stays that.
+        Earlier releases shared keys between clients; a key that this client used then keeps its earlier form.
         """
         who = self.principal
         if given is None or who is None:
@@ -290,27 +290,27 @@ class ClientStore:
 
     @property
     def principal(self) -> tuple[str, str] | None:
-        """Whose requests are those of one: an account, or a key of a file; nobody's where there are no keys."""
+        """Whose idempotency keys these are: an account, or a key of the key file; ``None`` without keys."""
         if self.grant.account is not None:
             return "account", self.grant.account.account
         return ("key", self.grant.name) if self.grant.id else None
 
     def home(self) -> str | None:
-        """Return the world in which something is made that was put nowhere else; ``None`` for the root."""
+        """Return the default container of new worlds; ``None`` for the root."""
         return self.grant.world
 
     def view_of_write(self, key: str | None) -> View:
-        """Return what a write looks at: what is there, or what was when the commit under its key was decided."""
+        """Return the view that a write reads: the present, or for a retry the state before its first commit."""
         look = view_for_write(self.db, key)
         return look if self.home() is None else self.db.view(seq=look.seq, valid=look.valid, world=self.home())
 
     def find_target(self, view: View, name: str) -> str | None:
-        """Return the reference of a world that is written to; ``None`` if that makes it.
+        """Return the reference of a world to write to; ``None`` if the write has to create it.
 
-        A user or agent of MCP whose world has ended has another one from the next write on, as by every other door.
+        If the world of an MCP scope, such as a user, has ended, the next write creates another one, as everywhere.
 
         Raises:
-            UnknownReference: it is not there, and what names it looks like a reference.
+            UnknownReference: there is no such world, and its name looks like a reference.
             InputError: it is the name of the root, which a user may have too.
         """
         try:
@@ -327,12 +327,12 @@ class ClientStore:
         return None if is_scope and self._has_ended(view, name) else ref
 
     def _has_ended(self, view: View, name: str) -> bool:
-        """Return whether a name is that of a user or agent of MCP whose worlds have all ended."""
+        """Return whether a name is that of an MCP scope whose worlds have all ended."""
         label = _label_of(name)
         return label is not None and Scopes(self.db, self.home()).ended(view, label) is not None
 
     def create_target(self, tx: Any, view: View, name: str) -> Any:
-        """Make a world at the first write to it, in the commit of that; of a user or agent of MCP as that does."""
+        """Create a world in the commit of the first write to it; an MCP scope is created as by the MCP tools."""
         label = _label_of(name)
         if label is not None:
             check_scope_name(label.id, f"The {label.kind}")
@@ -343,7 +343,7 @@ class ClientStore:
         return tx.create(CLAIMED_TYPE, name, key=key, anew=True, **within)
 
     def notes_on_target(self, view: View, name: str, home: str | None) -> list[str]:
-        """Return notes on the world ``home`` that is written to by its name; ``None`` is one that the write makes."""
+        """Return notes on the target of a write by name; ``home`` is ``None`` if the write creates it."""
         if home is None and (label := _label_of(name)) is not None:
             before = Scopes(self.db, self.home()).ended(view, label)
             return [] if before is None else [f"{_describe_ended(before)}: this is in another one"]
@@ -353,7 +353,7 @@ class ClientStore:
         return [_NAMESAKES] if any(_has_name(each, name) for each in view.find(name=name, limit=_MAX_NAMESAKES)) else []
 
     def claim(self, name: str) -> str:
-        """Return the reference of a world, which is made if it is not there; raises as :meth:`find_target`."""
+        """Return the reference of a world, creating it if needed; raises as :meth:`find_target`."""
         view = self.view_of_write(None)
         if (ref := self.find_target(view, name)) is not None:
             return ref
@@ -364,10 +364,10 @@ class ClientStore:
     def write_into(
         self, name: str, call: Callable[..., Any], *, key: str | None, rests_on: Callable[[View, str], Any] | None
     ) -> Receipt:
-        """As :meth:`commit_write`, into a world that is made in the same commit if it is not there.
+        """As :meth:`commit_write`, into a world that the same commit creates if needed.
 
-        ``call`` gets the reference of the world too, and ``rests_on`` says what the write rests on; what is not there
-        yet has no hash to rest on.
+        ``call`` also gets the reference of the world, and ``rests_on`` returns what the write relies on; a new world
+        has no hash to rely on.
         """
         stored_key = self.key(key)
         view = self.view_of_write(stored_key)
@@ -386,7 +386,7 @@ class ClientStore:
         rests_on: Callable[[View, str], Any] | None,
         **how: Any,
     ) -> Receipt:
-        """As :meth:`write_into`, change what a world states by an update in SPARQL."""
+        """As :meth:`write_into`, by an update in SPARQL."""
         stored_key, home = self.key(key), self.home()
 
         def write() -> Receipt:
@@ -407,14 +407,14 @@ class ClientStore:
         return retry_while_changed(write)
 
     def _create_and_write(self, batch: Any, view: View, name: str, call: Callable[..., Any]) -> Receipt:
-        """Make a world, and the first write to it."""
+        """Create a world and run the first write to it, in one commit."""
         with batch as tx:
             made = call(self.create_target(tx, view, name), tx)
         receipt: Receipt = tx.receipt
         return msgspec.structs.replace(receipt, requested=receipt.refs[made.position : made.position + 1])
 
     def count_write(self) -> None:
-        """Count what turns out to be a write against the plan, and meter it.
+        """Count and meter a request that turned out to be a write, against the plan.
 
         Raises:
             PlanLimit: the account had as many in this minute.
@@ -425,7 +425,7 @@ class ClientStore:
         accounts.meter.count(self.grant.id, requests=0, write=True)
 
     def receipt(self, given: Receipt) -> dict[str, Any]:
-        """Return a receipt as the client is told it: of a world, without anything from outside."""
+        """Return a receipt as the client may see it; a key of one world sees nothing from outside of it."""
         proposals, notes, lost = list(given.proposals), list(given.notes), list(given.lost)
         if not self.commits:
             view = self.session.view()
@@ -438,7 +438,7 @@ class ClientStore:
                 for loss in lost
                 if any(_is_visible(look, loss.ref) for look in (lookups if loss.version is not None else (view.edge,)))
             ]
-        # What changed nothing has the time of the last commit, which may be somebody else's outside.
+        # The receipt of a write without effect has the time of the last commit, which may be outside of this world.
         at = given.ingest_time if given.events or self.commits else self.db.now()
         outcome = type(given.outcome).__name__.lower() if given.events else "unchanged"
         return {
@@ -462,7 +462,7 @@ class ClientStore:
 
 
 def _label_of(name: str) -> Label | None:
-    """Return the label of the user, agent, app or run of MCP whose world a name is; ``None`` of another name."""
+    """Return the MCP scope that a name such as ``user:ana`` names; ``None`` for another name."""
     kind, colon, who = name.partition(":")
     return Label(kind, who) if colon and kind in KINDS else None
 
@@ -473,17 +473,17 @@ def _describe_ended(world: World) -> str:
 
 
 def _claim_key(name: str) -> str:
-    """Return the key of the world that the first write to a name makes."""
+    """Return the key of the world that the first write to a name creates."""
     return f"world {normalize('NFC', name)}"
 
 
 def _is_reference(text: str) -> bool:
-    """Whether a text is a whole reference or a kref, whatever it stands for."""
+    """Return whether a text has the form of a full reference or a kref."""
     return _REFERENCE.fullmatch(text) is not None or text.startswith("kref:")
 
 
 def _has_name(world: World, name: str) -> bool:
-    """Whether a world has a name or an alias of these letters."""
+    """Return whether a world has exactly this name or alias."""
     return _normalized(name) in map(_normalized, (world.name, *world.aliases))
 
 

@@ -16,7 +16,7 @@ from worlddb.client.wire_records import Problem
 WORKERS: Final = 2
 """Jobs of all clients that run at the same time."""
 MAX_JOBS: Final = 20
-"""Jobs of one client that are kept; the oldest that has ended makes room."""
+"""Jobs kept for one client; the oldest ended one is dropped first."""
 _ID_BYTES: Final = 8
 
 Step = Callable[[int, int], None]
@@ -29,7 +29,7 @@ class JobStopped(UnavailableError):
 
 
 class Job:
-    """One piece of work. ``path`` is where it may leave a file."""
+    """One job. It may write a file at ``path``."""
 
     def __init__(self, kind: str, folder: Path) -> None:
         self.kind, self.id = kind, SystemEntropy().bytes(_ID_BYTES).hex()
@@ -40,7 +40,7 @@ class Job:
         self.problem: Problem | None = None
 
     def to_wire(self) -> dict[str, Any]:
-        """Return the job as a client is told it."""
+        """Return the job as JSON."""
         has_file = self.status == "done" and self.path.exists()
         return {
             "id": self.id,
@@ -54,7 +54,7 @@ class Job:
 
 
 class JobPool:
-    """Where the jobs of all clients run, and leave their files until the server ends."""
+    """Runs the jobs of all clients, and keeps their files until the server ends."""
 
     def __init__(self) -> None:
         self.stopping = Event()
@@ -64,14 +64,14 @@ class JobPool:
 
     @property
     def folder(self) -> Path:
-        """The directory of the files, made when it is first needed."""
+        """The directory of the files, created when it is first needed."""
         with self._lock:
             if self._folder is None:
                 self._folder = Path(tempfile.mkdtemp(prefix="worlddb-jobs-"))
             return self._folder
 
     def begin(self, job: Job, work: Callable[[Job, Step], dict[str, Any]], explain: Callable[[Any], Problem]) -> None:
-        """Have a job done; ``explain`` says what an error of the engine is to its client."""
+        """Run a job in the pool; ``explain`` turns an error of the engine into problem details."""
 
         def step(done: int, total: int) -> None:
             job.done, job.total = done, total

@@ -31,7 +31,7 @@ from worlddb.tools.server.route import JSON, LINES, TEXT, Reply, Request, Route,
 
 MAX_BODY_BYTES: Final = 4_194_304
 MAX_FILE_BYTES: Final = 33_554_432
-"""A bundle that is sent; a larger one is for the command line."""
+"""The largest uploaded bundle; larger ones are imported on the command line."""
 THREADS: Final = 40
 """Calls of all clients that run at the same time."""
 MAX_QUERY_BYTES: Final = 65_536
@@ -48,7 +48,7 @@ _ID_BYTES: Final = 8
 _SALT_BYTES: Final = 16
 _LINES_AT_ONCE: Final = 65_536
 _UNCACHED_HEADERS: Final = frozenset(("content-length", "transfer-encoding", "idempotency-key"))
-"""What a read has no use for: one that has it is looked at closely."""
+"""Headers that a small read has no use for; a request with one is not answered from the cache."""
 _WHOLE_STORE_ONLY: Final = "This key opens one world, and the store as a whole is asked here"
 
 
@@ -61,7 +61,7 @@ class Client:
 
 
 class _WholeAnswer(NamedTuple):
-    """A whole answer that is to be sent."""
+    """A complete answer, ready to be sent."""
 
     status: int
     body: bytes
@@ -69,7 +69,7 @@ class _WholeAnswer(NamedTuple):
 
 
 class _Exchange:
-    """A request and the answer that it gets."""
+    """A request and its answer."""
 
     def __init__(self, scope: Scope, request_id: str, send: Send | None = None) -> None:
         self.scope, self._send = scope, send
@@ -79,15 +79,15 @@ class _Exchange:
         self.path: dict[str, str] = {}
         self.client: Client | None = None
         self.receive: Receive | None = None
-        """Says when the client leaves, once the whole body was read."""
+        """Reports a disconnect, once the whole body was read."""
         self.cache_key: Hashable = None
-        """By what an answer to it is kept; ``None`` if none is."""
+        """Cache key of its answer; ``None`` if it is not cached."""
         self.status = 0
         self.received, self.sent = len(scope["query_string"]), 0
         """Bytes of the query and the body, and of the body of the answer."""
 
     async def send(self, message: Message) -> None:
-        """Send a part of the answer, which carries the id of the request."""
+        """Send a part of the answer; its head carries the id of the request."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             named = (b"x-request-id", self.id.encode())
@@ -106,7 +106,7 @@ class _Exchange:
         await self.send({"type": "http.response.body", "body": shown})
 
     def whole(self, answer: _WholeAnswer) -> WholeAnswer:
-        """Return a whole answer for who sends it at once, as :meth:`answer` does."""
+        """Return a whole answer for the connection to send at once, as :meth:`answer` would."""
         status, body, headers = answer
         own = [] if status == 304 else [(b"content-length", b"%d" % len(body))]
         shown = b"" if self.scope["method"] == "HEAD" else body
@@ -114,19 +114,19 @@ class _Exchange:
         return WholeAnswer(status, [*headers, *own, (b"x-request-id", self.id.encode())], shown)
 
     def tagged(self, body: bytes, headers: list[tuple[bytes, bytes]], tag: str) -> _WholeAnswer:
-        """Return an answer that has an ETag, or that the client has it."""
+        """Return an answer with an ETag, or 304 if the client has it already."""
         known = self.headers.get("if-none-match", "") if self.scope["method"] in ("GET", "HEAD") else ""
         return _WholeAnswer(304, b"", headers) if known and _matches(known, tag) else _WholeAnswer(200, body, headers)
 
     def problem(self, error: RequestError) -> _WholeAnswer:
-        """Return a problem as an answer."""
+        """Return an error as an answer with problem details."""
         problem: Problem = msgspec.structs.replace(error.problem, request_id=self.id)
         headers = _reply_headers(problems.MEDIA_TYPE, error.headers.items())
         return _WholeAnswer(problem.status, msgspec.json.encode(problem), headers)
 
 
 class ServedStore(NamedTuple):
-    """What the interface stands on: the store, who may ask, and what can be asked."""
+    """What REST serves: the store, the gate of its keys, and the routes."""
 
     db: Database
     gate: Gate
@@ -175,11 +175,11 @@ class Rest:
         self._interface = b""
 
     def end_streams(self) -> None:
-        """End streams and jobs, which would go on for as long as they are read, or for hours."""
+        """Stop event streams and jobs, which would otherwise outlast a shutdown."""
         self._workshop.stopping.set()
 
     def close(self) -> None:
-        """Wait for the calls that run, and write down what was counted."""
+        """Wait for running calls, and flush meters and log."""
         self._workshop.close()
         self._threads.shutdown()
         self._meter.flush()
@@ -187,7 +187,7 @@ class Rest:
             self._log.flush()
 
     def rehearse(self) -> None:
-        """Answer every small read once, so that the first client does not wait for what they load."""
+        """Answer every small read once, to load its code before the first client asks."""
         with suppress(WorldDBError):
             found = self._db.view().find(limit=1)
             path = {"world": found[0].ref if found else ""}
@@ -223,9 +223,9 @@ class Rest:
             self._note(exchange, monotonic() - started)
 
     def at_once(self, scope: Scope) -> WholeAnswer | None:
-        """Answer a small read of a key of the whole store, if its answer is kept or it was quick the last time.
+        """Answer a small read of a key of the whole store, if its answer is cached or it was quick lately.
 
-        It costs no task. What is left to one, as what is refused before it is admitted is, was not counted here.
+        This needs no task. ``None`` leaves the request to one; it was not counted here then.
         """
         started = monotonic()
         exchange = _Exchange(scope, "")
@@ -268,7 +268,7 @@ class Rest:
         return self._whole_answer(exchange, reply, reading)
 
     def _next_id(self) -> str:
-        """Return the id of a request. A plain number would tell every key how many requests others send."""
+        """Return the id of a request. A counter would reveal how many requests other clients send."""
         self._count += 1
         digest = blake2b(self._count.to_bytes(8, "big"), digest_size=_ID_BYTES, key=self._salt)
         return digest.hexdigest()
@@ -292,7 +292,7 @@ class Rest:
             self._log.note(exchange.id, key, method, path, exchange.status, seconds)
 
     async def _admit(self, exchange: _Exchange, receive: Receive) -> None:
-        """Find the route of a request, and who asks; nothing of its body is read before."""
+        """Find the route and the client of a request, and admit it before its body is read."""
         scope = exchange.scope
         route = exchange.route = self._find_route(exchange)
         if not route.right:
@@ -302,7 +302,7 @@ class Rest:
         client = exchange.client = await self._find_client(exchange)
         self._check_admission(exchange, route, client)
         if (route.quick or route.small) and client.store.grant.world is None:
-            # A key of one world would notice by the time of an answer that somebody wrote since, wherever.
+            # With the cache, a key of one world could tell by timing that somebody wrote elsewhere.
             exchange.cache_key = _cache_key(exchange, client)
             cached = None if exchange.cache_key is None else self._answers.find(exchange.cache_key, self._db.now())
             if cached is not None:
@@ -313,7 +313,7 @@ class Rest:
         await client.serve(scope, receive, exchange.send)
 
     def _check_admission(self, exchange: _Exchange, route: Route, client: Client) -> None:
-        """See that a client may ask this, and that it may ask now; from here on the request is counted."""
+        """Check rate, right and plan of a client for a route; from here on the request is counted."""
         grant = client.store.grant
         wait = self._gate.wait(grant)
         if wait:
@@ -346,7 +346,7 @@ class Rest:
         return route
 
     async def _find_client(self, exchange: _Exchange) -> Client:
-        """Return who asks."""
+        """Return the client of a request, by its key."""
         grant = self._gate.authenticate(_token(exchange))
         if grant is None:
             remedy = "Send a key that opens something: Authorization: Bearer KEY"
@@ -385,7 +385,7 @@ class Rest:
         await self._answer_request(exchange, client.store, self._parse_request(exchange, body))
 
     async def _read_body(self, exchange: _Exchange, receive: Receive, most: int) -> bytes:
-        """Return the whole body; what comes unasked for is read and passed over, as long as it is short."""
+        """Return the whole body; an unexpected short body is read and ignored."""
         parts, size = [], 0
         while True:
             message = await receive()
@@ -402,7 +402,7 @@ class Rest:
                 return b"".join(parts) if most else b""
 
     def _parse_request(self, exchange: _Exchange, body: bytes) -> Request:
-        """Check parameters, headers and body, and return them as their types have them."""
+        """Validate parameters, headers and body, and convert them to the types of the route."""
         route, headers = exchange.route, exchange.headers
         assert route is not None
         key = headers.get("idempotency-key")
@@ -477,7 +477,7 @@ class Rest:
             raise refusal(400, "The body is nested too deeply", "Send a flatter one") from None
 
     async def _answer_request(self, exchange: _Exchange, store: ClientStore, request: Request) -> None:
-        """Have a request answered, and send the answer."""
+        """Answer a request, and send the answer."""
         route = exchange.route
         assert route is not None
         reading: Reading | None = None
@@ -491,7 +491,7 @@ class Rest:
 
     @contextmanager
     def _errors_as_problems(self, exchange: _Exchange, store: ClientStore) -> Iterator[None]:
-        """Turn what goes wrong while a request is answered into a problem."""
+        """Turn errors of a handler into problem details."""
         try:
             yield
         except WorldDBError as error:
@@ -503,7 +503,7 @@ class Rest:
             raise refusal(500, "This is a fault of the server", "Tell its operator the id of the request") from None
 
     async def _answer_read(self, exchange: _Exchange, store: ClientStore, request: Request) -> tuple[Reply, Reading]:
-        """Have a read answered at one state: in a thread, if it may take long and was not quick the last time."""
+        """Answer a read at one state of the store; in a thread, unless it is quick or was so lately."""
         route = exchange.route
         assert route is not None
         if route.quick:
@@ -518,7 +518,7 @@ class Rest:
         return reply, reading
 
     def _read_on_loop(self, exchange: _Exchange, store: ClientStore, request: Request) -> tuple[Reply, Reading, float]:
-        """Answer a read on the loop. A key of one world, which might notice who else reads, shares no state."""
+        """Answer a read on the event loop. A key of one world shares no read state: timing could reveal other reads."""
         route = exchange.route
         assert route is not None
         if store.grant.world is not None:
@@ -536,7 +536,7 @@ class Rest:
         await exchange.answer(*self._whole_answer(exchange, reply, reading))
 
     def _whole_answer(self, exchange: _Exchange, reply: Reply, reading: Reading | None) -> _WholeAnswer:
-        """Return a reply as it is sent, and keep it where it may be sent again."""
+        """Return a reply as an answer, and cache it if that is allowed."""
         body = reply.value if isinstance(reply.value, bytes) else msgspec.json.encode(reply.value)
         headers = _reply_headers(reply.media_type, reply.headers.items())
         if not reply.tag or reply.status != 200:
@@ -561,7 +561,7 @@ class Rest:
     async def _send_while_connected(self, exchange: _Exchange, chunks: AsyncIterator[bytes]) -> None:
         """Send chunks until they end, the client leaves, or its key ends."""
         assert exchange.receive is not None, "its body was read"
-        # What is sent to a client that has left is dropped without a word, so a stream would go on for ever.
+        # Sending to a client that has left raises nothing, so the stream would never end.
         disconnected = asyncio.ensure_future(exchange.receive())
         try:
             async for chunk in chunks:
@@ -573,12 +573,12 @@ class Rest:
             disconnected.cancel()
 
     def _has_key_ended(self, exchange: _Exchange) -> bool:
-        """Return whether the key of a stream opens something else by now, or nothing."""
+        """Return whether the key of a stream has ended or changed."""
         client = exchange.client
         return client is not None and self._gate.authenticate(_token(exchange)) != client.store.grant
 
     async def _encode_lines(self, lines: Iterator[Any]) -> AsyncIterator[bytes]:
-        """Yield objects as lines, many at once: they are read in a thread."""
+        """Yield objects as JSON lines, many at once, read in a thread."""
         encode = msgspec.json.Encoder().encode
 
         def next_part() -> bytes:
@@ -596,26 +596,26 @@ class Rest:
 
 _MOMENTS: Final = frozenset(("valid", "ingested", "valid_from", "valid_to", "during", "overlaps", "between"))
 _LOST_PLUS: Final = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.,]+) (\d\d:?\d\d|\d\d)")
-"""A time whose offset began with a + that nobody encoded."""
+"""A time whose + was not percent-encoded, and so arrived as a blank."""
 
 
 def _answer_timed(
     route: Route, store: ClientStore, request: Request, state: Reading | None = None
 ) -> tuple[Reply, Reading, float]:
-    """Answer a read at one state of the store, and tell how many seconds of the processor that took."""
+    """Answer a read at one state of the store; return also the seconds of processor time."""
     started = thread_time()
     with store.db.reading(state) as reading:
         return route.call(store, request), reading, thread_time() - started
 
 
 def _request_hash(exchange: _Exchange, store: ClientStore) -> int:
-    """Return a number by which it is known whether a small read was quick: of who asks, and for what."""
+    """Return a hash of client and request, under which :class:`QuickRequests` notes its speed."""
     scope, route = exchange.scope, exchange.route
     return hash((store.grant.id, route and route.path, scope["raw_path"], scope["query_string"]))
 
 
 def _cache_key(exchange: _Exchange, client: Client) -> Hashable:
-    """Return by what the answer to a read is kept: who asks, with what rights, for what and in which form."""
+    """Return the cache key of a read: client, path, query and accepted types; ``None`` if it is not cached."""
     scope, accept = exchange.scope, exchange.headers.get("accept", "")
     path, query = scope["raw_path"], scope["query_string"]
     if len(path) + len(query) + len(accept) <= MAX_ASKED_BYTES and _UNCACHED_HEADERS.isdisjoint(exchange.headers):
@@ -629,7 +629,7 @@ def _reply_headers(media_type: str, more: Iterable[tuple[str, str]]) -> list[tup
 
 
 def _require_request_size(store: ClientStore, size: int) -> None:
-    """See that a request has no more bytes than the plan allows; the rest of it is not read."""
+    """Refuse a request with more bytes than the plan allows; the rest is not read."""
     account = store.grant.account
     if account is not None and account.limits.bytes_per_request is not None:
         try:
@@ -639,26 +639,26 @@ def _require_request_size(store: ClientStore, size: int) -> None:
 
 
 def _refuse_duplicate_fields(body: bytes) -> None:
-    """Refuse an object that has a field twice, at any depth, of which only the last would count."""
+    """Refuse an object with a repeated field, at any depth; JSON decoders keep only the last."""
 
     def check_pairs(pairs: list[tuple[str, None]]) -> None:
         if len(named := dict(pairs)) < len(pairs):
             twice = next(name for name, _ in pairs if named.pop(name, pairs) is pairs)
             raise refusal(422, f"The body has the field {twice[:80]!r} twice", "Give it once")
 
-    # Numbers are not read again: one may have more digits than Python reads.
+    # Numbers are not converted again: one may have more digits than Python accepts.
     json.loads(body, object_pairs_hook=check_pairs, parse_int=_ignore_number, parse_float=_ignore_number)
 
 
 def _ignore_number(number: str) -> None:
-    """The value of a number that was read before."""
+    """Ignore a number, which was decoded before."""
 
 
 _ESCAPE: Final = re.compile(rb"\\(?:u([0-9A-Fa-f]{4})|.)", re.DOTALL)
 
 
 def _json_refusal(body: bytes, error: Exception) -> RequestError:
-    """The refusal of a body that cannot be read, which says where it is no text at all."""
+    """Return the refusal of a body that is not JSON, with the place of invalid UTF-8 or a lone surrogate."""
     try:
         body.decode()
     except UnicodeDecodeError as wrong:
@@ -699,13 +699,13 @@ def _field_names(body: Any) -> list[str]:
 
 
 def _fields_remedy(names: Iterable[str]) -> str:
-    """Return the remedy for what is none of the fields of a request, or is not what its field has."""
+    """Return the remedy for an unknown or invalid field: the list of fields."""
     listed = ", ".join(names)
     return f"It has {listed}: see /openapi.json" if listed else "It has none: see /openapi.json"
 
 
 def _remedy(declared: type[msgspec.Struct], error: msgspec.ValidationError) -> str:
-    """Return the remedy for what does not fit a type: the choices of the field that is wrong, or all fields."""
+    """Return the remedy for an invalid value: the choices of its field, else the list of fields."""
     wrong = _FIELD.search(str(error))
     for each in msgspec.structs.fields(declared) if wrong is not None else ():
         choices = [*_choices(each.type)] if wrong is not None and each.encode_name == wrong[1] else []
@@ -715,7 +715,7 @@ def _remedy(declared: type[msgspec.Struct], error: msgspec.ValidationError) -> s
 
 
 def _choices(declared: Any) -> Iterator[str]:
-    """Yield the words that a declared type allows, where it names them."""
+    """Yield the literals that a declared type allows, if any."""
     if get_origin(declared) is Literal:
         yield from map(str, get_args(declared))
         return
@@ -724,7 +724,7 @@ def _choices(declared: Any) -> Iterator[str]:
 
 
 def _plain_types(declared: Any) -> Iterator[Any]:
-    """Yield the plain types of which a declared one is made; a list of any is a ``tuple``."""
+    """Yield the plain types inside a declared type; every list is a ``tuple``."""
     origin = get_origin(declared)
     if origin in (tuple, dict, Literal) or origin is None:
         yield declared if origin is None else origin
@@ -734,7 +734,7 @@ def _plain_types(declared: Any) -> Iterator[Any]:
 
 
 def _parse_value(text: str, kinds: frozenset[Any]) -> Any:
-    """Return the value of a parameter; a text that is none of its kind stays a text, which its type then refuses."""
+    """Convert the text of a parameter; an invalid text is returned as it is, and its type then refuses it."""
     if bool in kinds:
         return {"true": True, "false": False}.get(text, text)
     if int in kinds or float in kinds:
@@ -750,9 +750,9 @@ def _parse_value(text: str, kinds: frozenset[Any]) -> Any:
 
 
 def _negotiate_type(route: Route, accept: str) -> str:
-    """Return the type of which a client would have the answer, of those that a route produces (RFC 9110).
+    """Return the media type of the answer by the client's Accept header (RFC 9110).
 
-    Of several that it wants equally it is the first that it named, of a range the first that the route produces.
+    Of types with equal weight the first that the header names wins; of a range the first that the route produces.
     """
     if not accept or accept == "*/*":
         return route.produces[0]
@@ -762,7 +762,7 @@ def _negotiate_type(route: Route, accept: str) -> str:
         weights.setdefault(named, (_weight(parameters), -place))
     found = []
     for produced in route.produces:
-        # What names a type more closely counts, whatever else would take it.
+        # The most specific range counts.
         ranges = (produced, f"{produced.partition('/')[0]}/*", "*/*")
         weight = next((weights[each] for each in ranges if each in weights), (0.0, 0))
         if weight[0] > 0:
@@ -774,7 +774,7 @@ def _negotiate_type(route: Route, accept: str) -> str:
 
 
 def _weight(parameters: list[str]) -> float:
-    """Return the weight ``q`` among the parameters of a type; 1 where there is none, or none that can be read."""
+    """Return the weight ``q`` of a media type; 1 if it is missing or invalid."""
     for each in parameters:
         name, _, number = each.partition("=")
         if name.strip() == "q" and _WEIGHT.fullmatch(number.strip()):

@@ -13,7 +13,7 @@ LINES: Final = "application/x-ndjson"
 BYTES: Final = "application/octet-stream"
 TEXT: Final = "text/plain"
 FORM: Final = "application/x-www-form-urlencoded"
-"""Of a body that has the parameters of the route."""
+"""Media type of a body with the parameters of the route."""
 EVENTS: Final = "text/event-stream"
 
 
@@ -22,7 +22,7 @@ class NoParameters(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Request(NamedTuple):
-    """A request as a handler sees it: checked, and of the types that its route names."""
+    """A validated request, converted to the types of its route."""
 
     path: Mapping[str, str]
     query: Any
@@ -35,9 +35,9 @@ class Request(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """An answer: a value for JSON, or bytes, or chunks of them.
+    """An answer: a value for JSON, or bytes, or an iterator of chunks.
 
-    ``tag`` is the hash of the world that it is of, from which its ETag is made.
+    ``tag`` is the hash of the world that was read; the ETag is made of it.
     """
 
     value: Any
@@ -48,14 +48,13 @@ class Reply(NamedTuple):
 
 
 class Route(NamedTuple):
-    """What can be asked of the server.
+    """A route of the server.
 
-    ``right`` is what a key must include, ``""`` for what needs none. ``whole``: only for a key of the whole store.
-    ``quick``: it reads a few rows, and is answered without a thread. ``small``: it mostly does, so that one which was
-    quick the last time is answered so the next time. ``stream``: the answer goes on for as long as it
-    is read. ``body`` is bytes for what is taken as it comes; ``takes`` are types of bodies that are taken so, too.
-    ``feature`` is what a plan must have. ``may_write``: what it is sent says whether it writes.
-    ``keyed``: a write under the same Idempotency-Key is answered as the first one was.
+    ``right`` is the right that a key needs, ``""`` for none. ``whole``: only for keys of the whole store. ``quick``: it
+    reads a few rows, and is answered without a thread. ``small``: it usually does, so a request that was quick lately
+    is answered without a thread too. ``stream``: the answer has no end of its own. ``body`` is ``bytes`` for a raw
+    body; ``takes`` are further media types of raw bodies. ``feature`` is the feature that a plan needs. ``may_write``:
+    the request decides whether it writes. ``keyed``: a retry under the same Idempotency-Key gets the first answer.
     """
 
     method: str
@@ -81,7 +80,7 @@ class Route(NamedTuple):
 
 
 class _Node:
-    """A place in the tree of paths: the routes that end here by method, and the segments that follow."""
+    """A node in the tree of paths: the routes that end here by method, and the following segments."""
 
     def __init__(self) -> None:
         self.routes: dict[str, Route] = {}
@@ -90,14 +89,14 @@ class _Node:
 
 
 class RouteMatch(NamedTuple):
-    """The routes of a path by method, and the parameters that stand in it."""
+    """The routes of a path by method, and its parameters."""
 
     routes: Mapping[str, Route]
     path: dict[str, str]
 
 
 class RouteTable:
-    """All routes. A segment ``{name}`` of a path stands for any one segment; one written out comes before it."""
+    """All routes. A segment ``{name}`` matches any one segment; a literal segment takes precedence."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self.routes = tuple(routes)
@@ -115,7 +114,7 @@ class RouteTable:
             node.routes[route.method] = route
 
     def find(self, raw_path: bytes) -> RouteMatch | None:
-        """Return the routes of a path as it came over the wire; ``None`` if there is none.
+        """Return the routes of a raw request path; ``None`` if there is none.
 
         Raises:
             UnicodeDecodeError: a segment is not UTF-8.
