@@ -162,7 +162,7 @@ def provenance(session: Session, given: tool_arguments.Provenance, call: Call) -
 
 
 def make_withdrawal_plan(session: Session, given: tool_arguments.PlanWithdrawal) -> Withdrawal:
-    """The plan of a withdrawal of what a model named, as of now."""
+    """Plan the withdrawal that the arguments describe, as of now."""
     view = session.view()
     return view.withdrawal(
         None if given.id is None else session.get(view, given.id).ref,
@@ -181,7 +181,7 @@ def plan_withdrawal(session: Session, given: tool_arguments.PlanWithdrawal, call
 
 
 def recall_receipt(session: Session, given: tool_arguments.RecallReceipt, call: Call) -> tool_results.Receipted:
-    """``memory_recall_receipt``: an exact recall, of one scope at most, since a receipt is of one question."""
+    """``memory_recall_receipt``: an exact recall in at most one scope, since a receipt covers one recall."""
     view = session.view(valid=given.valid, known=given.known)
     scopes = session.scope_refs(view, given)
     if scopes is not None and len(scopes) != 1:
@@ -218,7 +218,7 @@ def receipts_of(session: Session, given: tool_arguments.ReceiptsOf, call: Call) 
 
 
 def receipt_of(session: Session, text: str) -> RecallReceipt:
-    """Return a receipt that this server may look at: one of one world, those that were left in it.
+    """Parse a receipt that this server may check; a server of one world accepts only those of that world.
 
     Raises:
         InputError: it is of another world.
@@ -319,7 +319,7 @@ def beliefs(session: Session, given: tool_arguments.Beliefs, call: Call) -> tool
 
 
 def _conflict_pairs(view: View, one: World, behind: bytes) -> Iterator[tuple[bytes, World, World]]:
-    """Yield the pairs of one memory, those behind a pair; each after what stands for it."""
+    """Yield the conflicts of one memory behind a given pair, each after its place."""
     last = behind[PLACE_BYTES:].hex()
     for ref in one.conflicts[one.conflicts.index(last) + 1 if last in one.conflicts else 0 :]:
         other = view.get(ref)
@@ -330,8 +330,7 @@ def _conflict_pairs(view: View, one: World, behind: bytes) -> Iterator[tuple[byt
 def verify(session: Session, given: tool_arguments.Verify, call: Call) -> tool_results.Verified:
     """``memory_verify``.
 
-    A server of one world checks that world alone: its answer tells neither the state nor the size of the rest of the
-    store.
+    A server of one world checks only that world: its answer reveals neither the state nor the size of the rest.
     """
     if session.world is not None:
         return _verify_world(session)
@@ -391,11 +390,11 @@ def as_of(session: Session, given: tool_arguments.AsOf, call: Call) -> tool_resu
 
 
 _MAX_WIDENED: Final = 16
-"""So many scopes a recall widens through."""
+"""The most scopes that a widening recall goes through."""
 
 
 class _ScopedRecall:
-    """A question asked in some scopes: its hits, best first, and the notes on them."""
+    """A recall in some scopes: its hits, best first, and notes on them."""
 
     def __init__(self, session: Session, view: View, given: tool_arguments.Paged, query: str, neighbours: int) -> None:
         self._session, self._view, self._query, self._neighbours = session, view, query, neighbours
@@ -418,14 +417,14 @@ class _ScopedRecall:
         """Return at least ``wanted`` memories if there are as many, best first."""
         found: dict[str, Hit] = {}
         self._answers = []
-        # The scopes are named from the widest on, the user, to the run.
+        # Scopes are ordered from the widest, the user, to the narrowest, the run.
         scopes: list[Any] = [None] if self._scopes is None else self._scopes
         for scope in [scopes[::-1][:_MAX_WIDENED]] if self._is_widening else scopes:
             answer = self._recall_scope(scope, wanted)
             self._answers.append(answer)
             found |= {hit.ref: hit for hit in answer}
         if self._is_single_scope and len(self._answers) > 1:
-            # Worlds of one user, as after a bundle was taken in: what they say of one thing is compared.
+            # Several worlds of one user, as after the import of a bundle: compare their statements.
             from worlddb.agent_memory import joined
 
             merged = joined(self._answers, len(found) or 1)
@@ -444,20 +443,20 @@ class _ScopedRecall:
 
     @property
     def paths(self) -> list[tool_results.Way]:
-        """The ways from what the question names, best first, each once."""
+        """The paths from what the question names, best first, each once."""
         found = {path.edges: path for answer in self._answers for path in answer.paths}
         return [tool_results.way(each) for each in sorted(found.values(), key=lambda each: -each.score)]
 
     @property
     def space(self) -> str | None:
-        """The embedding space that was compared, where it may be told."""
+        """The embedding space of the recall; ``None`` on a server of one world."""
         if self._session.world is not None:
             return None
         return next((answer.space for answer in self._answers if answer.space), None)
 
     @property
     def confidence(self) -> float | None:
-        """How likely one of the memories answers, by the scope that answers best."""
+        """The highest confidence of all scopes that one of the memories answers."""
         known = [answer.confidence for answer in self._answers if answer.confidence is not None]
         return max(known, default=None)
 

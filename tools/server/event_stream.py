@@ -16,7 +16,7 @@ from worlddb.tools.server.route import EVENTS, Reply, Request, Route
 
 LOOK_SECONDS: Final = 0.2
 BEAT_LOOKS: Final = 50
-"""Looks without an event after which a comment is sent, so that both sides see that the other is there."""
+"""Polls without an event after which a keep-alive comment is sent."""
 MAX_AT_ONCE: Final = 500
 
 
@@ -24,7 +24,7 @@ def follow(store: ClientStore, request: Request) -> Reply:
     """The events of the log as they are committed."""
     query: types.Follow = request.query
     start = CursorPosition(store.session.view().seq + 1, 0, 0)
-    # Who comes back after a cut says it in the header, whatever its address had at first.
+    # A client that reconnects sends the header; it counts before the parameter of the first request.
     after = request.last_event_id or query.after
     if after is not None:
         start = _position_after(store.session.cursors, after)
@@ -32,7 +32,7 @@ def follow(store: ClientStore, request: Request) -> Reply:
 
 
 def _position_after(cursors: Cursors, after: str) -> CursorPosition:
-    """Return where a stream goes on behind the event of an id."""
+    """Return the position of the stream behind the event of an id."""
     try:
         place = cursors.place(after, MAX_EVENTS)
         if place.of:
@@ -46,14 +46,14 @@ def _position_after(cursors: Cursors, after: str) -> CursorPosition:
 
 
 class _EventStream:
-    """One stream: the commit and the index in it from which on nothing was sent yet."""
+    """One stream of events, with the position of the next event to send."""
 
     def __init__(self, store: ClientStore, start: CursorPosition) -> None:
         self._store, self._at = store, start
         self._cursors = store.session.cursors
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield events as they come, and an empty chunk for each look that found none."""
+        """Yield new events, and an empty chunk for each poll without one."""
         loop, silent = asyncio.get_running_loop(), 0
         yield b": follows the log\n\n"
         while not self._store.jobs.workshop.stopping.is_set():
@@ -66,7 +66,7 @@ class _EventStream:
                 await asyncio.sleep(LOOK_SECONDS)
 
     def _next_events(self) -> bytes:
-        """Return what came since the last look."""
+        """Return the events since the last poll."""
         view = self._store.session.view()
         if view.seq < self._at.seq:
             return b""
@@ -77,7 +77,7 @@ class _EventStream:
             document = msgspec.json.encode(wire_values.entry(entry, commits=self._store.commits))
             name = self._cursors.text(CursorPosition(entry.seq, 0, entry.index)).encode()
             parts.append(b"event: " + entry.event.encode() + b"\nid: " + name + b"\ndata: " + document + b"\n\n")
-        # Of a commit that was cut, the rest comes at the next look.
+        # The rest of a commit that was cut follows at the next poll.
         last = found[-1] if len(found) == MAX_AT_ONCE else None
         self._at = CursorPosition(view.seq + 1, 0, 0) if last is None else CursorPosition(last.seq, 0, last.index + 1)
         return b"".join(parts)

@@ -26,7 +26,7 @@ def _begin_job(store: ClientStore, kind: str, work: Callable[[Job, Step], dict[s
 
 
 def erase(store: ClientStore, request: Request) -> Reply:
-    """Remove the texts of a world for good, or (``plan``) say what that would reach."""
+    """Erase the texts of a world for good; with ``plan`` only show what would be erased."""
     body: types.Erasing = request.body
     view = store.session.view()
     ref = store.target_ref(view, request.path["world"])
@@ -76,7 +76,7 @@ def get_erasure(store: ClientStore, request: Request) -> Reply:
         raise UnknownReference(f"There is no commit {number!r:.40}", "Give its number")
     try:
         return Reply(_erasure(store, int(number)))
-    except InputError as error:  # There is no such thing at this path.
+    except InputError as error:  # The commit is no erasure.
         raise UnknownReference(error.message, error.remedy, **error.details) from None
 
 
@@ -93,7 +93,7 @@ def verify(store: ClientStore, request: Request) -> Reply:
 
 
 def export(store: ClientStore, request: Request) -> Reply:
-    """Write a world and all inside it as a bundle, which the job then has as its file."""
+    """Write a world and everything inside it as a bundle, the file of the job."""
     body: types.Exporting = request.body
     view = store.db.view(ingested=body.ingested, seq=body.seq)
     ref = None if body.world is None else store.ref(view, body.world)
@@ -118,7 +118,7 @@ def import_bundle(store: ClientStore, request: Request) -> Reply:
             key = store.key(request.idempotency_key)
             how: Any = {"into": into, "why": query.why, "allow_outside": query.allow_outside, "join": query.join}
             receipt = store.db.import_bundle(job.path, idempotency_key=key, **how)
-        except InvalidBundle as error:  # Where the server keeps it says nothing to who sent it.
+        except InvalidBundle as error:  # The path on the server means nothing to the client.
             said = error.message.replace(repr(str(job.path)), "The body").replace(str(job.path), "The body")
             raise InvalidBundle(said, error.remedy, **error.details | {"file": ""}) from None
         finally:
@@ -135,7 +135,7 @@ def list_jobs(store: ClientStore, request: Request) -> Reply:
 
 
 def get_job(store: ClientStore, request: Request) -> Reply:
-    """How far a job is, and what came of it."""
+    """The progress and result of a job."""
     return Reply(store.jobs.get(request.path["job"]).to_wire())
 
 

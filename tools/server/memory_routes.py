@@ -55,17 +55,17 @@ from worlddb.tools.server.world_routes import WORLD, precondition
 _CONTEXT_HITS: Final = 64
 _BYTES_A_TOKEN: Final = 3
 _NEVER: Final = "never"
-"""The deadline of what is hidden at no time."""
+"""The value of ``expires_at`` that removes a deadline."""
 _STATEMENTS_NOTE: Final = "What this world states itself is not searched inside it: ask /v1/recall, or its sparql"
 _STREAM_FIELDS: Final = ("wordings", "paths", "hit_paths", "path_depth", "describe")
 _QUESTION_FIELDS: Final = ("text", "world", "scopes", "ingested", "valid", "seq", *_STREAM_FIELDS)
-"""What of a long question is no argument of ``View.recall``."""
+"""Fields of a long question that are no arguments of ``View.recall``."""
 
 
 def remember(store: ClientStore, request: Request) -> Reply:
-    """Remember a statement in a world, which is made if there is none of that name.
+    """Remember a statement in a world, which is created if there is none of that name.
 
-    What it says already, word for word, of the same subjects, is said again: one more source and no memory.
+    If the world has the same statement, word for word and about the same subjects, that one gets one more source.
     """
     body: types.NewMemory = request.body
     if is_blank(body.text):
@@ -75,10 +75,10 @@ def remember(store: ClientStore, request: Request) -> Reply:
 
 
 class _NewStatement:
-    """A statement that is to be remembered, with all that it names, as a view sees it.
+    """A statement to remember, with everything that it names resolved in a view.
 
-    Whom or what it is about are worlds that are there, of a name first those in the world that it goes into; a name
-    that nothing has yet becomes an entry there. A world that is not there is made with it.
+    Its subjects are existing worlds, looked up first in the world that it goes into; a name that no world has yet
+    becomes an entity there. A missing target world is created with it.
 
     Raises:
         AmbiguousReference, UnknownReference: several have a name; nothing has a reference.
@@ -97,7 +97,7 @@ class _NewStatement:
         self.named_edges = {kind: list(dict.fromkeys(refs)) for kind, refs in once.items()}
 
     def rest_on(self, request: Request, is_new: bool) -> None:
-        """See that the world is what ``If-Match`` says, and let the write be refused if it is not by then.
+        """Check ``If-Match``, and have the write refused if the world changes before the commit.
 
         Raises:
             UnknownReference: it is not there, so it has no hash.
@@ -109,11 +109,11 @@ class _NewStatement:
 
     @property
     def named(self) -> set[str]:
-        """The memories that it names itself."""
+        """The memories that the request names."""
         return {ref for refs in self.named_edges.values() for ref in refs}
 
     def near(self, view: View) -> list[Near]:
-        """Return what it may repeat, replace or contradict."""
+        """Return the memories that it may repeat, replace or contradict."""
         if self.home is None:
             return []
         options: dict[str, Any] = {"world": self.home, "since": self.since, "until": self.body.valid_to}
@@ -122,14 +122,14 @@ class _NewStatement:
         return look_near(self.body.text, about=[*self.about, *self.new_names] or None, **options)
 
     def links(self, near: Iterable[Near]) -> list[Link]:
-        """Return the edges to what is near that were asked for."""
+        """Return the requested edges to near memories."""
         found = ((each.edge_type(self.body.on_near, len(self.body.about)), each) for each in near)
         return [(kind, each.ref, f"by on_near: {each.reason}") for kind, each in found if kind]
 
 
 def _remember_or_restate(store: ClientStore, request: Request, body: types.NewMemory, key: str | None) -> Reply:
     name = request.path["world"]
-    # Sent again under its key, it is looked at as it was then, and so comes to the same.
+    # A retry under its key reads the state of then, and so decides the same.
     look = view_for_write(store.db, key)
     view = look if store.home() is None else store.db.view(seq=look.seq, valid=look.valid, world=store.home())
     given = _NewStatement(store, view, body, name)
@@ -163,7 +163,7 @@ def _remember_or_restate(store: ClientStore, request: Request, body: types.NewMe
 
 
 def _find_repeated(view: View, near: Near, body: types.NewMemory) -> World | None:
-    """Return what is near if a statement repeats it, and is to be no memory of its own."""
+    """Return the near memory if the statement only repeats it."""
     found = view.get(near.ref, include_expired=True) if near.is_repeated and body.key is None else None
     return found if found is not None and (found.type, found.name) == (body.type, body.name) else None
 
@@ -194,7 +194,7 @@ def _record_restatement(
 def _commit_memory(
     look: View, given: _NewStatement, links: list[Link], taker: Near | None, key: str | None
 ) -> tuple[Receipt, str]:
-    """Write a memory; returns the receipt, and its reference."""
+    """Write a memory; return the receipt and its reference."""
     body, within = given.body, given.store.home()
     bound: dict[str, Any] = {} if body.key is None or within is None else {"key_within": within}
     with given.store.db.batch(idempotency_key=key, seen=look, unchanged=given.unchanged) as tx:
@@ -231,7 +231,7 @@ def _commit_memory(
 
 
 def mark(store: ClientStore, request: Request) -> Reply:
-    """Pin a world, label it, hide it from a time on, deprecate it, or let a tag stand for a version of it."""
+    """Pin, label, hide from a time on, deprecate or tag a world."""
     body: types.Marks = request.body
     given = msgspec.structs.replace(body, why="", version=None)
     if given == types.Marks():
@@ -275,7 +275,7 @@ def _write_marks(tx: Any, ref: str, body: types.Marks) -> None:
 def _answer_recall(
     store: ClientStore, view: View, text: str, world: str | None, options: dict[str, Any], recalls: int = 1
 ) -> Reply:
-    """Answer a question; ``recalls`` are so many that it may come to, which count together."""
+    """Answer a question; ``recalls`` is the number of recalls that it may need, all of which count."""
     if store.grant.account is not None:
         store.grant.account.require_quota("recall_k", recalls * options["k"])
     ref = None if world is None else store.ref(view, world)
@@ -283,7 +283,7 @@ def _answer_recall(
     how = options | {"world": ref, "lanes": lanes}
     found: Recall = view.recall(text, **how)
     if not how.get("type") and not found.groups and found.receipt is None and not all(map(has_statement, found.hits)):
-        # Who is only named, as whom a memory is about is, answers where nothing else does.
+        # An entity, which is only named, is an answer only if no statement is.
         statements, _ = recall_statements(lambda k: view.recall(text, **how | {"k": k}), options["k"])
         found = statements if statements.hits else found
     notes = answer_notes.recall_notes([found], in_one_world=not store.commits)
@@ -314,7 +314,7 @@ def recall(store: ClientStore, request: Request) -> Reply:
 
 
 def recall_long(store: ClientStore, request: Request) -> Reply:
-    """The worlds that answer a question best, with all that it may ask for."""
+    """The worlds that answer a question best, with all options of a recall."""
     body: types.LongQuestion = request.body
     within = request.path.get("world")
     if within is not None and body.world is not None:
@@ -340,7 +340,7 @@ def recall_long(store: ClientStore, request: Request) -> Reply:
 
 
 def check_recall(store: ClientStore, request: Request) -> Reply:
-    """Whether the receipt of a recall holds: the question is asked again."""
+    """Check the receipt of a recall by asking its question again."""
     body: types.CheckedRecall = request.body
     given = msgspec.structs.asdict(body)
     receipt, text = receipt_of(store.session, given.pop("receipt")), given.pop("text")
@@ -350,14 +350,14 @@ def check_recall(store: ClientStore, request: Request) -> Reply:
 
 
 def chunks(store: ClientStore, request: Request) -> Reply:
-    """The texts in a world that have the words of a query, best first."""
+    """The texts in a world that contain words of a query, best first."""
     query: types.Chunks = request.query
     how = {"k": query.limit, "lanes": ("text",)}
     return _answer_recall(store, store.view(query), query.query, request.path["world"], how)
 
 
 def context(store: ClientStore, request: Request) -> Reply:
-    """What is known for a question as a text for a prompt."""
+    """What is known about a question, as text for a prompt."""
     query: types.ContextOf = request.query
     view = store.view(query)
     ref = store.ref(view, request.path["world"])

@@ -95,7 +95,7 @@ _REMEDIES: Final = (
     ),
     ("Import it with join=True, which keeps both,", "Send it again with ?join=true, which keeps both,"),
 )
-"""What remedies say to do in Python, and over HTTP."""
+"""Phrases of remedies that name Python calls, and their replacements for HTTP."""
 _NOTES: Final = {
     "not_changed": "{first} was there under its key, and these stay as they are: {others}; PATCH it, or POST to its"
     " aliases or move",
@@ -113,7 +113,7 @@ _NOTES: Final = {
     "beliefs_differ": "what counts as believed is set for {} where the bundle comes from; here it stays as it is, since"
     " it is the whole store's",
 }
-"""The notes of receipts whose sentences name calls or arguments of Python, over HTTP."""
+"""Texts for notes of receipts that name Python calls, in terms of HTTP."""
 _MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
 _STATUSES: Final[tuple[tuple[type[WorldDBError], int], ...]] = (
     (UnknownReference, 404),
@@ -153,9 +153,9 @@ def refusal(status: int, detail: str, remedy: str = "", *, code: str = "", **hea
 
 
 def problem_of(error: WorldDBError, session: Session, *, conditional: bool) -> RequestError:
-    """Return the problem that an error of the engine is, in the words that the session may hear.
+    """Return the problem details for an error of the engine, without what the session may not see.
 
-    ``conditional``: the request said what it rests on, so that what changed meanwhile is a failed precondition.
+    ``conditional``: the request had ``If-Match``, so a concurrent change is a failed precondition (412).
     """
     status = next(status for kind, status in _STATUSES if isinstance(error, kind))
     wait = 1 if status == 503 else 0
@@ -184,19 +184,19 @@ def problem_of(error: WorldDBError, session: Session, *, conditional: bool) -> R
 
 
 def _translate_remedy(remedy: str) -> str:
-    """Return a remedy that names a call with the route in its place."""
+    """Return a remedy with routes instead of Python calls."""
     for call, route in _REMEDIES:
         remedy = remedy.replace(call, route)
     return remedy
 
 
 def note_text(note: Note) -> str:
-    """Return the sentence of a note of a receipt, with requests where the library's names calls."""
+    """Return the text of a receipt's note, with routes instead of Python calls."""
     return note.told(_NOTES[note.code]) if note.code in _NOTES else str(note)
 
 
 def response(problem: Problem, **headers: Any) -> Response:
-    """Return a problem as an answer below the routes: of a guard, for one."""
+    """Return problem details as an ASGI response, for guards."""
     named = {name.replace("_", "-"): str(value) for name, value in headers.items()}
     return Response(msgspec.json.encode(problem), problem.status, named, MEDIA_TYPE)
 

@@ -16,7 +16,7 @@ import worlddb
 from worlddb.tools.mcp import access_log
 
 LINE_SECONDS: Final = 0.05
-"""How long a line waits for others, with which it is written."""
+"""How long a line may wait to be written together with others."""
 
 
 BUCKETS_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -24,7 +24,7 @@ METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Line(msgspec.Struct, frozen=True):
-    """What the log says of a request; ``ms`` are milliseconds to the end of its answer."""
+    """The log line of a request; ``ms`` is the time to the end of its answer in milliseconds."""
 
     time: str
     level: str
@@ -37,7 +37,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class RequestLog:
-    """Writes a line for each request, many at once: to write one by itself takes longer than to make it."""
+    """Writes a line for each request, many at once: writing a single line costs more than formatting it."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -53,14 +53,14 @@ class RequestLog:
         now = self._clock.now()
         second = now // 1_000_000
         if second != self._second:
-            # Many requests share it, and a time takes longer to format than the rest of the line.
+            # Many requests share a second, and formatting the time costs more than the rest of the line.
             self._second, self._shown = second, worlddb.format_time(second * 1_000_000).removesuffix("Z")
         time = f"{self._shown}.{now % 1_000_000:06d}Z"
         line = Line(time, "info", request, key, method, route, status, round(seconds * 1000, 1))
         self._lines.append(self._encode(line))
 
     def flush(self) -> None:
-        """Write what waits; a stream that nobody reads any more ends no request."""
+        """Write the waiting lines; a broken stream must not fail a request."""
         lines, self._lines = self._lines, []
         try:
             self._stream.write(b"\n".join([*lines, b""]).decode())
@@ -70,7 +70,7 @@ class RequestLog:
 
 
 class RequestMetrics:
-    """What was asked since the server started. Used from one thread, that of the loop."""
+    """Counts of requests since the server started. Used on the event loop only."""
 
     def __init__(self) -> None:
         self.under_way = 0
@@ -85,7 +85,7 @@ class RequestMetrics:
         total[0] += seconds
 
     def text(self, commits: int) -> str:
-        """Return all of it, with the number of commits of the store."""
+        """Return all metrics, with the number of commits of the store."""
         return "\n".join([*self._lines(commits), ""])
 
     def _lines(self, commits: int) -> Iterator[str]:
@@ -111,7 +111,7 @@ class RequestMetrics:
 
 
 class LineFormatter(logging.Formatter):
-    """Formats what libraries and other parts say as one object on one line; secrets are left out."""
+    """Formats log records of libraries as one JSON object a line, without secrets."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line of a record."""

@@ -36,7 +36,7 @@ THREADS: Final = 40
 """Calls of all clients that run at the same time."""
 MAX_QUERY_BYTES: Final = 65_536
 MAX_CLIENTS: Final = 1_000
-"""Clients whose stores are kept; the one that asked longest ago makes room."""
+"""Clients that are cached; the least recently used one is dropped first."""
 _LOG: Final = logging.getLogger("worlddb.server")
 _ANONYMOUS: Final = Grant("", None, "read")
 _NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
@@ -53,7 +53,7 @@ _WHOLE_STORE_ONLY: Final = "This key opens one world, and the store as a whole i
 
 
 class Client:
-    """One client under way: its store, and how much it may have under way."""
+    """A connected client: its store, and the budget of its running requests."""
 
     def __init__(self, store: ClientStore, serve: Callable[[Scope, Receive, Send], Any]) -> None:
         self.store = store

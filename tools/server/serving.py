@@ -41,21 +41,21 @@ ROUTES: Final[tuple[Route, ...]] = (
     *job_routes.ROUTES,
     *event_stream.ROUTES,
 )
-"""All that can be asked; who adds a capability adds its routes here."""
+"""All routes; add those of a new capability here."""
 
 
 REHEARSAL_SECONDS: Final = 5.0
-"""How long the server waits at most for what reads load: a large index that is behind may take longer."""
+"""The longest wait for the first reads before the server starts; a large outdated index may take longer."""
 _QUESTIONS: Final = (
     "Where did she say last May that she lives, and why?",
     "Which of the two came first: the one of 3 weeks ago, or that of 2021-05-02?",
     "Should I recommend it again?",
 )
-"""Between them they need what recalls mostly need: libraries, a model, indexes, patterns."""
+"""Questions that load what most recalls need: libraries, a model, indexes, patterns."""
 
 
 class Application:
-    """Passes what is for MCP to MCP, and the rest to REST, each behind its guards."""
+    """Dispatches requests to MCP or to REST, each behind its guards."""
 
     def __init__(self, rest: Rest, mcp: ASGIApp, at: listening.Address, access: http_server.AccessRules) -> None:
         self._hosts = frozenset((*listening.host_names(at), *access.hosts))
@@ -63,7 +63,7 @@ class Application:
         self._mcp, self._metrics = mcp, rest.metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; the lifespan of the server is that of MCP's sessions."""
+        """Dispatch a request; the lifespan events go to MCP, which holds sessions."""
         if scope["type"] == "lifespan":
             await self._mcp(scope, receive, send)
         elif scope["path"] == listening.PATH:
@@ -72,13 +72,13 @@ class Application:
             await self._rest(scope, receive, send)
 
     def at_once(self, scope: Scope) -> http_server.WholeAnswer | None:
-        """Answer a small read without a task of its own, if that can be."""
+        """Answer a small read without a task of its own, if possible."""
         if scope["path"] == listening.PATH or not http_guards.is_passed_on(scope["headers"], self._hosts):
             return None
         return self._at_once(scope)
 
     async def _count_mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Have MCP answer, and count its answer among those of the server."""
+        """Pass a request to MCP, and count its answer in the metrics."""
         status, begun = 0, monotonic()
 
         async def watch(message: Message) -> None:
@@ -105,18 +105,18 @@ def guard(rest: ASGIApp, at: listening.Address, access: http_server.AccessRules)
 
 
 def _load_for_reads(db: Database, rest: Rest) -> None:
-    """Ask the store something, so that no client waits until what reads need is loaded."""
+    """Ask the store some questions, so that no client waits for libraries and indexes to load."""
     rest.rehearse()
     for question in _QUESTIONS:
-        # What is wrong with the store is told to who asks.
+        # Clients get the errors of the store when they ask.
         with suppress(WorldDBError):
             db.view().recall(question, k=1)
 
 
 def serve(db: Database, listener: socket.socket, access: http_server.AccessRules, ready: Callable[[], None]) -> None:
-    """Serve until SIGINT or SIGTERM, which lets running requests finish; ``ready`` is called when requests may come.
+    """Serve until SIGINT or SIGTERM, then finish running requests; ``ready`` is called when requests are accepted.
 
-    What reads need is loaded before that.
+    Code and indexes for reads are loaded before that.
     """
     give_back_large_blocks()
     log = request_log.log_to(sys.stderr)

@@ -24,10 +24,10 @@ _PATTERN: Final = ("subject", "predicate", "object")
 _QUERY: Final = "application/sparql-query"
 _UPDATE: Final = "application/sparql-update"
 _ROW: Final = Struct(">IIIIx")
-"""The place of a statement in a cursor, of another length than a world's."""
+"""Format of a statement's place in a cursor; its length differs from a world's."""
 _NOTE: Final = "WorldDB-Note"
 _HEADER_SAFE: Final = f" {punctuation}".replace("%", "")
-"""What stands in a header as it is, beside letters and digits."""
+"""Characters of a header that are not percent-encoded, beside letters and digits."""
 _ANSWERS: Final = (*sent_statements.ROW_TYPES, *sent_statements.RDF_TYPES, JSON)
 
 
@@ -37,7 +37,7 @@ def _pattern_options(query: types.FindStatements | types.TakenBack) -> dict[str,
 
 
 def _statement_record(store: ClientStore, found: Statement | ErasedStatement) -> dict[str, Any]:
-    """Return a statement as the client is told it, with its terms as N-Triples has them."""
+    """Return a statement as the client may see it, with terms in N-Triples."""
     document = {name: getattr(found, name) for name in (*_PATTERN, "graph")}
     return {name: None if term is None else str(term) for name, term in document.items()} | {
         "world": found.world,
@@ -82,7 +82,7 @@ def list_statements(store: ClientStore, request: Request) -> Reply:
 
 
 def list_erased(store: ClientStore, request: Request) -> Reply:
-    """What is left of the statements of a world of which a text was erased, and who erased it and when."""
+    """The remains of the erased statements of a world, and who erased each and when."""
     view = store.view(request.query)
     found = view.erased_statements(store.ref(view, request.path["world"]))
     statements = [
@@ -94,7 +94,7 @@ def list_erased(store: ClientStore, request: Request) -> Reply:
 
 
 def state(store: ClientStore, request: Request) -> Reply:
-    """State something in a world, which is made if there is none of that name."""
+    """State something in a world, which is created if there is none of that name."""
     query: types.Stated = request.query
     window = {"valid_from": query.valid_from, "valid_to": query.valid_to}
     if isinstance(request.body, types.NewStatements):
@@ -106,7 +106,7 @@ def state(store: ClientStore, request: Request) -> Reply:
         statements: list[Any] = list(body.statements)
         source = body.source
     elif not request.body:
-        # An empty file of RDF is one, but who sends none has mostly lost it on the way.
+        # An empty RDF file is valid, but an empty body is nearly always a mistake.
         raise InputError("The body is empty", "Send statements; curl reads what follows @ as a file: use --data-raw")
     else:
         statements = list(sent_statements.read(request.body, request.media_type, query.base))
@@ -120,13 +120,13 @@ def state(store: ClientStore, request: Request) -> Reply:
 
 
 def _statements_reply(store: ClientStore, receipt: Receipt, status: int = 200) -> Reply:
-    """Return the receipt of statements, which come to many commands of one world, as an answer."""
+    """Return the receipt of statements as an answer, naming each world once."""
     reply = receipt_reply(store, receipt, status)
     return reply._replace(value=reply.value | {"refs": list(dict.fromkeys(reply.value["refs"]))})
 
 
 def unstate(store: ClientStore, request: Request) -> Reply:
-    """Take statements back: those of the body, or else those that hold and match a pattern."""
+    """Retract statements: those of the body, or else those that hold and match a pattern."""
     query: types.TakenBack = request.query
     view = store.session.view()
     ref = store.target_ref(view, request.path["world"])
@@ -139,7 +139,7 @@ def unstate(store: ClientStore, request: Request) -> Reply:
 
 
 def sparql(store: ClientStore, request: Request) -> Reply:
-    """What a query in SPARQL answers, as of a moment; an update changes the statements of the world."""
+    """Answer a SPARQL query as of a moment, or run an update on the statements of the world."""
     query: types.SparqlAsked = request.query
     if request.media_type == FORM:
         query = _query_from_form(request.body, query)
@@ -167,9 +167,9 @@ def sparql(store: ClientStore, request: Request) -> Reply:
 
 
 def _note_headers(lanes: tuple[str, ...], text: str, searched: str = "", misspelt: str = "") -> dict[str, str]:
-    """Return the header of notes on how what was asked was searched and on names that are none.
+    """Return the header with notes on how the query was searched and on unknown names.
 
-    A body of RDF or rows has no room for them. Other letters than those of English are percent-encoded.
+    A body of RDF or rows has no room for them. Characters beyond ASCII are percent-encoded.
     """
     if "vector" not in lanes and updating.searches_by_meaning(text):
         searched = answer_notes.WITHOUT_VECTORS
@@ -218,7 +218,7 @@ _LIST_PARAMETERS: Final = ("default-graph-uri", "named-graph-uri", "using-graph-
 
 
 def _query_from_form(body: bytes, query: types.SparqlAsked) -> types.SparqlAsked:
-    """Return what a form says, which has all that the parameters may have."""
+    """Parse a form, which may have every parameter of the route."""
     try:
         pairs = parse_qsl(body.decode("ascii"), True, errors="strict", max_num_fields=20)
         given: dict[str, Any] = {name: [text for other, text in pairs if other == name] for name, _ in pairs}
@@ -244,7 +244,7 @@ def _sparql_route(method: str, path: str, name: str, summary: str) -> Route:
 
 
 def sparql_get(store: ClientStore, request: Request) -> Reply:
-    """As :func:`sparql`; what is fetched changes nothing."""
+    """As :func:`sparql`, but refuse updates: a GET changes nothing."""
     if request.query.update is not None:
         raise InputError("An update came by GET", "Send it by POST")
     return sparql(store, request)
@@ -267,7 +267,7 @@ ROUTES = (
         f"{_STATEMENTS}/erased",
         "list_erased",
         list_erased,
-        "List what is left of the statements of a world of which a text was erased, and who erased it and when.",
+        "List the remains of the erased statements of a world, and who erased each and when.",
         wire.ErasedStatements,
         types.AsOf,
     ),
@@ -289,17 +289,24 @@ ROUTES = (
         _STATEMENTS,
         "unstate",
         unstate,
-        "Take statements back: those of the body, or those of a pattern; all, where neither is given.",
+        "Retract the statements of the body, or those that match a pattern; without either, all.",
         wire.Receipt,
         types.TakenBack,
         types.ListedStatements,
         right="write",
         needs_body=False,
     ),
-    _sparql_route("GET", f"{WORLD}/sparql", "query_world", "Ask the statements of a world in SPARQL.")._replace(
+    _sparql_route("GET", f"{WORLD}/sparql", "query_world", "Query the statements of a world in SPARQL.")._replace(
         call=sparql_get
     ),
-    _sparql_route("POST", f"{WORLD}/sparql", "sparql_world", "Ask or change the statements of a world in SPARQL."),
-    _sparql_route("GET", "/v1/sparql", "query", "Ask all that the key opens in SPARQL.")._replace(call=sparql_get),
-    _sparql_route("POST", "/v1/sparql", "sparql", "Ask or change the outermost world of the key in SPARQL."),
+    _sparql_route("POST", f"{WORLD}/sparql", "sparql_world", "Query or update the statements of a world in SPARQL."),
+    _sparql_route("GET", "/v1/sparql", "query", "Query everything that the key may see in SPARQL.")._replace(
+        call=sparql_get
+    ),
+    _sparql_route(
+        "POST",
+        "/v1/sparql",
+        "sparql",
+        "Query everything that the key may see in SPARQL, or update its outermost world.",
+    ),
 )

@@ -17,38 +17,38 @@ _EDGE_BYTES = 32
 
 
 def precondition(store: ClientStore, request: Request, view: View, ref: str) -> tuple[View, str] | None:
-    """Return what a write rests on, if it says so, and that is still so; ``*`` is whatever the world is like."""
+    """Return the view and world that a write relies on by ``If-Match``; ``None`` without it or for ``*``."""
     if request.if_match is None or request.if_match.strip() == "*":
         return None
     tag = view.hash(ref)
     given = {each.strip().removeprefix("W/").strip('"').partition(".")[0] for each in request.if_match.split(",")}
     key = store.key(request.idempotency_key)
-    # A retry of what was done is answered as it was then, whatever that, or others, made of the world.
+    # A retry is answered as the first time, whatever has changed in the world since.
     if tag not in given and not (key and store.db.was_written(key)):
         raise refusal(412, "The world has another hash by now", "Read it again, and send its new ETag")
     return view, ref
 
 
 def write_options(store: ClientStore, request: Request) -> dict[str, Any]:
-    """Return how a world is written into that may have to be made: under which key, and resting on what."""
+    """Return the options of a write into a world that may have to be created: its key and its precondition."""
     rests_on = None if request.if_match is None else partial(precondition, store, request)
     return {"key": request.idempotency_key, "rests_on": rests_on}
 
 
 def receipt_reply(store: ClientStore, receipt: Any, status: int = 200, *, location: bool = False) -> Reply:
-    """Return a receipt as an answer; with ``location``, where to find what was made."""
+    """Return a receipt as an answer; with ``location`` also the address of the new world."""
     document = store.receipt(receipt)
     headers = {"Location": f"/v1/worlds/{document['refs'][0]}"} if location and document["refs"] else {}
     return Reply(document, status, headers=headers)
 
 
 def list_worlds(store: ClientStore, request: Request) -> Reply:
-    """The worlds that are seen, in log order."""
+    """The visible worlds, in log order."""
     return _list_page(store, request, None)
 
 
 def _span_options(query: types.InSpan | types.AtSpan) -> dict[str, Any]:
-    """The span of valid time that is asked for, as reads take it."""
+    """Return the requested span of valid time as arguments of a read."""
     return {"during": query.during, "overlaps": query.overlaps}
 
 
@@ -73,7 +73,7 @@ def _list_page(store: ClientStore, request: Request, within: str | None) -> Repl
     )
     found, limit = find(limit=query.limit + 1), query.limit
     while len(found) > limit and found[-1].ref == found[limit - 1].ref:
-        # Of a span there are several versions of a world, and the next page begins behind a world.
+        # A span may have several versions of a world, and the next page has to begin behind a whole world.
         limit += 1
         found = found if len(found) > limit else find(limit=2 * limit + 1)
     page, cursor = paged.page_after(found[: limit + 1], limit, lambda each: bytes.fromhex(each.ref))
@@ -82,10 +82,10 @@ def _list_page(store: ClientStore, request: Request, within: str | None) -> Repl
 
 
 def create_world(store: ClientStore, request: Request) -> Reply:
-    """Make a world."""
+    """Create a world."""
     within: str | None = request.body.world
     home, view = store.home(), None
-    if within is not None or home is not None:  # Else nothing is looked up, and a view costs as much as a small read.
+    if within is not None or home is not None:  # Otherwise skip the view, which costs as much as a small read.
         view = store.session.view()
         home = home if within is None else store.ref(view, within)
     rests_on = precondition(store, request, view, home) if view is not None and home is not None else None
@@ -96,7 +96,7 @@ def create_world(store: ClientStore, request: Request) -> Reply:
 
 
 def _creation(store: ClientStore, body: types.NewWorld) -> Callable[..., Any]:
-    """Return the write of a new world, which takes in which one; ``None`` for the root."""
+    """Return the function that creates a world in a given container; ``None`` is the root."""
 
     def write(home: Any, target: Any, **key: Any) -> Any:
         named: dict[str, Any] = {} if home is None else {"world": home}
@@ -128,7 +128,7 @@ def _creation(store: ClientStore, body: types.NewWorld) -> Callable[..., Any]:
 
 
 def get_world(store: ClientStore, request: Request) -> Reply:
-    """A world, as a view sees it, or its version of a span."""
+    """A world as of a moment, or its version in a span."""
     view, span = store.view(request.query), _span_options(request.query)
     found: World | None = store.world(view, request.path["world"])
     if any(span.values()) and found is not None:
@@ -142,10 +142,10 @@ def get_world(store: ClientStore, request: Request) -> Reply:
 
 
 def claim_world(store: ClientStore, request: Request) -> Reply:
-    """Make sure that there is a world of a name; it is made if there is none."""
+    """Return the world of a name, creating it if there is none."""
     view = store.session.view()
     if request.if_match is not None:
-        # Before anything is made: what is not there has no hash.
+        # Before anything is created: a missing world has no hash.
         precondition(store, request, view, store.ref(view, request.path["world"]))
     ref = store.claim(request.path["world"])
     view = store.session.view()
@@ -178,7 +178,7 @@ def revise_world(store: ClientStore, request: Request) -> Reply:
 
 
 def retire_world(store: ClientStore, request: Request) -> Reply:
-    """Say that a world holds no more. Nothing is deleted."""
+    """End a world. Nothing is deleted."""
     query: types.Ending = request.query
     view = store.view_of_write(store.key(request.idempotency_key))
     ref = store.target_ref(view, request.path["world"])
@@ -238,7 +238,7 @@ def list_members(store: ClientStore, request: Request) -> Reply:
 
 
 def add_member(store: ClientStore, request: Request) -> Reply:
-    """Make a world inside another one, which is made too if there is none of that name; or move one there."""
+    """Create a world inside another one, creating that too if needed; or move one there."""
     body: types.NewMember = request.body
     how = write_options(store, request)
     if body.ref is None:
@@ -288,7 +288,7 @@ def get_edge(store: ClientStore, request: Request) -> Reply:
 
 
 def unlink(store: ClientStore, request: Request) -> Reply:
-    """Retract an edge, or with a window let it be in force no more in that: views of earlier commits still see it."""
+    """Retract an edge, or with a window end it there. Views of earlier commits still see it."""
     query: types.EdgeEnding = request.query
     ref = store.view_of_write(store.key(request.idempotency_key)).edge(request.path["edge"]).ref
 
@@ -328,7 +328,7 @@ def download(store: ClientStore, request: Request) -> Reply:
 
 
 def memory_graph(store: ClientStore, request: Request) -> Reply:
-    """What a world and its interior say at a moment, as lines for the reference server ``memory`` of MCP."""
+    """A world and its interior at a moment, as lines for MCP's reference server ``memory``."""
     view = store.view(request.query)
     ref = store.ref(view, request.path["world"])
     return Reply(view.memory_graph(ref), tag=view.hash(ref), media_type=LINES)
@@ -341,7 +341,7 @@ ROUTES = (
         "/v1/worlds",
         "create_world",
         create_world,
-        "Make a world.",
+        "Create a world.",
         wire.Receipt,
         body=types.NewWorld,
         right="write",
@@ -353,7 +353,7 @@ ROUTES = (
         WORLD,
         "claim_world",
         claim_world,
-        "Make sure that a world is there.",
+        "Create a world if it is missing.",
         wire.World,
         body=types.Claim,
         right="write",
@@ -374,7 +374,7 @@ ROUTES = (
         WORLD,
         "retire_world",
         retire_world,
-        "Say that a world holds no more.",
+        "End a world.",
         wire.Receipt,
         types.Ending,
         right="write",
@@ -425,7 +425,7 @@ ROUTES = (
         f"{WORLD}/members",
         "add_member",
         add_member,
-        "Make a world inside another one, or move one there.",
+        "Create a world inside another one, or move one there.",
         wire.Receipt,
         body=types.NewMember,
         right="write",
