@@ -39,22 +39,22 @@ from worlddb.tools.mcp.tenants import Offering, Tenants
 MAX_CONNECTIONS: Final = 500
 """Open connections; fewer where the system allows the process less than twice as many open files."""
 MAX_STRANGERS: Final = 100
-"""Connections of one address that may wait longer than ``GRACE_SECONDS`` for a request to be admitted."""
+"""Strangers of one address that may stay open for longer than ``GRACE_SECONDS``."""
 GRACE_SECONDS: Final = 1.0
 HEAD_SECONDS: Final = 10.0
-"""Time from the beginning of a connection until the head of its first request is there."""
+"""Time from the opening of a connection until the head of its first request has arrived."""
 IDLE_SECONDS: Final = 15
-"""Time that a connection stays open for its next request to begin; its head has ``HEAD_SECONDS`` more."""
+"""Keep-alive time until the next request begins; its head has ``HEAD_SECONDS`` more."""
 UNREAD_BYTES: Final = 65_536
-"""A client that reads less than this of a waiting answer in ``UNREAD_SECONDS`` is cut."""
+"""The connection is closed if the client reads less than this of an answer in ``UNREAD_SECONDS``."""
 MAX_HEAD_BYTES: Final = 131_072
-"""Of a request, and of anything else that is kept until it is whole: the longest query has half of it."""
+"""Size limit of a request's head and of other data that is buffered; a query may take half of it."""
 MAX_CHUNKS: Final = 10_000
-"""Chunks in which the body of a request may come; each costs time, however small it is."""
+"""The most chunks of a request's body, since each chunk costs time."""
 MAX_AT_ONCE: Final = 4
-"""Requests of one connection that are answered in one piece, so that many in a row hold up nobody."""
+"""Requests of one connection answered in a row at once, so that pipelining does not block others."""
 MAX_WAITING: Final = 64
-"""Requests that wait on one connection for those before them."""
+"""The most pipelined requests that wait on one connection."""
 _NO_HTTP: Final = (
     "This is no HTTP request, or its head is too large; in a URL, write a blank and what is not ASCII as %XX of UTF-8"
 )
@@ -66,7 +66,7 @@ _LOG: Final = logging.getLogger("worlddb.mcp.connections")
 
 
 class _HoldingTransport:
-    """A transport that can hold back what is written, so that an answer goes out in one piece."""
+    """A transport that can buffer writes, so that head and body of an answer go out together."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
@@ -76,18 +76,18 @@ class _HoldingTransport:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        """Send some bytes, or hold them back."""
+        """Send or buffer some bytes."""
         if self._held is None:
             self._transport.write(data)
         else:
             self._held.append(data)
 
     def hold(self) -> None:
-        """Hold back what is written from here on."""
+        """Buffer writes from here on."""
         self._held = []
 
     def release(self) -> None:
-        """Send what was held back."""
+        """Send the buffered bytes."""
         held, self._held = self._held, None
         if held:
             self._transport.write(b"".join(held))
@@ -99,13 +99,12 @@ class _HoldingTransport:
 
 
 Malformed = tuple[bytes, bytes]
-"""The type and the body of the answer to what is no HTTP, or has too large a head."""
+"""Media type and body of the answer to invalid HTTP or too large a head."""
 PLAIN: Final[Malformed] = (b"text/plain; charset=utf-8", _NO_HTTP.encode())
 
 
 class WholeAnswer(NamedTuple):
-    """An answer that is there at once: its status, its headers without those of the connection, and what of its body
-    is sent."""
+    """An answer that is complete at once: status, headers without those of the connection, and body to send."""
 
     status: int
     headers: Sequence[tuple[bytes, bytes]]
@@ -113,15 +112,15 @@ class WholeAnswer(NamedTuple):
 
 
 AnswerAtOnce = Callable[[Scope], WholeAnswer | None]
-"""Answers a request that has no body, or leaves it to the application, which then knows nothing of it yet."""
+"""Answers a request without a body, or returns ``None`` to leave it to the application."""
 
 
 class _TooMuch(Exception):
-    """What came is more than a connection takes."""
+    """A request exceeds a limit of the connection."""
 
 
 class Connection(HttpToolsProtocol):
-    """A connection that speaks HTTP/1.1, is cut at its deadlines, and may have to make room for another."""
+    """An HTTP/1.1 connection that is closed at its deadlines, or to make room for another one."""
 
     def __init__(
         self,
@@ -133,7 +132,7 @@ class Connection(HttpToolsProtocol):
     ) -> None:
         super().__init__(*args, **named)
         self._at_once, self._quick_answers_left = at_once, 0
-        # Another one than uvicorn's, which reads on after a request that closes the connection.
+        # Unlike uvicorn's parser, this one stops after a request that closes the connection.
         self.parser = httptools.HttpRequestParser(self)
         self._application, self.app = cast(Any, self.app), cast(Any, self._answer)
         self._pool, self._malformed = pool, malformed
@@ -151,7 +150,7 @@ class Connection(HttpToolsProtocol):
     # -- what the parser finds
 
     def data_received(self, data: bytes) -> None:
-        """Parse what came, and refuse it if it is no HTTP, or too much of what is kept until it is whole."""
+        """Parse data, and refuse invalid HTTP or too much buffered data."""
         self._quick_answers_left = MAX_AT_ONCE
         while data and not self._refused:
             self._unset_keepalive_if_required()
@@ -159,7 +158,7 @@ class Connection(HttpToolsProtocol):
             try:
                 self.parser.feed_data(data)
             except httptools.HttpParserUpgrade as ended:
-                # Another protocol was offered: what follows is HTTP all the same.
+                # The client offered another protocol; what follows is still HTTP.
                 data = data[ended.args[0] :] if ended.args[0] else b""
                 continue
             except httptools.HttpParserError:
@@ -180,7 +179,7 @@ class Connection(HttpToolsProtocol):
         self._grow_head(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header without the blanks around its value; one after the body is passed over: nobody checked it."""
+        """Take a header, without blanks around its value; ignore trailers, which the guards have not checked."""
         if self._in_head:
             super().on_header(name, value.strip(b" \t"))
             self._grow_head(len(name) + len(value))
@@ -191,7 +190,7 @@ class Connection(HttpToolsProtocol):
             raise _TooMuch("The head is too large")
 
     def on_headers_complete(self) -> None:
-        """Begin to answer a request, or let it wait for those before it."""
+        """Begin to answer a request, or queue it behind earlier ones."""
         self._in_head = False
         if len(self.pipeline) >= MAX_WAITING:
             raise _TooMuch("Too many requests wait on one connection")
@@ -201,9 +200,9 @@ class Connection(HttpToolsProtocol):
         super().on_headers_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        """Answer a request at once if that can be done; else begin a task that does, which costs more than most reads.
+        """Answer a request at once if possible; else start a task, which costs more than most reads.
 
-        A request is left to a task if it may have a body, its client does not read, or there are too many connections.
+        A request gets a task if it may have a body, its client does not read, or there are too many connections.
         """
         whole = None
         if self._at_once is not None and self._quick_answers_left and app is self.app and not self.flow.write_paused:
@@ -241,7 +240,7 @@ class Connection(HttpToolsProtocol):
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no request, in the form in which the application answers what is wrong; then close."""
+        """Answer invalid HTTP in the application's form of errors, then close."""
         media_type, body = self._malformed
         told = [*self.server_state.default_headers, (b"content-type", media_type), (b"connection", b"close")]
         told.append((b"content-length", b"%d" % len(body)))
@@ -250,7 +249,7 @@ class Connection(HttpToolsProtocol):
         self.transport.close()
 
     def _refuse(self) -> None:
-        """Answer 400 and close; after the answer that is under way, if what was wrong came after its request."""
+        """Answer 400 and close; first finish a running answer, if the bad data came after its request."""
         self._refused = True
         if self.transport.is_closing():
             return
@@ -271,11 +270,11 @@ class Connection(HttpToolsProtocol):
         self.network = network_of(self.client[0] if self.client else "")
         self._start_idle_timer(HEAD_SECONDS)
         if not self._pool.admit_connection(self):
-            # Uvicorn answers with 503 what comes on it.
+            # Makes uvicorn answer its requests with 503.
             self.limit_concurrency = 0
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Leave the pool, and stop the clocks."""
+        """Leave the pool, and cancel the timers."""
         self._pool.remove(self)
         for clock in (self._idle_timer, self._reader_timer):
             if clock is not None:
@@ -283,7 +282,7 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, or for the end of the answer to be read."""
+        """Wait for the next request, or until the client has read the answer."""
         self.admitted = False
         self.since = self.loop.time()
         self._start_idle_timer(listening.UNREAD_SECONDS if self.transport.is_closing() else IDLE_SECONDS + HEAD_SECONDS)
@@ -298,7 +297,7 @@ class Connection(HttpToolsProtocol):
         self._watch_reader()
 
     def resume_writing(self) -> None:
-        """Stop to watch it."""
+        """Stop watching the client."""
         super().resume_writing()
         if self._reader_timer is not None:
             self._reader_timer.cancel()
@@ -307,10 +306,10 @@ class Connection(HttpToolsProtocol):
     # -- who may hold the connection
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; one that is refused ends the connection.
+        """Answer a request; a refusal also closes the connection.
 
-        The application reads bodies of admitted requests alone. So a request is admitted as soon as it has read all of
-        one, and what is answered before is a refusal.
+        The application reads only bodies of admitted requests. So a request counts as admitted once its whole body was
+        read, and an answer before that is a refusal.
         """
 
         async def admit() -> Message:
@@ -356,10 +355,10 @@ class Connection(HttpToolsProtocol):
     # -- clocks
 
     def _start_idle_timer(self, seconds: float) -> None:
-        """Cut the connection unless another request begins within some seconds."""
+        """Close the connection unless another request begins within some seconds."""
         self._waits_for, self._until = self.cycle, self.loop.time() + seconds
         clock = self._idle_timer
-        # One that rings earlier looks again: to set another at each request would take longer.
+        # An earlier timer checks again when it fires, which is cheaper than a new timer for each request.
         if clock is None or clock.when() > self._until:
             if clock is not None:
                 clock.cancel()
@@ -385,13 +384,13 @@ class Connection(HttpToolsProtocol):
             self._watch_reader()
 
     def abort(self) -> None:
-        """Cut the connection, whatever is left to send."""
+        """Close the connection at once, without sending the rest."""
         self._pool.remove(self)
         self.transport.abort()
 
 
 class ConnectionPool:
-    """All open connections of a server, and who of them has to go when there are too many."""
+    """All open connections of a server; decides which one to close when there are too many."""
 
     def __init__(self, most: int = MAX_CONNECTIONS) -> None:
         self._most = most
@@ -400,7 +399,7 @@ class ConnectionPool:
         self._warned_at: float | None = None
 
     def admit_connection(self, new: Connection) -> bool:
-        """Take a connection in, if need be in place of another; false if there is no room and none can be made."""
+        """Admit a connection, if necessary by closing another one; false if none can be closed."""
         others = list(self._connections)
         self._connections.add(new)
         if len(others) < min(self._most, MAX_STRANGERS):
@@ -421,7 +420,7 @@ class ConnectionPool:
         self._connections.discard(gone)
 
     def _cut_one(self, candidates: list[Connection], now: float) -> None:
-        """Cut the one with the least right to stay: idle strangers go first, from where most of them are."""
+        """Close the least important one: idle strangers first, from the address with most of them."""
         strangers = Counter(other.network for other in candidates if not other.known)
         min(
             candidates, key=lambda other: (other.known, not other.is_idle, -strangers[other.network], other.since)
@@ -433,7 +432,7 @@ class ConnectionPool:
 
 
 def network_of(host: str) -> str:
-    """Return what counts as one address: an IPv4 address, or the network of an IPv6 one, which one user may have."""
+    """Return what counts as one address: an IPv4 address, or the /64 network of an IPv6 address."""
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
@@ -446,9 +445,9 @@ def network_of(host: str) -> str:
 
 
 ACCEPTED_AT_ONCE: Final = 32
-"""New connections that one turn of the loop takes up, so that it reads what they sent before too many others come."""
+"""New connections accepted in one turn of the loop, so that it also reads from those it has."""
 QUEUED_CONNECTIONS: Final = 512
-"""New connections that the system holds until the server takes them up."""
+"""The backlog of the listening socket."""
 FAREWELL_SECONDS: Final = 5
 """Time for running requests to finish at shutdown."""
 
@@ -456,12 +455,12 @@ FAREWELL_SECONDS: Final = 5
 class QuietServer(uvicorn.Server):
     """A server that shuts down on a signal without raising the signal again afterwards.
 
-    The system holds more new connections for it than it takes up in one turn of its loop. So a flood neither fills the
-    system's queue at once, nor keeps it from reading what came on connections before.
+    The backlog is larger than the number of connections that one turn of the loop accepts. So a flood neither fills the
+    backlog at once, nor keeps the loop from reading open connections.
     """
 
     at_exit: Callable[[], None]
-    """Called at the signal: it ends what would go on by itself."""
+    """Called at the signal, to stop endless streams and jobs."""
     ready: Callable[[], None]
     """Called when connections are accepted."""
 
@@ -529,10 +528,10 @@ def run(
     refuse: http_guards.Refuse = http_guards.error_response,
     at_once: AnswerAtOnce | None = None,
 ) -> None:
-    """Have an ASGI application answer what comes until SIGINT or SIGTERM, of which ``at_exit`` is told at once.
+    """Serve an ASGI application until SIGINT or SIGTERM, which calls ``at_exit`` at once.
 
-    ``refuse`` makes the answer to what is no request, as in :mod:`worlddb.tools.mcp.http_guards`. What ``at_once``
-    answers, the application is not asked.
+    ``refuse`` makes the answer to invalid HTTP, as in :mod:`worlddb.tools.mcp.http_guards`. The application does not
+    see requests that ``at_once`` answers.
     """
     malformed = cast(Response, refuse(400, _NO_HTTP))
     pool = ConnectionPool(open_connections())
@@ -547,7 +546,7 @@ def run(
                 at_once=at_once,
             ),
         ),
-        # Another loop, if there is one, raises where this one passes over what is written to a closed connection.
+        # uvloop raises on a write to a closed connection; asyncio ignores it.
         loop="asyncio",
         ws="none",
         lifespan="on",

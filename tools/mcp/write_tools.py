@@ -51,7 +51,7 @@ MAX_LOST: Final = 10
 MAX_NEAR: Final = 5
 """Near memories that an answer lists."""
 _NEVER: Final = "never"
-"""The deadline of what is hidden at no time."""
+"""The value of ``expires_at`` that removes a deadline."""
 _BY_ON_NEAR: Final = "by on_near: "
 
 
@@ -68,7 +68,7 @@ def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_res
         is_known = session.db.was_written(session.idempotency_key(key) or "")
         scoped = msgspec.structs.replace(given, idempotency_key=_scoped_key(labels, key))
         if is_known:
-            # An earlier release had one of all scopes. That of another request is another key now.
+            # Earlier releases shared keys between scopes; retry under that form first.
             with suppress(IdempotencyConflict):
                 return _write_from_any_client(session, labels, given, call)
     try:
@@ -81,7 +81,7 @@ def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_res
 
 
 def _scoped_key(labels: list[Label], key: str) -> str:
-    """Return an idempotency key as one of the user's, else of the scopes: nobody meets the key of another user."""
+    """Return an idempotency key distinct for the user, else for the scopes, so that users' keys never clash."""
     owners = [label for label in labels if label.kind == "user"] or labels
     return msgspec.json.encode([[memory_scopes.composed(str(label)) for label in owners], key]).decode()
 
@@ -89,7 +89,7 @@ def _scoped_key(labels: list[Label], key: str) -> str:
 def _write_from_any_client(
     session: Session, labels: list[Label], given: tool_arguments.Write, call: Call
 ) -> tool_results.Saved:
-    """Write a memory; the same call is the same one, whichever client program sends it again."""
+    """Write a memory; a retry counts as the same call whichever client program sends it."""
     try:
         return retry_while_changed(lambda: _compare_and_write(session, labels, given, call))
     except IdempotencyConflict as error:
@@ -101,7 +101,7 @@ def _write_from_any_client(
 
 
 def _recorded_clients(session: Session, seq: int) -> set[str]:
-    """Return the client programs that a commit of this author names as where its memories come from."""
+    """Return the client programs named as sources in a commit of this author."""
     view, found = session.db.view(seq=seq), set[str]()
     (step,) = session.db.steps(seq, seq)
     for entry in step.events if step.author == session.db.author else ():
@@ -115,7 +115,7 @@ def _recorded_clients(session: Session, seq: int) -> set[str]:
 def _compare_and_write(
     session: Session, labels: list[Label], given: tool_arguments.Write, call: Call
 ) -> tool_results.Saved:
-    """Look what a memory is near, and write it, or that it was said again."""
+    """Find what a memory is near, then write it, or record that it was said again."""
     view = session.view()
     named_memories = _named_memories(session, view, given)
     known = [session.scopes(view, label, include_retired=True) for label in labels]
@@ -140,7 +140,7 @@ def _compare_and_write(
         restatement = _restatement_under_key(session, view, given, call, error.details["seq"])
         if restatement is not None:
             return _describe_restatement(session, view, given, restatement, near)
-        # A scope that was purged since has another key now, and other memories may be near: what was written then?
+        # A scope purged since has another key now, and other memories may be near: compare with the first write.
         then = session.db.view(seq=error.details["seq"], world=session.world)
         before, linked = [session.key(then, label) for label in labels], _near_links_of_commit(session, then.seq, named)
         replaced_then = _replacement_by_commit(session, then.seq)
@@ -160,7 +160,7 @@ def _compare_and_write(
     homes = [session.existing_scope_ref(key) or next(new_refs) for key in keys]
     memory = next(new_refs)
     if not is_purged and receipt.seq > view.seq:
-        # Another process may have ended a scope between the look and the write.
+        # Another process may have ended a scope between the read and the write.
         now = session.view()
         for label, key, scope in zip(labels, keys, homes, strict=True):
             if scope not in [each.ref for each in session.scopes(now, label)]:
@@ -185,13 +185,13 @@ def _compare_and_write(
 
 
 def _view_at_start(session: Session, view: View, given: tool_arguments.Write) -> View:
-    """Return the view in which a memory holds that is to be written: a plan is compared with what holds by then."""
+    """Return the view at the start of a new memory: a future one is compared with what holds then."""
     since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
     return memory_scopes.later_view(session.db, view, since)
 
 
 def _near_in_past_window(session: Session, view: View, given: tool_arguments.Write, scopes: list[str]) -> list[Near]:
-    """Return what a memory of a window that is over repeats of what held then in its scopes."""
+    """Return the memories that a new one, valid in the past only, repeats from that window."""
     since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
     found: list[Near] = []
     for scope in scopes:
@@ -201,7 +201,7 @@ def _near_in_past_window(session: Session, view: View, given: tool_arguments.Wri
 
 
 def _near_memories(session: Session, view: View, given: tool_arguments.Write, scopes: list[str]) -> list[Near]:
-    """Return what a memory may repeat, replace or contradict in its scopes, the nearest first."""
+    """Return the memories in some scopes that a new one may repeat, replace or contradict, nearest first."""
     found: dict[str, Near] = {}
     then = _view_at_start(session, view, given)
     for scope in scopes:
@@ -215,7 +215,7 @@ def _near_memories(session: Session, view: View, given: tool_arguments.Write, sc
 def _earlier_near(
     session: Session, view: View, given: tool_arguments.Write, scopes: list[str], near: list[Near]
 ) -> list[Near]:
-    """Return what a memory of an earlier time would replace of what held then, if it is to replace anything."""
+    """Return the memories that a new one with an earlier start would replace, if ``on_near`` asks for that."""
     if given.on_near != ON_NEAR[-1]:
         return []
     begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
@@ -239,7 +239,7 @@ def _near_in_scope(view: View, given: tool_arguments.Write, scope: str) -> list[
 
 
 def _find_repeated(session: Session, view: View, given: tool_arguments.Write, near: list[Near]) -> str | None:
-    """Return the memory that says the same word for word in the one scope that is written to, if there is one."""
+    """Return the memory in the only scope of the write that says the same word for word, if any."""
     then = _view_at_start(session, view, given)
     for each in near:
         found = session.get(then, each.ref) if each.is_repeated else None
@@ -251,7 +251,7 @@ def _find_repeated(session: Session, view: View, given: tool_arguments.Write, ne
 def _restate(
     session: Session, view: View, given: tool_arguments.Write, call: Call, ref: str, near: list[Near]
 ) -> tool_results.Saved | None:
-    """Add a source to a memory that is written again; ``None`` if the call, by its key, is that which wrote it."""
+    """Add a source to a repeated memory; ``None`` if the call is a retry, by its key, of the one that wrote it."""
     links = unwritten_links(
         _view_at_start(session, view, given), ref, _requested_links(given, [each for each in near if each.ref != ref])
     )
@@ -268,7 +268,7 @@ def _restate(
 
 
 class _Restatement(NamedTuple):
-    """A memory that was said again, the receipt of that, what it was linked to, and its other end."""
+    """A memory that was said again: its reference, the receipt, the new links and a changed end."""
 
     ref: str
     receipt: Receipt
@@ -279,10 +279,10 @@ class _Restatement(NamedTuple):
 def _restatement_under_key(
     session: Session, view: View, given: tool_arguments.Write, call: Call, seq: int
 ) -> _Restatement | None:
-    """Return what the same call came to by its key, if it added a source in a commit; ``None`` if that did not.
+    """Return the restatement that the same call, by its key, made in a commit; ``None`` if it made none.
 
-    Another text under the key is another call. What it linked and rewrote then is so by now, and the memory may say
-    something else, or have ended.
+    Another text under the key is another call. The links of then exist already, and the memory may have changed or
+    ended since.
     """
     entry = next((entry for entry in session.db.log(seq, seq) if entry.event == "restated"), None)
     if entry is None:
@@ -303,7 +303,7 @@ def _restatement_under_key(
 def _describe_restatement(
     session: Session, view: View, given: tool_arguments.Write, restatement: _Restatement, near: list[Near]
 ) -> tool_results.Saved:
-    """Say that a memory has one more source."""
+    """Answer that a memory has one more source."""
     ref, receipt, links, end = restatement
     receipt.raise_if_refused()
     answer = _answer(session, receipt, ref)
@@ -332,7 +332,7 @@ def _record_restatement(
     memory: World,
     links: list[Link],
 ) -> Receipt:
-    """Record that a memory was said again, and link it to what is near, in one commit; ``then`` is what it rests on."""
+    """Record in one commit that a memory was said again, with its links; ``then`` is the view to compare with."""
     marks = _marks(given)
     with session.db.batch(idempotency_key=session.idempotency_key(given.idempotency_key), seen=view) as tx:
         since = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
@@ -354,26 +354,26 @@ def _restated_end(
 
 
 def _marks(given: tool_arguments.Write) -> dict[str, Any]:
-    """Return what a memory is marked with in the commit that writes it, or says it again."""
+    """Return the marks of a memory for the commit that writes or restates it."""
     lasting: dict[str, Any] = {"expires_at": given.expires_at, "ttl": given.ttl, "pinned": given.pinned}
     return lasting | {"labels": given.labels, "properties": given.properties or None}
 
 
 def _requested_links(given: tool_arguments.Write, near: list[Near]) -> list[Link]:
-    """Return the edges to what a new memory is near, as far as they were asked for: type, target and reason."""
+    """Return the requested edges to near memories: type, target and reason."""
     found = ((each.edge_type(given.on_near, len(given.about)), each) for each in near)
     return [(edge_type, each.ref, f"{_BY_ON_NEAR}{each.reason}") for edge_type, each in found if edge_type]
 
 
 def _near_links_of_commit(session: Session, seq: int, named: set[str]) -> list[Link]:
-    """Return the edges to what was near that an earlier commit wrote, without those to memories that a call names."""
+    """Return the edges to near memories that an earlier commit wrote, except to memories that the call names."""
     linked = (entry for entry in session.db.log(seq, seq) if entry.event == "linked")
     found = ((each.data["type"], each.data["target"], each.why) for each in linked)
     return [link for link in found if link[2].startswith(_BY_ON_NEAR) and link[1] not in named]
 
 
 def _replacement_by_commit(session: Session, seq: int) -> tuple[str, int, str] | None:
-    """Return what took the place of a memory by the commit that wrote it: its id, since when, and why."""
+    """Return the memory that replaced another one in a commit: its id, start and reason."""
     for entry in session.db.log(seq, seq):
         if entry.event == "linked" and entry.why.startswith(memory_scopes.TAKEN):
             return entry.data["source"], entry.data["valid_from"], entry.why
@@ -383,7 +383,7 @@ def _replacement_by_commit(session: Session, seq: int) -> tuple[str, int, str] |
 def _near_records(
     near: list[Near], named_memories: dict[str, list[str]], links: list[Link]
 ) -> list[tool_results.NearMemory]:
-    """Return what is near a memory, each with the type of the edge that joins them."""
+    """Return the near memories as records, each with the type of its edge."""
     types = {ref: edge_type for edge_type, refs in named_memories.items() for ref in refs}
     types |= {ref: edge_type for edge_type, ref, _ in links}
     return [tool_results.NearMemory(**answer_notes.near_record(each, types.get(each.ref, ""))) for each in near]
@@ -399,7 +399,7 @@ def _commit_memory(
     links: list[Link],
     replaced: tuple[str, int, str] | None,
 ) -> Receipt:
-    """Write a memory into the scopes of some keys; the receipt of the first time if the call is made again."""
+    """Write a memory into the scopes of some keys; return the receipt, for a retry that of the first call."""
     idempotency_key, rests_on = session.idempotency_key(given.idempotency_key), memory_scopes.imported_scope_refs(keys)
     with session.db.batch(idempotency_key=idempotency_key, seen=view, rests_on=rests_on) as tx:
         first, *others = [session.write_scope(tx, key) for key in keys]
@@ -456,7 +456,7 @@ def _named_memories(session: Session, view: View, given: tool_arguments.Write) -
 
 
 def _may_be_retry(view: View, given: tool_arguments.Write, other: World) -> bool:
-    """Return whether a keyed call may repeat one made while the contradicted memory still held."""
+    """Return whether a call with a key may be a retry of one made while the contradicted memory still held."""
     edges = view.edges(other.ref, type="contradicts", include_superseded=True) if given.idempotency_key else ()
     sources = (view.get(edge.source, include_superseded=True) for edge in edges)
     return any(source is not None and source.content == given.text for source in sources)
@@ -547,7 +547,7 @@ _BY_OTHER_TOOLS: Final = {
     "same_as": "decide by memory_decide",
     "supersedes": "use memory_amend or memory_write",
 }
-"""Relations that decide about memories; what is to be done instead."""
+"""Relations that other tools write, and what to do instead."""
 _CONTEXT: Final = ("alternatives", "optimises_for", "sentiment", "evidence")
 
 
@@ -555,7 +555,7 @@ def relate(session: Session, given: tool_arguments.Relate, call: Call) -> tool_r
     """``memory_relate``."""
     view = session.view()
     ends = [session.reference(view, each) for each in (given.id, given.to)]
-    # What is registered elsewhere is nobody's business here, so nothing is tried that this view does not list.
+    # Accept only relations that this view lists: an error must not reveal those registered elsewhere.
     known = view.edge_types(session.world)
     inverse_of = next((one.name for one in known if one.inverse == given.relation), None)
     relation = given.relation if inverse_of is None else inverse_of
@@ -642,7 +642,7 @@ def rollback(session: Session, given: tool_arguments.Rollback, call: Call) -> to
 
 
 def attach(session: Session, given: tool_arguments.Attach, call: Call) -> tool_results.Done:
-    """``memory_attach``: a pointer, which nothing opens."""
+    """``memory_attach``: attaches a pointer and never opens it."""
     if given.remove == (given.location is not None):
         raise InputError("Either location or remove is given", "Give location to attach, remove=true to take it off")
     item = session.statement(session.view(), given.id).ref
@@ -665,7 +665,7 @@ def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_res
 
 
 def _amend_memory(session: Session, given: tool_arguments.Amend, call: Call) -> tool_results.Done:
-    """Look what holds, and write what holds in its place."""
+    """Write the successor of a memory, in view of what holds now."""
     view = session.view()
     old = session.statement(view, given.id)
     if old.erased:
@@ -678,7 +678,7 @@ def _amend_memory(session: Session, given: tool_arguments.Amend, call: Call) -> 
     if is_over or any(successor.content == given.text for successor in replacements):
         return _answer_repeated_amendment(session, view, old, given.text, replacements)
     until = answer_notes.end_of_successor(session.around(view, old.ref), old)
-    # For a memory still to come: its future containers and subjects.
+    # A future memory has its containers and subjects at its start.
     then = session.later(view, old.valid.start)
     first, *others = then.containers(old.ref) or [session.top]
     begins = view.valid if since is None else max(view.valid, parse_time(since, "valid_from"))
@@ -717,9 +717,10 @@ def _amend_memory(session: Session, given: tool_arguments.Amend, call: Call) -> 
 
 
 def _current_replacements(session: Session, view: View, old: World, since: str | None) -> list[World]:
-    """What holds in the place of a memory; first what took it at a given time that has passed, of one that has ended.
+    """Return what holds in place of a memory; for one that has ended and a past time, what replaced it then comes
+    first.
 
-    Of a time at which such a memory held itself nothing else does.
+    At a time at which the memory itself held, nothing replaces it.
     """
     around = session.around(view, old.ref)
     current = answer_notes.successors(view, old.ref, around)
@@ -736,9 +737,9 @@ def _current_replacements(session: Session, view: View, old: World, since: str |
 
 
 def _rewrite_span(session: Session, view: View, ref: str, given: tool_arguments.Amend, call: Call) -> tool_results.Done:
-    """Amend a span of a memory, which stays the same one.
+    """Amend a span of a memory, which keeps its id.
 
-    What holds throughout the span already is not written again.
+    Nothing is written if the same text holds throughout the span already.
     """
     since = view.valid if given.valid_from is None else parse_time(given.valid_from, "valid_from")
     end_of_last = max(version.valid.end for version in view.history(ref))
@@ -769,8 +770,7 @@ def _answer_repeated_amendment(
 ) -> tool_results.Done:
     """Answer an amendment of a memory that has ended or has a successor.
 
-    The same amendment sent again, because its answer was lost, writes nothing. Anything else is refused, since two
-    statements would hold in its place.
+    A retry of the same amendment writes nothing. Any other is refused, since two statements would take its place.
 
     Raises:
         InputError: something else holds in its place, or nothing.
@@ -796,7 +796,7 @@ def _answer_repeated_amendment(
 
 
 def _unchanged_answer(session: Session, view: View, ref: str, message: str) -> tool_results.Done:
-    """Answer that nothing had to be written."""
+    """Return the answer of a write that changed nothing."""
     return tool_results.Done(
         id=ref,
         outcome="unchanged",
@@ -809,7 +809,7 @@ def _unchanged_answer(session: Session, view: View, ref: str, message: str) -> t
 
 
 def _future_notes(session: Session, ref: str | None, valid_from: str | None) -> list[str]:
-    """Return a note if a memory is still to come."""
+    """Return a note if a memory begins in the future."""
     if ref is None or valid_from is None:
         return []
     view = session.view()
@@ -817,7 +817,7 @@ def _future_notes(session: Session, ref: str | None, valid_from: str | None) -> 
 
 
 def _describe_ended(session: Session, old: World) -> str:
-    """Describe the memory that an amendment ended, and when."""
+    """Describe the memory that an amendment ended, and its validity."""
     view = session.view()
     found = next(each for each in session.around(view, old.ref).history(old.ref) if each.number == old.number)
     start, end = (format_time(time) for time in (found.valid.start, found.valid.end))
@@ -849,7 +849,7 @@ def retire(session: Session, given: tool_arguments.Retire, call: Call) -> tool_r
 
 
 def _loss_notes(session: Session, receipt: Receipt) -> list[str]:
-    """Say what earlier texts and relations lost by a write, without anything outside the world that is served."""
+    """Return notes on the times that earlier texts and relations lost, inside the served world."""
     lost = _visible_losses(session, receipt)
     notes = []
     for loss in lost[:MAX_LOST]:
@@ -900,7 +900,7 @@ def _is_scope_name(given: str, name: str) -> bool:
 
 
 def _ask_confirmation(session: Session, given: tool_arguments.PurgeScope, scopes: list[World], call: Call) -> bool:
-    """Ask whoever uses the client, if the model named no scope; false if nobody can be asked, or the answer is no."""
+    """Ask the person who uses the client, if the model named no scope; false if that is impossible or refused."""
     if given.confirm or call.ask is None or not call.ask.can("elicitation/create"):
         return False
     memories = len(_current_and_future(session, session.view(), [scope.ref for scope in scopes]))
@@ -939,7 +939,7 @@ def undo(session: Session, given: tool_arguments.Undo, call: Call) -> tool_resul
 
 
 MAX_INSIDE: Final = 50
-"""What lies in a fork, that an answer lists."""
+"""Memories of a fork that an answer lists."""
 _MAX_EXCERPT: Final = 200
 """Characters of each."""
 
@@ -1055,7 +1055,7 @@ def define_relation(session: Session, given: tool_arguments.DefineRelation, call
 
 
 def keep_receipt(session: Session, given: tool_arguments.KeepReceipt, call: Call) -> tool_results.Done:
-    """``memory_keep_receipt``: it is in the log when the answer is there."""
+    """``memory_keep_receipt``: the receipt is in the log when the call returns."""
     session.db.keep_receipt(read_tools.receipt_of(session, given.receipt))
     receipt = session.db.write_receipts()
     assert receipt is not None, "one was waiting"
@@ -1165,7 +1165,7 @@ def erase_literal(session: Session, given: tool_arguments.EraseLiteral, call: Ca
 
 
 def _buffer_scope(session: Session, given: tool_arguments.WorkingScope) -> dict[str, Any]:
-    """Whose buffer is meant; that of one world is no other's."""
+    """Return the arguments that select a buffer; buffers of different served worlds are distinct."""
     inside = "" if session.world is None else f"{session.world} "
     user = given.user_id if given.user_id is not None else session.user
     named = {"project": inside + (given.app_id or ""), "context": given.agent_id or "", "user": user or ""}
@@ -1263,12 +1263,12 @@ def decide(session: Session, given: tool_arguments.Decide, call: Call) -> tool_r
 
 
 def _retire_memories(session: Session, call: Call, scopes: list[World], why: str, *, itself: bool) -> tool_results.Done:
-    """Retire what holds, or is to, in all scopes of one id, in one commit; with ``itself`` the scopes too."""
+    """Retire all current and future memories of scopes in one commit; with ``itself`` also the scopes."""
     scope_refs, view = [scope.ref for scope in scopes], session.view()
     found = _current_and_future(session, view, scope_refs)
     call.tell(f"{len(found)} memories are retired")
     with session.db.batch(progress=call.step) as tx:
-        # What is contained in others of these comes behind them, and is not to be told as what holds on.
+        # Retire members before their containers, so that no note says that they go on.
         for ref in [*reversed(found), *(scope_refs if itself else ())]:
             tx.retire(ref, why=why)
     later = (ref for ref, world in found.items() if world.valid.start > view.valid)
@@ -1285,7 +1285,7 @@ def _retire_memories(session: Session, call: Call, scopes: list[World], why: str
 
 
 def _current_and_future(session: Session, view: View, scopes: list[str]) -> dict[str, World]:
-    """Return the memories in some scopes that hold, or will, by reference; also those that are hidden."""
+    """Return the current and future memories of scopes by reference, including hidden ones."""
     found = {world.ref: world for world in session.memories_in(view, scopes, hidden=True)}
     later = [*session.future_memories(view, scopes, found)]
     return {**found, **{world.ref: world for world in later}}
@@ -1316,8 +1316,8 @@ def _check_labels(labels: list[Label]) -> None:
 
 
 def _answer(session: Session, receipt: Receipt, ref: str, *, retired: int = 0) -> tool_results.Done:
-    """Convert a receipt, without anything outside the world that is served."""
-    # Of the entries of whom it is about nobody asked to change anything.
+    """Convert a receipt to an answer, without anything outside the served world."""
+    # The call did not ask to change the entities that the memory is about.
     proposals, notes = list(receipt.proposals), [note for note in receipt.notes if note.code != "not_changed"]
     if session.world is not None and (proposals or notes):
         view = session.view()
