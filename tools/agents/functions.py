@@ -163,7 +163,7 @@ def remember(
             "replace_later was given " + ("without replaces" if replaces is None else "with until"),
             "Give it with replaces, and leave out until: it is about all that follows",
         )
-    # Another look goes through them once more.
+    # A retry reads them again, so iterators become lists.
     named, contradicted = _as_list(about, "about"), _as_list(contradicts, "contradicts")
     sources = _as_list(derived_from, "derived_from")
     given = (
@@ -267,7 +267,7 @@ def _rewrite_span(
     besides: dict[str, Any],
     world: Any,
 ) -> dict[str, Any]:
-    """Let a statement say something else in a span; what was told of a new statement besides is refused."""
+    """Rewrite a statement in a span; refuse arguments that only apply to a new statement."""
     given = [word for word, value in besides.items() if value]
     if given:
         span = "replace_later" if window["replace_later"] else "until"
@@ -287,7 +287,7 @@ def _as_list(given: Any, what: str) -> list[str]:
 
 
 def _subject_names(about: str | Sequence[str]) -> list[str]:
-    """Return the names of whom a statement is about, without needless blanks, each once whatever its capitals."""
+    """Return the names of a statement's subjects, with normalized blanks, each once ignoring case."""
     given = (" ".join(checked_text(each, "about", MAX_NAME_BYTES).split()) for each in _as_list(about, "about"))
     called = dict[str, str]()
     for name in filter(None, given):
@@ -306,7 +306,7 @@ def _record_restatement(
     why: str,
     expires_at: str | None,
 ) -> dict[str, Any]:
-    """Record that a statement was said again, and link it to what is near as far as it was asked for."""
+    """Record that a statement was said again, with the requested links to near statements."""
     found, others = (
         view.get(said, include_expired=True),
         [(other, edge_type) for other, edge_type in near if other.ref != said],
@@ -333,7 +333,7 @@ def _record_restatement(
 
 
 def _subject_world(db: Database, tx: Any, about: str, home: str | None, source: dict[str, Any] | None) -> Any:
-    """Return the world of whom a statement is about, made in a batch at its first mention."""
+    """Return the world of a subject, created in the batch at its first mention."""
     named = _find_subject(db, about, home)
     if named is not None:
         return named
@@ -362,7 +362,7 @@ def _find_near(
     on_near: str,
     look: Callable[[View], list[Near]],
 ) -> tuple[list[Near], View]:
-    """Return what a statement is near, and when that was looked at; first what it repeats, if its window is over."""
+    """Return the near statements, those it repeats in a past window first, and the view that they were read in."""
     if on_near not in ON_NEAR:
         raise InputError(f"on_near is {shown(on_near)}", f"Give one of: {', '.join(ON_NEAR)}")
     later = later_view(db, view, since)
@@ -434,7 +434,7 @@ def forget(
 
 
 def _explain_notes(db: Database, receipt: Receipt, world: Any) -> list[str]:
-    """Say the notes of a receipt as they are inside a world."""
+    """Return the notes of a receipt as texts, limited to what is visible inside ``world``."""
     notes = list(receipt.notes)
     if world is not None:
         notes = notes_inside(notes, db.view(world=world), lambda each: _is_visible(db, each, world))
@@ -545,7 +545,7 @@ def call(
 
 
 def _higher_trust(one: str | None, other: str | None) -> str | None:
-    """Return the higher of two levels of trust; recall refuses what is none."""
+    """Return the higher of two levels of trust; an unknown level is returned, and recall refuses it."""
     known = [level for level in (one, other) if level is not None]
     if any(level not in TRUST_LEVELS for level in known):
         return next(level for level in known if level not in TRUST_LEVELS)
@@ -590,9 +590,9 @@ def _require_replaceable(db: Database, ref: str, world: Any, since: str | None) 
 def _inherited_marks(
     db: Database, replaced: str | None, since: str | None, expires_at: str | None, world: Any
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return how a statement is marked that takes the place of another one: as that is; and notes on that.
+    """Return the marks of a statement that replaces another one, which it inherits, and notes on them.
 
-    Its own deadline comes before that of the other, which is left out if it will have passed by then.
+    Its own deadline takes precedence; an inherited one is left out if it has passed by then.
     """
     if replaced is None:
         return {"expires_at": expires_at}, []
@@ -607,7 +607,7 @@ def _inherited_marks(
 
 
 def _find_subject(db: Database, about: str, home: str | None) -> str | None:
-    """Return the entity directly inside a world that was mentioned there before, however its name is capitalised.
+    """Return the entity directly inside a world that was mentioned there before, ignoring case.
 
     One whose name is written just so comes first. An earlier release made it under a key without the world; such an
     entity goes on being used.

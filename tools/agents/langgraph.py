@@ -39,12 +39,12 @@ from worlddb.tools.mcp import tool_results
 from worlddb.tools.mcp.answer_notes import ResultList, recall_notes
 
 _INDEX: Final = "index"
-"""Field of an item's source: what of it is compared, as its put said."""
+"""Field of an item's source with the ``index`` argument of its put."""
 _MAX_READ: Final = 10_000
 """Items that one search reads at most."""
 _MAX_NUMBER: Final = 2**31
 _MIN_HITS: Final = 32
-"""Hits asked for at first, since some are no items. An answer to fewer is the beginning of one to so many."""
+"""The least number of hits to recall at first, since some are no items."""
 _VISIBLE_CATEGORIES: Final = "LNPS"
 """First letters of Unicode's categories of visible characters: letters, numbers, punctuation, symbols."""
 _BLANK_LETTERS: Final = "\u115f\u1160\u3164\uffa0"
@@ -56,8 +56,8 @@ class WorldDBStore(base.BaseStore):
     """A :class:`langgraph.store.base.BaseStore` over an open database, in a world of its own.
 
     The list that a search with a query returns has ``notes``: what may have been missed, and why. ``world`` contains
-    everything (default: the root), and no answer depends on what is outside of it. Each batch of operations writes one
-    commit and reads the state before it; what several tasks ask for at once is one batch.
+    everything (default: the root), and no answer depends on anything outside of it. Each batch of operations writes one
+    commit and reads the state before it; concurrent calls of several tasks form one batch.
 
     ``ttl`` is LangGraph's ``TTLConfig``. An item with a time to live is hidden once that has passed, and a sweep
     retires it. That it was read is recorded with what else was read within a second, and when the database is closed.
@@ -123,7 +123,7 @@ class WorldDBStore(base.BaseStore):
         return answers
 
     async def abatch(self, ops: Iterable[base.Op]) -> list[base.Result]:
-        """Run :meth:`batch` on a worker thread, as one with what other tasks of the loop ask for meanwhile."""
+        """Run :meth:`batch` on a worker thread, together with concurrent calls of other tasks."""
         loop = asyncio.get_running_loop()
         pending = _PendingBatch([_check_operation(op) for op in ops], loop.create_future())
         self._waiting.setdefault(loop, []).append(pending)
@@ -132,7 +132,7 @@ class WorldDBStore(base.BaseStore):
         return await pending.answer
 
     async def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Serve what is asked for until nothing more is."""
+        """Serve pending batches until there are none left."""
         try:
             # Whoever asks in the same turn of the loop is served together.
             await asyncio.sleep(0)
@@ -149,7 +149,7 @@ class WorldDBStore(base.BaseStore):
             del self._serving[loop]
 
     def _answer_all(self, group: list[_PendingBatch]) -> list[tuple[_PendingBatch, list[base.Result] | Exception]]:
-        """Answer several as one batch; where that fails each by itself, so that no one fails for another."""
+        """Answer several calls as one batch; if that fails, answer each by itself."""
         try:
             answers = iter(self.batch([op for pending in group for op in pending.ops]))
             return [(pending, list(islice(answers, len(pending.ops)))) for pending in group]
@@ -453,7 +453,7 @@ class _Sweeper:
 
 
 def _check_ttl(given: base.TTLConfig | None) -> base.TTLConfig | None:
-    """Refuse a setting that no store knows, and a time that is none."""
+    """Check a TTL configuration: refuse unknown settings and invalid times."""
     if given is None:
         return None
     unknown = [name for name in given if name not in base.TTLConfig.__annotations__]
@@ -469,7 +469,7 @@ def _check_ttl(given: base.TTLConfig | None) -> base.TTLConfig | None:
 
 
 def _seconds(minutes: Any) -> float:
-    """Return the seconds of minutes.
+    """Convert minutes to seconds.
 
     Raises:
         InputError: it is no number, or not more than 0.
@@ -480,11 +480,11 @@ def _seconds(minutes: Any) -> float:
 
 
 class _NamespaceError(InputError, base.InvalidNamespaceError):
-    """A namespace that is none; LangGraph's own error too."""
+    """An invalid namespace; also LangGraph's own type of error."""
 
 
 def _check_operation(op: base.Op) -> base.Op:
-    """Return an operation with its namespaces as tuples, whoever made it.
+    """Validate an operation, and return it with its namespaces as tuples.
 
     Raises:
         InputError: it has a name, a namespace or a filter that can be none.
@@ -537,7 +537,7 @@ def _without_bounds(wanted: Any) -> Any:
 
 
 def _check_names(*names: str) -> None:
-    """Refuse a name that shows nothing: it could not be found again."""
+    """Refuse names without any visible character."""
     for name in names:
         if not any(
             unicodedata.category(each)[0] in _VISIBLE_CATEGORIES and each not in _BLANK_LETTERS for each in name
@@ -550,7 +550,7 @@ def _make_key(*parts: str | list[str] | int | None) -> str:
 
 
 def _encode_value(value: Mapping[str, Any]) -> str:
-    """Encode a value as JSON; refuse one that would come back as another."""
+    """Encode a value as JSON; refuse one that JSON would change."""
     if not isinstance(value, Mapping):
         raise InputError(f"A value is {type(value).__name__}, not a mapping", _REMEDY)
     try:
@@ -639,14 +639,14 @@ def _sort_by_score(vectors: Vectors, query: str, worlds: list[World]) -> list[tu
 
 
 class _PendingBatch(NamedTuple):
-    """Operations that a task waits for."""
+    """The operations of one call, and the future of its answer."""
 
     ops: list[base.Op]
     answer: asyncio.Future[list[base.Result]]
 
 
 def _group_without_conflicts(waiting: list[_PendingBatch]) -> Iterator[list[_PendingBatch]]:
-    """Yield groups in which no two put the same item: of two puts in one commit only the later one would be kept."""
+    """Yield groups of calls in which no two put the same item, since one commit keeps only the last put."""
     group: list[_PendingBatch] = []
     group_puts: set[tuple[Namespace, str]] = set()
     for pending in waiting:

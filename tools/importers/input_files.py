@@ -111,7 +111,7 @@ def decode_at(place: Place, decode: Callable[[Given], Made], given: Given) -> Ma
 
 
 def _wrong_byte(given: bytes) -> int | None:
-    """The first byte that is not UTF-8, which msgspec tells by one error or another, as its version has it."""
+    """Return the first byte that is not UTF-8; versions of msgspec report it by different errors."""
     try:
         given.decode()
     except UnicodeDecodeError as error:
@@ -307,7 +307,7 @@ def open_decompressed(path: Path) -> Iterator[BinaryIO]:
 
 
 def read_whole(path: Path) -> bytearray:
-    """Read the whole file, decompressed, and no more of it than may be.
+    """Read the whole file, decompressed, up to a limit.
 
     Raises:
         LimitExceeded: they are more than ``MAX_WHOLE_BYTES``; and as :func:`open_decompressed`.
@@ -328,7 +328,7 @@ def too_large_error(path: Path, what: str) -> LimitExceeded:
 
 
 def check_turn_size(place: Place, written: Written) -> Written:
-    """Return what stands for a turn, if it is not too long to be decoded.
+    """Check the size of an encoded turn, and return it.
 
     Raises:
         MalformedFile: it is.
@@ -341,7 +341,7 @@ def check_turn_size(place: Place, written: Written) -> Written:
 
 
 def check_unicode(place: Place, data: bytearray) -> None:
-    """See that bytes are UTF-8, without a copy of all of them.
+    """Check that bytes are UTF-8, without a copy of all of them.
 
     Raises:
         MalformedFile: they are not; the byte is named.

@@ -53,8 +53,8 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """An access key as it is stored.
 
-    ``world`` is a full reference, or ``None`` for the whole store; ``user`` is whose memory is meant where a call names
-    no scope.
+    ``world`` is a full reference, or ``None`` for the whole store; ``user`` is the default user of calls that name no
+    scope.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
 
     @property
     def id(self) -> str:
-        """By what its usage is counted: a part of its hash, of which nothing can be guessed."""
+        """The id that usage is counted under: a part of the hash, which reveals nothing of the key."""
         return self.digest[:ID_DIGITS]
 
     @property
@@ -228,7 +228,7 @@ class KeyFile:
 
 
 def _file_identity(now: os.stat_result) -> tuple[int, ...]:
-    """What changes with a file."""
+    """Return values that change whenever a file changes."""
     return now.st_ino, now.st_size, now.st_mtime_ns, now.st_mode
 
 
@@ -281,7 +281,7 @@ class Bucket:
 RIGHTS: Final = ("read", "write", "admin")
 """Each includes those before it."""
 MAX_BUCKETS: Final = 10_000
-"""Keys whose rates are remembered; the one that asked longest ago makes room."""
+"""Keys whose rates are kept; the least recently used one is dropped first."""
 _LOG: Final = logging.getLogger("worlddb.mcp.keys")
 
 
@@ -308,7 +308,7 @@ class Grant(NamedTuple):
 
 
 class Gate:
-    """Tells what a token opens by now, and how much of it; an ended key opens nothing from the next request on.
+    """Authenticates tokens and applies their limits; an ended key is refused from the next request on.
 
     Without a file of keys it is open: everybody is the operator of the store.
     """
@@ -317,7 +317,7 @@ class Gate:
         self._db, self._keys, self._store = db, keys, db.head().store_id
         self._per_second = per_second
         self.operator = Grant(db.author, None, "admin")
-        """What everybody has where there are no keys."""
+        """The grant of every client if there are no keys."""
         self._known: tuple[KeyRing, dict[str, Grant]] | None = None
         self._secret = SystemEntropy().bytes(SECRET_BYTES)
         self._buckets: dict[str, Bucket] = {}
@@ -331,7 +331,7 @@ class Gate:
     # -- who comes in
 
     def authenticate(self, token: str | None) -> Grant | None:
-        """Return what a token opens by now; ``None`` if it opens nothing."""
+        """Return the present grant of a token; ``None`` if it has none."""
         if self.is_open:
             return self.operator
         if token is None:
@@ -342,7 +342,7 @@ class Gate:
         return self._grant_of_account(self._db.accounts.authenticate(token))
 
     def present(self, key: str) -> Grant | None:
-        """Return what the key of an id opens by now; ``None`` if it has ended."""
+        """Return the present grant of a key by its id; ``None`` if the key has ended."""
         if self.is_open:
             return self.operator
         ring = self._ring()
@@ -357,7 +357,7 @@ class Gate:
         return {} if ring is None else {each.id: each.name for each in ring.keys}
 
     def _ring(self) -> KeyRing | None:
-        """Return the keys of the file; while they cannot be read they open nothing."""
+        """Return the keys of the file; ``None``, so that none is admitted, while it cannot be read."""
         assert self._keys is not None
         try:
             ring, trouble = self._keys.ring(self._store), ""
@@ -369,7 +369,7 @@ class Gate:
         return ring
 
     def _grant_of_key(self, key: Key, ring: KeyRing) -> Grant:
-        """Return what a key of the file opens; it is an admin's if it writes to the whole store."""
+        """Return the grant of a key of the file; one that may write to the whole store is an admin's."""
         if self._known is None or self._known[0] is not ring:
             self._known = ring, {}
         granted = self._known[1].get(key.id)
@@ -399,7 +399,7 @@ class Gate:
         return bucket.take(now)
 
     def admit(self, grant: Grant, *, request: bool = True, write: bool = False, feature: str = "") -> None:
-        """See that a plan has what is asked for, and count it against its rates; keys of the file have no plan.
+        """Check feature and rates of a plan, and count the request; keys of the file have no plan.
 
         Raises:
             PlanLimit: it has not, or its account had as much in this minute.

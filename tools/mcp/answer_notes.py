@@ -20,9 +20,9 @@ def has_ended(view: View, statement: World, since: str | None = None) -> bool:
 
 
 def held_at(view: View, statement: World, since: str | None) -> bool:
-    """Return whether a statement that has ended held at a given time that has passed, and so may have a successor then.
+    """Return whether an ended statement held at a given past time, so that it may get a successor from then on.
 
-    What arrives late takes its place between the statement and what replaced that: succession keeps both.
+    A late successor is placed between the statement and what replaced it.
     """
     moment = view.valid if since is None else parse_time(since, "valid_from")
     return moment < view.valid and bool(view.history(statement.ref, during=Valid(moment, moment + 1)))
@@ -50,8 +50,8 @@ def end_of_successor(view: View, statement: World) -> str | None:
 def successors(view: View, ref: str, seen: View | None = None) -> list[World]:
     """Return what superseded a statement, at any remove, and has not ended; nearest first.
 
-    Where nothing did, it is what took the place of the same statement as this one, and begins where this one ends.
-    ``view`` sets the time; ``seen`` is what worlds are read from, if it is given.
+    If nothing did, return the statements that replaced the same one as this and begin where this one ends. ``view``
+    sets the time; worlds are read from ``seen``, if given.
     """
     seen = seen or view
     superseding = _superseding_chain(seen, ref, upwards=True)
@@ -65,7 +65,7 @@ def successors(view: View, ref: str, seen: View | None = None) -> list[World]:
 
 
 def continuation_notes(view: View, ref: str) -> list[str]:
-    """Return a note if what took the place of a memory that had ended before goes on to hold."""
+    """Return a note if the successor of a memory that had ended before still holds."""
     return [f"{each.ref} took its place, and holds on" for each in successors(view, ref)[:1]]
 
 
@@ -87,7 +87,7 @@ NEAR_TEXT: Final = 300
 
 
 def near_record(near: Near, linked: str) -> dict[str, Any]:
-    """Return what is near a new statement, as tools tell it; ``linked`` is the type of the edge that joins them."""
+    """Return a near memory as a record; ``linked`` is the type of its edge to the new statement."""
     return {
         "id": near.ref,
         "text": near.text[:NEAR_TEXT],
@@ -100,13 +100,13 @@ def near_record(near: Near, linked: str) -> dict[str, Any]:
 
 WITHOUT_VECTORS: Final = "The plan has no vectors: words and names alone were searched"
 _LINKED: Final = ("link supersedes or contradicts", "amend or retire what does not hold")
-"""What to do about statements that compete, as the engine has it and in words of any tool."""
+"""The remedy for competing statements, in the engine's words and in those of tools."""
 
 
 def recall_notes(answers: Sequence[Recall], *, in_one_world: bool) -> list[str]:
     """Return notes for the reader of one question's answers, each from a scope of its own.
 
-    ``in_one_world`` is for whoever sees one world alone: progress of the whole store would tell of what others write.
+    ``in_one_world``: the reader sees one world only, so the progress of the whole store is left out.
     """
     notes: list[str] = []
     is_weak = all(answer.weak for answer in answers if answer.hits)

@@ -36,7 +36,7 @@ class Tool(NamedTuple):
 
     @property
     def input_schema(self) -> dict[str, Any]:
-        """The JSON schema of the arguments, as short as it can be told: it is in the context of every conversation."""
+        """The JSON schema of the arguments, kept short because every conversation has it in its context."""
         return _short_schema(schema(self.takes))
 
     @property
@@ -565,7 +565,7 @@ SETS: Final[dict[str, tuple[str, ...]]] = {
     "forks": tuple(tool.name for tool in FORK_TOOLS),
     "operator": tuple(tool.name for tool in OPERATOR_TOOLS),
 }
-"""Tools that a server can be told to offer; by default ``all``, which has none of the sets behind it."""
+"""Sets of tools that a server can offer; the default ``all`` excludes the sets listed after it."""
 
 
 def tools_in_sets(sets: str) -> tuple[Tool, ...]:
@@ -585,18 +585,18 @@ def tools_in_sets(sets: str) -> tuple[Tool, ...]:
 
 
 def instructions(tools: Sequence[Tool]) -> str:
-    """Return what a model is told of the whole server; of tools, those that it has."""
+    """Return the server's instructions for a model, matching the offered tools."""
     offered = {tool.name for tool in tools}
     return INSTRUCTIONS.format(past=_PAST if offered.issuperset(SETS["time"]) else "")
 
 
 def hint_of_set(name: str) -> str:
-    """Return where a tool is that this server does not offer; empty if there is none of the name."""
+    """Return a hint at the set of a tool that this server does not offer; empty for an unknown name."""
     return next((f"It is of the set {each}, which --tools can add" for each in SETS if name in SETS[each]), "")
 
 
 _LENGTHS: Final = ("minLength", "maxLength", "minItems", "maxItems", "pattern")
-"""What errors tell whoever goes beyond it, and descriptions where it matters."""
+"""Keywords that schemas leave out; errors name the limits when they are exceeded."""
 
 
 def _short_schema(whole: dict[str, Any]) -> dict[str, Any]:

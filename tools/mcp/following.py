@@ -95,7 +95,7 @@ def _connection_state(ctx: RequestContext) -> dict[str, Any]:
 
 
 async def set_level(ctx: RequestContext, params: protocol.SetLevelRequestParams) -> protocol.EmptyResult:
-    """Keep from which level on a client wants messages; before it has said so it gets none."""
+    """Set the level from which on a client wants messages; without it the client gets none."""
     _connection_state(ctx)[_LEVEL] = params.level
     return protocol.EmptyResult()
 
@@ -125,14 +125,14 @@ _CAPABILITIES: Final = {
     "sampling/createMessage": "sampling",
     "roots/list": "roots",
 }
-"""What a client has to have declared to be asked so."""
+"""The client capability that each kind of question needs."""
 Requests = Mapping[str, dict[str, Any]]
-"""By a name each, as they stand on the wire: ``method`` and ``params``."""
+"""Questions by name, in the form of the protocol: ``method`` and ``params``."""
 Answers = dict[str, Any]
 
 
 class QuestionsPending(Exception):
-    """A call that ends here, and is to be sent again with what the client answers."""
+    """Ends a call with questions; the client sends the call again with the answers."""
 
     def __init__(self, requests: Requests, known: Answers) -> None:
         super().__init__(", ".join(requests))
@@ -141,10 +141,10 @@ class QuestionsPending(Exception):
 
 
 class Questions:
-    """Asks the client of one call; nothing waits for the answer but a task.
+    """Asks the client of one call. Only a task waits for the answers.
 
-    A call that is no task ends with its questions, and is done anew when they are answered. The SDK seals what is known
-    by then, which goes to the client and back.
+    Any other call ends with its questions, and runs again when they are answered. The answers so far travel to the
+    client and back, sealed by the SDK.
     """
 
     def __init__(self, context: Context[Any, Any] | None, task: "Task | None" = None) -> None:
@@ -152,7 +152,7 @@ class Questions:
         self._known: Answers = {}
 
     def can(self, method: str) -> bool:
-        """Return whether the client can be asked so, as by ``elicitation/create``."""
+        """Return whether the client supports a kind of question, such as ``elicitation/create``."""
         if self._context is None or self._context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             return False
         return getattr(self._context.client_capabilities, _CAPABILITIES[method], None) is not None
@@ -162,7 +162,7 @@ class Questions:
 
         Raises:
             Asked: the answers are not there yet, and the call is to end.
-            MCPError: the client has not declared that it can be asked so.
+            MCPError: the client has not declared the needed capability.
         """
         missing: dict[str, dict[str, Any]] = {
             _CAPABILITIES[one["method"]]: {} for one in requests.values() if not self.can(one["method"])
@@ -202,7 +202,7 @@ TASK_SECONDS: Final = 0.25
 """How long a call may take before its client gets a task instead of an answer."""
 POLL_MS: Final = 500
 TTL_MS: Final = 600_000
-"""How long a task can be asked for after its end, and how long it waits for an answer."""
+"""How long a task is kept after its end, and how long it waits for an answer."""
 MAX_TASKS: Final = 100
 """Tasks of one server; calls beyond are answered when they are done."""
 _TASK: ContextVar["Task | None"] = ContextVar("_TASK", default=None)
@@ -213,7 +213,7 @@ def _now_text() -> str:
 
 
 class Task:
-    """A call whose answer is fetched: its status, what it asks, and how it ended."""
+    """A call whose answer the client fetches later: status, open questions and result."""
 
     def __init__(self) -> None:
         self.id = SystemEntropy().bytes(16).hex()
@@ -230,7 +230,7 @@ class Task:
         self._answered = anyio.Event()
 
     async def run(self, work: Callable[[], Awaitable[HandlerResult]]) -> None:
-        """Do the work, and keep how it ended."""
+        """Do the work, and keep its result or failure."""
         _TASK.set(self)
         with self._scope:
             try:
@@ -246,7 +246,7 @@ class Task:
         self.ended.set()
 
     async def ask(self, requests: Requests) -> Answers:
-        """Wait until the client has answered all of it by ``tasks/update``."""
+        """Wait until the client has answered all questions by ``tasks/update``."""
         self._asked = dict(requests)
         self._answers, self._answered = {}, anyio.Event()
         self.status, self._changed = "input_required", _now_text()
@@ -259,7 +259,7 @@ class Task:
         raise AssertionError
 
     def answer(self, answers: Mapping[str, Any]) -> None:
-        """Take answers to what was asked; others are ignored."""
+        """Take answers to open questions; ignore others."""
         for name in [name for name in answers if name in self._asked]:
             del self._asked[name]
             self._answers[name] = answers[name]
@@ -267,11 +267,11 @@ class Task:
             self._answered.set()
 
     def cancel(self) -> None:
-        """Stop the work at its next step; what has reached its commit is done as a whole."""
+        """Stop the work at its next step; a commit that has begun is completed."""
         self._scope.cancel()
 
     def describe(self, *, detailed: bool) -> dict[str, Any]:
-        """Describe the task, as it was made or with how it stands."""
+        """Describe the task; with ``detailed`` also its questions and result."""
         description: dict[str, Any] = {
             "resultType": "complete" if detailed else "task",
             "taskId": self.id,
@@ -293,7 +293,7 @@ class Task:
 
 
 def current_task() -> Task | None:
-    """Return the task that the present call is, if it is one."""
+    """Return the task of the current call, if it has one."""
     return _TASK.get()
 
 
@@ -392,7 +392,7 @@ WATCH_SECONDS: Final = 1.0
 MAX_WATCHED: Final = 200
 """Subscriptions of all clients of one server."""
 LIST: Final = ""
-"""In the place of an address: the list of resources."""
+"""The address that stands for the list of resources."""
 Tell = Callable[[], Awaitable[None]]
 
 
@@ -403,9 +403,9 @@ class _WatchedResource:
 
 
 class Watch:
-    """Tells clients that a resource has changed: whoever changed it, and only if it reads otherwise to them.
+    """Notifies clients when the text of a resource has changed for them, whoever changed it.
 
-    While somebody watches, it looks once a second whether there are new commits, and then at what is watched.
+    While there are subscriptions, it checks once a second for new commits, and then reads the watched resources.
     """
 
     def __init__(self, read: Callable[[str], Awaitable[str]], commit: Callable[[], Awaitable[int]]) -> None:
@@ -430,7 +430,7 @@ class Watch:
             self._poller = asyncio.get_running_loop().create_task(self._poll_commits())
 
     def remove(self, uri: str, who: object) -> None:
-        """Tell somebody no longer; whether they were told before does not matter."""
+        """Remove a subscription, if there is one."""
         watched = self._watched.get(uri)
         if watched is not None:
             watched.callbacks.pop(who, None)
@@ -503,7 +503,7 @@ class Subscriptions(ListenHandler):
         return publish
 
     async def subscribe(self, ctx: RequestContext, params: protocol.SubscribeRequestParams) -> protocol.EmptyResult:
-        """Tell the client of a session when a resource has changed, until it unsubscribes or the session ends."""
+        """Notify a client when a resource has changed, until it unsubscribes or its session ends."""
         session, uri = ctx.session, str(params.uri)
         connection = session._connection
 
@@ -515,6 +515,6 @@ class Subscriptions(ListenHandler):
         return protocol.EmptyResult()
 
     async def unsubscribe(self, ctx: RequestContext, params: protocol.UnsubscribeRequestParams) -> protocol.EmptyResult:
-        """Tell it no longer."""
+        """End a subscription."""
         self._watch.remove(str(params.uri), ctx.session._connection)
         return protocol.EmptyResult()

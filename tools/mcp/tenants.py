@@ -42,29 +42,29 @@ from worlddb.tools.mcp.session import Session
 
 MAX_BODY_BYTES: Final = standard_streams.MAX_LINE_BYTES
 MAX_SESSIONS: Final = 200
-"""Open sessions of one key, with those that have a request under way beyond it up to ``HARD_LIMIT``."""
+"""Open sessions of one key; sessions with a running request may exceed it up to ``HARD_LIMIT``."""
 HARD_LIMIT: Final = 2 * MAX_SESSIONS
 SESSION_SECONDS: Final = 1800.0
 """Time after which an idle session ends."""
 MAX_THREADS: Final = 16
 """Calls of all keys that run at the same time."""
 LOOK_SECONDS: Final = 2.0
-"""Interval of the check for removed keys whose clients only listen."""
+"""Interval of the check for removed keys, which ends clients that only listen."""
 
 RESUMED_SECONDS: Final = 60.0
-"""Time for which a client may come back for what an interrupted stream had for it."""
+"""Time in which a client may resume an interrupted stream."""
 RESUMED_BYTES: Final = 262_144
-"""Of messages that one session keeps for that; the newest one whatever it has."""
+"""Size of the messages that one session keeps for that; the newest is kept whatever its size."""
 RESUMED_EVENTS: Final = 256
-"""Messages and beginnings of streams that one session keeps."""
+"""Events that one session keeps: messages and stream starts."""
 RETRY_MS: Final = 500
-"""Time after which a client whose stream was interrupted is asked to come back."""
+"""Retry delay that is sent to clients for interrupted streams."""
 
 _LOG: Final = logging.getLogger("worlddb.mcp.keys")
 
 
 class _Event(NamedTuple):
-    """What a stream had for its client; no message where the stream only began."""
+    """An event of a stream; without a message it is the start of the stream."""
 
     number: int
     stream: str
@@ -73,9 +73,9 @@ class _Event(NamedTuple):
 
 
 class SessionEvents(EventStore):
-    """What the streams of one session had for their client a short time ago, so that it may come back for it.
+    """The recent events of the streams of one session, for clients that resume a stream.
 
-    Nobody else reads it: a stream is called by the number of its request, which other sessions have too.
+    Each session has its own: streams are named by request numbers, which repeat between sessions.
     """
 
     def __init__(self) -> None:
@@ -98,14 +98,14 @@ class SessionEvents(EventStore):
         return str(event.number)
 
     async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
-        """Send what a stream had since an event, and of a request's stream what comes until its answer.
+        """Send the events of a stream after a given one, and for a request's stream all until its answer.
 
-        Returns a stream whose events the SDK is to pass on from here: the one that no request began, or one that had
-        nothing for a while. What comes while the SDK turns to it is passed on by nobody, and an answer would be waited
-        for in vain.
+        Returns the stream that the SDK should continue: the stream without a request, or one without new events for a
+        while. Events that arrive while the SDK takes over are lost, so a request's stream is replayed here until its
+        answer.
         """
         last = self._kept.get(int(last_event_id)) if last_event_id.isdecimal() and len(last_event_id) < 20 else None
-        # What comes while something is sent is sent too; nothing follows an answer.
+        # Events that arrive while one is sent are sent too; nothing follows an answer.
         while last is not None and not isinstance(last.message, JSONRPCResponse | JSONRPCError):
             following = (
                 (each, each.message)
@@ -132,7 +132,7 @@ class SessionEvents(EventStore):
 
 
 class _Manager(StreamableHTTPSessionManager):
-    """The SDK's manager, which would give all sessions one store of events."""
+    """The SDK's session manager with one event store for each session instead of a shared one."""
 
     @property
     def event_store(self) -> EventStore | None:
@@ -145,7 +145,7 @@ class _Manager(StreamableHTTPSessionManager):
 
 
 class _Session:
-    """A session as seen from outside: what is under way in it, and when it was last used."""
+    """Running requests and streams of a session, and the time of its last use."""
 
     def __init__(self) -> None:
         self.requests = self.streams = 0
@@ -153,7 +153,7 @@ class _Session:
 
 
 class OpenSessions:
-    """Passes requests on to a session manager, and ends sessions that nobody seems to use."""
+    """Passes requests to a session manager, and ends idle sessions when there are too many."""
 
     def __init__(self, app: ASGIApp, idle_seconds: float, most: int = MAX_SESSIONS) -> None:
         """``app`` is the manager, which ends a session by itself after ``idle_seconds``."""
@@ -163,7 +163,7 @@ class OpenSessions:
         self._open: dict[str, _Session] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; if it began a session too many, end the oldest idle one."""
+        """Pass a request on; if it began one session too many, end the oldest idle one."""
         named = Headers(scope=scope).get(MCP_SESSION_ID_HEADER)
         session = self._open.get(named or "", _Session())
         new_session: str | None = None
@@ -194,7 +194,7 @@ class OpenSessions:
             await self._evict_idle(scope, new_session)
 
     async def _evict_idle(self, scope: Scope, begun: str) -> None:
-        """End idle sessions until there are not too many; one with a stream goes if none is without."""
+        """End idle sessions until there are few enough, sessions without a stream first."""
         ended = time.monotonic() - self._idle_seconds
         for name, session in list(self._open.items()):
             if not session.requests and not session.streams and session.used < ended:
@@ -208,7 +208,7 @@ class OpenSessions:
             await self._end(scope, oldest)
 
     async def _end(self, scope: Scope, name: str) -> None:
-        """End a session as its client would, in the name of the key that ``scope`` has."""
+        """End a session by the request that its client would send, with the key of ``scope``."""
         request = {**scope, "method": "DELETE", "headers": [(MCP_SESSION_ID_HEADER.encode(), name.encode())]}
 
         async def nothing() -> Message:
@@ -225,7 +225,7 @@ class Tenant:
 
     def __init__(self, grant: Grant) -> None:
         self.grant = grant
-        """What the key opens as of its last request: its plan may have changed."""
+        """The grant of the key at its last request, since its plan may change."""
         self.ended = anyio.Event()
 
     def offer(self, server: MemoryServer) -> None:
@@ -249,9 +249,9 @@ class Tenant:
 
 
 class Offering(NamedTuple):
-    """What clients are offered: a world or the whole store, the tools, and whose memory is meant by default.
+    """What clients are offered: a world or the whole store, the tools, and the default user.
 
-    The world is that of clients without keys; a key has its own, and may have a user of its own.
+    The world applies to clients without keys; a key has its own world, and may have its own default user.
     """
 
     world: str | None = None
@@ -260,7 +260,7 @@ class Offering(NamedTuple):
 
 
 FEATURE: Final = "mcp"
-"""What a plan must have for its keys to use the tools."""
+"""The feature of a plan that its keys need for the tools."""
 
 
 class Tenants:
@@ -327,7 +327,7 @@ class Tenants:
 
     async def _find_tenant(self, grant: Grant) -> Tenant | None:
         """Return the server of a key, made at its first request; ``None`` if its world is not there."""
-        # Whatever its plan is: a change of that ends no session.
+        # Without the plan, so that a change of it ends no session.
         key = grant._replace(account=None)
         if key not in self._tenants:
             async with self._making:
@@ -375,7 +375,7 @@ class Tenants:
         return MemoryServer(session, tools=tools, threads=self._threads, admit=admit)
 
     def _admit(self, grant: Grant, tool: catalogue.Tool, given: tool_arguments.Arguments) -> None:
-        """See that the plan of a key allows a call, and count it if it writes.
+        """Check that the plan of a key allows a call, and count it if it writes.
 
         Raises:
             PlanLimit: it does not.
@@ -397,7 +397,7 @@ class Tenants:
 
 
 class _MeteredExchange:
-    """A request and its answer while they pass, with what they came to."""
+    """A request and its answer in transit, with counts of their bytes and the status."""
 
     def __init__(self, receive: Receive, send: Send, grant: Grant) -> None:
         self._receive, self._send, self.grant = receive, send, grant

@@ -48,7 +48,7 @@ _FLAGS: Final = {"true": True, "false": False}
 
 
 def _field_types(declared: Any) -> frozenset[Any]:
-    """Return the types that a field takes; none if it takes texts, which then mean what they say."""
+    """Return the types that a field accepts; none if it accepts texts, which need no conversion."""
     if get_origin(declared) is Annotated:
         return _field_types(get_args(declared)[0])
     if get_origin(declared) in (UnionType, Union):
@@ -58,8 +58,7 @@ def _field_types(declared: Any) -> frozenset[Any]:
 
 
 def _container_types(declared: Any) -> frozenset[Any]:
-    """Return the types that a field takes, texts among them; of lists and mappings what they are without what is in
-    them."""
+    """Return the types that a field accepts, including texts; lists and mappings without their element types."""
     if get_origin(declared) is Annotated:
         return _container_types(get_args(declared)[0])
     if get_origin(declared) in (UnionType, Union):
@@ -68,7 +67,7 @@ def _container_types(declared: Any) -> frozenset[Any]:
 
 
 def _parse_container(value: Any, forms: frozenset[Any]) -> Any:
-    """Return what a model meant where it gave one text for a list or a mapping."""
+    """Convert a text that a model gave for a list or a mapping: JSON, or a single element."""
     if not isinstance(value, str) or str in forms or forms.isdisjoint((tuple, list, dict)):
         return value
     kind = dict if forms.isdisjoint((tuple, list)) else list
@@ -80,10 +79,10 @@ def _parse_container(value: Any, forms: frozenset[Any]) -> Any:
 
 
 def coerce(given: Mapping[str, Any], cls: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return arguments as a model meant them, where they can only mean one thing.
+    """Convert arguments of a model whose meaning is unambiguous in spite of a wrong type.
 
-    That is a number or a yes that it wrote as a text, a number that is somebody's id, one name where several may be
-    given, and a list or an object that it wrote as a text.
+    These are numbers and booleans written as texts, numbers given as ids, a single name for a list, and lists and
+    objects written as texts.
     """
     fields = {field.name: field.type for field in msgspec.structs.fields(cls)}
     texts = {name: value.strip() for name, value in given.items() if isinstance(value, str)}
@@ -103,7 +102,7 @@ class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
     @classmethod
     def parse(cls, given: Mapping[str, Any]) -> Self:
-        """Check what a model gave; what can only mean one thing is taken for that (:func:`coerce`).
+        """Validate the arguments of a model, after unambiguous conversions (:func:`coerce`).
 
         Raises:
             ValidationError: it does not fit.
