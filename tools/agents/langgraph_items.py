@@ -29,7 +29,7 @@ _OF_OTHERS: Final = frozenset(
 )
 """Events that leave every item where it is."""
 _MOST_WAITED: Final = 1_000_000
-"""Microseconds after which it is recorded that items were read."""
+"""Microseconds after which reads of items are recorded."""
 _FEW_FOLLOWED: Final = 64
 """Commits that are followed to look up one item."""
 _MOST_FOLLOWED: Final = 10_000
@@ -55,7 +55,7 @@ class Directory:
         self._held: dict[Namespace, dict[str, None]] = {}
         """The items of each namespace, in log order."""
         self._deadlines: dict[str, int] = {}
-        """From when on items are hidden."""
+        """The time from which on each item is hidden."""
         self._hides_namespaces = False
         """True if a deadline may hide a namespace."""
 
@@ -103,7 +103,7 @@ class Directory:
             return self._worlds.get(path) if self._seq == view.seq else None
 
     def follow(self, view: View, top: str | None) -> None:
-        """Follow what was put, if everything is known that was there before: then the next read has little to do."""
+        """Apply new puts if the directory is complete, so that the next read has little to do."""
         with self._lock:
             if top is None or self._seq >= 0:
                 self._catch_up(view, top)
@@ -125,7 +125,7 @@ class Directory:
         self._seq = view.seq
 
     def _reset(self, top: str | None) -> None:
-        """Know of nothing but the world of all namespaces, if there is one."""
+        """Reset the directory to the world of all namespaces, if there is one."""
         self._paths, self._worlds = ({}, {}) if top is None else ({top: ()}, {(): top})
         self._items, self._held, self._deadlines = {}, {}, {}
         self._until, self._hides_namespaces = FOREVER, False
@@ -144,7 +144,7 @@ class Directory:
             self._place(view, world)
 
     def _apply(self, view: View, entries: Iterable[Entry]) -> bool:
-        """Follow what happened; False if everything is to be read anew."""
+        """Apply events; return False if everything has to be read anew."""
         touched: dict[str, None] = {}
         for entry in entries:
             if entry.event in _OF_WORLDS:
@@ -263,7 +263,7 @@ def value_of(world: World) -> dict[str, Any] | None:
 
 
 class ItemReads:
-    """Items with a time to live that were read: when that has to be recorded, of many reads together."""
+    """Reads of items with a time to live, which are recorded many at a time."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -276,11 +276,11 @@ class ItemReads:
             self._db.refreshed(world, at=at)
 
     def is_due(self, now: int) -> bool:
-        """Return whether what was noted has waited for long enough."""
+        """Return whether the noted reads are due to be recorded."""
         return now - self._first >= _MOST_WAITED
 
     def record(self) -> None:
-        """Record what was noted."""
+        """Record the noted reads."""
         self._first = FOREVER
         self._db.write_refreshes()
 

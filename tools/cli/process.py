@@ -23,7 +23,7 @@ UNAVAILABLE: Final = 5
 
 
 def interrupt(*_: int | FrameType | None) -> NoReturn:
-    """End the process at once; for moments at which it holds nothing that it has to release."""
+    """End the process at once, when it holds nothing to release."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         os.write(2, INTERRUPTED_WORDS.encode())
@@ -42,7 +42,7 @@ def hold_descriptors() -> None:
 
 
 class ClosedStream(TextIOWrapper):
-    """Stands for a stream that was closed before the start: it discards what is written, and knows that it did."""
+    """Replaces a stream that was closed before the start: discards writes, and records that it did."""
 
     discards = False
 

@@ -38,7 +38,7 @@ _ANY: Final = msgspec.json.Decoder()
 
 
 class _Fields(NamedTuple):
-    """What the parts of a chat are called; the first of several that is there counts."""
+    """Field names of the parts of a chat; the first that is present counts."""
 
     messages: str
     id: tuple[str, ...] = ("conversation_id", "id", "uuid")
@@ -59,7 +59,7 @@ class _Node(msgspec.Struct, frozen=True):
 
 
 class _Link(msgspec.Struct, frozen=True):
-    """A message of Claude's, as far as its place among the others goes."""
+    """The fields that order a message of Claude's."""
 
     uuid: str = ""
     parent_message_uuid: str | None = None
@@ -70,14 +70,14 @@ _LINK: Final = msgspec.json.Decoder(_Link)
 
 
 class _RawMessage(NamedTuple):
-    """A message as it stands in its file, and where."""
+    """A message as it is written in its file, and its place."""
 
     path: str
     data: json_pieces.Data
 
 
 class _Place(NamedTuple):
-    """Where a message that has to be put in order stands; ``parent`` is the id of the one before it."""
+    """The place of a message to be ordered; ``parent`` is the id of the message before it."""
 
     parent: str | None
     begin: int
@@ -100,7 +100,7 @@ class Export(msgspec.Struct, frozen=True):
     account: str = ""
 
     def recognises(self, head: bytes) -> bool:
-        """Return whether a file that begins so has chats of this kind."""
+        """Return whether the beginning of a file is that of an export of this kind."""
         keys = _first_keys(head)
         return "text" not in keys and any(keys.issuperset(mark) for mark in self.marks)
 
@@ -230,7 +230,7 @@ def _rest(
 
 
 def _members(place: input_files.Place, record: json_pieces.Data, names: tuple[str, ...]) -> dict[str, json_pieces.Data]:
-    """Return some members of an object, as they are written."""
+    """Return some members of an object as raw JSON."""
     found: dict[str, json_pieces.Data] = {}
     cursor = json_pieces.Cursor(record)
     with _error_place(place):
@@ -280,7 +280,7 @@ def _text(place: input_files.Place, found: dict[str, json_pieces.Data], names: t
 
 
 def _time(place: input_files.Place, found: dict[str, json_pieces.Data], names: tuple[str, ...]) -> int | None:
-    """Return when a chat began, read as the times of messages are."""
+    """Return the start time of a chat, parsed like the times of messages."""
     name, value = _small(place, found, names)
     if value is None:
         return None
@@ -294,7 +294,7 @@ def _time(place: input_files.Place, found: dict[str, json_pieces.Data], names: t
 def _messages(
     place: input_files.Place, found: dict[str, json_pieces.Data], fields: _Fields, left_out: Counter[str]
 ) -> Iterator[_RawMessage]:
-    """Yield the messages of a chat in order; of a tree those of the branch that was shown last."""
+    """Yield the messages of a chat in order; of a tree only the branch that was shown last."""
     held = found[fields.messages]
     leaf = _small(place, found, fields.leaf)[1]
     if fields.messages == "mapping":
@@ -336,7 +336,7 @@ def _tree_messages(
 def _list_messages(
     place: input_files.Place, held: json_pieces.Data, leaf: object, left_out: Counter[str]
 ) -> Iterator[_RawMessage]:
-    """Yield messages that may say which they follow; if none does, all of them."""
+    """Yield the messages of a list, following their links to earlier ones if there are any."""
     nodes: dict[str, _Place] = {}
     for written in _listed(place, held):
         link = input_files.decode_at(place.at(written.path), _LINK.decode, written.data)
@@ -416,13 +416,13 @@ def _turns(
 
 
 def _is_hidden(given: Any) -> bool:
-    """Whether ChatGPT never showed the message to its user."""
+    """Return whether ChatGPT never showed the message to its user."""
     metadata = given.get("metadata") if isinstance(given, dict) else None
     return isinstance(metadata, dict) and metadata.get("is_visually_hidden_from_conversation") is True
 
 
 def _refuse_values(place: input_files.Place, written: json_pieces.Data) -> None:
-    """Refuse a message of so many values that they would take many times its length once they are decoded."""
+    """Refuse a message with too many values, which would take many times its length when decoded."""
     data = bytes(written)
     if data.count(b",") + data.count(b"[") + data.count(b"{") <= MAX_VALUES:
         return

@@ -129,7 +129,7 @@ class RereadableSource(msgspec.Struct, frozen=True):
     turns: int
     digest: bytes
     left_out: dict[str, int] = {}
-    """How many messages were not taken, by the reason."""
+    """Counts of skipped messages, by reason."""
 
     def portions(self) -> Iterator[Portion]:
         for part in self._read_again():
@@ -137,7 +137,7 @@ class RereadableSource(msgspec.Struct, frozen=True):
 
     @property
     def load_all(self) -> list[Conversation]:
-        """All of it at once, for what is known to be small."""
+        """Return everything at once, for small sources."""
         return [_collect_names(self.format, part) for part in self._read_again()]
 
     def _read_again(self) -> Iterator[Part]:

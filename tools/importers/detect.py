@@ -117,7 +117,7 @@ def _head(path: Path) -> tuple[bytes, bool]:
 
 
 def _refuse_export(path: Path, head: bytes) -> None:
-    """Refuse exported worlds, and say how they are imported as what they were."""
+    """Refuse exported worlds, with the way to import them as worlds."""
     if head.startswith(_BUNDLE):
         raise input_files.malformed_error(
             input_files.Place(path),

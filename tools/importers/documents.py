@@ -77,7 +77,7 @@ class Document(msgspec.Struct, frozen=True):
 
     @property
     def blocks(self) -> list[Block]:
-        """All of it at once, for what is known to be small."""
+        """Return all blocks at once, for small documents."""
         return [self.root, *self.read()]
 
     def portions(self) -> Iterator[conversation.Portion]:
@@ -116,7 +116,7 @@ def document_of(
 
 
 class Batches(Protocol):
-    """The calls of an open store that are needed here."""
+    """The calls of an open store that this module makes."""
 
     def batch(self) -> Any:
         """Run several commands as one commit, in a ``with`` block."""

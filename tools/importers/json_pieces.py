@@ -32,7 +32,7 @@ _TEXT: Final = msgspec.json.Decoder(str)
 
 
 class BrokenJson(ValueError):
-    """What stands at a position cannot be JSON; ``repeated`` is a key that its object has already."""
+    """Invalid JSON at a position; ``repeated`` is a key that its object has already."""
 
     def __init__(self, problem: str, position: int, repeated: str | None = None) -> None:
         super().__init__(problem)
@@ -41,14 +41,14 @@ class BrokenJson(ValueError):
 
 
 class Cursor:
-    """A position in JSON. Whoever is handed an element or a member takes its value before going on."""
+    """A position in JSON. Take the value of each yielded element or member before the next one."""
 
     def __init__(self, data: Data, position: int = 0) -> None:
         self.data = data
         self.position = position
 
     def peek(self) -> int:
-        """Return the next byte that is no space, -1 at the end."""
+        """Return the next byte that is not white space, -1 at the end."""
         found = _SPACE.match(self.data, self.position)
         assert found is not None, "it matches nothing, too"
         self.position = found.end()
@@ -154,7 +154,7 @@ class Cursor:
         return key
 
     def _take_comma(self, close: bytes) -> bool:
-        """Pass over a comma, or over the end of a list or an object; true for the comma."""
+        """Skip a comma, or the end of a list or object; return whether it was a comma."""
         found = self.peek()
         if found != ord(",") and found != ord(close):
             raise BrokenJson(f"a comma or {close.decode()} must stand", self.position)

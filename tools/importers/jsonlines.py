@@ -65,14 +65,14 @@ class _AnyObject(msgspec.Struct, frozen=True):
 
 
 class _KnownFields(_Fields, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The same, and nothing else."""
+    """The known fields of a line; any other is an error."""
 
 
 _KNOWN_FIELDS: Final = msgspec.json.Decoder(_KnownFields)
 _FIELDS: Final = msgspec.json.Decoder(_Fields)
 _VALUE: Final = msgspec.json.Decoder()
 _OBJECT_BEGINS: Final = msgspec.json.Decoder(_AnyObject)
-"""Says what is wrong with a line that is no object, or no JSON, and makes nothing of it."""
+"""Decoder that only serves to report what is wrong with a line."""
 _SOURCE: Final = msgspec.json.Decoder(dict[str, Any] | None)
 FIELDS: Final = _Fields.__struct_fields__
 """Known fields of a line."""
@@ -96,7 +96,7 @@ class StreamedSource(msgspec.Struct, frozen=True):
         return list(dict.fromkeys(conversation for conversation, _ in self.sessions))
 
     def portions(self) -> Iterator[Portion]:
-        """Yield the checked turns, and none that another process appended since."""
+        """Yield the checked turns, without any that another process appended since."""
         waiting: dict[_Session, list[Turn]] = {}
         starts: dict[_Session, int] = {}
         turns = waiting_turns = characters = 0
@@ -128,7 +128,7 @@ class StreamedSource(msgspec.Struct, frozen=True):
 
 
 def recognises(head: bytes) -> bool:
-    """Return whether a file that begins so is JSON Lines."""
+    """Return whether the beginning of a file is JSON Lines."""
     if head[:1] != b"{":
         return False
     line = head.split(b"\n", 1)[0]

@@ -62,7 +62,7 @@ _TEXT: Final = msgspec.json.Decoder(str)
 
 
 def recognises(head: bytes) -> bool:
-    """Return whether a file that begins so is LoCoMo's."""
+    """Return whether the beginning of a file is LoCoMo's."""
     if head[:1] == b"[":
         return _MARKS.search(head) is not None
     if head[:1] != b"{":
@@ -93,7 +93,7 @@ def read(path: Path) -> list[Conversation]:
 
 
 def _check(path: Path, data: bytearray) -> None:
-    """See that all of it is JSON in UTF-8, in which no object has a key twice: the first one's turns would be lost."""
+    """Check that the file is UTF-8 JSON without repeated keys, which would lose the turns of the first."""
     place = input_files.Place(path)
     input_files.check_unicode(place, data)
     cursor, listed = _begin(place, data)

@@ -59,7 +59,7 @@ _LIST: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def recognises(head: bytes) -> bool:
-    """Return whether a file that begins so is LongMemEval's."""
+    """Return whether the beginning of a file is LongMemEval's."""
     return head[:1] == b"[" and _MARK.search(head) is not None
 
 

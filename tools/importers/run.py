@@ -250,7 +250,7 @@ def _load_all(
 
 
 def _with_user_name(turn: Turn, user: str) -> Turn:
-    """Return a turn by the user's name, if it is the user's whose chat it is."""
+    """Return a turn with the user's name as speaker, if its role is ``user``."""
     is_theirs = turn.speaker == turn.source.get("role") == "user"
     return msgspec.structs.replace(turn, speaker=user) if is_theirs else turn
 

@@ -99,7 +99,7 @@ class Found(Memory):
 
 
 class Way(msgspec.Struct, kw_only=True):
-    """A way over edges from what a question names, told as a text; ``ids`` are of the worlds on it."""
+    """A path of edges from what a question names, as text; ``ids`` are the worlds on it."""
 
     text: str
     ids: list[str]
@@ -223,7 +223,7 @@ class Saved(Done, kw_only=True):
 
 
 class KeptMemory(msgspec.Struct, kw_only=True):
-    """What stays of a forgotten user, since others have a part in it: they contain it too, or refer to it."""
+    """A world of a forgotten user that stays, since others contain it or refer to it."""
 
     id: str
     name: str
@@ -268,7 +268,7 @@ class Message(msgspec.Struct, kw_only=True):
 
 
 class Buffer(msgspec.Struct, kw_only=True):
-    """The messages of a session that are not gone, the oldest first."""
+    """The messages of a session that have not expired, oldest first."""
 
     messages: list[Message]
 
@@ -354,7 +354,7 @@ class Versions(msgspec.Struct, kw_only=True):
 
 
 class Pair(msgspec.Struct, kw_only=True):
-    """Two entries that may be one: the newcomer, and whom it may be."""
+    """Two entities that may be the same: the newcomer and the known one."""
 
     proposal: str
     status: str
@@ -397,7 +397,7 @@ class Affected(msgspec.Struct, kw_only=True):
 
 
 class ForkedMemory(msgspec.Struct, kw_only=True):
-    """A memory in a fork, by which it is amended or retired there: its id, and the beginning of what it says."""
+    """A memory in a fork: its id there, and the beginning of its text."""
 
     id: str
     type: str
@@ -406,7 +406,7 @@ class ForkedMemory(msgspec.Struct, kw_only=True):
 
 
 class Fork(msgspec.Struct, kw_only=True):
-    """A fork ``id`` of the world ``of``; ``merged``: it was brought back once."""
+    """A fork ``id`` of the world ``of``; ``merged``: it was merged at least once."""
 
     id: str
     of: str
@@ -417,7 +417,7 @@ class Fork(msgspec.Struct, kw_only=True):
 
 
 class Forks(msgspec.Struct, kw_only=True):
-    """The forks of a world, what it goes on from itself, and what lies in it; ``more`` of that is not shown."""
+    """The forks of a world, its own origin, and the memories in it; ``more``: there are others."""
 
     forks: list[Fork]
     forked_from: Fork | None
@@ -426,7 +426,7 @@ class Forks(msgspec.Struct, kw_only=True):
 
 
 class Forked(Done, kw_only=True):
-    """A fork that was begun, as ``id``, and the first of what lies in it."""
+    """A new fork ``id``, and the first memories in it."""
 
     inside: list[ForkedMemory]
     more: bool
@@ -441,7 +441,7 @@ class MergeChange(msgspec.Struct, kw_only=True):
 
 
 class MergeConflict(msgspec.Struct, kw_only=True):
-    """What both sides changed and not alike; ``choices`` are what ``decide`` may say under ``id``."""
+    """A conflict of a merge; ``choices`` are the values that ``decide`` may give its ``id``."""
 
     id: str
     world: str
@@ -469,7 +469,7 @@ class Merged(msgspec.Struct, kw_only=True):
 
 
 class Impact(msgspec.Struct, kw_only=True):
-    """What depends on a memory, the nearest first; ``more`` counts what is not shown.
+    """The memories that depend on one, nearest first; ``more`` counts what is not shown.
 
     ``cut_off`` are memories behind which more lies deeper.
     """
@@ -489,7 +489,7 @@ class WithdrawnVersion(msgspec.Struct, kw_only=True):
 
 
 class RestingMemory(msgspec.Struct, kw_only=True):
-    """A memory that rests on it, with the ways there by ids and the least trust along each; ``more``: others too."""
+    """A dependent memory, with the paths to it by ids and the least trust along each; ``more``: other paths too."""
 
     id: str
     name: str
@@ -501,7 +501,7 @@ class RestingMemory(msgspec.Struct, kw_only=True):
 
 
 class QuestionWithout(msgspec.Struct, kw_only=True):
-    """The hits of a question as it is answered, and as it would be without."""
+    """The hits of a question with and without the source."""
 
     question: str
     before: list[str]
@@ -647,7 +647,7 @@ class Origins(msgspec.Struct, kw_only=True):
 
 
 class Walked(msgspec.Struct, kw_only=True):
-    """One step of a way: the memory that it leads to, and the relation that was followed, ``back`` if backwards."""
+    """One step of a path: the memory that it reaches, and the relation followed; ``back``: against its direction."""
 
     id: str
     name: str
@@ -656,7 +656,7 @@ class Walked(msgspec.Struct, kw_only=True):
 
 
 class Path(msgspec.Struct, kw_only=True):
-    """A shortest way from one memory to another; empty if there is none, or if both are one."""
+    """A shortest path from one memory to another; empty if there is none, or if both are the same."""
 
     steps: list[Walked]
 
@@ -825,7 +825,7 @@ def _memory_fields(found: World | Hit) -> dict[str, Any]:
 
 
 def provenance_fields(found: World | Hit) -> dict[str, Any]:
-    """Return what a world rests on, and how far that is trusted: the same wherever it is shown."""
+    """Return the fields on what a world depends on, and how far that is trusted."""
     return {
         "rests_on": [_basis(base) for base in found.rests_on[:MAX_BASES]],
         "rests_on_more": found.rests_on_more or len(found.rests_on) > MAX_BASES,
@@ -835,7 +835,7 @@ def provenance_fields(found: World | Hit) -> dict[str, Any]:
 
 
 def _stale_reasons(found: World | Hit) -> list[str]:
-    """Say why a world may hold no more, a sentence each."""
+    """Return the reasons why a world may be outdated, a sentence each."""
     told = [_stale_reason(each) for each in found.stale[:MAX_BASES]]
     if found.in_ended:
         told.append(f"it lies in {found.in_ended}, which has ended")
@@ -1061,7 +1061,7 @@ SHORT: Final = 8
 """Digits of an id in a brief answer; a prefix that several memories have is an error that names them."""
 _ID: Final = re.compile(r"\b[0-9a-f]{32}\b")
 _NO_NAME: Final = frozenset(("", "Fact"))
-"""Types that a brief answer does not tell: most memories are of them."""
+"""Common types, which a brief answer leaves out."""
 
 
 def brief(answer: Memories | Recalled, writer: str) -> str:

@@ -107,7 +107,7 @@ def _names(db: Database, refs: tuple[str, ...]) -> list[tuple[str, str]]:
 
 
 def _commits(db: Database, refs: tuple[str, ...]) -> list[int]:
-    """The commits by which some worlds were deprecated."""
+    """Return the commits that deprecated some worlds."""
     view = db.view().revealing(deprecated=True)
     return sorted({mark.seq for ref in refs for mark in view.marks(ref)[-1:]})
 

@@ -88,7 +88,7 @@ def _merge(args: Namespace, out: Output) -> int:
 
 
 def _diverging_texts(*sides: str) -> tuple[str, ...]:
-    """What the sides of a conflict say, each on a line, cut to where they begin to differ."""
+    """Return the texts of both sides of a conflict, each cut to where they begin to differ."""
     lines = [" ".join(side.split()) for side in sides]
     columns = enumerate(zip(*lines, strict=False))
     alike = next((at for at, each in columns if len(set(each)) > 1), min(map(len, lines)))

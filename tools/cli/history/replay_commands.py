@@ -181,7 +181,7 @@ def _numbers(text: str) -> list[int]:
 
 
 def make_hypothetical(db: worlddb.Database, args: Namespace, seq: int, out: Output) -> int:
-    """Make the hypothetical store without some commits, and print what changed."""
+    """Create the hypothetical store without some commits, and print what changed."""
     with out.steps("Deciding commits") as report:
         made = db.replay(args.into, seq=seq, without=args.without, without_author=args.without_author, progress=report)
     found = made.hypothesis

@@ -12,7 +12,7 @@ from worlddb.tools.cli import base
 from worlddb.tools.cli.base import arguments, output, stores, wire
 
 _MAX_NAMED: Final = 5
-"""Left-out worlds that are named."""
+"""The most left-out worlds to name."""
 _FILTERS: Final = (
     ("about", "only what refers to this person or thing (name or reference); several: to each of them"),
     ("speaker", "only turns of this person; several: of each of them"),
@@ -89,7 +89,7 @@ def _arguments(parser: base.Parser) -> None:
 
 
 def _add_kinds(parser: base.Parser) -> None:
-    """Add what stands for texts, and what is found beside them."""
+    """Add options on summaries, paths, weights and spelling."""
     parser.add_argument(
         "--prefer-summaries", action="store_true", help="return fresh summaries instead of what they summarize"
     )
@@ -179,7 +179,7 @@ def _write_notes(out: base.Output, args: base.Namespace, found: Recall) -> None:
 
 
 def _streams(args: base.Namespace) -> Any:
-    """Return what is asked for beside hits; nothing of that is loaded where nothing is."""
+    """Return the streams to recall beside hits; ``None``, without loading their code, if there are none."""
     if not args.paths and not args.hit_paths:
         return None
     from worlddb import Streams
@@ -202,25 +202,25 @@ def _weights(given: list[str] | None, option: str, name: str) -> dict[str, float
 
 
 def _views(db: Database, args: base.Namespace) -> list[View]:
-    """Return the views that are asked; of a user's several worlds that which has ``--world``."""
+    """Return the views to ask; of a user's several worlds the one that has ``--world``."""
     if args.world is None:
         return stores.views_of(db, args)
     return [stores.view_of(db, base.Namespace(**vars(args) | {"ref": args.world}))]
 
 
 class _Answer(NamedTuple):
-    """An answer, the view that tells what is beside its hits, what only has a name, and why something is no hit."""
+    """An answer with the view that names its worlds, hits that are only names, and the ``--why-not`` explanation."""
 
     view: View
     found: Recall
     named: list[Hit]
     worlds: tuple[str, ...]
-    """Inside which worlds it was looked; empty for all of the store."""
+    """The worlds that were searched; empty for the whole store."""
     absence: Absence | None = None
 
 
 def _ask_views(db: Database, args: base.Namespace, question: str) -> _Answer:
-    """Ask the view that the options name, or those of a user's several worlds as one, and why something is no hit."""
+    """Ask the view that the options name, or the views of a user's several worlds as one."""
     views = _views(db, args)
     options: dict[str, Any] = dict(
         world=None if args.world is None else stores.resolve_place(views[0], args.world),
@@ -255,12 +255,12 @@ def _ask_views(db: Database, args: base.Namespace, question: str) -> _Answer:
         raise InputError("--why-not is of one view, and the user has several worlds", "Name one of them with --world")
     answers, named = [], list[Hit]()
     for each in views:
-        # The receipt of an answer is of all its hits, and who asks for a type wants what is of it.
+        # A receipt covers all hits, and a filter by type wants every match.
         ask, is_plain = partial(_ask, each, question, options), args.receipt is None and args.type is None
         one, names = recall_statements(ask, args.limit) if is_plain else (ask(args.limit), [])
         answers.append(one)
         named += names
-    # Of several worlds, what is beside a hit is told as the store sees it: each hit is of one of them.
+    # For several worlds, a view of the store names what is around the hits.
     found, view = answers[0], views[0]
     if len(answers) > 1:
         from worlddb.agent_memory import joined
@@ -354,7 +354,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
 
 
 def _nothing_found(view: View, worlds: tuple[str, ...]) -> str:
-    """Say that nothing was found, and inside which worlds it was looked."""
+    """Return the line that nothing was found, with the worlds that were searched."""
     named = (f"{wire.one_line(stores.name_of(view, ref), 80)} ({wire.short(ref)})" for ref in worlds)
     return f"Nothing in {', '.join(named) or 'this view'} answers that."
 

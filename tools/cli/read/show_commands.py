@@ -104,7 +104,7 @@ def _count_others(view: View, world: World, args: Namespace) -> int:
 
 
 def _spans(version: Version) -> tuple[Valid, ...]:
-    """The spans in which a version holds; the empty one if it holds at no time."""
+    """Return the spans in which a version holds; the empty span if it holds at no time."""
     return version.spans or (version.valid,)
 
 
@@ -157,7 +157,7 @@ def _fields(
     yield "valid", [wire.span(world.valid)]
     yield "version", [f"{world.number}  ", (world.version, "dim")]
     yield "hash", [(world_hash, "dim")]
-    # Whoever is somewhere for as long as it holds is shown without times.
+    # A membership as long as the world's own validity is shown without times.
     always = [edge.source for edge in placed if not _is_partial_membership(world, edge)]
     if always:
         yield "in", [", ".join(_ref_text(view, ref) for ref in always)]
@@ -305,7 +305,7 @@ def _history(args: Namespace, out: Output) -> int:
 
 
 def mark_text(mark: Mark) -> str:
-    """Describe a mark, or that it was taken off, in a line."""
+    """Describe in a line a mark that was set or removed."""
     label = mark.label or mark.tag or "(erased)"
     lasts = "" if mark.ttl is None else f", {mark.ttl:g} s after it was set or refreshed"
     what = {
@@ -325,7 +325,7 @@ def mark_text(mark: Mark) -> str:
 
 
 def _statements_about(view: View, ref: str) -> list[World]:
-    """Return what refers to a world and says something, in the order in which it began to hold."""
+    """Return the statements that refer to a world, in the order of their start."""
     edges = view.edges(ref, type="refers_to", direction="in", include_superseded=True)
     found = (view.get(edge.source, include_superseded=True) for edge in {edge.source: edge for edge in edges}.values())
     return sorted((world for world in found if world is not None and world.content), key=lambda each: each.valid.start)
@@ -436,7 +436,7 @@ def _child_rows(children: Iterable[World]) -> Iterator[tuple[Span, ...]]:
 
 
 def _member_name(world: World) -> str:
-    """Return how a list of members names one."""
+    """Return the name of a member in a list."""
     return (
         "(no text)" if world.erased and world.erasure is None else "(erased)" if world.erased else stores.label(world)
     )

@@ -196,7 +196,7 @@ def _write_elsewhere(page: Page, db: Database, plan: LiteralErasurePlan) -> None
 
 
 class _ErasureAnswer:
-    """What came of an erasure: its receipt, written to a file if one was named, and whether the bytes are gone."""
+    """The result of an erasure: its receipt, also written to a named file, and whether the bytes are gone."""
 
     def __init__(self, db: Database, receipt: Receipt, file: TextIO | None) -> None:
         self._db = db
@@ -290,7 +290,7 @@ def _forget(args: Namespace, out: Output) -> int:
 
 
 def _forget_buffers(args: Namespace, out: Output, db: Database, messages: int) -> int:
-    """Forget a user of whom nothing was ever written: what working memory has of them."""
+    """Forget a user without any world: clear their buffers of working memory."""
     document: dict[str, Any] = {"receipt": None, "finished": True, "erased": 0, "kept": [], "messages": messages}
     if not args.dry_run:
         document = wire.receipt(db.forget_user(args.name, reason=args.reason)) | document
@@ -301,7 +301,7 @@ def _forget_buffers(args: Namespace, out: Output, db: Database, messages: int) -
 
 
 def _forgotten_document(db: Database, plan: ErasurePlan) -> dict[str, Any]:
-    """How many worlds are erased, and a list of what stays."""
+    """Return the number of worlds that are erased, and a list of what stays."""
     return {"erased": len(plan.worlds), "kept": _kept_records(db, plan)}
 
 
@@ -379,7 +379,7 @@ def _write_erased(page: Page, erasure: dict[str, Any], derived: int) -> None:
 
 
 def _hint_proof(out: Output, args: Namespace, seq: int) -> None:
-    """Say how the erasure can be shown later."""
+    """Hint at how to prove the erasure later."""
     if args.receipt is None:
         out.hint(
             "With --receipt FILE it keeps a receipt, which `worlddb check-receipt` holds against the log;"
@@ -451,7 +451,7 @@ _WHY_KEPT: Final = {
 
 
 def _write_kept(page: Page, db: Database, plan: ErasurePlan) -> None:
-    """List what stays although it lies inside of what is erased, or is mentioned there."""
+    """List what stays although it lies inside an erased world, or is mentioned there."""
     for why, words in _WHY_KEPT.items():
         refs = [each.ref for each in plan.kept if each.why == why]
         if refs:
@@ -463,7 +463,7 @@ def _write_kept(page: Page, db: Database, plan: ErasurePlan) -> None:
 
 
 def _write_forbidden(page: Page, plan: ErasurePlan) -> None:
-    """Say what may not be written again: contents, or names where there was no content."""
+    """List what is forbidden from now on: contents, or names of worlds without content."""
     if plan.contents_forbidden:
         contents = wire.counted(plan.contents_forbidden, "content")
         page.line(("may not be written again: ", "warn"), f"{contents}; the names of these worlds may")
@@ -509,7 +509,7 @@ def _is_confirmed(args: Namespace, out: Output, db: Database, plan: ErasurePlan,
 
 
 def _is_agreed(args: Namespace, out: Output, write_plan: Callable[[Page], object]) -> bool:
-    """As :func:`_is_confirmed`, of whatever plan a person is shown."""
+    """Return whether a person agrees to a plan that was shown, or agreed beforehand."""
     if args.yes:
         return True
     if not out.can_ask:
@@ -548,7 +548,7 @@ def _check(args: Namespace, out: Output) -> int:
 
 
 def _object_without_duplicates(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; of a member that comes twice, another reader could take the other one."""
+    """Return a JSON object; refuse a repeated member, of which another reader could take the other value."""
     found = dict(members)
     if len(found) != len(members):
         raise ValueError("an object has a member twice")

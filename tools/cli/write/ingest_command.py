@@ -27,7 +27,7 @@ _LOOKED_AT: Final = 10_000
 
 
 class _LazyStore:
-    """Opens the store at the first write, creating it if missing: a refused file makes none."""
+    """Opens or creates the store at the first write, so that a refused file creates none."""
 
     def __init__(self, args: Namespace) -> None:
         self._args = args
@@ -98,7 +98,7 @@ def _arguments(parser: Parser) -> None:
 
 
 def ingest_files_with(args: Namespace, out: Output, files: list[str]) -> int:
-    """Take in files with the options that another command has, and no others."""
+    """Import files for another command, with its options only."""
     unsaid = {
         "format": "auto",
         "conversation": None,
@@ -173,7 +173,7 @@ def _ingest(args: Namespace, out: Output) -> int:
 
 
 def _user_world(store: _LazyStore, user: str) -> str:
-    """Return the world that is written to for a user, made if there is none."""
+    """Return the world of a user, creating it if needed."""
     db = store.opened()
     scopes, label = memory_scopes.Scopes(db), memory_scopes.Label("user", user)
 
