@@ -80,8 +80,8 @@ _WITHOUT: Final[Mapping[str, Callable[[], AbstractContextManager[Any]]]] = {
     "without kept places": partial(patch.object, ranking, "_placed", _no_reserved_places),
     "without tastes": partial(patch.object, scoring, "TASTE_WEIGHT", 0.0),
     "without exchanges": partial(patch.object, Question, "may_ask_for_all", False),
-    "without remarks": partial(patch.object, ranking, "proposed_by_meaning", _propose_always),
-    "without the newest first": partial(patch.object, retrieve, "newest_first", _keep_ranking),
+    "without remarks": partial(patch.object, ranking, "propose_by_meaning", _propose_always),
+    "without the newest first": partial(patch.object, retrieve, "lift_newer_facts", _keep_ranking),
 }
 
 

@@ -14,7 +14,7 @@ from worlddb.query.claims import claim_frame, claim_relation
 from worlddb.query.question.question import Request
 from worlddb.query.recall import retrieve, scoring
 from worlddb.query.recall.answer import joined as joined_notes
-from worlddb.query.recall.answer import told_of_competing
+from worlddb.query.recall.answer import note_of_competing
 from worlddb.query.records.records import Competing, Hit, Recall
 
 _TURN: Final = "Turn"
@@ -100,7 +100,7 @@ def merge_user_answers(answers: Sequence[Recall], wanted: int) -> Recall:
         later, earlier = at[pair.ref], at[pair.earlier]
         if later > earlier:
             hits.insert(earlier, replace(hits.pop(later), score=hits[earlier].score))
-    note = joined_notes((found.note, told_of_competing(pairs)))
+    note = joined_notes((found.note, note_of_competing(pairs)))
     return replace(found, hits=tuple(hits), competing=(*found.competing, *pairs), note=note)
 
 

@@ -367,7 +367,7 @@ _BY_LANE: Final[dict[tuple[str, ...], str]] = {
 _BY_FUSION: Final = {RRF: "only ranks were", COMBMAX: "only the greater of words and meaning was"}
 
 
-def nothing_asked(seq: int) -> records.Recall:
+def empty_recall(seq: int) -> records.Recall:
     """The answer to a question without a word."""
     return records.Recall(
         hits=(), groups=(), exact=True, indexed=seq, lanes=(), note=_NOTHING, unavailable={}, pending=0, space=""
@@ -386,13 +386,13 @@ def competing(snapshot: visible.VisibleSnapshot, rivals: Iterable[retrieve.Rival
     )
 
 
-def _recorded(pair: records.Competing, hits: Iterable[records.Hit]) -> bool:
+def _is_linked(pair: records.Competing, hits: Iterable[records.Hit]) -> bool:
     """Whether an edge already records the contradiction of two competing statements."""
     ends = {pair.ref, pair.earlier}
     return any(hit.ref in ends and not ends.isdisjoint(hit.conflicts) for hit in hits)
 
 
-def _told_of(pairs: Sequence[records.Competing], note: str) -> str:
+def _note_of_pairs(pairs: Sequence[records.Competing], note: str) -> str:
     """The note of competing statements, with full references, which every interface accepts; empty if none
     compete."""
     if not pairs:
@@ -402,38 +402,38 @@ def _told_of(pairs: Sequence[records.Competing], note: str) -> str:
     return note.format(", ".join(told), f" and {left} more" if left > 0 else "")
 
 
-def _told_then(hits: Sequence[records.Hit]) -> str:
+def _note_of_past(hits: Sequence[records.Hit]) -> str:
     """The note of what held at a time that the question names, with its text and dates."""
     held = [hit for hit in hits if retrieve.THEN in hit.scores]
     if held:
-        return _told_with_times(held, _THEN)
+        return _note_of_times(held, _THEN)
     beside = [version for hit in hits for version in hit.others]
     return _told_with_times(beside, _THEN_BESIDE) if beside else _THEN_UNSHOWN
 
 
-def _told_over(hits: Sequence[records.Hit]) -> str:
+def _note_of_ended(hits: Sequence[records.Hit]) -> str:
     """The note of what is over, where a question of the past names no time."""
     over = [hit for hit in hits if retrieve.OVER in hit.scores]
-    return _told_with_times(over, _OVER) if over else ""
+    return _note_of_times(over, _OVER) if over else ""
 
 
-def told_of_what_comes(hits: Sequence[records.Hit]) -> str:
+def note_of_future(hits: Sequence[records.Hit]) -> str:
     """The note of what holds at a future time that the question names, but not yet."""
-    return _told_with_times(hits, _COMING)
+    return _note_of_times(hits, _COMING)
 
 
-def _told_with_times(hits: Sequence[records.Hit | records.Version], note: str) -> str:
+def _note_of_times(hits: Sequence[records.Hit | records.Version], note: str) -> str:
     told = (
-        f"{shown(' '.join(hit.content.split()))} ({_from_until(hit.valid.start, hit.valid.end).removesuffix(_OPEN)})"
+        f"{shown(' '.join(hit.content.split()))} ({_format_span(hit.valid.start, hit.valid.end).removesuffix(_OPEN)})"
         for hit in hits[:MAX_TOLD]
     )
     left = len(hits) - MAX_TOLD
     return note.format(", ".join(told), f" and {left} more" if left > 0 else "")
 
 
-def told_of_competing(pairs: Sequence[records.Competing]) -> str:
+def note_of_competing(pairs: Sequence[records.Competing]) -> str:
     """The note of competing statements without a recorded contradiction."""
-    return _told_of(pairs, _COMPETING)
+    return _note_of_pairs(pairs, _COMPETING)
 
 
 class Notes(TypedDict):
@@ -468,7 +468,7 @@ def notes_of(
     ``then``: something else held at the time that the question names. ``at_present``: term statistics are those of the
     present index. ``rivals`` are those of the ``hits`` that compete.
     """
-    recorded = [pair for pair in rivals if _recorded(pair, hits)]
+    recorded = [pair for pair in rivals if _is_linked(pair, hits)]
     choice, question = request.choice, request.question
     named, unresolved, unlisted = question.times, question.unresolved_times, question.unlisted_times
     without = _BY_LANE.get(lanes) or _BY_FUSION.get(request.fusion)
@@ -477,20 +477,20 @@ def notes_of(
     parts = (
         _UNKNOWN.format(", ".join(unknown)) if unknown else "",
         _UNHELD.format(" and no ".join(unheld)) if unheld else "",
-        _UNFIT.format(" and ".join(request.filters.asked)) if _fits_nothing(request, hits, unknown, unheld) else "",
+        _UNFIT.format(" and ".join(request.filters.asked)) if _has_no_match(request, hits, unknown, unheld) else "",
         (_LOW_CONFIDENCE if by_chance else _SELDOM) if weak else "",
         _LEFT.format(left, request.min_confidence or 0.0) if left else "",
         _NOT_JUDGED if request.min_confidence is not None and not judged else "",
         _EARLIER.format(question.wish) if choice.earlier and not choice.include_superseded else "",
         _EARLIER_LEFT_OUT.format(question.wish) if is_refused and question.wish else "",
         _PRESENT.format(question.asks_for_present) if question.asks_for_present and not question.wish else "",
-        _told_then(hits) if then else "",
-        _told_over(hits),
-        _told_of([pair for pair in rivals if pair not in recorded], _COMPETING),
-        _told_of(recorded, _CONTRADICTING),
+        _note_of_past(hits) if then else "",
+        _note_of_ended(hits),
+        _note_of_pairs([pair for pair in rivals if pair not in recorded], _COMPETING),
+        _note_of_pairs(recorded, _CONTRADICTING),
         _STATISTICS if at_present else "",
         missing_handlers(spec),
-        uncounted or (_READ.format(", ".join(map(_in_words, question.times_read))) if named else ""),
+        uncounted or (_READ.format(", ".join(map(_format_time, question.times_read))) if named else ""),
         _UNREAD.format(", ".join(f'"{words}"' for words in unresolved), f" and {unlisted} more" * bool(unlisted))
         if unresolved
         else "",
@@ -499,17 +499,17 @@ def notes_of(
     return Notes(note=joined(parts), times=times, unread=unresolved)
 
 
-def _fits_nothing(request: Request, hits: Sequence[records.Hit], unknown: Sequence[str], unheld: Sequence[str]) -> bool:
+def _has_no_match(request: Request, hits: Sequence[records.Hit], unknown: Sequence[str], unheld: Sequence[str]) -> bool:
     """True if there are no hits, and filters are the only reason."""
     return request.filters is not None and not (hits or unknown or unheld)
 
 
-def _in_words(time: question_dates.Time) -> str:
+def _format_time(time: question_dates.Time) -> str:
     """The words of a time and its days; the last day is excluded."""
-    return f'"{time.words}" is {_from_until(*time.span[:2])}'
+    return f'"{time.words}" is {_format_span(*time.span[:2])}'
 
 
-def _from_until(start: int, end: int) -> str:
+def _format_span(start: int, end: int) -> str:
     """The days of a span; the last one is excluded."""
     since = "" if start == ALWAYS else f"from {format_time(start)[:10]} "
     return f"{since}until {format_time(end)[:10]}"
@@ -553,10 +553,10 @@ def is_by_chance(
     scatter = SCATTER.get(model)
     if not hits or scatter is None or VECTOR not in lanes or fusion == COMBMAX:
         return False
-    if not all(_says_nothing(hit.scores, chance_level(scatter, _MOST)) for hit in hits):
+    if not all(_is_noise(hit.scores, chance_level(scatter, _MOST)) for hit in hits):
         return False
     level = chance_level(scatter, searched())
-    return all(_says_nothing(hit.scores, level) for hit in hits)
+    return all(_is_noise(hit.scores, level) for hit in hits)
 
 
 def chance_level(scatter: float, count: int) -> float:
@@ -568,7 +568,7 @@ def chance_level(scatter: float, count: int) -> float:
     return scatter * sqrt(2 * log(max(count, 2)))
 
 
-def _says_nothing(scores: Mapping[str, float], level: float) -> bool:
+def _is_noise(scores: Mapping[str, float], level: float) -> bool:
     return (
         scores.get(VECTOR, 0.0) < level
         and scores.get(TEXT, 0.0) < LEAST_WORDS * scoring.TEXT_WEIGHT

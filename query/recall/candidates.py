@@ -159,10 +159,10 @@ class Gate:
                 self._members = self.snapshot.known_members(self.inside)
             self._listed_to = SMALL_WORLD
             if self._members is None and not self.snapshot.has_more_members(self.inside, SMALL_WORLD):
-                self._list(SMALL_WORLD)
+                self._list_members(SMALL_WORLD)
         return self._members
 
-    def _list(self, most: int) -> None:
+    def _list_members(self, most: int) -> None:
         """List the searched worlds, up to a maximum."""
         self._listed_to = most
         if self.inside == self._top:
@@ -175,41 +175,41 @@ class Gate:
     @property
     def left_out_any(self) -> bool:
         """True if a proposed world lies in the searched world, and was not admitted."""
-        return any(seen is None and self._holds(node) for (node, _), seen in self._numbered.items())
+        return any(seen is None and self._is_inside(node) for (node, _), seen in self._numbered.items())
 
     def look_ahead(self, nodes: Iterable[int]) -> None:
         """Prefetch, for some worlds together, what :meth:`seen` will need."""
         if self.choice != valid_period.Choice():
             return
-        new = [node for node in dict.fromkeys(nodes) if node not in self._seen and self._holds(node)]
+        new = [node for node in dict.fromkeys(nodes) if node not in self._seen and self._is_inside(node)]
         for node, seen in zip(new, versions_at(self._tables, new, self._moment), strict=True):
-            is_shown = seen is None or not self._is_choosy or self._lets_through(node, seen)
+            is_shown = seen is None or not self._is_choosy or self._is_let_through(node, seen)
             self._seen[node] = seen if is_shown else None
 
     def seen(self, node: int) -> SeenVersion | None:
         """The visible version of a world, if the gate admits it."""
         if node not in self._seen:
-            self._seen[node] = self._visible(node)
+            self._seen[node] = self._visible_version(node)
         return self._seen[node]
 
-    def _visible(self, node: int) -> SeenVersion | None:
-        if not self._holds(node):
+    def _visible_version(self, node: int) -> SeenVersion | None:
+        if not self._is_inside(node):
             return None
-        seen = self._tagged(node) if self.choice.tag else self.choice.version(self._tables, node, self._moment)
-        if seen is None or not self._says(seen):
+        seen = self._tagged_version(node) if self.choice.tag else self.choice.version(self._tables, node, self._moment)
+        if seen is None or not self._has_text(seen):
             return None
-        return seen if not self._is_choosy or self._lets_through(node, seen) else None
+        return seen if not self._is_choosy or self._is_let_through(node, seen) else None
 
-    def _says(self, seen: SeenVersion) -> bool:
+    def _has_text(self, seen: SeenVersion) -> bool:
         """False for a version whose text is erased, to which a vector of an older store may still lead."""
         return seen.row.type != NO_TYPE or self.snapshot.body(seen.row) is not None
 
-    def _tagged(self, node: int) -> SeenVersion | None:
+    def _tagged_version(self, node: int) -> SeenVersion | None:
         """The version of a world with the requested tag, whether it holds or not."""
         number = self.snapshot.tagged_number(self.choice.tag, node)
         return version_known(self._tables, node, number, self._moment.seq) if number else None
 
-    def _lets_through(self, node: int, seen: SeenVersion) -> bool:
+    def _is_let_through(self, node: int, seen: SeenVersion) -> bool:
         """True if a version passes the filters, is trusted enough, and is not hidden."""
         if self.snapshot.hides(node, self._period):
             return False
@@ -221,7 +221,7 @@ class Gate:
         self.passed_forks = self.passed_forks or apart
         return not apart
 
-    def _holds(self, node: int) -> bool:
+    def _is_inside(self, node: int) -> bool:
         members = self._members if self._listed_to else self.members
         if members is not None:
             return node in members
@@ -233,7 +233,7 @@ class Gate:
             return True
         return provenance.trust_in(self.snapshot).is_at_least(node, seen.row, self._least_trust)
 
-    def _version(self, node: int, number: int) -> SeenVersion | None:
+    def _admitted_version(self, node: int, number: int) -> SeenVersion | None:
         """A version of a world, if it is one that the view shows: the only one, or one of a span."""
         key = node, number
         if key in self._numbered:
@@ -243,28 +243,30 @@ class Gate:
         if self.choice.tag:
             tagged = self.seen(node)
             return tagged if tagged is not None and tagged.number == number else None
-        seen = self.choice.numbered_version(self._tables, node, number, self._moment) if self._holds(node) else None
-        if seen is not None and not (self._says(seen) and (not self._is_choosy or self._lets_through(node, seen))):
+        seen = self.choice.numbered_version(self._tables, node, number, self._moment) if self._is_inside(node) else None
+        if seen is not None and not (
+            self._has_text(seen) and (not self._is_choosy or self._is_let_through(node, seen))
+        ):
             seen = None
         if seen is not None and not self._is_of_several:
             self._seen[node] = seen
         self._numbered[key] = seen
         return seen
 
-    def _look_up(self, hits: Iterable[Proposed]) -> None:
+    def _prefetch_versions(self, hits: Iterable[Proposed]) -> None:
         """Prefetch, for hits that need a single row, what they will need one by one."""
         if self._is_choosy or self.choice != valid_period.Choice():
             return
         known, shown = self._numbered, self._seen
         # Among all worlds whatever is found is inside.
-        is_inside = ROOT_NODE.__ne__ if self._is_anywhere else self._holds
+        is_inside = ROOT_NODE.__ne__ if self._is_anywhere else self._is_inside
         new = [
             key
             for key in ((hit.node, hit.version) for hit in hits)
             if key[1] < FIRST_LITERAL and key not in known and is_inside(key[0])
         ]
         for key, seen in zip(new, versions_held(self._tables, new, self._moment), strict=True):
-            if seen is not None and (seen.row.type != NO_TYPE or self._says(seen)):
+            if seen is not None and (seen.row.type != NO_TYPE or self._has_text(seen)):
                 known[key] = shown[key[0]] = seen
 
     @property
@@ -294,17 +296,17 @@ class Gate:
         Fetches ``first`` hits and then more until there are no more. About so many as are ``wanted`` are going to be
         taken.
         """
-        limit, hits = self._begun(fetch, wanted, first)
+        limit, hits = self._fetch_first(fetch, wanted, first)
         done = known = 0
         given: set[int] = set()
         while True:
             for place, hit in enumerate(hits[done:], done):
                 if place >= known:
                     known = place + max(_SURE, wanted - len(given))
-                    self._look_up(hits[place:known])
+                    self._prefetch_versions(hits[place:known])
                 if hit.node in given:
                     continue
-                seen = self._version(hit.node, hit.version)
+                seen = self._admitted_version(hit.node, hit.version)
                 if seen is None:
                     continue
                 given.add(hit.node)
@@ -316,7 +318,7 @@ class Gate:
             done, limit = len(hits), self._next_limit(limit, len(given), wanted)
             hits = fetch(limit, self._members)
 
-    def _begun(self, fetch: Fetch, wanted: int, first: int) -> tuple[int, Sequence[Proposed]]:
+    def _fetch_first(self, fetch: Fetch, wanted: int, first: int) -> tuple[int, Sequence[Proposed]]:
         """The first hits, and how many were asked for.
 
         The members of a large world are listed if its share of the best hits suggests that this is faster than
@@ -325,21 +327,21 @@ class Gate:
         limit, hits = first, fetch(first, self.members)
         if self._members is not None or self.inside == self._top:
             return limit, hits
-        held = self._held(hits)
+        held = self._count_inside(hits)
         if held < min(wanted, _SURE) and len(hits) == limit:
             limit *= _OVERFETCH
             hits = fetch(limit, None)
-            held = self._held(hits)
-        if len(hits) == limit and self._list_rather(max(held, 0.5) / limit, limit, wanted):
+            held = self._count_inside(hits)
+        if len(hits) == limit and self._list_if_faster(max(held, 0.5) / limit, limit, wanted):
             return first, fetch(first, self._members)
         self.snapshot.add_checked_hits(self.inside, limit)
         return limit, hits
 
-    def _held(self, hits: Sequence[Proposed]) -> int:
+    def _count_inside(self, hits: Sequence[Proposed]) -> int:
         self._scope.look_ahead(hit.node for hit in hits)
         return sum(self._scope.holds(hit.node) for hit in hits)
 
-    def _list_rather(self, share: float, fetched: int, wanted: int) -> bool:
+    def _list_if_faster(self, share: float, fetched: int, wanted: int) -> bool:
         """List the members if that is probably faster than fetching enough hits; true if it did.
 
         Also if to list them would have been for the recalls before, which have looked through so many hits: these count
@@ -352,7 +354,7 @@ class Gate:
         if most <= self._listed_to or likely > most or (before and _MARGIN * likely > most):
             return False
         self.snapshot.reset_checked_hits(self.inside)
-        self._list(most)
+        self._list_members(most)
         return self._members is not None
 
     def _next_limit(self, limit: int, passed: int, wanted: int) -> int:
@@ -381,13 +383,13 @@ class Named(NamedTuple):
 NOBODY: Final = Named(frozenset(), frozenset(), ())
 
 
-def lost_for_trust(snapshot: visible.VisibleSnapshot, passed: Passed, score: float, weight: float) -> float:
+def trust_penalty(snapshot: visible.VisibleSnapshot, passed: Passed, score: float, weight: float) -> float:
     """What a hit loses of its score for lack of trust: with a weight of 1, an untrusted hit loses all."""
     share = provenance.trust_in(snapshot).share(passed.node, passed.seen.row)
     return weight * (1 - share) * abs(score)
 
 
-def entities_named(snapshot: visible.VisibleSnapshot, question: Question, spec: edge_rules.Spec) -> Named:
+def find_named_entities(snapshot: visible.VisibleSnapshot, question: Question, spec: edge_rules.Spec) -> Named:
     """The entities that a question is about, by name, alias, side of a talk, or identity.
 
     Only worlds that something refers to count.
@@ -395,7 +397,7 @@ def entities_named(snapshot: visible.VisibleSnapshot, question: Question, spec: 
     whole: set[int] = set()
     parts: set[int] = set()
     names: list[str] = []
-    every = all_called(snapshot, question.names)
+    every = find_called(snapshot, question.names)
     for name in question.names:
         called = every.get(name)
         if called:
@@ -405,14 +407,14 @@ def entities_named(snapshot: visible.VisibleSnapshot, question: Question, spec: 
             names.append(name)
         if len(whole) + len(parts) > MAX_ENTITIES:
             break
-    whole = _identified(snapshot, spec, whole)
-    found = _identified(snapshot, spec, whole | parts)
+    whole = _with_identities(snapshot, spec, whole)
+    found = _with_identities(snapshot, spec, whole | parts)
     asked = participants(snapshot, question.sides)
     entities = frozenset(filter(partial(_is_referred_to, snapshot), found))
     return Named(entities, frozenset(asked), tuple(names), entities - whole)
 
 
-def _identified(snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, nodes: Iterable[int]) -> set[int]:
+def _with_identities(snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, nodes: Iterable[int]) -> set[int]:
     """Some worlds, and those with the same identity."""
     tables, moment = snapshot.tables, snapshot.place.moment
     known = [(name, tables.type_code(name)) for name in sorted(spec.identity_types)]
@@ -440,7 +442,7 @@ def nodes_called(snapshot: visible.VisibleSnapshot, name: str) -> set[int]:
     return {node for node, first in named if first <= seq and _is_referred_to(snapshot, node)}
 
 
-def all_called(snapshot: visible.VisibleSnapshot, names: Iterable[str]) -> dict[str, set[int]]:
+def find_called(snapshot: visible.VisibleSnapshot, names: Iterable[str]) -> dict[str, set[int]]:
     """As :func:`nodes_called`, for many names, most of them unused: returns the used ones."""
     digests = {name: name_digest(name) for name in names}
     held = snapshot.tables.are_names({digest for digest in digests.values() if digest != NO_NAME})
@@ -462,7 +464,7 @@ def participants(snapshot: visible.VisibleSnapshot, names: tuple[str, ...]) -> S
     to; every question asks for the same."""
     kept = snapshot.shared_cache(_Participants) if names else None
     if kept is None or snapshot.whole is None:
-        return set[int]().union(*all_called(snapshot, names).values())
+        return set[int]().union(*find_called(snapshot, names).values())
     log = snapshot.whole.log
     state = log.transaction, log.head(), snapshot.place.moment.seq
     known, called = kept.known
@@ -470,7 +472,7 @@ def participants(snapshot: visible.VisibleSnapshot, names: tuple[str, ...]) -> S
         called = {}
         kept.known = state, called
     if names not in called:
-        called[names] = set[int]().union(*all_called(snapshot, names).values())
+        called[names] = set[int]().union(*find_called(snapshot, names).values())
     return called[names]
 
 
@@ -488,7 +490,7 @@ def references(
     Where they were all looked up, they are known to those who ask again in the same read.
     """
     tables, moment = snapshot.tables, snapshot.place.moment
-    kept: _Referred = snapshot.kept.setdefault(_Referred, _Referred())
+    kept: _References = snapshot.kept.setdefault(_References, _References())
     nodes = dict.fromkeys(nodes)
     new = [node for node in nodes if node not in kept]
     found = (
@@ -506,7 +508,7 @@ def references(
     return chain(known, found)
 
 
-class _Referred(dict[int, list[int]]):
+class _References(dict[int, list[int]]):
     """Whom some worlds refer to, kept for one read."""
 
 
@@ -528,7 +530,7 @@ def referring(snapshot: visible.VisibleSnapshot, entities: Set[int], most: int) 
     return sorted(found)
 
 
-def latest_referring(snapshot: visible.VisibleSnapshot, gate: Gate, entities: Set[int], most: int) -> list[int]:
+def find_latest_referring(snapshot: visible.VisibleSnapshot, gate: Gate, entities: Set[int], most: int) -> list[int]:
     """The ``most`` visible worlds that referred to the entities last, in log order."""
     tables, moment = snapshot.tables, snapshot.place.moment
     found: dict[int, int] = {}
@@ -561,7 +563,7 @@ MAX_TASTES: Final = 128
 """Of so many texts that have words of the question and of a taste it is looked at whether somebody says one."""
 
 
-class Preferring:
+class TasteCache:
     """Whether versions state a preference, by world and number; a version's text never changes."""
 
     def __init__(self, _place: object) -> None:
@@ -579,11 +581,11 @@ class Preferring:
         return found
 
 
-def preferring(snapshot: visible.VisibleSnapshot) -> Preferring:
+def taste_cache(snapshot: visible.VisibleSnapshot) -> TasteCache:
     """What is known of the versions that state a preference, of any read before where the whole store is seen."""
-    kept = snapshot.shared_cache(Preferring)
+    kept = snapshot.shared_cache(TasteCache)
     if kept is None:
-        return Preferring(None)
+        return TasteCache(None)
     if len(kept.known) > MAX_MEMBERS:
         kept.known.clear()
     return kept
@@ -591,7 +593,7 @@ def preferring(snapshot: visible.VisibleSnapshot) -> Preferring:
 
 def tastes(gate: Gate, search: Fetch) -> tuple[int, ...]:
     """The worlds that state somebody's preference or choice; ``search`` finds texts with such words."""
-    known = preferring(gate.snapshot).known
+    known = taste_cache(gate.snapshot).known
     some = [
         (passed, (passed.node, passed.seen.number))
         for passed in islice(gate.passing(search, MAX_TASTES, MAX_TASTES), MAX_TASTES)
@@ -624,10 +626,10 @@ def at_home(snapshot: visible.VisibleSnapshot, inside: int, entities: Set[int], 
     if None not in known:
         return {node for node in nodes if any(node in members for members in known if members is not None)}
     strange: set[int] = set()
-    return {node for node in nodes if _lies_in(snapshot, homes, node, strange)}
+    return {node for node in nodes if _is_in_home(snapshot, homes, node, strange)}
 
 
-def _lies_in(snapshot: visible.VisibleSnapshot, homes: Set[int], node: int, strange: set[int]) -> bool:
+def _is_in_home(snapshot: visible.VisibleSnapshot, homes: Set[int], node: int, strange: set[int]) -> bool:
     """True if a node lies in one of the homes, at any depth; ``strange`` keeps what does not, nor contains them."""
     passed, pending = {node}, [node]
     for here in pending:
@@ -676,7 +678,7 @@ def followers(
     found: dict[int, dict[int, float]] = {}
     turns = [leader.node for leader in leaders if leader.seen.row.type == _TURN]
     snapshot.look_up_placings(turns)
-    behind = {turn: list(islice(_after(snapshot, turn), len(shares))) for turn in turns}
+    behind = {turn: list(islice(_turns_after(snapshot, turn), len(shares))) for turn in turns}
     gate.look_ahead(chain.from_iterable(behind.values()))
     for turn, after in behind.items():
         for share, node in zip(shares, after, strict=False):
@@ -686,7 +688,7 @@ def followers(
     return found
 
 
-def lent_to_answers(
+def lend_to_answers(
     snapshot: visible.VisibleSnapshot,
     pool: Mapping[int, Passed],
     following: dict[int, dict[int, float]],
@@ -796,7 +798,7 @@ def places(snapshot: visible.VisibleSnapshot, hits: Iterable[Passed], most: int 
     return found
 
 
-def _after(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[int]:
+def _turns_after(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[int]:
     """What joined the containers of a node after it, nearest first."""
     tables, moment = snapshot.tables, snapshot.place.moment
     for place in snapshot.placings(node):
@@ -806,7 +808,7 @@ def _after(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[int]:
 
 def turn_after(snapshot: visible.VisibleSnapshot, node: int) -> int | None:
     """What joined the session of a turn next after it; ``None`` if nothing did."""
-    return next(_after(snapshot, node), None)
+    return next(_turns_after(snapshot, node), None)
 
 
 LENT_BY_EDGE: Final = 0.5
@@ -823,17 +825,17 @@ def neighbours(snapshot: visible.VisibleSnapshot, gate: Gate, leaders: Iterable[
     Edges and worlds are those that the view sees; worlds outside of the one that is searched are left out, and erased
     ones, which say nothing.
     """
-    codes = _codes(snapshot)
+    codes = _edge_codes(snapshot)
     found: dict[int, dict[int, float]] = {}
     for leader in leaders:
-        for node in _joined(snapshot, leader.node, codes):
+        for node in _edge_ends(snapshot, leader.node, codes):
             seen = gate.seen(node) if node != leader.node else None
             if seen is not None:
                 found.setdefault(node, {})[leader.node] = LENT_BY_EDGE
     return found
 
 
-def _codes(snapshot: visible.VisibleSnapshot) -> list[int]:
+def _edge_codes(snapshot: visible.VisibleSnapshot) -> list[int]:
     """The possible edge types."""
     registered = (snapshot.tables.type_code(one.type) for one in snapshot.registered(ended=True))
     later = (snapshot.tables.type_code(name) for name in sorted(LATER_BUILT_IN))
@@ -841,7 +843,7 @@ def _codes(snapshot: visible.VisibleSnapshot) -> list[int]:
     return sorted(codes - {CONTAINS_CODE})
 
 
-def _joined(snapshot: visible.VisibleSnapshot, node: int, codes: Iterable[int]) -> Iterator[int]:
+def _edge_ends(snapshot: visible.VisibleSnapshot, node: int, codes: Iterable[int]) -> Iterator[int]:
     """The other ends of the edges of a world."""
     tables, moment = snapshot.tables, snapshot.place.moment
 
@@ -853,7 +855,7 @@ def _joined(snapshot: visible.VisibleSnapshot, node: int, codes: Iterable[int]) 
         yield from (place.source for place, _ in in_force(tables.incoming(node, code, known_by=moment.seq)))
 
 
-def begun_within(snapshot: visible.VisibleSnapshot, spans: Iterable[Span]) -> Nodes | None:
+def worlds_begun_within(snapshot: visible.VisibleSnapshot, spans: Iterable[Span]) -> Nodes | None:
     """The worlds that began in any of some spans; ``None`` if they are many, or only a part of the store is seen."""
     kept = snapshot.shared_cache(Beginnings)
     if kept is None:

@@ -62,14 +62,14 @@ class Conditions(NamedTuple):
 
     def fit(self, value: Mapping[str, Any]) -> bool:
         """Return whether named values meet the conditions."""
-        return all(_fits(_inner(value, name), condition) for name, condition in self.wanted.items())
+        return all(_fits(_parse_inner(value, name), condition) for name, condition in self.wanted.items())
 
 
-def _inner(value: Any, name: str) -> Any:
+def _parse_inner(value: Any, name: str) -> Any:
     if not isinstance(value, Mapping) or name in value:
         return value.get(name) if isinstance(value, Mapping) else None
     first, dot, rest = name.partition(".")
-    return _inner(value.get(first), rest) if dot else None
+    return _parse_inner(value.get(first), rest) if dot else None
 
 
 def _fits(value: Any, wanted: Any) -> bool:
@@ -125,14 +125,14 @@ class Filters(NamedTuple):
         if source is not None and not (isinstance(source, Mapping) and all(isinstance(name, str) for name in source)):
             raise errors.InputError(f"source is {errors.shown(source)}", 'Give fields, such as {"session": "24"}')
         given = cls(
-            _several(about),
-            _several(speaker),
-            tuple(limits.checked_text(each, "type", limits.MAX_TYPE_BYTES) for each in _several(types)),
-            tuple(limits.checked_text(each, "author", limits.MAX_AUTHOR_BYTES) for each in _several(authors)),
+            _as_tuple(about),
+            _as_tuple(speaker),
+            tuple(limits.checked_text(each, "type", limits.MAX_TYPE_BYTES) for each in _as_tuple(types)),
+            tuple(limits.checked_text(each, "author", limits.MAX_AUTHOR_BYTES) for each in _as_tuple(authors)),
             source or {},
             None if since is None else times.parse_time(since, "since"),
             None if until is None else times.parse_time(until, "until"),
-            tuple(limits.checked_text(each, "label", limits.MAX_LABEL_BYTES) for each in _several(label)),
+            tuple(limits.checked_text(each, "label", limits.MAX_LABEL_BYTES) for each in _as_tuple(label)),
             Conditions.of({} if properties is None else properties),
             "" if tag is None or name_digest(tag) == CURRENT else tag,
         )
@@ -154,7 +154,7 @@ def label_digests(label: Any) -> tuple[bytes, ...]:
     Raises:
         InputError: one is no text.
     """
-    return tuple(name_digest(limits.checked_text(each, "label", limits.MAX_LABEL_BYTES)) for each in _several(label))
+    return tuple(name_digest(limits.checked_text(each, "label", limits.MAX_LABEL_BYTES)) for each in _as_tuple(label))
 
 
 def tag_digest(tag: Any) -> bytes:
@@ -166,7 +166,7 @@ def tag_digest(tag: Any) -> bytes:
     return name_digest(limits.checked_text(tag, "tag", limits.MAX_LABEL_BYTES, empty=False))
 
 
-def _several(given: Any) -> tuple[Any, ...]:
+def _as_tuple(given: Any) -> tuple[Any, ...]:
     if given is None:
         return ()
     listed = isinstance(given, list | tuple | set | frozenset)
@@ -182,7 +182,7 @@ class Filter:
         self._types = {type_digest(name) for name in given.types}
         # Whoever is one with somebody is meant by the names of both.
         self._about, self._speakers = (
-            [world_lookup.expand_identities(snapshot, spec, self._called(spec, name)) for name in names]
+            [world_lookup.expand_identities(snapshot, spec, self._find_called(spec, name)) for name in names]
             for names in (given.about, given.speaker)
         )
         self._labels = tuple(map(name_digest, given.labels))
@@ -228,7 +228,7 @@ class Filter:
         """The worlds that may pass, if they are few enough to be listed."""
         found: frozenset[int] | None = None
         groups = [*self._about, *self._speakers]
-        for nodes in (*map(self._referring, groups), self._typed(), self._marked()):
+        for nodes in (*map(self._find_referring, groups), self._find_typed(), self._find_marked()):
             if nodes is not None:
                 found = frozenset(nodes) if found is None else found & nodes
         return None if found is None else Nodes(found)
@@ -246,7 +246,7 @@ class Filter:
             return False
         if given.authors:
             repeated = provenance.repeated(self._snapshot, node, row)
-            if not self._is_by_one(row.seq) and not any(self._is_by_one(base.seq) for _, base in repeated):
+            if not self._has_author(row.seq) and not any(self._has_author(base.seq) for _, base in repeated):
                 return False
         if not all(node in group or self._refers(node, group, None) for group in self._about):
             return False
@@ -266,7 +266,7 @@ class Filter:
         """Return whether a source has the fields that are asked for, compared as the log keeps them."""
         return all(name in source and source[name] == value for name, value in self._given.source.items())
 
-    def _called(self, spec: edge_rules.Spec, given: Any) -> Iterator[int]:
+    def _find_called(self, spec: edge_rules.Spec, given: Any) -> Iterator[int]:
         """The worlds of a name, else the one of a reference."""
         seq = self._snapshot.place.moment.seq
         digest = name_digest(given) if isinstance(given, str) else NO_NAME
@@ -282,7 +282,7 @@ class Filter:
             if not isinstance(given, str):
                 raise
 
-    def _referring(self, group: Set[int]) -> set[int] | None:
+    def _find_referring(self, group: Set[int]) -> set[int] | None:
         """Some worlds and all that refers to them; ``None`` if it is too much to list."""
         tables, moment = self._snapshot.tables, self._snapshot.place.moment
         found = set(group)
@@ -294,7 +294,7 @@ class Filter:
                     return None
         return found
 
-    def _typed(self) -> set[int] | None:
+    def _find_typed(self) -> set[int] | None:
         """The worlds that ever had one of the types; ``None`` if none is requested, or they are too many to list."""
         if not self._types:
             return None
@@ -306,7 +306,7 @@ class Filter:
                     return None
         return found
 
-    def _marked(self) -> set[int] | None:
+    def _find_marked(self) -> set[int] | None:
         """What ever had the tag, or one of the labels; ``None`` if none is asked for, or others must not be counted."""
         if self._snapshot.whole is None or not (self._given.tag or self._given.labels):
             return None
@@ -324,7 +324,7 @@ class Filter:
             for place, row in tables.between([node], _REFERS_TO, group, known_by=moment.seq)
         )
 
-    def _is_by_one(self, seq: int) -> bool:
+    def _has_author(self, seq: int) -> bool:
         if seq not in self._authors:
             self._authors[seq] = self._snapshot.header(seq).author in self._given.authors
         return self._authors[seq]

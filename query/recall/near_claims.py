@@ -152,16 +152,16 @@ def near(
         found = []
         for node, seen in shown.items():
             span = since, times.FOREVER if until is None else until
-            one = _compared(snapshot, gate.inside, subject, framed, node, seen, span, cosines, targets.get(node))
+            one = _compare_claims(snapshot, gate.inside, subject, framed, node, seen, span, cosines, targets.get(node))
             if one is not None and not (nobodys and world_lookup.user_world_around(snapshot, node) is not None):
                 one = msgspec.structs.replace(one, is_of_one=False) if is_plan else one
                 found.append((-one.likeness, node, one))
         return [one for _, _, one in sorted(found, key=lambda each: each[:2])][:limit]
 
-    return recall.compared(window, request, compare, _called_in(question, names))
+    return recall.compared(window, request, compare, _find_called(question, names))
 
 
-def _called_in(question: Question, names: Sequence[Any]) -> list[str] | None:
+def _find_called(question: Question, names: Sequence[Any]) -> list[str] | None:
     """What a text calls whom it is said to be about; ``None`` if it does not name all of them so."""
     about = {normalised(name) if isinstance(name, str) else "" for name in names}
     called = {name: normalised(name) for name in question.names} if about else {}
@@ -200,15 +200,15 @@ def _subject(
             found.append(frozenset())
             continue
         found.append(frozenset([node]))
-        words |= _called(snapshot, node)
+        words |= _name_words(snapshot, node)
     for place, nodes in enumerate(found):
         found[place] = world_lookup.expand_identities(snapshot, window.spec, nodes)
         for other in sorted(found[place] - nodes):
-            words |= _called(snapshot, other)
+            words |= _name_words(snapshot, other)
     return _Subject(frozenset(words) if names else claim_frame.leading_subject(text), tuple(found))
 
 
-def _called(snapshot: visible.VisibleSnapshot, node: int) -> frozenset[str]:
+def _name_words(snapshot: visible.VisibleSnapshot, node: int) -> frozenset[str]:
     """The words of a world's name."""
     seen = valid_period.Choice(include_superseded=True).version(snapshot.tables, node, snapshot.place.moment)
     body = None if seen is None else snapshot.body(seen.row)
@@ -245,7 +245,7 @@ def _referred_to(snapshot: visible.VisibleSnapshot, nodes: Sequence[int]) -> dic
     return found
 
 
-def _compared(
+def _compare_claims(
     snapshot: visible.VisibleSnapshot,
     inside: int,
     subject: _Subject,

@@ -44,7 +44,7 @@ ON_SUBJECT: Final = 0.5
 """Nothing is taken where the middle one of the nearest comes so near: these are about the remark's own subject."""
 
 
-def proposed_by_meaning(
+def propose_by_meaning(
     lane: vector_lane.VectorLane,
     question: Question,
     propose: Callable[[vector_lane.VectorLane], list[candidates.Passed]],
@@ -225,7 +225,7 @@ def fused(
             pool[node] = candidates.Passed(node, seen, 0.0)
     lends = leaders and request.group is None
     talks = candidates.in_talks(gate, pool, leaders) if lends else {}
-    links = _Links(candidates.lent_to_answers(snapshot, pool, following, talks), joined, talks)
+    links = _Links(candidates.lend_to_answers(snapshot, pool, following, talks), joined, talks)
     evidence = _collect_evidence(snapshot, weighing, request, proposed, pool, named, links, gate)
     evidence, kept = _mark_guides(snapshot, request.question, pool, evidence, guiding)
     ranks = {lane: [passed.node for passed in found] for lane, found in proposed.items()}
@@ -261,7 +261,7 @@ def _propose_candidates(
             return list(islice(gate.passing(near, depth, 2 * depth), depth))
 
         if request.fusion == CONVEX:
-            vector, proposed[VECTOR] = proposed_by_meaning(vector, request.question, propose, gate.snapshot.vector)
+            vector, proposed[VECTOR] = propose_by_meaning(vector, request.question, propose, gate.snapshot.vector)
         else:
             proposed[VECTOR] = propose(vector)
     if text is not None:
@@ -288,7 +288,7 @@ def _find_begun_then(
 
     if not times or sum(map(began_then, known)) >= wanted:
         return []
-    listed = candidates.begun_within(gate.snapshot, times)
+    listed = candidates.worlds_begun_within(gate.snapshot, times)
     begun_among = partial(candidates.begun_among, gate.snapshot, times)
     if listed is not None and gate.members is not None:
         listed = Nodes(listed.nodes & gate.members.nodes)
@@ -336,7 +336,7 @@ def nearest(snapshot: VisibleSnapshot, gate: candidates.Gate, lanes: Lanes, requ
 
         if text is not None:
             text.begin(compared, limit=depth_for(k), through=through, nodes=gate.members)
-        vector, meant = proposed_by_meaning(vector, request.question, propose)
+        vector, meant = propose_by_meaning(vector, request.question, propose)
     if text is not None:
         worded = list(islice(gate.passing(partial(by_words, text, compared, through), k, depth_for(k)), k))
     pool = {passed.node: passed for passed in (*meant, *worded)}
@@ -417,7 +417,7 @@ def _find_referring(
     few = candidates.referring(snapshot, anybody, MAX_REFERRING)
     if few or not anybody or others >= k:
         return few, set()
-    return [], set(candidates.latest_referring(snapshot, gate, anybody, k))
+    return [], set(candidates.find_latest_referring(snapshot, gate, anybody, k))
 
 
 def _rank_pool(
@@ -725,7 +725,7 @@ def _rescore_hits(
     A place takes something away, and takes longer to find than a text to read.
     """
     wanted = question.answer_form
-    tastes = candidates.preferring(snapshot) if wanted.taste else None
+    tastes = candidates.taste_cache(snapshot) if wanted.taste else None
     told: list[tuple[Ranked, dict[str, float]]] = []
     said: list[candidates.Passed] = []
     for hit in first:

@@ -78,10 +78,10 @@ def recall(window: Window, request: Request) -> records.Recall:
 def _recall(window: Window, request: Request) -> tuple[records.Recall, bool]:
     """The answer, and whether something that is not shown may be shown at another time."""
     answered = _answer_with_indexes(window, request, _answer)
-    return (answer.nothing_asked(window.place.moment.seq), False) if answered is None else answered
+    return (answer.empty_recall(window.place.moment.seq), False) if answered is None else answered
 
 
-def with_what_comes(window: Window, request: Request) -> records.Recall:
+def recall_with_future(window: Window, request: Request) -> records.Recall:
     """The answer with what holds at a named future time before what holds now.
 
     A question about the future without a time means any future time. The answer does not change if nothing that
@@ -120,7 +120,7 @@ def with_what_comes(window: Window, request: Request) -> records.Recall:
         return found
     shown = {hit.ref for hit in hits}
     pairs = dict.fromkeys(pair for pair in (*then.competing, *found.competing) if {pair.ref, pair.earlier} <= shown)
-    told = answer.told_of_what_comes([hit for hit in new if hit.ref in shown])
+    told = answer.note_of_future([hit for hit in new if hit.ref in shown])
     return msgspec.structs.replace(found, hits=hits, competing=tuple(pairs), note=answer.joined((told, found.note)))
 
 
@@ -321,7 +321,7 @@ def _read_question_facts(
     if window.place.is_confined:
         window.use_kept_world(snapshot, request.choice)
     if names is None:
-        about = candidates.entities_named(snapshot, request.question, window.spec)
+        about = candidates.find_named_entities(snapshot, request.question, window.spec)
     else:
         about = candidates.NOBODY._replace(names=tuple(names))
     return _QuestionFacts(head, about, snapshot.answering_spaces(exact=exact) if VECTOR in request.lanes else ())

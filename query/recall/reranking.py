@@ -90,16 +90,18 @@ def rerank(
         )
     stages = _stages(reranker, mode)
     if not stages:
-        return replace(found, hits=found.hits[:k], note=_noted(found, _TO_THE_CLIENT))
+        return replace(found, hits=found.hits[:k], note=_add_note(found, _TO_THE_CLIENT))
     hits: Sequence[Hit] = found.hits
     for number, stage in enumerate(stages):
         # The first sees all that was recalled, each other one what the one before thinks best.
         if number == 0:
-            hits = _ranked(hits, question, stage, instead, add)
+            hits = _rerank_hits(hits, question, stage, instead, add)
         else:
             hits = [*_ranked(hits[:cull], question, stage), *hits[cull:]]
     by = "reranked by " + ", then ".join(getattr(each, "__qualname__", type(each).__qualname__) for each in stages)
-    return replace(found, hits=tuple(hits[:k]), paths=_paths(found.paths, question, stages[-1]), note=_noted(found, by))
+    return replace(
+        found, hits=tuple(hits[:k]), paths=_rerank_paths(found.paths, question, stages[-1]), note=_add_note(found, by)
+    )
 
 
 def _stages(reranker: Any, mode: str) -> list[Reranker]:
@@ -120,24 +122,24 @@ def _stages(reranker: Any, mode: str) -> list[Reranker]:
     return stages
 
 
-def _ranked(
+def _rerank_hits(
     hits: Sequence[Hit], question: str, reranker: Reranker, instead: str | None = None, add: bool = False
 ) -> list[Hit]:
     """Some hits in the order of one reranker."""
     adds = add or instead is not None
-    kept = [_kept(hit, instead) if adds else {} for hit in hits]
-    scores = _scores(reranker(question, [_text(hit) for hit in hits]), len(hits)) if hits else []
+    kept = [_kept_scores(hit, instead) if adds else {} for hit in hits]
+    scores = _parse_scores(reranker(question, [_text_of(hit) for hit in hits]), len(hits)) if hits else []
     parts = [{**each, RERANK: each.get(RERANK, 0.0) + score} for each, score in zip(kept, scores, strict=True)]
     sums = [sum(each.values()) for each in parts]
     order = sorted(range(len(sums)), key=lambda place: -sums[place])
     ranked = [replace(hits[place], score=sums[place], scores=parts[place]) for place in order]
     for place, hit in enumerate(hits if adds else ()):
         if GOVERNS in hit.scores or KEPT in hit.scores:
-            ranked = _held(ranked, place, hit.ref)
+            ranked = _hold_place(ranked, place, hit.ref)
     return ranked
 
 
-def _held(ranked: list[Hit], place: int, ref: str) -> list[Hit]:
+def _hold_place(ranked: list[Hit], place: int, ref: str) -> list[Hit]:
     """The hits, one of them at a place at the latest, with the score of the one that had it."""
     at = next(at for at, hit in enumerate(ranked) if hit.ref == ref)
     if at <= place:
@@ -147,21 +149,21 @@ def _held(ranked: list[Hit], place: int, ref: str) -> list[Hit]:
     return [*ranked[:place], replace(hit, score=hit.score + more, scores=parts), *ranked[place:at], *ranked[at + 1 :]]
 
 
-def _paths(paths: Sequence[EntityPath], question: str, reranker: Reranker) -> tuple[EntityPath, ...]:
+def _rerank_paths(paths: Sequence[EntityPath], question: str, reranker: Reranker) -> tuple[EntityPath, ...]:
     """Paths by what a reranker says of their contexts, each stream by itself."""
     if not paths:
         return ()
-    scores = _scores(reranker(question, [each.context for each in paths]), len(paths))
+    scores = _parse_scores(reranker(question, [each.context for each in paths]), len(paths))
     scored = [replace(each, score=score) for each, score in zip(paths, scores, strict=True)]
     streams = {of: place for place, of in enumerate(dict.fromkeys(each.of for each in paths))}
     return tuple(sorted(scored, key=lambda each: (streams[each.of], -each.score)))
 
 
-def _noted(found: Recall, said: str) -> str:
+def _add_note(found: Recall, said: str) -> str:
     return "; ".join(filter(None, (found.note, said)))
 
 
-def _kept(hit: Hit, instead: str | None) -> dict[str, float]:
+def _kept_scores(hit: Hit, instead: str | None) -> dict[str, float]:
     """The parts of a hit's own score without the one that is replaced."""
     if instead is not None and instead not in EVIDENCE:
         raise errors.InputError(
@@ -175,11 +177,11 @@ def _kept(hit: Hit, instead: str | None) -> dict[str, float]:
     return {lane: part for lane, part in hit.scores.items() if lane != instead}
 
 
-def _text(hit: Hit) -> str:
+def _text_of(hit: Hit) -> str:
     return "\n".join(filter(None, (hit.name, hit.content)))
 
 
-def _scores(given: Any, wanted: int) -> list[float]:
+def _parse_scores(given: Any, wanted: int) -> list[float]:
     """What a reranker gave, one number a text. Numbers of numerical libraries are numbers, too."""
     remedy = "Return one finite number for each text, in their order"
     try:

@@ -319,9 +319,9 @@ def _lift_matching_numbers(
 
 
 def _number_fit(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked, wanted: dict[str, set[str]]) -> int:
-    """How a hit's numbers match those of the question; see :func:`worlddb.query.recall.scoring.numbered_as`."""
+    """How a hit's numbers match those of the question; see :func:`worlddb.query.recall.scoring.match_numbers`."""
     body = snapshot.body(hit.passed.seen.row)
-    return 0 if body is None else scoring.numbered_as(wanted, f"{body.name}\n{body.content}")
+    return 0 if body is None else scoring.match_numbers(wanted, f"{body.name}\n{body.content}")
 
 
 def _is_trusted_less(snapshot: visible.VisibleSnapshot, node: int, other: int, said: dict[int, _Statement]) -> bool:
@@ -1085,7 +1085,7 @@ def _weighings(snapshot: visible.VisibleSnapshot, request: Request) -> list[_Wei
     if request.trust_weight and snapshot.has_trust_statements:
         trust_weight = request.trust_weight
         weighings.append(
-            lambda each: (TRUST, -candidates.lost_for_trust(snapshot, each.passed, each.score, trust_weight))
+            lambda each: (TRUST, -candidates.trust_penalty(snapshot, each.passed, each.score, trust_weight))
         )
     decay: Decay | None = request.decay
     if decay is not None:

@@ -315,7 +315,7 @@ def numbered(text: str) -> dict[str, set[str]]:
     return found
 
 
-def numbered_as(wanted: Mapping[str, set[str]], text: str) -> int:
+def match_numbers(wanted: Mapping[str, set[str]], text: str) -> int:
     """1 if a text has a number that a question names behind the same word, -1 if it has others there, else 0.
 
     What a question calls a number of something is asked for by that.

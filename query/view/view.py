@@ -25,7 +25,7 @@ from worlddb.query.reads.window import Window
 from worlddb.query.reads.world_lookup import Lookup, find, named_node
 from worlddb.query.recall import near_claims
 from worlddb.query.recall.filters import Conditions, Filters, label_digests, tag_digest
-from worlddb.query.recall.recall import recall, with_what_comes
+from worlddb.query.recall.recall import recall, recall_with_future
 from worlddb.query.records import records
 from worlddb.query.snapshot import provenance, valid_period, visible
 from worlddb.query.snapshot.edge_rules import Spec, edge_types
@@ -1592,7 +1592,7 @@ def _recall_request(
     if with_receipt:
         found = _recall_with_receipt(include_superseded, limited, window, request)
     else:
-        found = with_what_comes(window, request)
+        found = recall_with_future(window, request)
     window.reader.on_hits(found)
     return found
 

@@ -23,7 +23,7 @@ from worlddb.query.recall.ranking import (
     OUTSTANDING,
     STATING,
     STATING_ALONE,
-    proposed_by_meaning,
+    propose_by_meaning,
 )
 
 NOTHING: Any = None
@@ -72,7 +72,7 @@ class Recording:
 
 def asked_how(text: str, scores: list[float]) -> list[float]:
     lane: Any = Recording(scores)
-    proposed_by_meaning(lane, Question(text, 0), lane.propose)
+    propose_by_meaning(lane, Question(text, 0), lane.propose)
     return list(lane.asked)
 
 
@@ -96,7 +96,7 @@ def test_what_the_nearest_have_in_common_is_taken_from_a_remark_alone() -> None:
     cases: Any = ((REMARK, 0.3, [(NEAREST, COMMON)]), (REMARK, ON_SUBJECT, []), (QUESTION, 0.3, []))
     for text, near, taken in cases:
         lane: Any = Recording([near] * (NEAREST + 1))
-        proposed_by_meaning(lane, Question(text, 0), lane.propose, lambda *_: None)
+        propose_by_meaning(lane, Question(text, 0), lane.propose, lambda *_: None)
         assert lane.taken == taken
 
 
