@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from bench import confidence, reranking
+from bench import _ideas, confidence, reranking
 from bench._posed import ANSWERABLE, ELSEWHERE, HERE
 from tests.bench.test_bench import LOCOMO, run
 from worlddb import InputError
@@ -29,6 +29,13 @@ def test_a_regression_finds_the_coefficients_that_made_the_answers() -> None:
     assert confidence.regression(rows, right, [1.0] * len(rows)) == pytest.approx(true, abs=0.15)
     doubled = [2.0 if each else 1.0 for each in right]
     assert confidence.regression(rows, right, doubled)[0] > -0.6
+
+
+@pytest.mark.parametrize("idea", sorted(_ideas.variants(Namespace(ideas=True)).keys() - _ideas.VARIANTS.keys()))
+def test_each_idea_of_recall_that_a_run_leaves_out_is_one_that_recall_has(idea: str) -> None:
+    """They are left out by name, which says nothing until somebody asks for them."""
+    with _ideas.asked_as(idea):
+        pass
 
 
 def test_the_area_under_the_curve_counts_pairs_and_ties_as_half() -> None:
