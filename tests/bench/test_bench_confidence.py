@@ -11,6 +11,7 @@ import pytest
 
 from bench import _ideas, confidence, reranking
 from bench._posed import ANSWERABLE, ELSEWHERE, HERE
+from bench._retrieval import VARIANTS
 from tests.bench.test_bench import LOCOMO, run
 from worlddb import InputError
 from worlddb.query.recall import scoring
@@ -31,7 +32,7 @@ def test_a_regression_finds_the_coefficients_that_made_the_answers() -> None:
     assert confidence.regression(rows, right, doubled)[0] > -0.6
 
 
-@pytest.mark.parametrize("idea", sorted(_ideas.variants(Namespace(ideas=True)).keys() - _ideas.VARIANTS.keys()))
+@pytest.mark.parametrize("idea", sorted(_ideas.variants(Namespace(ideas=True)).keys() - VARIANTS.keys()))
 def test_each_idea_of_recall_that_a_run_leaves_out_is_one_that_recall_has(idea: str) -> None:
     """They are left out by name, which says nothing until somebody asks for them."""
     with _ideas.asked_as(idea):
