@@ -26,11 +26,11 @@ def matched(text: str, name: str, content: str) -> list[str]:
 def forget() -> None:
     """Forget all questions, as an erasure asks for."""
     _terms.cache_clear()
-    _asked.cache_clear()
+    _query_size.cache_clear()
 
 
 @lru_cache(maxsize=64)
-def _asked(text: str) -> tuple[int, int]:
+def _query_size(text: str) -> tuple[int, int]:
     """How many stems, and how many characters of unspaced script, a query looks for."""
     terms = _terms(text)
     single = (term for term in terms if term.field == analysis.GRAMS and len(term.text) == 1)
@@ -39,7 +39,7 @@ def _asked(text: str) -> tuple[int, int]:
 
 def coverage(text: str, words: Iterable[str]) -> float:
     """The share of a query's words that :func:`matched` found; of unspaced script the share of characters."""
-    stems, characters = _asked(text)
+    stems, characters = _query_size(text)
     if not stems + characters:
         return 0.0
     found = sum(len(word) if characters and not word.isascii() else 1 for word in words)
@@ -64,7 +64,7 @@ class TextLane(Protocol):
         """How many documents there are, and how many have each of some terms."""
 
 
-class _Asked(NamedTuple):
+class _Search(NamedTuple):
     """What a search is asked for."""
 
     text: str
@@ -83,11 +83,11 @@ class PresentTextLane:
         self._follower = follower
         self.indexed = head
         self._threads = threads
-        self._begun: tuple[_Asked, tail.StartedSearch] | None = None
+        self._begun: tuple[_Search, tail.StartedSearch] | None = None
 
     def begin(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> None:
         """Begin a search on another thread; a second one takes the place of the first."""
-        asked = _Asked(text, limit, through, nodes)
+        asked = _Search(text, limit, through, nodes)
         if self._begun is not None and self._begun[0] == asked:
             return
         self.close()
@@ -153,7 +153,7 @@ class WorldTextLane:
     def __init__(self, seen: world_texts.VisibleTexts, indexed: int) -> None:
         self.indexed = indexed
         self._seen = seen
-        self._asked: tuple[str, world_texts.TextScores] | None = None
+        self._scored: tuple[str, world_texts.TextScores] | None = None
 
     def begin(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> None:
         """Nothing: all texts are scored at once, and a second search finds their scores there."""
@@ -168,9 +168,9 @@ class WorldTextLane:
         return self._seen.scores(terms).counts
 
     def _scores(self, text: str) -> world_texts.TextScores:
-        asked = self._asked
+        asked = self._scored
         if asked is None or asked[0] != text:
-            asked = self._asked = text, self._seen.scores(_terms(text))
+            asked = self._scored = text, self._seen.scores(_terms(text))
         return asked[1]
 
 

@@ -50,7 +50,7 @@ Stored = Callable[[int, int, int], vector_rows.VectorRow | None]
 """The recorded vectors of a version, by space, world and version."""
 
 
-def _apart(query: VectorQuery, nearest: Sequence[tuple[int, int]], stored: Stored, share: float) -> VectorQuery:
+def _query_apart(query: VectorQuery, nearest: Sequence[tuple[int, int]], stored: Stored, share: float) -> VectorQuery:
     """The query, of length 1, without a share of the mean vector of some versions' whole texts."""
     found = (stored(query.space, *pair) for pair in sorted(nearest))
     wholes = [vector_rows.whole_text(row.values, query.dimension) for row in found if row is not None]
@@ -88,7 +88,7 @@ class PresentVectorLane:
         return PresentVectorLane(self._follower, self._head, self._query, self._before, stating=stating)
 
     def apart(self, nearest: Sequence[tuple[int, int]], stored: Stored, share: float) -> VectorLane:
-        query = _apart(self._query, nearest, stored, share)
+        query = _query_apart(self._query, nearest, stored, share)
         return PresentVectorLane(self._follower, self._head, query, self._before, stating=self._stating)
 
 
@@ -144,4 +144,4 @@ class ExactVectorLane:
         return ExactVectorLane(self._seen, self._query, stating=stating)
 
     def apart(self, nearest: Sequence[tuple[int, int]], stored: Stored, share: float) -> VectorLane:
-        return ExactVectorLane(self._seen, _apart(self._query, nearest, stored, share), stating=self._stating)
+        return ExactVectorLane(self._seen, _query_apart(self._query, nearest, stored, share), stating=self._stating)

@@ -507,19 +507,19 @@ _SEASON_OF: Final = {
 def phrases(question: str, language: str) -> list[Phrase]:
     """The times that a question in a language names, in their order; empty for a language that has no table."""
     # In Spanish and Portuguese "when" is a question with its accent, and none without.
-    folded = _folded(question.replace("uándo", "u_ndo"))
+    folded = _fold_text(question.replace("uándo", "u_ndo"))
     if language in _SPACED:
-        return list(_scanned(folded, _grammar(language)))
-    return list(_scanned_unspaced(folded, language)) if language in _UNSPACED else []
+        return list(_scan(folded, _grammar(language)))
+    return list(_scan_unspaced(folded, language)) if language in _UNSPACED else []
 
 
-def _folded(question: str) -> str:
+def _fold_text(question: str) -> str:
     """The question without accents and in small letters, character by character."""
-    return "".join(_fold(character) for character in question)
+    return "".join(_fold_character(character) for character in question)
 
 
 @lru_cache(maxsize=1024)
-def _fold(character: str) -> str:
+def _fold_character(character: str) -> str:
     if character in "’ʼ‘":
         return "'"
     if not ("\u3000" < character < "\ua000" or character >= "\uac00"):
@@ -543,12 +543,12 @@ class _Grammar(NamedTuple):
     """Any of all these: where it finds nothing, nothing need be looked for."""
 
 
-def _unnamed(forms: Iterable[str]) -> str:
+def _without_group_names(forms: Iterable[str]) -> str:
     """Any of some forms, of which no part has a name."""
     return re.sub(r"\?P<\w+>", "?:", "|".join(forms))
 
 
-def _forms(words: str, english: Iterable[str]) -> dict[str, str]:
+def _map_forms(words: str, english: Iterable[str]) -> dict[str, str]:
     """The English for each form of each word."""
     return {
         form.replace("_", " "): word
@@ -557,7 +557,7 @@ def _forms(words: str, english: Iterable[str]) -> dict[str, str]:
     }
 
 
-def _any(words: Iterable[str]) -> str:
+def _any_of(words: Iterable[str]) -> str:
     """Any of some words, the longest first; ``_`` stands for a space."""
     return "|".join(re.escape(word).replace("_", r"\s+") for word in sorted(words, key=len, reverse=True))
 
@@ -565,23 +565,23 @@ def _any(words: Iterable[str]) -> str:
 @cache
 def _grammar(language: str) -> _Grammar:
     table = _SPACED[language]
-    months, days = _forms(table.months, MONTHS), _forms(table.days, DAYS)
-    seasons, units = _forms(table.seasons, _SEASONS), _forms(table.units, _UNITS)
-    numbers = _forms(table.numbers, map(str, range(1, 13)))
-    said = {which: f"(?:{_any(words.split())})" for which, words in zip(_WORDS, table[5:8], strict=True)}
-    small = rf"(?:(?:{_any(table.small.split())})(?:(?<=')|\s+))*"
-    month, unit = f"(?P<month>{_any(months)})", f"(?P<unit>{_any(units)})"
-    named = f"(?P<unit>{_any(units | days | months | seasons)})"
-    count = rf"(?P<count>\d{{1,3}}|{_any(numbers)})"
-    a_year = f"(?:{_any(form for form, word in units.items() if word == 'year')})"
+    months, days = _map_forms(table.months, MONTHS), _map_forms(table.days, DAYS)
+    seasons, units = _map_forms(table.seasons, _SEASONS), _map_forms(table.units, _UNITS)
+    numbers = _map_forms(table.numbers, map(str, range(1, 13)))
+    said = {which: f"(?:{_any_of(words.split())})" for which, words in zip(_WORDS, table[5:8], strict=True)}
+    small = rf"(?:(?:{_any_of(table.small.split())})(?:(?<=')|\s+))*"
+    month, unit = f"(?P<month>{_any_of(months)})", f"(?P<unit>{_any_of(units)})"
+    named = f"(?P<unit>{_any_of(units | days | months | seasons)})"
+    count = rf"(?P<count>\d{{1,3}}|{_any_of(numbers)})"
+    a_year = f"(?:{_any_of(form for form, word in units.items() if word == 'year')})"
     last_year = rf"(?P<relative>{said['last']}\s+{a_year}|{a_year}\s+{said['last']})"
     of_a_year = rf"(?:,?\s+{small}(?:{_YEAR}|{last_year})(?:\s+год[ау])?(?!\w))"
-    parts = _forms(table.parts, _PARTS)
-    part = rf"(?:(?P<part>{_any(parts)})\s+{small})?"
+    parts = _map_forms(table.parts, _PARTS)
+    part = rf"(?:(?P<part>{_any_of(parts)})\s+{small})?"
     ago = [rf"{word.replace('_', ' ')}" for word in table.ago.split()]
-    lasts, several = f"(?:{_any(table.lasts.split())})", f"(?:{_any(re.split('[ /]', table.several))})"
+    lasts, several = f"(?:{_any_of(table.lasts.split())})", f"(?:{_any_of(re.split('[ /]', table.several))})"
     points = (
-        *((rf"{form}(?!\w)", "in the last {count} {unit}s") for form in _orders(lasts, count, unit)),
+        *((rf"{form}(?!\w)", "in the last {count} {unit}s") for form in _word_orders(lasts, count, unit)),
         (r"(?P<iso>\d{4}-\d\d-\d\d)(?!\d)", "{iso}"),
         (r"(?P<day>\d{1,2})[./-](?P<number>\d{1,2})[./-](?P<year>\d{4})(?!\d)", "{year}-{number:0>2}-{day:0>2}"),
         (rf"(?P<day>\d{{1,2}})(?:\.|er|º|o|-?го|-?е)?\s+{small}{month}(?!\w){of_a_year}?", "on {day} {month} {of}"),
@@ -589,22 +589,23 @@ def _grammar(language: str) -> _Grammar:
         *((rf"{words}\s+{named}(?!\w)", f"{which} {{unit}}") for which, words in said.items()),
         *((rf"{named}\s+{words}(?!\w)", f"{which} {{unit}}") for which, words in said.items()),
         (rf"{part}{month}(?!\w)", "in {part} {month}"),
-        (rf"(?P<season>{_any(seasons)})(?!\w){of_a_year}?", "in {season} {of}"),
+        (rf"(?P<season>{_any_of(seasons)})(?!\w){of_a_year}?", "in {season} {of}"),
         *((rf"{word}\s+{count}\s+{unit}(?!\w)", "{count} {unit}s ago") for word in ago),
         *((rf"{count}\s+{unit}\s+{word}(?!\w)", "{count} {unit}s ago") for word in ago),
-        (rf"(?P<near>{_any(table.near)})(?!\w)", "{near}"),
+        (rf"(?P<near>{_any_of(table.near)})(?!\w)", "{near}"),
         *((rf"{unit}\s+{word}(?!\w)", "1 {unit}s ago") for word in ago if language == "ru"),
-        (rf"(?P<weekday>{_any(set(days) - _ORDINAL_TOO)})(?!\w)", "on {weekday}"),
+        (rf"(?P<weekday>{_any_of(set(days) - _ORDINAL_TOO)})(?!\w)", "on {weekday}"),
         (rf"{part}{_YEAR}(?![\w.,:%-]|\s+{_COUNTED})(?:\s+год[ау]?(?!\w))?", "in {part} {year}"),
     )
     relations = {
-        relation: rf"(?:{_any(forms.split('/'))})(?:(?<=')|\s+){small}" for relation, forms in table.relations.items()
+        relation: rf"(?:{_any_of(forms.split('/'))})(?:(?<=')|\s+){small}"
+        for relation, forms in table.relations.items()
     }
     between = [(rf"{first}\s+{small}", rf"\s+{then}\s+{small}") for first, then in table.between]
-    written = (form.replace("month", _any(months)).replace("W", r"(?:\s+[\w'-]+)") for form in table.told)
+    written = (form.replace("month", _any_of(months)).replace("W", r"(?:\s+[\w'-]+)") for form in table.told)
     told = "|".join(
         (
-            rf"(?:{_any(table.vague.split())})(?!\w)",
+            rf"(?:{_any_of(table.vague.split())})(?!\w)",
             rf"{lasts}\s+{several}(?!\w)",
             rf"{several}\s+{lasts}(?!\w)",
             *written,
@@ -617,11 +618,11 @@ def _grammar(language: str) -> _Grammar:
         tuple((re.compile(first), re.compile(then)) for first, then in between),
         months | days | seasons | units | numbers | parts | table.near,
         re.compile(told),
-        re.compile(rf"(?<![\w-])(?:{_unnamed(begins)})"),
+        re.compile(rf"(?<![\w-])(?:{_without_group_names(begins)})"),
     )
 
 
-def _orders(lasts: str, count: str, unit: str) -> Iterator[str]:
+def _word_orders(lasts: str, count: str, unit: str) -> Iterator[str]:
     """The ways to say the last three months: which word stands where differs, within a language too."""
     for words in ((lasts, count, unit), (count, lasts, unit), (count, unit, lasts)):
         yield r"\s+".join(words)
@@ -631,87 +632,89 @@ _WORDS: Final = ("last", "this", "next")
 _ALONE: Final = re.compile(r"in (?:[a-z]+|\d{4})$")
 
 
-def _scanned(text: str, grammar: _Grammar) -> Iterator[Phrase]:
+def _scan(text: str, grammar: _Grammar) -> Iterator[Phrase]:
     at = 0
     while (there := grammar.begins.search(text, at)) is not None:
         begin = there.start()
-        found = _read(text, begin, grammar) or _told(text, begin, grammar)
+        found = _read_phrase(text, begin, grammar) or _read_unresolved(text, begin, grammar)
         if found is not None:
             yield found
         at = begin + 1 if found is None else found.end
 
 
-def _read(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
-    return _between(text, begin, grammar) or _related(text, begin, grammar) or _alone(text, begin, grammar)
+def _read_phrase(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
+    return (
+        _read_range(text, begin, grammar) or _read_relation(text, begin, grammar) or _read_point(text, begin, grammar)
+    )
 
 
-def _told(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
+def _read_unresolved(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
     """What names a time and is not read, up to what is."""
     match = grammar.told.match(text, begin)
     if match is None:
         return None
     end = match.end()
     for space in re.finditer(r"\s+", text[begin:end]):
-        if _read(text, begin + space.end(), grammar) is not None:
+        if _read_phrase(text, begin + space.end(), grammar) is not None:
             end = begin + space.start()
             break
     return Phrase(begin, end, "")
 
 
-def _between(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
+def _read_range(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
     for first, then in grammar.between:
         opening = first.match(text, begin)
-        one = None if opening is None else _point(text, opening.end(), grammar)
+        one = None if opening is None else _parse_point(text, opening.end(), grammar)
         middle = None if one is None else then.match(text, one.end)
-        other = None if middle is None else _point(text, middle.end(), grammar)
+        other = None if middle is None else _parse_point(text, middle.end(), grammar)
         if one is not None and other is not None and one.english and other.english:
-            return Phrase(begin, other.end, f"between {_dated(one, other)} and {_bare(other)}")
+            return Phrase(begin, other.end, f"between {_with_year(one, other)} and {_without_preposition(other)}")
     return None
 
 
-def _dated(one: Phrase, other: Phrase) -> str:
+def _with_year(one: Phrase, other: Phrase) -> str:
     """The first of two days, with the year that stands with the second."""
     year = re.search(r" \d{4}$", other.english)
     has_none = one.english.startswith("on ") and not re.search(r" \d{4}$", one.english)
-    return _bare(one) + (year[0] if year and has_none else "")
+    return _without_preposition(one) + (year[0] if year and has_none else "")
 
 
-def _related(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
-    ago = _point(text, begin, grammar)
+def _read_relation(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
+    ago = _parse_point(text, begin, grammar)
     if ago is not None and ago.english.endswith(" ago"):
         return ago
     for form, relation in grammar.relations:
         opening = form.match(text, begin)
-        point = None if opening is None else _point(text, opening.end(), grammar)
+        point = None if opening is None else _parse_point(text, opening.end(), grammar)
         if point is not None:
-            english = point.english if relation == "in" else f"{relation} {_bare(point)}"
+            english = point.english if relation == "in" else f"{relation} {_without_preposition(point)}"
             return Phrase(begin, point.end, english if point.english else "")
     return None
 
 
-def _alone(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
+def _read_point(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
     """A point without a relation; a month or a year alone is none, since it may be a name or a number."""
-    point = _point(text, begin, grammar)
+    point = _parse_point(text, begin, grammar)
     return None if point is None or _ALONE.match(point.english) else point
 
 
-def _bare(point: Phrase) -> str:
+def _without_preposition(point: Phrase) -> str:
     """The English of a point, for another relation than "in" or "on"."""
     return re.sub("^(?:in|on) ", "", point.english)
 
 
-def _point(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
+def _parse_point(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
     for form, into in grammar.points:
         match = form.match(text, begin)
         if match is None:
             continue
-        said = {name: _in_english(word, grammar.english) for name, word in match.groupdict("").items()}
+        said = {name: _translate(word, grammar.english) for name, word in match.groupdict("").items()}
         said["of"] = said.get("year") or ("of last year" if said.get("relative") else "")
         return Phrase(begin, match.end(), " ".join(into.format(**said).split()) if said.get("near", "-") else "")
     return None
 
 
-def _in_english(word: str, english: dict[str, str]) -> str:
+def _translate(word: str, english: dict[str, str]) -> str:
     return english.get(" ".join(word.split()), word)
 
 
@@ -722,35 +725,35 @@ _Compiled = tuple[tuple[re.Pattern[str], str], ...]
 def _unspaced(language: str) -> tuple[_Compiled, _Compiled, re.Pattern[str]]:
     table = _UNSPACED[language]
     points = tuple((re.compile(form), into) for form, into in (*table.points, (table.vague, "")))
-    begins = re.compile(_unnamed(form for form, _ in (*table.points, (table.vague, ""))))
+    begins = re.compile(_without_group_names(form for form, _ in (*table.points, (table.vague, ""))))
     return points, tuple((re.compile(form), relation) for form, relation in table.behind), begins
 
 
-def _scanned_unspaced(text: str, language: str) -> Iterator[Phrase]:
+def _scan_unspaced(text: str, language: str) -> Iterator[Phrase]:
     points, behind, begins = _unspaced(language)
     to = re.compile(_UNSPACED[language].to)
     at = 0
     while (there := begins.search(text, at)) is not None:
         begin = there.start()
-        point = _point_unspaced(text, begin, points)
+        point = _parse_point_unspaced(text, begin, points)
         if point is None:
             at = begin + 1
             continue
         middle = to.match(text, point.end)
-        other = None if middle is None else _point_unspaced(text, middle.end(), points)
+        other = None if middle is None else _parse_point_unspaced(text, middle.end(), points)
         if other is not None and other.english and point.english:
-            point = Phrase(begin, other.end, f"between {_bare(point)} and {_bare(other)}")
+            point = Phrase(begin, other.end, f"between {_without_preposition(point)} and {_without_preposition(other)}")
         elif point.english:
             for form, relation in behind:
                 said = form.match(text, point.end)
                 if said is not None:
-                    point = Phrase(begin, said.end(), f"{relation} {_bare(point)}")
+                    point = Phrase(begin, said.end(), f"{relation} {_without_preposition(point)}")
                     break
         yield point
         at = point.end
 
 
-def _point_unspaced(text: str, begin: int, points: tuple[tuple[re.Pattern[str], str], ...]) -> Phrase | None:
+def _parse_point_unspaced(text: str, begin: int, points: tuple[tuple[re.Pattern[str], str], ...]) -> Phrase | None:
     if begin and text[begin].isdigit() and text[begin - 1].isdigit():
         return None
     for form, into in points:

@@ -61,16 +61,16 @@ def without_names(question: str, names: Sequence[str]) -> str:
     """The question without the names and their possessives; all of it, if nothing else is in it."""
     if not names:
         return question
-    rest = _blanked(question, names)
+    rest = _blank_names(question, names)
     return rest if _WORD.search(rest) else question
 
 
 def names_beside(question: str, names: Sequence[str]) -> frozenset[str]:
     """What might be a name in a question without some names: of "Tom Baker" no "Tom" is left."""
-    return frozenset(possible_names(_blanked(question, names)))
+    return frozenset(possible_names(_blank_names(question, names)))
 
 
-def _blanked(question: str, names: Sequence[str]) -> str:
+def _blank_names(question: str, names: Sequence[str]) -> str:
     longest_first = sorted(names, key=len, reverse=True)
     pattern = "|".join(re.escape(name) for name in longest_first)
     return re.sub(rf"(?<!\w)(?:{pattern})(?:['’]s)?(?!\w)", " ", question)
@@ -239,15 +239,15 @@ def wish(text: str) -> str:
         return ""
     for found in _SAID.finditer(text):
         if not found["be"]:
-            return _shortened(found[0])
+            return _shorten(found[0])
     for form in (_BEFORE_WHOM, _BEFORE_THE_PRESENT):
         if (said := form.search(text)) is not None:
-            return _shortened(said[0])
-    named = _named_behind_before(text)
-    return "" if named is None else _shortened(named["said"])
+            return _shorten(said[0])
+    named = _find_before_name(text)
+    return "" if named is None else _shorten(named["said"])
 
 
-def _named_behind_before(text: str) -> re.Match[str] | None:
+def _find_before_name(text: str) -> re.Match[str] | None:
     """What follows "before" in a question, if that names somebody or something."""
     for form in (_BEFORE_SOMEBODY, _HELD_BEFORE, _DID_BEFORE):
         for found in form.finditer(text):
@@ -260,7 +260,7 @@ _WORD_ALONE: Final = lazy(r"[^\W_]+")
 _SHOWN_WORDS: Final = 6
 
 
-def _shortened(words: str) -> str:
+def _shorten(words: str) -> str:
     """The last words of what was found, for a note."""
     return " ".join(words.strip(" ?,;.!").split()[-_SHOWN_WORDS:])
 
@@ -425,7 +425,7 @@ class Question:
     @cached_property
     def asks_before(self) -> str:
         """Before whom or what it asks what held: "Hooli"; empty if it asks no such thing."""
-        named = _named_behind_before(self.text) if self.wish else None
+        named = _find_before_name(self.text) if self.wish else None
         return "" if named is None else named["whom"]
 
     @property

@@ -137,7 +137,7 @@ def _ago(match: re.Match[str], now: datetime) -> _Stretch:
     if match["first"]:
         days += _number(match["first"]) * english.UNIT_DAYS[match["first_unit"].lower()]
     if match["sharp"] and unit in ("month", "year") and days == _number(count) * english.UNIT_DAYS[unit]:
-        day = _shifted(_midnight(now), unit, -int(_number(count)))
+        day = _shift(_midnight(now), unit, -int(_number(count)))
         return day, day + _DAY_LONG
     middle = now - timedelta(days=days)
     slack = timedelta(days=english.SLACK_DAYS[unit] + (english.UNIT_DAYS[unit] if count in english.VAGUE else 0.0))
@@ -210,7 +210,7 @@ def _before_last(match: re.Match[str], now: datetime) -> _Stretch:
 
 def _same_time(match: re.Match[str], now: datetime) -> _Stretch:
     unit = match["unit"].lower()
-    day = _shifted(_midnight(now), unit, -1)
+    day = _shift(_midnight(now), unit, -1)
     slack = timedelta() if match["same"].lower() == "day" else timedelta(days=english.SLACK_DAYS[unit] / 4)
     return day - slack, day + _DAY_LONG + slack
 
@@ -244,7 +244,7 @@ def _nth_day(match: re.Match[str], now: datetime) -> _Stretch:
     if not 1 <= nth <= 31:
         raise ValueError("no month has such a day")
     month -= (match["of"] or "").lower() == "last" or (match["of"] is None and nth > now.day)
-    while match["of"] is None and (_shifted(_month_begin(month), "month", 1) - _month_begin(month)).days < nth:
+    while match["of"] is None and (_shift(_month_begin(month), "month", 1) - _month_begin(month)).days < nth:
         month -= 1
     day = _month_begin(month).replace(day=nth)
     return day, day + _DAY_LONG
@@ -364,7 +364,7 @@ def _month_begin(months: int) -> datetime:
     return datetime(months // 12, months % 12 + 1, 1, tzinfo=UTC)
 
 
-def _shifted(day: datetime, unit: str, count: int) -> datetime:
+def _shift(day: datetime, unit: str, count: int) -> datetime:
     """So many units on; of months to the same day, or the last if a month has no such day."""
     if unit in ("month", "quarter", "year"):
         months = day.year * 12 + day.month - 1 + count * {"month": 1, "quarter": 3, "year": 12}[unit]
@@ -386,11 +386,11 @@ def _part_of(part: str, stretch: _Stretch) -> _Stretch | None:
         edges = [start, start + timedelta(days=10), start + timedelta(days=20), end]
     else:
         months = round(days / 30.44)
-        edges = [_shifted(start, "month", months * each // 3) for each in range(3)] + [end]
+        edges = [_shift(start, "month", months * each // 3) for each in range(3)] + [end]
     return edges[which], edges[which + 1]
 
 
-def _nth_in(match: re.Match[str], stretch: _Stretch) -> _Stretch:
+def _nth_part(match: re.Match[str], stretch: _Stretch) -> _Stretch:
     """The first, second or last day, week, weekday, month, quarter or half of a stretch.
 
     Weeks are counted from its first day, seven days each; the last week are its last seven days.
@@ -413,14 +413,14 @@ def _nth_in(match: re.Match[str], stretch: _Stretch) -> _Stretch:
         begin, finish = {1: (start, middle), 2: (middle, end), -1: (middle, end)}.get(nth, (end, end))
     else:
         unit, count = ("month", 6 * count) if unit == "half" else (unit, count)
-        begin = _shifted(end, unit, -count) if nth < 0 else _shifted(start, unit, (nth - 1) * count)
-        finish = end if nth < 0 else min(end, _shifted(start, unit, nth * count))
+        begin = _shift(end, unit, -count) if nth < 0 else _shift(start, unit, (nth - 1) * count)
+        finish = end if nth < 0 else min(end, _shift(start, unit, nth * count))
     if not start <= begin < end:
         raise ValueError("there is no such part")
     return begin, finish
 
 
-def _beside(match: re.Match[str], stretch: _Stretch) -> _Stretch:
+def _adjoining_stretch(match: re.Match[str], stretch: _Stretch) -> _Stretch:
     """What lies so far before or after a stretch; without a number, the unit that adjoins it."""
     start, end = stretch
     unit, before = match["unit"].lower(), match["side"].lower()[0] == "b" or match["side"].lower()[0] == "p"
@@ -434,7 +434,7 @@ def _beside(match: re.Match[str], stretch: _Stretch) -> _Stretch:
         first = end + timedelta(days=(weekday - end.weekday()) % 7) + far * _WEEK
         return first, first + length
     if not match["count"]:
-        return (_shifted(start, unit, -1), start) if before else (end, _shifted(end, unit, 1))
+        return (_shift(start, unit, -1), start) if before else (end, _shift(end, unit, 1))
     days = timedelta(days=_number(match["count"]) * english.UNIT_DAYS[unit])
     from_here = start if before else end - _DAY_LONG
     middle = from_here - days if before else from_here + days
@@ -444,7 +444,7 @@ def _beside(match: re.Match[str], stretch: _Stretch) -> _Stretch:
     return middle - slack, middle + _DAY_LONG + slack
 
 
-def _around(unit: str, stretch: _Stretch) -> _Stretch | None:
+def _containing_week(unit: str, stretch: _Stretch) -> _Stretch | None:
     """The week or weekend in which a day lies, none of a month; a month or a year of that name is what it is."""
     if unit not in ("week", "weekend"):
         return stretch
@@ -581,14 +581,14 @@ class _Reader:
             if token.start() < until:
                 continue
             if word in english.RELATIONS:
-                until = self._related(word, token.start()) or self._alone(token.start(), word)
+                until = self._read_relation(word, token.start()) or self._read_point(token.start(), word)
             elif word in english.BETWEEN:
-                until = self._ranged(word, token.start())
+                until = self._read_range(word, token.start())
             elif word in _FORMS or word in _LEADING or word[0].isdigit() or word == "the":
-                until = self._alone(token.start(), word)
+                until = self._read_point(token.start(), word)
         return frozenset(words)
 
-    def _related(self, word: str, start: int) -> int:
+    def _read_relation(self, word: str, start: int) -> int:
         """Read a relation and its point; gives where they end, or 0."""
         for form, relation in english.RELATIONS[word]:
             match = form.match(self.question, start)
@@ -596,60 +596,60 @@ class _Reader:
                 continue
             if word in ("by", "of") and english.GROWN.search(self.question, max(0, start - _NEARBY), start):
                 continue
-            point = self._point(match.end(), word, self.now)
+            point = self._parse_point(match.end(), word, self.now)
             if point is not None:
-                return self._take(Piece(start, point.end), match.end(), point, relation)
+                return self._add_time(Piece(start, point.end), match.end(), point, relation)
         return 0
 
-    def _alone(self, start: int, word: str) -> int:
+    def _read_point(self, start: int, word: str) -> int:
         """Read a point that stands for itself; gives where it ends, or 0."""
         if word in english.RELATIONS and word not in _LEADING:
             return 0
-        point = self._point(start, "", self.now)
-        return 0 if point is None else self._take(Piece(start, point.end), start, point, english.WITHIN)
+        point = self._parse_point(start, "", self.now)
+        return 0 if point is None else self._add_time(Piece(start, point.end), start, point, english.WITHIN)
 
-    def _ranged(self, word: str, start: int) -> int:
+    def _read_range(self, word: str, start: int) -> int:
         """Read "from one to another", or "from one" alone; gives where it ends, or 0."""
         opening = english.FROM.match(self.question, start)
         if opening is None or english.GROWN.search(self.question, max(0, start - _NEARBY), start):
             return 0
         core = opening.end()
-        first = self._point(core, "between", self.now)
+        first = self._parse_point(core, "between", self.now)
         to = None if first is None else english.UP_TO.match(self.question, first.end)
         if first is None:
             return 0
         if to is not None:
-            last = self._point(to.end(), "between", self.now)
+            last = self._parse_point(to.end(), "between", self.now)
             if last is not None and first.stretch and last.stretch:
-                stretch = self._joined(core, first, to.end(), last)
-                return self._take(Piece(start, last.end), core, last._replace(stretch=stretch), english.BETWEEN[1])
+                stretch = self._join_points(core, first, to.end(), last)
+                return self._add_time(Piece(start, last.end), core, last._replace(stretch=stretch), english.BETWEEN[1])
             if (now := english.NOW.match(self.question, to.end())) is not None:
-                return self._take(Piece(start, now.end()), core, first, english.SINCE)
+                return self._add_time(Piece(start, now.end()), core, first, english.SINCE)
             if self.question[to.end() : to.end() + 1].isdigit():
                 # "From 2000 to 2100 euros" names no time.
                 return 0
         onwards = english.ONWARDS.match(self.question, first.end)
         if onwards is not None:
-            return self._take(Piece(start, onwards.end()), core, first, english.SINCE)
-        if word == "from" and self._point(core, "from", self.now) is None:
+            return self._add_time(Piece(start, onwards.end()), core, first, english.SINCE)
+        if word == "from" and self._parse_point(core, "from", self.now) is None:
             return 0
-        return self._take(Piece(start, first.end), core, first, english.WITHIN)
+        return self._add_time(Piece(start, first.end), core, first, english.WITHIN)
 
-    def _joined(self, at: int, first: _Point, last_at: int, last: _Point) -> _Stretch | None:
+    def _join_points(self, at: int, first: _Point, last_at: int, last: _Point) -> _Stretch | None:
         """From the begin of one point to the end of another; a year that stands with one of them serves both."""
         try:
             if first.cycle and last.stretch and last.cycle != _MONTH_LONG:
-                first = self._point(at, "between", last.stretch[1] - _MICROSECOND) or first
+                first = self._parse_point(at, "between", last.stretch[1] - _MICROSECOND) or first
             elif last.cycle and first.stretch:
                 later = first.stretch[0] + last.cycle - (_ONCE if last.cycle == _WEEK else _MICROSECOND)
-                last = self._point(last_at, "between", later) or last
+                last = self._parse_point(last_at, "between", later) or last
         except OverflowError:
             return None
         if first.stretch is None or last.stretch is None or first.stretch[0] > last.stretch[1]:
             return None
         return first.stretch[0], last.stretch[1]
 
-    def _take(self, piece: Piece, core: int, point: _Point, relation: str) -> int:
+    def _add_time(self, piece: Piece, core: int, point: _Point, relation: str) -> int:
         """Keep what has been read; gives where it ends."""
         text = self.question
         if point.stretch is None:
@@ -678,7 +678,7 @@ class _Reader:
         )
         return piece.end
 
-    def _point(self, at: int, lead: str, now: datetime, depth: int = 0) -> _Point | None:
+    def _parse_point(self, at: int, lead: str, now: datetime, depth: int = 0) -> _Point | None:
         """The point that begins there, for a question asked ``now``."""
         article = english.ARTICLE.match(self.question, at)
         begin = at if article is None else article.end()
@@ -688,9 +688,9 @@ class _Reader:
         word = there[0].lower()
         for form in _LEADING.get(word, (english.NTH_UNIT, english.BESIDE_ANOTHER) if word[0].isdigit() else ()):
             match = form.match(self.question, begin) if depth < _DEEPEST else None
-            inner = None if match is None else self._point(match.end(), "part", now, depth + 1)
+            inner = None if match is None else self._parse_point(match.end(), "part", now, depth + 1)
             if match is not None and inner is not None:
-                made = self._made(form, match, inner)
+                made = self._derive_point(form, match, inner)
                 if made is not None:
                     return made
         forms = _DIGIT_FORMS if word[0].isdigit() else _FORMS.get(word, ())
@@ -698,19 +698,19 @@ class _Reader:
             forms = (_PAST_FORM, *forms)
         for each in forms:
             match = each.pattern.match(self.question, begin)
-            if match is None or not self._is_led(each, match, lead):
+            if match is None or not self._may_stand_there(each, match, lead):
                 continue
             if each.past:
-                return self._on_a_weekday(match, now, depth)
+                return self._parse_weekday(match, now, depth)
             dated = match.groupdict()
             is_dated = bool(dated.get("year") or dated.get("relative"))
             if self._is_attribute(each, match, self.question[at:begin].lower(), is_dated=is_dated):
                 continue
             cycle = _ONCE if is_dated or dated.get("which") else each.cycle
             try:
-                stretch = self._this(match, now) if _is_this_one(dated) else each.resolve(match, now)
+                stretch = self._current_one(match, now) if _is_this_one(dated) else each.resolve(match, now)
                 if cycle == _YEAR_LONG and stretch[1] <= now:
-                    stretch = self._in_its_year(stretch, each.resolve(match, now + _YEAR_LONG), lead, now)
+                    stretch = self._choose_year(stretch, each.resolve(match, now + _YEAR_LONG), lead, now)
             except (OverflowError, ValueError):
                 return _Point(match.end(), None)
             # Of this week what has been is told of where the question is of that.
@@ -718,7 +718,7 @@ class _Reader:
             return _Point(match.end(), stretch, cycle, False, match[0].lower() == "today", is_this, each.leads is None)
         return None
 
-    def _in_its_year(self, last: _Stretch, coming: _Stretch, lead: str, now: datetime) -> _Stretch:
+    def _choose_year(self, last: _Stretch, coming: _Stretch, lead: str, now: datetime) -> _Stretch:
         """Which one a month, a season or a day without a year is: the last, or the coming one.
 
         Of what is to come it is the coming one; of the present, behind "in", "on" or "for", the nearer of the two.
@@ -726,7 +726,7 @@ class _Reader:
         is_near = self.tense == "present" and lead in english.DATED_BY and coming[0] - now < now - last[1]
         return coming if self.tense == "ahead" or is_near else last
 
-    def _this(self, match: re.Match[str], now: datetime) -> _Stretch:
+    def _current_one(self, match: re.Match[str], now: datetime) -> _Stretch:
         """This Friday, December or summer: of what has been the last that has begun, else one that is not over.
 
         Of the present it is that of the calendar year (of winters, in its first half, the one that began before it),
@@ -758,10 +758,10 @@ class _Reader:
         day = today + timedelta(days=(DAYS.index(match["unit"].lower()) - today.weekday()) % 7 or 7)
         return _Point(match.end(), (day, day + _DAY_LONG))
 
-    def _on_a_weekday(self, match: re.Match[str], now: datetime, depth: int) -> _Point | None:
+    def _parse_weekday(self, match: re.Match[str], now: datetime, depth: int) -> _Point | None:
         """A weekday: of the day or week behind it ("on Sunday, 5 May"), or the last, in a sentence of the past."""
         behind = english.BEHIND_DAY.match(self.question, match.end())
-        inner = None if behind is None or depth >= _DEEPEST else self._point(behind.end(), "on", now, depth + 1)
+        inner = None if behind is None or depth >= _DEEPEST else self._parse_point(behind.end(), "on", now, depth + 1)
         if inner is not None and inner.stretch is not None and inner.stretch[1] - inner.stretch[0] <= _WEEK:
             start, end = inner.stretch
             if end - start > _DAY_LONG:
@@ -781,14 +781,14 @@ class _Reader:
             return english.NAME_BEHIND.match(self.question, match.end()) is not None
         return "the" in article and ((form.resolve is _month and not is_dated) or form.pattern is english.YEAR)
 
-    def _is_led(self, form: _Form, match: re.Match[str], lead: str) -> bool:
+    def _may_stand_there(self, form: _Form, match: re.Match[str], lead: str) -> bool:
         """True if a form may stand there; a month or a season with its year stands for itself."""
         if form.leads is None or lead in form.leads:
             return True
         dated = match.groupdict()
         return form.resolve in (_month, _season) and bool(dated.get("year") or dated.get("relative"))
 
-    def _made(self, form: re.Pattern[str], match: re.Match[str], inner: _Point) -> _Point | None:
+    def _derive_point(self, form: re.Pattern[str], match: re.Match[str], inner: _Point) -> _Point | None:
         """The point that is made of the one behind it; None if that cannot be."""
         if inner.stretch is None:
             return inner
@@ -797,11 +797,11 @@ class _Reader:
             if form is english.PART:
                 stretch = _part_of(match["part"], inner.stretch)
             elif form is english.NTH_UNIT:
-                stretch = _nth_in(match, inner.stretch)
+                stretch = _nth_part(match, inner.stretch)
             elif form is english.BESIDE_ANOTHER:
-                stretch = _beside(match, inner.stretch)
+                stretch = _adjoining_stretch(match, inner.stretch)
             else:
-                stretch = _around(match["unit"].lower(), inner.stretch)
+                stretch = _containing_week(match["unit"].lower(), inner.stretch)
         except (OverflowError, ValueError):
             return _Point(inner.end, None)
         is_end = form is english.PART and match["part"].lower() in ("end", "close")
@@ -837,7 +837,7 @@ def begin_named(text: str, said: int) -> int | None:
         return None
     reader = _Reader(told, said, "ahead")
     for match in english.BEGINS.finditer(told):
-        point = reader._point(match.end(), "between", reader.now) or reader._coming_weekday(match.end())
+        point = reader._parse_point(match.end(), "between", reader.now) or reader._coming_weekday(match.end())
         if point is None or point.stretch is None or english.UP_TO.match(told, point.end):
             continue
         begins: int = (point.stretch[0] - _EPOCH) // _MICROSECOND
@@ -868,21 +868,21 @@ def parse_times(question: str, asked: int) -> Times:
     read by their English.
     """
     if not (language := language_of(question)):
-        return _parsed(question, asked)
+        return _parse_english(question, asked)
     from worlddb.query.question import foreign_times
 
     named = foreign_times.phrases(question, language)
     if not named:
-        return _parsed(question, asked)
-    return _translated(question, named, asked, foreign_times.tense_of(question, language))
+        return _parse_english(question, asked)
+    return _parse_translated(question, named, asked, foreign_times.tense_of(question, language))
 
 
-def _translated(question: str, named: Sequence[foreign_times.Phrase], asked: int, tense: english.Tense) -> Times:
+def _parse_translated(question: str, named: Sequence[foreign_times.Phrase], asked: int, tense: english.Tense) -> Times:
     """The times by the English of the phrases that name them, with the words of the question."""
     letters, read, listed = list(question), list[Time](), list[str]()
     for start, end, english_words in named:
         words = " ".join(question[start:end].split())
-        found = _parsed(english_words, asked, tense) if english_words else None
+        found = _parse_english(english_words, asked, tense) if english_words else None
         if found is None or not found.read:
             listed.append(words[:_LONGEST])
             continue
@@ -897,7 +897,7 @@ def _translated(question: str, named: Sequence[foreign_times.Phrase], asked: int
     return Times(spans, tuple(listed[:MAX_LISTED]), rest, kept, max(0, len(listed) - MAX_LISTED), tense)
 
 
-def _parsed(question: str, asked: int, tense: english.Tense | None = None) -> Times:
+def _parse_english(question: str, asked: int, tense: english.Tense | None = None) -> Times:
     """The times of a question in English."""
     reader = _Reader(question, asked, tense)
     words = reader.scan()
@@ -912,7 +912,7 @@ def _parsed(question: str, asked: int, tense: english.Tense | None = None) -> Ti
             letters[piece.start : piece.end] = " " * (piece.end - piece.start)
         rest = " ".join("".join(letters).split())
         rest = rest if any(word not in STOP_WORDS for word in english.WORD.findall(rest.lower())) else question
-    listed = [*_unresolved(reader, words, understood)]
+    listed = [*_find_unresolved(reader, words, understood)]
     read = tuple({time.span: time for _, time in reversed(reader.read)}.values())[::-1]
     spans = tuple(time.span for time in read)
     return Times(spans, tuple(listed[:MAX_LISTED]), rest, read, max(0, len(listed) - MAX_LISTED), reader.tense)
@@ -924,13 +924,13 @@ def forget() -> None:
     begin_named.cache_clear()
 
 
-def _unresolved(reader: _Reader, words: frozenset[str], understood: Covered) -> list[str]:
+def _find_unresolved(reader: _Reader, words: frozenset[str], understood: Covered) -> list[str]:
     """The words of a question that name an unresolved time, in their order, each once.
 
     ``understood`` are the characters of the others, to which those of these are added.
     """
     question, pieces = reader.question, list[Piece]()
-    for piece in (*reader.impossible, *_recognised(reader, words)):
+    for piece in (*reader.impossible, *_find_recognised(reader, words)):
         if not understood.touches(piece):
             pieces.append(piece)
             understood.add(piece)
@@ -938,7 +938,7 @@ def _unresolved(reader: _Reader, words: frozenset[str], understood: Covered) -> 
     return [text[:_LONGEST] for text in listed]
 
 
-def _recognised(reader: _Reader, words: frozenset[str]) -> Iterator[Piece]:
+def _find_recognised(reader: _Reader, words: frozenset[str]) -> Iterator[Piece]:
     question = reader.question
     for form in english.VAGUE_FORMS:
         if form.words.isdisjoint(words) or (form.past and not reader.is_past) or (form.again and reader.read):
