@@ -11,7 +11,7 @@ from rapidfuzz.distance import JaroWinkler
 from rapidfuzz.process import extractOne
 
 from bench._linkage import LinkageSet, Pair
-from worlddb.projections.tables.names.canonical import forms, normalised
+from worlddb.projections.tables.names.canonical import forms, normalise_name
 
 _ALL_PAIRS: Final = 2_000
 """Up to how many records recordlinkage is given all pairs; of more those that its blocking finds."""
@@ -27,7 +27,7 @@ def paper(data: LinkageSet, fuzzy: float = 0.92) -> list[Pair]:
     exact: dict[str, int] = {}
     sounds: dict[str, int] = {}
     for position, record in enumerate(data.records):
-        name = normalised(record.name)
+        name = normalise_name(record.name)
         sound = " ".join(form.sound for form in forms(record.name))
         if name in exact:
             found.append(Pair(position, exact[name], "exact"))

@@ -25,7 +25,7 @@ from bench._workload import open_seeded
 from worlddb import Database
 from worlddb.log.model.clock import SeededEntropy
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.names.blocks import around
+from worlddb.projections.tables.names.blocks import forms_around
 from worlddb.projections.tables.names.canonical import forms
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import ROOT_NODE
@@ -229,7 +229,7 @@ def blocking(draw_names: People, scanned: int) -> dict[str, Any]:
         first = ctx.tables.progress().next_node - len(draw_names.names)
         for other in others:
             places = [place for form in forms(other) for place in places_of(form, search)]
-            reached = {text.decode() for place in places for text in around(ctx.tables, place).forms}
+            reached = {text.decode() for place in places for text in forms_around(ctx.tables, place).forms}
             seen = scan.look(other)
             if not seen.exact:
                 held = {at for at in seen.alike if any(form.text in reached for form in forms(draw_names.names[at]))}

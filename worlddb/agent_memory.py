@@ -70,7 +70,7 @@ from worlddb.memory_scopes import (
     written_notes,
 )
 from worlddb.plain_text import around, one_line
-from worlddb.projections.tables.names.canonical import composed
+from worlddb.projections.tables.names.canonical import compose_name
 from worlddb.query.claims import claim_relation
 from worlddb.query.coverage import scope_widening
 from worlddb.query.question.question_dates import begin_named
@@ -212,7 +212,7 @@ def memory(
             raise errors.InputError(f"{name} is blank", "Give a name, the same at each start, or leave it out")
     if user is not None or agent is not None:
         check_scope_name(cast(str, agent if user is None else user), "agent" if user is None else "user")
-    user, agent, session = (None if value is None else composed(value) for value in (user, agent, session))
+    user, agent, session = (None if value is None else compose_name(value) for value in (user, agent, session))
     if isinstance(place, Database):
         if options:
             raise errors.InputError(f"The store is open, so {min(options)} cannot be set", "Give it to worlddb.open")

@@ -1369,7 +1369,7 @@ class Database(WriteCalls):
             dreamer.checked_ratio(max_deprecation_ratio),
             limits.checked_flag(allow_published, "allow_published"),
             limits.checked_flag(halt, "halt"),
-            None if decay is None else retention.checked(decay),
+            None if decay is None else retention.checked_decay(decay),
             claim_relation.relation_of,
             limits.checked_callable(progress, "progress"),
             limits.checked_callable(stopped, "stopped") or (lambda: False),

@@ -25,7 +25,7 @@ from worlddb.query.records.records import Hit, Recall, World
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import GUARDED, Note, Receipt
 
-composed: Final = canonical.composed
+composed: Final = canonical.compose_name
 """A name with each accent composed with its letter, as names are compared."""
 _EXTRA_HITS: Final = 8
 """Hits to ask for beyond twice as many, if some hits only have a name."""

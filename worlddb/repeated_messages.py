@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final
 
 from worlddb.log.model import errors
-from worlddb.projections.tables.names.canonical import composed
+from worlddb.projections.tables.names.canonical import compose_name
 from worlddb.query.records import records
 from worlddb.query.view.view import View
 from worlddb.reconciler.ingest import chat_messages, extraction
@@ -54,7 +54,7 @@ def original_spelling(views: Iterable[View], name: str) -> str:
     if name.isascii():
         return name
     found = (world.name for view in views for world in view.find(name=name, type=extraction.SESSION))
-    return next((each for each in found if composed(each) == name), name)
+    return next((each for each in found if compose_name(each) == name), name)
 
 
 def session_in(view: View, name: str, key: str) -> records.World | None:

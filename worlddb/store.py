@@ -30,7 +30,7 @@ from worlddb.projections.indexes import (
     witness,
 )
 from worlddb.projections.indexes.vector_rows import NO_STATEMENTS, VectorRow
-from worlddb.projections.tables.apply.log_marks import described, identity_of, refuse_supposed
+from worlddb.projections.tables.apply.log_marks import identity_of, refuse_supposed, supposition_sentence
 from worlddb.projections.tables.names import blocks, canonical
 from worlddb.projections.tables.reads.asof import OpenSpace, all_spaces, dropped_at, space_in_use
 from worlddb.projections.tables.storage.packed_runs import RUNS_KEY
@@ -347,7 +347,7 @@ class StoreReader:
             self.store_id = identity_of(snapshot.log, snapshot.tables)
             self._secret = witness.secret_in(snapshot.log)
             """Seals the indexes."""
-            self.supposes = described(snapshot.log, snapshot.tables)
+            self.supposes = supposition_sentence(snapshot.log, snapshot.tables)
             """What the store supposes, if it is hypothetical; empty otherwise."""
         if not isinstance(first, events.StoreCreated):
             raise errors.DamagedStore(

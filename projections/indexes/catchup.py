@@ -421,7 +421,7 @@ def text_documents(log: LmdbLog, tables: Tables, after: int, through: int) -> It
             elif isinstance(event, Stated):
                 from worlddb.projections.tables.statements import literal_rows
 
-                for said in literal_rows.of_event(log, tables, seq, event):
+                for said in literal_rows.literals_of_event(log, tables, seq, event):
                     yield TextDocument(said.node, said.number, said.seq, "", said.text)
             elif isinstance(event, Created | Revised) and event.body not in later:
                 stored = log.blob(seq, event.body)

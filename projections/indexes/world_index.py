@@ -290,7 +290,7 @@ class WorldIndex:
         """
         from worlddb.projections.tables.statements import literal_rows
 
-        for said in literal_rows.of_world(log, tables, node, terms):
+        for said in literal_rows.literals_of_world(log, tables, node, terms):
             held = list(literal_rows.statings(tables, node, said.number))
             if not held:
                 continue

@@ -272,7 +272,7 @@ class Summaries:
             return None
         tables, moment = snapshot.tables, snapshot.place.moment
         worlds = {place.source for place in snapshot.placings(node)}
-        inside = {witness.inside_of(tables, world, moment, self._marks()).witness for world in worlds}
+        inside = {witness.read_interior(tables, world, moment, self._marks()).witness for world in worlds}
         return told.properties.get(witness.WITNESS) in inside
 
     def _cached_summaries(self, worlds: Sequence[int]) -> dict[int, Fresh]:
@@ -326,7 +326,7 @@ class Summaries:
         fresh = Fresh(node, seen, *inside)
         if kept is not None and kept.verdict.version == seen.number and self._is_as_found(world, kept):
             return fresh
-        now = witness.inside_of(tables, world, moment, self._marks())
+        now = witness.read_interior(tables, world, moment, self._marks())
         if snapshot.details(seen.row.seq, seen.row.details).properties.get(witness.WITNESS) != now.witness:
             self.stale.add(node)
             return None

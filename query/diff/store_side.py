@@ -15,7 +15,7 @@ from worlddb.log.model.events import Forked, Imported
 from worlddb.log.model.hashing import world_hash
 from worlddb.log.statements.bundled_statements import Windows
 from worlddb.projections.tables.apply import apply, log_marks
-from worlddb.projections.tables.apply.log_marks import described as described_supposition
+from worlddb.projections.tables.apply.log_marks import supposition_sentence as described_supposition
 from worlddb.projections.tables.names.blocks import form_in, holders
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage import rows, schema, timeline_rows

@@ -39,7 +39,7 @@ def registrations_of(tables: Tables, top: int, inside: Interior, seq: int) -> di
         for place in places:
             used.setdefault(place.type, set()).add(home)
     for code, homes in sorted(used.items()):
-        nearest = settings.Nearest(tables, tables.type_name(code), seq)
+        nearest = settings.RegistrationFinder(tables, tables.type_name(code), seq)
         around = nearest.at(top, above)
         if around is not None and around.world not in nodes and around in (nearest.at(home, above) for home in homes):
             found.setdefault(top, []).append(around)
@@ -522,7 +522,7 @@ class _Group:
         if name in schema.EDGE_TYPE_CODES or asked in self._written.asked_types:
             return
         self._written.asked_types.add(asked)
-        found = settings.Nearest(self._tables, name, row.seq).at(
+        found = settings.RegistrationFinder(self._tables, name, row.seq).at(
             row.home, settings.containers_known(self._tables, row.seq)
         )
         if found is None or found.is_built_in or found.row.handler_version != row.handler_version:

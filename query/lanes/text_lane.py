@@ -189,6 +189,6 @@ def _visible_documents(snapshot: visible.VisibleSnapshot, choice: valid_period.C
             from worlddb.projections.tables.statements import literal_rows
 
             admits = partial(choice.admits, moment)
-            for said in literal_rows.of_world(whole.log, whole.tables, node):
+            for said in literal_rows.literals_of_world(whole.log, whole.tables, node):
                 if said.seq <= moment.seq and literal_rows.holds(whole.tables, node, said.number, moment.seq, admits):
                     yield TextDocument(node, said.number, said.seq, "", said.text)

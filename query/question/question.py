@@ -563,7 +563,7 @@ class Request(NamedTuple):
         if self.decay is not None:
             from worlddb.projections.tables.dream import retention
 
-            retention.checked(self.decay)
+            retention.checked_decay(self.decay)
         for lane in self.lanes:
             if lane not in LANES:
                 raise errors.InputError(f"There is no lane {errors.shown(lane)}", f"Name some of: {', '.join(LANES)}")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb.log.model import errors, hashing, ids
 from worlddb.log.model.blobs import Body
-from worlddb.projections.tables.names.canonical import NO_NAME, composed, name_digest, normalised, type_digest
+from worlddb.projections.tables.names.canonical import NO_NAME, compose_name, name_digest, normalise_name, type_digest
 from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage import schema
 from worlddb.query.reads import build
@@ -290,7 +290,7 @@ def _is_never_apart(node: int) -> bool:
 
 def nodes_named(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, inside: int) -> Iterator[int]:
     """The nodes that :func:`find` gives for a name alone; builds no records."""
-    moment, form = snapshot.place.moment, normalised(name)
+    moment, form = snapshot.place.moment, normalise_name(name)
     scope = Scope(snapshot.tables, inside, moment)
     for node in _candidates(snapshot, Lookup(name, None, inside), None):
         seen = build.shown_version(snapshot, node, moment, spec) if scope.holds(node) else None
@@ -298,7 +298,7 @@ def nodes_named(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, ins
             continue
         body = snapshot.body(seen.row)
         names = ("" if body is None else body.name, *build.aliases(snapshot, node, moment.seq))
-        if form in map(normalised, names):
+        if form in map(normalise_name, names):
             yield node
 
 
@@ -364,7 +364,7 @@ def _name_rows(snapshot: VisibleSnapshot, digest: bytes, inside: int) -> Iterato
 def _matches(record: records.World, node: int, name: str | None, types: TypeFilter | None) -> bool:
     if types is not None and record.type not in types.names and node not in types.instances:
         return False
-    return name is None or normalised(name) in {normalised(text) for text in (record.name, *record.aliases)}
+    return name is None or normalise_name(name) in {normalise_name(text) for text in (record.name, *record.aliases)}
 
 
 _MAX_LISTED: Final = 8
@@ -374,7 +374,7 @@ _MAX_LISTED: Final = 8
 def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, unify: bool = False) -> int:
     """The node of a world by a reference, a prefix of one, a kref, or its exact name or an alias.
 
-    Anything that could be a reference is looked up as one first. Names are compared by :func:`normalised`. Worlds that
+    A possible reference is looked up as one first. Names are compared by :func:`normalise_name`. Worlds that
     are valid in the view take precedence over others, a world (even an ended one) over its forks, worlds in no user's
     world over those in one, and all others over the outermost visible world. With ``unify``, an identity counts as its
     first world. A text that is a prefix of one world's reference and the name of another is ambiguous.
@@ -739,13 +739,15 @@ def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, 
     others = called(name)
     scopes = [world for world in (*called(f"{_SCOPE}{name}"), *others) if world.type == "Scope"]
     typed = [world for world in others if world.type.casefold() == _USER]
-    meant = composed(name)
+    meant = compose_name(name)
     own = [
-        each for each in scopes if composed(each.name) in (f"{_SCOPE}{meant}", meant) and each.name.startswith(_SCOPE)
+        each
+        for each in scopes
+        if compose_name(each.name) in (f"{_SCOPE}{meant}", meant) and each.name.startswith(_SCOPE)
     ]
     own = list(_without_forks(snapshot, iter(own)))
     own = _outside_other_users(snapshot, own)
-    found = own + list(_without_forks(snapshot, (world for world in typed if composed(world.name) == meant)))
+    found = own + list(_without_forks(snapshot, (world for world in typed if compose_name(world.name) == meant)))
     if not found:
         near = sorted({world.name.removeprefix(_SCOPE) for world in (*scopes, *typed)})
         there = [
@@ -758,7 +760,7 @@ def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, 
             near=near[:_MAX_LISTED],
         )
     places = {_known_containers(snapshot, _node_of_record(snapshot, world)) for world in found}
-    if len(places) > 1 or len({composed(world.name) for world in own}) > 1 or len(found) > len(own) + 1:
+    if len(places) > 1 or len({compose_name(world.name) for world in own}) > 1 or len(found) > len(own) + 1:
         raise _ambiguous_name(name, found)
     return found
 
@@ -813,7 +815,7 @@ def _is_name_of_top(snapshot: VisibleSnapshot, name: str) -> bool:
     seen = asof.newest_version(snapshot.tables, node, moment.seq) if seen is None else seen
     body = None if seen is None else snapshot.body(seen.row)
     names = () if body is None else (body.name, *build.aliases(snapshot, node, moment.seq))
-    return normalised(name) in map(normalised, names)
+    return normalise_name(name) in map(normalise_name, names)
 
 
 def _ambiguous_name(name: str, found: list[records.World]) -> errors.AmbiguousReference:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from worlddb.log.model import errors, limits, times
-from worlddb.projections.tables.names.canonical import normalised, type_digest
+from worlddb.projections.tables.names.canonical import normalise_name, type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.claims import claim_frame, claim_relation
@@ -163,8 +163,8 @@ def near(
 
 def _find_called(question: Question, names: Sequence[Any]) -> list[str] | None:
     """What a text calls whom it is said to be about; ``None`` if it does not name all of them so."""
-    about = {normalised(name) if isinstance(name, str) else "" for name in names}
-    called = {name: normalised(name) for name in question.names} if about else {}
+    about = {normalise_name(name) if isinstance(name, str) else "" for name in names}
+    called = {name: normalise_name(name) for name in question.names} if about else {}
     return [name for name, form in called.items() if form in about] if about and about <= {*called.values()} else None
 
 

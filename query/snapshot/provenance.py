@@ -212,7 +212,7 @@ class Trust:
             return None
         if node not in self._around:
             self._around[node] = None
-            for level in settings.levels(node, self._snapshot.relevant_containers):
+            for level in settings.containment_levels(node, self._snapshot.relevant_containers):
                 found = _lowest_level(known.get(lineage) for lineage in self._snapshot.lineages_of(level))
                 if found is not None:
                     self._around[node] = found

@@ -503,7 +503,7 @@ class VisibleSnapshot:
     def registration(self, type_name: str, home: int) -> settings.Registration | None:
         """The registration of an edge type that holds for edges at home in a world."""
         tables, seq = self._snapshot.tables, self.place.moment.seq
-        found = settings.Nearest(tables, type_name, seq).at(home, self._visible_containers)
+        found = settings.RegistrationFinder(tables, type_name, seq).at(home, self._visible_containers)
         return None if found is None else self._registration_as_seen(found)
 
     def _visible_containers(self, node: int) -> list[int]:
@@ -743,7 +743,7 @@ class VisibleSnapshot:
         from worlddb.projections.tables.dream import retention
 
         importance = self.details(seen.row.seq, seen.row.details).properties.get(retention.IMPORTANCE)
-        return retention.retained(self._snapshot.tables, node, seen, importance, self.place.moment, decay)
+        return retention.retention_of(self._snapshot.tables, node, seen, importance, self.place.moment, decay)
 
     def deprecated(self) -> list[int]:
         """The worlds that are seen and deprecated, in log order."""
@@ -825,7 +825,7 @@ class VisibleSnapshot:
         """The secret under which the store hashes what it may not hold in clear."""
         return log_marks.secret_of(self._snapshot.log)
 
-    def trusts(self) -> list[trust_levels.Said]:
+    def trusts(self) -> list[trust_levels.TrustStatement]:
         """All levels of trust; of worlds, those set for worlds inside and for containers of the outermost one."""
         known = (
             trust_levels.trusts_known(self._snapshot.tables, self.place.moment.seq) if self.has_trust_statements else []
@@ -834,7 +834,7 @@ class VisibleSnapshot:
             return known
         heeded = {
             lineage
-            for level in settings.levels(self.place.top, self._visible_containers)
+            for level in settings.containment_levels(self.place.top, self._visible_containers)
             for lineage in self.lineages_of(level)
         }
         return [

@@ -147,7 +147,7 @@ class View:
         """
         from worlddb.projections.tables.dream import retention
 
-        wanted = retention.Decay() if decay is None else retention.checked(decay)
+        wanted = retention.Decay() if decay is None else retention.checked_decay(decay)
         with self._snapshot() as snapshot:
             node = self._named_node(snapshot, ref)
             seen = asof.version_at(snapshot.tables, node, self.moment)

@@ -131,7 +131,7 @@ class ArrivingTypes(_ArrivingSettings[Register, fr.RegistrationFrame, settings.R
 
     def __init__(self, ctx: Context, contents: Contents, blobs: IncomingBlobs) -> None:
         super().__init__(ctx, contents, blobs)
-        self._nearest: dict[str, settings.Nearest] = {}
+        self._nearest: dict[str, settings.RegistrationFinder] = {}
 
     def _commands(self) -> Iterator[tuple[Register, fr.RegistrationFrame]]:
         for world in self._contents.worlds:
@@ -150,7 +150,7 @@ class ArrivingTypes(_ArrivingSettings[Register, fr.RegistrationFrame, settings.R
     def _setting_in_force(self, command: Register) -> settings.Registration | None:
         nearest = self._nearest.get(command.type)
         if nearest is None:
-            nearest = settings.Nearest(self._ctx.tables, command.type, self._before)
+            nearest = settings.RegistrationFinder(self._ctx.tables, command.type, self._before)
             self._nearest[command.type] = nearest
         return nearest.at(self._world(command), self._ctx.tables.containers)
 

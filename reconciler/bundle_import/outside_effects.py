@@ -110,7 +110,7 @@ class OutsideWorlds:
         return found
 
     def _is_own(self, node: int) -> bool:
-        if any(not self._read.isdisjoint(level) for level in settings.levels(node, self._above)):
+        if any(not self._read.isdisjoint(level) for level in settings.containment_levels(node, self._above)):
             return True
         return all(
             self._merge.held.is_absent(row) for _, row in self._ctx.tables.version_rows(node) if row.seq <= self._before

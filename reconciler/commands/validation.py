@@ -13,7 +13,7 @@ from worlddb.log.beliefs import atoms, recall_receipt
 from worlddb.log.model import errors, ids, limits, times
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import IMPORTED
-from worlddb.projections.tables.names.canonical import normalised
+from worlddb.projections.tables.names.canonical import normalise_name
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.similarity.thresholds import checked_setting
@@ -220,7 +220,7 @@ def _labels(labels: tuple[str, ...], what: str = "label") -> None:
         raise errors.LimitExceeded(f"{len(labels)} {what}s, above the limit of {limits.MAX_LABELS}", "Give fewer")
     for label in labels:
         _check_stored_text(label, what, limits.MAX_LABEL_BYTES, empty=False)
-        if not normalised(label):
+        if not normalise_name(label):
             raise errors.InvalidText(f"The {what} {errors.shown(label)} has no visible character", "Give at least one")
 
 
@@ -234,7 +234,7 @@ def _tagging(command: cmd.Tag | cmd.Untag) -> None:
     _labels(command.labels, "tag")
     if len(command.labels) != 1:
         raise errors.InvalidText(f"{len(command.labels)} tags were given", "Give one")
-    if normalised(command.labels[0]) == cmd.CURRENT_TAG:
+    if normalise_name(command.labels[0]) == cmd.CURRENT_TAG:
         raise errors.InputError(
             f"The tag {cmd.CURRENT_TAG!r} stands for whatever holds, and is nobody's to set",
             "Revise the world, or take another name",
@@ -309,7 +309,7 @@ def _set_beliefs(command: cmd.SetBeliefs) -> None:
             f"{errors.shown(command.how)} is no setting of a {what}", f"Give one of: {', '.join(allowed)}"
         )
     limits.checked_text(command.named, f"the {command.what}", limits.MAX_TYPE_BYTES, empty=False, nul=False)
-    if command.what == "tag" and normalised(command.named) == cmd.CURRENT_TAG:
+    if command.what == "tag" and normalise_name(command.named) == cmd.CURRENT_TAG:
         raise errors.InputError(f"The tag {cmd.CURRENT_TAG!r} always bears beliefs", "Leave it out")
     if command.what == "predicate" and command.named in atoms.SINGLE:
         raise errors.InputError(f"{command.named} is single-valued in every store", "Leave it out")
@@ -362,7 +362,7 @@ _MOMENT: Final = re.compile(r"\s*(\d+\s*$|\d{4}-\d\d)")
 
 def _bookmark(command: cmd.Bookmark) -> None:
     _check_stored_text(command.name, "name", limits.MAX_NAME_BYTES, empty=False)
-    if not normalised(command.name):
+    if not normalise_name(command.name):
         raise errors.InvalidText(f"The name {errors.shown(command.name)} has no visible character", "Give at least one")
     if _MOMENT.match(command.name):
         raise errors.InputError(

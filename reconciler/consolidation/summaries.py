@@ -137,7 +137,7 @@ def due(read: ReadState, node: int, created_by: int) -> Due | None:
     if marks is not None and marks.hides(node):
         return None
     body = ctx.body(node, seen.number)
-    inside = witness.inside_of(tables, node, moment, marks)
+    inside = witness.read_interior(tables, node, moment, marks)
     summary = witness.summary_node(tables, read.secret, node)
     holds = summary is not None and ctx.body(summary) and asof.version_at(tables, summary, moment) is not None
     if body is None or len(inside.members) > MAX_MEMBERS or not (inside.members or holds):
@@ -180,7 +180,7 @@ def marks_at(tables: rows.Tables, moment: asof.Moment) -> witness.Marks | None:
     return witness.Marks(hides, deadline, tables)
 
 
-def is_fresh(read: ReadState, summary: int, inside: witness.Inside) -> bool:
+def is_fresh(read: ReadState, summary: int, inside: witness.Interior) -> bool:
     """True if a summary holds at the moment and was made of exactly what holds inside its world then."""
     seen = asof.version_at(read.ctx.tables, summary, read.moment)
     if seen is None or seen.row.type != witness.SUMMARY_TYPE:
@@ -215,7 +215,7 @@ def _member(read: ReadState, node: int, nearness: float | None, source_refs: lis
     content = body.content
     summary = witness.summary_node(ctx.tables, read.secret, node)
     if summary is not None and node in ctx.containers(summary):
-        inside = witness.inside_of(ctx.tables, node, moment, marks_at(ctx.tables, moment))
+        inside = witness.read_interior(ctx.tables, node, moment, marks_at(ctx.tables, moment))
         version = asof.version_at(ctx.tables, summary, moment)
         told = None if version is None else ctx.body(summary, version.number)
         if told is not None and is_fresh(read, summary, inside):

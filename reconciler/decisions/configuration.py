@@ -263,7 +263,7 @@ def set_trust(ctx: Context, command: cmd.Trust, details: int) -> tuple[bytes, in
     about = lineage if command.of == "world" else b""
     if is_named:
         about = trust_levels.keyed_digest(ctx.secret, command.type, command.name)
-    known = trust_levels.said_of(ctx.tables, command.of, about, ctx.draft.seq)
+    known = trust_levels.trust_statements(ctx.tables, command.of, about, ctx.draft.seq)
     earlier = _level_said_by_name(ctx, command) if is_named else None
     before = known.level if known is not None else None if earlier is None else earlier.level
     level = trust_levels.LEVELS.index(command.level) if command.level else None
@@ -286,14 +286,14 @@ def set_trust(ctx: Context, command: cmd.Trust, details: int) -> tuple[bytes, in
     return lineage, body
 
 
-def _level_said_by_name(ctx: Context, command: cmd.Trust) -> trust_levels.Said | None:
+def _level_said_by_name(ctx: Context, command: cmd.Trust) -> trust_levels.TrustStatement | None:
     """The level in force that an earlier release recorded under a name."""
     digest = trust_levels.named_digest(command.type, command.name)
-    found = trust_levels.said_of(ctx.tables, command.of, digest, ctx.draft.seq, is_named=True)
+    found = trust_levels.trust_statements(ctx.tables, command.of, digest, ctx.draft.seq, is_named=True)
     return None if found is None or found.level is None else found
 
 
-def _has_name(ctx: Context, said: trust_levels.Said) -> bool:
+def _has_name(ctx: Context, said: trust_levels.TrustStatement) -> bool:
     """True if the name that a level of trust is recorded under was not erased."""
     if said.seq == ctx.draft.seq:
         return said.row.body != ev.NONE

@@ -268,7 +268,7 @@ def handlers(env: environment.Environment, ontology: Ontology) -> Iterator[insta
 def hypothetical(env: environment.Environment) -> Iterator[installation.Symptom]:
     """Check whether the store is hypothetical."""
     with env.read() as txn:
-        told = log_marks.described(LmdbLog(txn), rows.Tables(txn))
+        told = log_marks.supposition_sentence(LmdbLog(txn), rows.Tables(txn))
     if told:
         yield installation.Symptom(
             "hypothetical",

@@ -105,7 +105,7 @@ class RuleAssessor:
     name = "rules/1"
 
     def __init__(self, decay: retention.Decay | None = None) -> None:
-        self._decay = None if decay is None else retention.checked(decay)
+        self._decay = None if decay is None else retention.checked_decay(decay)
 
     def __call__(self, memories: Sequence[AssessedMemory], /) -> list[Assessment]:
         """An assessment of each memory, by it and its neighbours alone."""

@@ -288,7 +288,7 @@ class _Run:
         assert shown is not None, "asked of memories"
         importance = ctx.properties_of(node, shown.seen.number).get(retention.IMPORTANCE)
         decay = self._request.decay or retention.Decay()
-        return retention.retained(ctx.tables, node, shown.seen, importance, moment, decay)
+        return retention.retention_of(ctx.tables, node, shown.seen, importance, moment, decay)
 
     def _is_protected(self, ctx: context.Context, node: int, seq: int) -> bool:
         if mark_rows.is_pinned(ctx.tables, node, seq):

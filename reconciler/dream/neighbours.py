@@ -321,7 +321,7 @@ def near_duplicates(
 
 
 def _has_name(shown: VisibleMemory) -> bool:
-    return bool(canonical.normalised(shown.body.name))
+    return bool(canonical.normalise_name(shown.body.name))
 
 
 def _words(text: str) -> frozenset[str]:

@@ -7,7 +7,7 @@ from typing import Final, NoReturn
 
 from worlddb.log.model import errors, ids
 from worlddb.projections.tables.apply import settings
-from worlddb.projections.tables.apply.settings import Nearest, Registration, registered
+from worlddb.projections.tables.apply.settings import Registration, RegistrationFinder, registered
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import LATER_BUILT_IN
 from worlddb.reconciler.edge_types import registry, relation_laws, sandbox
@@ -24,7 +24,7 @@ class Scopes:
         self._tables = tables
         self._ontology = ontology
         self._seq = seq
-        self._nearest: dict[str, Nearest] = {}
+        self._nearest: dict[str, RegistrationFinder] = {}
         self._unifying: list[str] | None = None
         self._profiles: list[settings.Profile] | None = None
         self.any_registered = tables.last_registration() != 0
@@ -41,7 +41,7 @@ class Scopes:
         """The registration of a type that is in force for edges at home in a world."""
         nearest = self._nearest.get(type_name)
         if nearest is None:
-            nearest = self._nearest[type_name] = Nearest(self._tables, type_name, self._seq)
+            nearest = self._nearest[type_name] = RegistrationFinder(self._tables, type_name, self._seq)
         return nearest.at(home, self._tables.containers)
 
     def functional(self, type_name: str, home: int) -> int | None:

@@ -118,9 +118,9 @@ def _look_at_forms(ctx: Context, form: canonical.Form, search: Search) -> _Forms
     )
 
 
-def _forms_around(ctx: Context, place: blocks.Place, search: Search) -> blocks.Around:
+def _forms_around(ctx: Context, place: blocks.Place, search: Search) -> blocks.NearbyForms:
     """The forms around a place of a block; in a block with too many forms, only those inside the scope."""
-    found = blocks.around(ctx.tables, place)
+    found = blocks.forms_around(ctx.tables, place)
     if found.is_whole or search.inside.is_everywhere:
         return found
     return search.inside.interior_of_scope(ctx).names(ctx.tables).around(place)
@@ -137,10 +137,10 @@ def places_of(form: canonical.Form, search: Search) -> Iterator[blocks.Place]:
 
     They include those for another given name of the same person.
     """
-    yield from blocks.looked_up(form, by_given_name=search.by_given_name)
+    yield from blocks.places_to_search(form, by_given_name=search.by_given_name)
     first, *rest = form.words
     for given in scores.equivalent_given_names(first) if form.text.startswith(first) else ():
-        yield from blocks.looked_up_instead(form, (given, *rest), by_given_name=search.by_given_name)
+        yield from blocks.fallback_places(form, (given, *rest), by_given_name=search.by_given_name)
 
 
 def _score_bounds(form: canonical.Form, looked: _FormsLookedAt, search: Search) -> Iterator[tuple[str, float]]:

@@ -17,7 +17,7 @@ from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply import trust_levels
 from worlddb.projections.tables.consolidation.interior_witness import ENRICHMENT_TYPE
 from worlddb.projections.tables.forks import fork_rows
-from worlddb.projections.tables.names.canonical import NAME_DIGEST_BYTES, normalised
+from worlddb.projections.tables.names.canonical import NAME_DIGEST_BYTES, normalise_name
 from worlddb.projections.tables.reads.table_reads import find_node
 from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.commands.commands import Erase, EraseLiteral, TakeBack
@@ -167,7 +167,7 @@ def find_naming_settings(log: LmdbLog, tables: rows.Tables, nodes: Collection[in
                 details = recorded_texts.details_at(log, seq, event.details)
                 is_bookmark = isinstance(event, ev.Bookmarked)
                 named = "" if body is None else body.name if is_bookmark else f"{body.type} {body.name}"
-                if sought.search(normalised(f"{named} {'' if details is None else details.why}")):
+                if sought.search(normalise_name(f"{named} {'' if details is None else details.why}")):
                     kept = ((seq, event.body, body), (seq, event.details, details))
                     blobs = tuple((at, position) for at, position, text in kept if text is not None)
                     if isinstance(event, ev.Trusted):
@@ -195,11 +195,11 @@ def _normalised_names(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[
     for _, row in tables.version_rows(node):
         body = recorded_texts.body_at(log, row.seq, row.position)
         if body is not None:
-            yield normalised(body.name)
+            yield normalise_name(body.name)
     for _, given in tables.aliases(node):
         details = recorded_texts.details_at(log, given.seq, given.details)
         if details is not None and given.position < len(details.aliases):
-            yield normalised(details.aliases[given.position])
+            yield normalise_name(details.aliases[given.position])
 
 
 def _drop_repeated(targets: list[list[inputs.ErasureTarget]]) -> list[list[inputs.ErasureTarget]]:

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.names.canonical import normalised
+from worlddb.projections.tables.names.canonical import normalise_name
 from worlddb.projections.tables.reads.table_reads import find_node
 from worlddb.projections.tables.statements import statement_rows
 from worlddb.projections.tables.storage.rows import Tables
@@ -192,6 +192,6 @@ def _mentioning_worlds(log: LmdbLog, tables: Tables, named: set[int], besides: s
         return
     for node in range(1, tables.progress().next_node):
         bodies = (body_at(log, row.seq, row.position) for _, row in tables.version_rows(node))
-        said = (normalised(f"{body.name} {body.content}") for body in bodies if body is not None)
+        said = (normalise_name(f"{body.name} {body.content}") for body in bodies if body is not None)
         if node not in besides and any(map(sought.search, said)):
             yield node

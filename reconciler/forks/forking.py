@@ -85,7 +85,7 @@ def _crosses_out_of_world(ctx: context.Context, type_name: str, into: int) -> bo
     """True if edges of a type may lead out of a world (law 7), by the registrations at the fork's container."""
     if type_name == _REFERS_TO:
         return True
-    found = settings.Nearest(ctx.tables, type_name, ctx.draft.seq).at(into, ctx.tables.containers)
+    found = settings.RegistrationFinder(ctx.tables, type_name, ctx.draft.seq).at(into, ctx.tables.containers)
     return found is not None and "cross_worlds" in found.rewrites
 
 

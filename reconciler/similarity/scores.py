@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rapidfuzz.distance import OSA, JaroWinkler
 
-from worlddb.projections.tables.names.canonical import GENERATIONS, Form, forms, normalised, respelled
+from worlddb.projections.tables.names.canonical import GENERATIONS, Form, forms, normalise_name, respell
 
 if TYPE_CHECKING:
     from nicknames import NickNamer
@@ -132,7 +132,7 @@ def _word_similarity(word: str, other: str) -> float:
         return 1.0
     if len(word) == len(other) and OSA.distance(word, other, score_cutoff=1) == 1 and sorted(word) == sorted(other):
         return 1.0
-    return max(JaroWinkler.similarity(word, other), JaroWinkler.similarity(respelled(word), respelled(other)))
+    return max(JaroWinkler.similarity(word, other), JaroWinkler.similarity(respell(word), respell(other)))
 
 
 def _meaningful_marks(one: Form, other: Form) -> str:
@@ -187,8 +187,8 @@ class Likeness(NamedTuple):
 
 def likeness(one: str, other: str) -> Likeness:
     """Score two names as the caller wrote them."""
-    plain = normalised(one)
-    if plain and plain == normalised(other):
+    plain = normalise_name(one)
+    if plain and plain == normalise_name(other):
         return Likeness(exact=1.0)
     best, guard = Likeness(), None
     for mine in forms(one):
@@ -263,7 +263,7 @@ def phonetic(one: Form, other: Form) -> float:
 
 
 def _respell(form: Form) -> str:
-    return " ".join(sorted(_HARD_C.sub("k", respelled(word)) for word in form.words))
+    return " ".join(sorted(_HARD_C.sub("k", respell(word)) for word in form.words))
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:

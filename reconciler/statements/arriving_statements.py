@@ -57,7 +57,7 @@ def events(here: Here, node: int | None, world: BundledWorld, blobs: Blobs) -> I
         InvalidBundle: something that is said is no statement.
         LimitExceeded: the world would have too many terms.
     """
-    if not world.stated and (node is None or not statement_rows.has_any(here.tables, node)):
+    if not world.stated and (node is None or not statement_rows.has_statements(here.tables, node)):
         return
     arriving = _Arriving(here, node, world, blobs)
     yield from arriving.terms()
@@ -224,7 +224,7 @@ class _Arriving:
                     lacking[piece].append(quad)
             for piece, quads in lacking.items():
                 details = self._blobs.of_statements(frame.details, frame.seq, self._lineage)
-                flat = statement_rows.flat(quads)
+                flat = statement_rows.flat_quads(quads)
                 yield ev.Stated(self._lineage, details, [], flat, piece.start, piece.end)
 
     def _check(self, quad: Quad) -> None:

@@ -41,7 +41,7 @@ def state(ctx: context.Context, command: cmd.State, details: int) -> draft.Decis
         for piece in missing(statement_rows.live(ctx.tables, node, quad), window):
             lacking[piece].append(quad)
     for piece, stated in lacking.items() if window.start < window.end else ():
-        event = ev.Stated(lineage, details, terms, statement_rows.flat(stated), piece.start, piece.end)
+        event = ev.Stated(lineage, details, terms, statement_rows.flat_quads(stated), piece.start, piece.end)
         ctx.draft.emit(event)
     return draft.Decision(lineage)
 
@@ -89,7 +89,7 @@ def unstate(ctx: context.Context, command: cmd.Unstate, details: int) -> draft.D
         if any(each.valid_to > at for each in statement_rows.live(ctx.tables, node, quad)):
             ending.append(quad)
     if ending:
-        ctx.draft.emit(ev.Unstated(lineage, details, statement_rows.flat(dict.fromkeys(ending)), at))
+        ctx.draft.emit(ev.Unstated(lineage, details, statement_rows.flat_quads(dict.fromkeys(ending)), at))
     return draft.Decision(lineage)
 
 

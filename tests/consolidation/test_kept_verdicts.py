@@ -21,13 +21,13 @@ TOPICS = 4
 def looked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The worlds whose members were looked at."""
     found: list[int] = []
-    whole = interior_witness.inside_of
+    whole = interior_witness.read_interior
 
-    def counting(tables: object, world: int, *rest: object) -> interior_witness.Inside:
+    def counting(tables: object, world: int, *rest: object) -> interior_witness.Interior:
         found.append(world)
         return whole(tables, world, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(interior_witness, "inside_of", counting)
+    monkeypatch.setattr(interior_witness, "read_interior", counting)
     monkeypatch.setattr(fresh_summaries, "WORTH_KEEPING", 1)
     return found
 

@@ -187,7 +187,7 @@ def _some_that_differ(before: list[Any], after: list[Any]) -> list[Any]:
 
 
 CANARIES: dict[str, tuple[Any, str, Any]] = {
-    "times that were lost and are held again": (apply, "_left", _forgets_holes),
+    "times that were lost and are held again": (apply, "_remaining_end", _forgets_holes),
     "a retry that is lost": (receipts, "key_digest", lambda secret, key: b""),
     "an erased name that is still found": (apply, "_forget", lambda tables, name, kind=b"": None),
     "a read that is stale": (StoreReader, "text_lane", _where_it_ended_at_first),

@@ -23,11 +23,11 @@ from worlddb.projections.tables.names.blocks import (
     MAX_PLACE_BYTES,
     NARROW,
     WIDE,
-    around,
+    forms_around,
     holders,
     in_order,
-    looked_up,
     places,
+    places_to_search,
 )
 from worlddb.projections.tables.names.canonical import MAX_FORM_CHARACTERS, form_of, forms
 from worlddb.projections.tables.storage.rows import Tables
@@ -118,8 +118,8 @@ def test_a_look_around_finds_every_form_that_is_in_one_of_the_blocks_looked_into
         filled(db, names)
         with judging(db) as ctx:
             for form in forms(candidate):
-                for place in looked_up(form, by_given_name=True):
-                    found = around(ctx.tables, place)
+                for place in places_to_search(form, by_given_name=True):
+                    found = forms_around(ctx.tables, place)
                     in_block = {
                         each.text.encode()
                         for name in names
@@ -243,9 +243,9 @@ def test_the_place_of_a_form_has_an_end_whatever_the_script(name: str) -> None:
     for form in forms(name):
         assert len(form.text) <= MAX_FORM_CHARACTERS
         assert all(4 <= len(place) <= 4 + MAX_PLACE_BYTES for place in places(form))
-        assert {place.key for place in looked_up(form, by_given_name=False)} >= {at[:4] for at in places(form)[:2]}, (
-            "a form is found where it is put"
-        )
+        assert {place.key for place in places_to_search(form, by_given_name=False)} >= {
+            at[:4] for at in places(form)[:2]
+        }, "a form is found where it is put"
 
 
 def test_an_erasure_leaves_no_words_of_names_in_memory() -> None:

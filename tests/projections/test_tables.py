@@ -27,7 +27,7 @@ from worlddb.log.model.times import ALWAYS, FOREVER
 from worlddb.log.store import log
 from worlddb.log.store.environment import release_large_blocks
 from worlddb.projections import runner
-from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalised, type_digest
+from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalise_name, type_digest
 from worlddb.projections.tables.storage import packed_runs, schema, transaction, write_buffer
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.write_buffer import Table, nearest, scan_nodes
@@ -263,9 +263,9 @@ def test_the_types_whose_handlers_follow_no_edges_are_these() -> None:
 
 @given(name=st.text(max_size=12))
 def test_names_are_compared_without_case_spacing_and_compatibility_forms(name: str) -> None:
-    plain = normalised(name)
-    assert normalised(plain) == plain
-    assert normalised(f"  {name}\t") == plain
+    plain = normalise_name(name)
+    assert normalise_name(plain) == plain
+    assert normalise_name(f"  {name}\t") == plain
     assert name_digest(name) == name_digest(plain)
     assert (name_digest(name) == NO_NAME) == (plain == "")
 
@@ -278,7 +278,7 @@ def test_names_are_compared_without_case_spacing_and_compatibility_forms(name: s
     ],
 )
 def test_these_are_one_name(one: str, other: str) -> None:
-    assert normalised(one) == normalised(other)
+    assert normalise_name(one) == normalise_name(other)
 
 
 def test_types_are_compared_exactly() -> None:
@@ -307,7 +307,7 @@ def test_every_python_makes_the_same_of_every_letter(codes: list[range], digest:
     found = hashlib.sha256()
     for first in (first for span in codes for first in span[::256]):
         letters = (chr(code) for code in range(first, first + 256) if not 0xD800 <= code < 0xE000)
-        found.update(normalised(" ".join(f"A{letter}\u0307\u0323" for letter in letters)).encode())
+        found.update(normalise_name(" ".join(f"A{letter}\u0307\u0323" for letter in letters)).encode())
     assert found.hexdigest() == digest
 
 
@@ -449,7 +449,10 @@ def test_a_run_from_before_a_world_is_not_asked_for_what_lies_under_it(fixed: tu
         table = opened()
         # The newest ends before the one in the middle, and is asked all the same: few do.
         assert table._holding(key(897, 2, 599)[:8]) == [middle]
-        asked = [[run for *_, run in table._to_ask().reaching(schema.U64.pack(world))] for world in (0, 299, 300, 898)]
+        asked = [
+            [run for *_, run in table._runs_to_search().reaching(schema.U64.pack(world))]
+            for world in (0, 299, 300, 898)
+        ]
         assert asked == [[new, middle, old], [new, middle, old], [new, middle], []]
         assert table.get(key(299, 2, 299)) == schema.U16.pack(299) and table.get(key(300, 2, 400)) == schema.U16.pack(
             400
@@ -676,14 +679,14 @@ def test_rows_are_counted_again_where_there_may_be_too_many_and_not_before(tmp_p
 def test_a_rebuild_packs_at_once_what_it_would_take_out_again(tmp_path, monkeypatch):
     """It wrote the rows of its first flush where small commits put theirs, and took them out of there at its second."""
     taken_out: list[bytes] = []
-    drained = packed_runs.PackedTable._drained
+    drained = packed_runs.PackedTable._drain_rows
 
     def counting(table: packed_runs.PackedTable):
         for keys, values in drained(table):
             taken_out.append(table._first)
             yield keys, values
 
-    monkeypatch.setattr(packed_runs.PackedTable, "_drained", counting)
+    monkeypatch.setattr(packed_runs.PackedTable, "_drain_rows", counting)
     monkeypatch.setattr(runner, "FLUSH_EVENTS", 400)
     db, _ = load(tmp_path / "store", 5, 60, 480, 30)
     monkeypatch.setattr(packed_runs, "FEW", 10)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from worlddb.log.model import clock, errors, limits
 from worlddb.log.redaction import credentials
 from worlddb.log.working import message_buffers as buffers
-from worlddb.projections.tables.names.canonical import composed, normalised
+from worlddb.projections.tables.names.canonical import compose_name, normalise_name
 
 TTL_SECONDS: Final = 3_600
 MOST_MESSAGES: Final = 50
@@ -93,15 +93,15 @@ class WorkingMemory:
         """Remove all matching messages, or all there are, from every file; returns their number."""
         named = (("session", session), ("user", user), ("project", project), ("context", context))
         wanted = {name: limits.checked_text(text, name, MAX_SCOPE_BYTES) for name, text in named if text is not None}
-        called = {name: composed(text) for name, text in wanted.items()}
+        called = {name: compose_name(text) for name, text in wanted.items()}
         return self._buffers.clear(
-            lambda each: all(composed(getattr(each, name)) == text for name, text in called.items())
+            lambda each: all(compose_name(getattr(each, name)) == text for name, text in called.items())
         )
 
     def count_of_user(self, name: str) -> int:
         """The number of a user's messages in all sessions; ``name`` may be their scope's, ``user:NAME``."""
-        users = {composed(each) for each in (name, name.removeprefix("user:"))} - {""}
-        return self._buffers.count(lambda each: composed(each.user) in users)
+        users = {compose_name(each) for each in (name, name.removeprefix("user:"))} - {""}
+        return self._buffers.count(lambda each: compose_name(each.user) in users)
 
     def forget(self, texts: Sequence[str], names: Sequence[str] = (), beside: Sequence[str] = ()) -> int:
         """Remove messages with an erased text, and all of an erased user or session; returns their number.
@@ -109,17 +109,17 @@ class WorkingMemory:
         ``names`` are those of the erased worlds; the scope of a user is called ``user:NAME``. ``beside`` is what was
         said of them beside their texts. All are compared without case, and with blanks alike.
         """
-        users = {composed(each) for name in names for each in (name, name.removeprefix("user:"))} - {""}
+        users = {compose_name(each) for name in names for each in (name, name.removeprefix("user:"))} - {""}
         spoken = (text.partition(": ")[2] for text in texts)
-        erased = {normalised(text) for text in (*texts, *spoken, *beside)} - {""}
-        long = [text for text in map(normalised, texts) if len(text) >= _LONG]
-        long += [text for text in map(normalised, beside) if len(text) >= _LONG_BESIDE]
+        erased = {normalise_name(text) for text in (*texts, *spoken, *beside)} - {""}
+        long = [text for text in map(normalise_name, texts) if len(text) >= _LONG]
+        long += [text for text in map(normalise_name, beside) if len(text) >= _LONG_BESIDE]
 
         def says(message: str) -> bool:
-            said = normalised(message)
+            said = normalise_name(message)
             return said in erased or any(text in said for text in long)
 
-        return self._buffers.clear(lambda each: composed(each.user) in users or says(each.content))
+        return self._buffers.clear(lambda each: compose_name(each.user) in users or says(each.content))
 
     def sweep(self) -> int:
         """Remove expired messages from every file now; returns their number."""
@@ -161,7 +161,7 @@ def _scope(project: str, context: str, user: str, session: str) -> buffers.Scope
     named = (("project", project), ("context", context), ("user", user), ("session", session))
     for name, text in named:
         limits.checked_text(text, name, MAX_SCOPE_BYTES, empty=name != "session")
-    return buffers.Scope(*(composed(text) for _, text in named))
+    return buffers.Scope(*(compose_name(text) for _, text in named))
 
 
 def refuse_credentials(said: Mapping[str, str]) -> None:

@@ -15,7 +15,7 @@ from worlddb.projections.tables.reads.asof import SPACE_CHOSEN, SPACE_DROPPED, s
 from worlddb.projections.tables.storage import rows, schema, timeline_rows, write_buffer
 
 
-def erased(on: deferred_rows.DeferredRows, event: ev.Erased) -> None:
+def apply_erased(on: deferred_rows.DeferredRows, event: ev.Erased) -> None:
     """Forget the names and types of every version and alias so far.
 
     Their digests and forms were made of the texts.
@@ -40,7 +40,7 @@ def erased(on: deferred_rows.DeferredRows, event: ev.Erased) -> None:
     _forbid(on, event.forbidden)
 
 
-def erased_elsewhere(on: deferred_rows.DeferredRows, event: ev.ErasedElsewhere) -> None:
+def apply_erased_elsewhere(on: deferred_rows.DeferredRows, event: ev.ErasedElsewhere) -> None:
     """Say why texts are missing that another history of this log erased; their rows never held anything of them."""
     node = on.tables.node_of(event.lineage)
     if node is not None:
@@ -72,46 +72,46 @@ def forbids(tables: rows.Tables) -> bool:
     return next(tables.forbidden.scan(b""), None) is not None
 
 
-def beliefs_set(on: deferred_rows.DeferredRows, event: ev.BeliefsSet) -> None:
+def apply_beliefs_set(on: deferred_rows.DeferredRows, event: ev.BeliefsSet) -> None:
     # Few stores have one: nobody else waits for what reads them.
     from worlddb.projections.tables.beliefs import belief_rows
 
     belief_rows.put_setting(on.tables, on.seq, event)
 
 
-def accounts_changed(on: deferred_rows.DeferredRows, event: ev.AccountEvent) -> None:
+def apply_accounts_changed(on: deferred_rows.DeferredRows, event: ev.AccountEvent) -> None:
     """Write what an event says of accounts, their plans or their keys."""
     from worlddb.projections.tables.accounts import account_rows
 
     account_rows.apply_change(on.tables, on.seq, event)
 
 
-def forked(on: deferred_rows.DeferredRows, event: ev.Forked) -> None:
+def apply_forked(on: deferred_rows.DeferredRows, event: ev.Forked) -> None:
     # As few have one.
     from worlddb.projections.tables.forks import fork_rows
 
     fork_rows.put_fork(on, event)
 
 
-def merged(on: deferred_rows.DeferredRows, event: ev.Merged) -> None:
+def apply_merged(on: deferred_rows.DeferredRows, event: ev.Merged) -> None:
     from worlddb.projections.tables.forks import fork_rows
 
     fork_rows.put_merge(on, event)
 
 
-def stated(on: deferred_rows.DeferredRows, event: ev.Stated) -> None:
+def apply_stated(on: deferred_rows.DeferredRows, event: ev.Stated) -> None:
     from worlddb.projections.tables.statements import statement_rows
 
     statement_rows.apply_stated(on, event)
 
 
-def unstated(on: deferred_rows.DeferredRows, event: ev.Unstated) -> None:
+def apply_unstated(on: deferred_rows.DeferredRows, event: ev.Unstated) -> None:
     from worlddb.projections.tables.statements import statement_rows
 
     statement_rows.apply_unstated(on, event)
 
 
-def struck(on: deferred_rows.DeferredRows, event: ev.Struck | ev.StruckElsewhere) -> None:
+def apply_struck(on: deferred_rows.DeferredRows, event: ev.Struck | ev.StruckElsewhere) -> None:
     """Forget the digests of terms whose texts are gone; a replay never knew them."""
     from worlddb.projections.tables.statements import statement_rows
 
@@ -120,11 +120,11 @@ def struck(on: deferred_rows.DeferredRows, event: ev.Struck | ev.StruckElsewhere
         statement_rows.forget_some(on.tables, node, event.terms, set(event.blobs))
 
 
-def imported(on: deferred_rows.DeferredRows, event: ev.Imported) -> None:
+def apply_imported(on: deferred_rows.DeferredRows, event: ev.Imported) -> None:
     """Nothing: what a bundle brought is said by other events."""
 
 
-def filled(on: deferred_rows.DeferredRows, event: ev.Filled) -> None:
+def apply_filled(on: deferred_rows.DeferredRows, event: ev.Filled) -> None:
     """Write what the version's own event would have written had the text been there.
 
     A replay finds it there: then all of this stands already.
@@ -210,22 +210,22 @@ class Applier(deferred_rows.DeferredRows):
 _EARLY: Final = frozenset({ev.StoreCreated, ev.Created, ev.Linked})
 
 
-def _store_created(on: deferred_rows.DeferredRows, event: ev.StoreCreated) -> None:
-    _created(on, ev.Created(event.root, event.body, ev.NONE, times.ALWAYS, times.FOREVER))
+def _apply_store_created(on: deferred_rows.DeferredRows, event: ev.StoreCreated) -> None:
+    _apply_created(on, ev.Created(event.root, event.body, ev.NONE, times.ALWAYS, times.FOREVER))
 
 
-def _created(on: deferred_rows.DeferredRows, event: ev.Created) -> None:
+def _apply_created(on: deferred_rows.DeferredRows, event: ev.Created) -> None:
     body = on.blobs.body(event.body)
     on.create(
         event, on.blobs.blob_id(event.body), canonical.NO_NAME if body is None else canonical.name_digest(body.name)
     )
 
 
-def _revised(on: deferred_rows.DeferredRows, event: ev.Revised) -> None:
+def _apply_revised(on: deferred_rows.DeferredRows, event: ev.Revised) -> None:
     node = on.number(event.lineage)
     row = on.tables.node(node)
     version = row.versions + 1
-    _hold(on, node, times.Interval(event.valid_from, event.valid_to), version)
+    _write_timeline(on, node, times.Interval(event.valid_from, event.valid_to), version)
     # What was resumed for good has ended at some commits, and not at others.
     ended = schema.CUT if row.ended and event.valid_to == times.FOREVER else row.ended
     on.tables.put_node(node, row._replace(versions=version, body=on.blobs.blob_id(event.body), ended=ended))
@@ -259,31 +259,33 @@ def _put_version(on: deferred_rows.DeferredRows, node: int, version: int, event:
         types.put(key, schema.U64.pack(on.seq))
 
 
-def _closed(on: deferred_rows.DeferredRows, event: ev.Closed) -> None:
-    _lose(on, event.lineage, event.version, times.Interval(event.valid_to, times.FOREVER))
+def _apply_closed(on: deferred_rows.DeferredRows, event: ev.Closed) -> None:
+    _shrink_version(on, event.lineage, event.version, times.Interval(event.valid_to, times.FOREVER))
 
 
-def _lost(on: deferred_rows.DeferredRows, event: ev.Lost) -> None:
-    _lose(on, event.lineage, event.version, times.Interval(event.valid_from, event.valid_to))
+def _apply_lost(on: deferred_rows.DeferredRows, event: ev.Lost) -> None:
+    _shrink_version(on, event.lineage, event.version, times.Interval(event.valid_from, event.valid_to))
 
 
-def _lose(on: deferred_rows.DeferredRows, lineage: bytes, version: int, window: times.Interval) -> None:
+def _shrink_version(on: deferred_rows.DeferredRows, lineage: bytes, version: int, window: times.Interval) -> None:
     node = on.number(lineage)
     row = on.tables.version(node, version)
-    for piece in _pieces(on.tables, timeline_rows.Place(timeline_rows.OF_LINEAGE, node), row, version, window, on.seq):
-        _hold(on, node, piece, timeline_rows.NOTHING)
-    closed, ends = _left(row, window, on.seq)
+    for piece in _held_spans(
+        on.tables, timeline_rows.Place(timeline_rows.OF_LINEAGE, node), row, version, window, on.seq
+    ):
+        _write_timeline(on, node, piece, timeline_rows.NOTHING)
+    closed, ends = _remaining_end(row, window, on.seq)
     on.tables.put_version(node, version, row._replace(closed=closed, valid_to=ends))
 
 
-def _left(row: schema.VersionRow | schema.EdgeRow, window: times.Interval, seq: int) -> tuple[int, int]:
+def _remaining_end(row: schema.VersionRow | schema.EdgeRow, window: times.Interval, seq: int) -> tuple[int, int]:
     """The ``closed`` and ``valid_to`` of a row once its validity has lost a window."""
     if row.closed == schema.CUT or window.end < row.valid_to:
         return schema.CUT, row.valid_to
     return seq, max(row.valid_from, min(row.valid_to, window.start))
 
 
-def _pieces(
+def _held_spans(
     tables: rows.Tables,
     place: timeline_rows.Place,
     row: schema.VersionRow | schema.EdgeRow,
@@ -299,7 +301,7 @@ def _pieces(
     return [piece.span.intersect(window) for piece in touched if piece.number == number]
 
 
-def _hold(on: deferred_rows.DeferredRows, node: int, window: times.Interval, number: int) -> None:
+def _write_timeline(on: deferred_rows.DeferredRows, node: int, window: times.Interval, number: int) -> None:
     """Let a version of a lineage hold in a window, or nothing."""
 
     def born() -> tuple[int, times.Interval]:
@@ -310,35 +312,35 @@ def _hold(on: deferred_rows.DeferredRows, node: int, window: times.Interval, num
     timeline_rows.put(on.tables.timelines, place, on.seq, window, number, born)
 
 
-def _ended(on: deferred_rows.DeferredRows, event: ev.Ended) -> None:
+def _apply_ended(on: deferred_rows.DeferredRows, event: ev.Ended) -> None:
     node = on.number(event.lineage)
-    last = _void(on, node, times.Interval(event.at, times.FOREVER))
+    last = _write_hole(on, node, times.Interval(event.at, times.FOREVER))
     row = on.tables.node(node)
     # What a bundle tells at once has ended, and may have been resumed since.
     ended = row.ended or on.seq if last == timeline_rows.HOLE else schema.CUT
     on.tables.put_node(node, row._replace(ended=ended))
 
 
-def _voided(on: deferred_rows.DeferredRows, event: ev.Voided) -> None:
-    _void(on, on.number(event.lineage), times.Interval(event.valid_from, event.valid_to))
+def _apply_voided(on: deferred_rows.DeferredRows, event: ev.Voided) -> None:
+    _write_hole(on, on.number(event.lineage), times.Interval(event.valid_from, event.valid_to))
 
 
-def _void(on: deferred_rows.DeferredRows, node: int, window: times.Interval) -> int:
+def _write_hole(on: deferred_rows.DeferredRows, node: int, window: times.Interval) -> int:
     """Say that nothing holds where nothing does; what the timeline ends with."""
     place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
     table = on.tables.timelines
     if window.end == times.FOREVER and timeline_rows.put_last(table, place, on.seq, window.start, timeline_rows.HOLE):
         # Who ends has mostly lost all of that time just before.
         return timeline_rows.HOLE
-    _hold(on, node, times.Interval(window.start, window.start), timeline_rows.NOTHING)
+    _write_timeline(on, node, times.Interval(window.start, window.start), timeline_rows.NOTHING)
     for piece in timeline_rows.pieces_in(table, place, on.seq, window) or ():
         if piece.number == timeline_rows.NOTHING:
-            _hold(on, node, piece.span.intersect(window), timeline_rows.HOLE)
+            _write_timeline(on, node, piece.span.intersect(window), timeline_rows.HOLE)
     last = timeline_rows.piece_at(table, place, on.seq, times.FOREVER - 1)
     return timeline_rows.NOTHING if last is None else last.number
 
 
-def _named(on: deferred_rows.DeferredRows, event: ev.Named) -> None:
+def _apply_named(on: deferred_rows.DeferredRows, event: ev.Named) -> None:
     node = on.number(event.lineage)
     row = on.tables.node(node)
     details = on.blobs.details(event.details)
@@ -356,7 +358,7 @@ def _named(on: deferred_rows.DeferredRows, event: ev.Named) -> None:
         on.put_name(node, name, details.aliases[event.position])
 
 
-def _unnamed(on: deferred_rows.DeferredRows, event: ev.Unnamed) -> None:
+def _apply_unnamed(on: deferred_rows.DeferredRows, event: ev.Unnamed) -> None:
     node = on.number(event.lineage)
     for alias, row in on.tables.aliases(node):
         if alias == event.alias:
@@ -364,19 +366,19 @@ def _unnamed(on: deferred_rows.DeferredRows, event: ev.Unnamed) -> None:
             return
 
 
-def _restated(on: deferred_rows.DeferredRows, event: ev.Restated) -> None:
+def _apply_restated(on: deferred_rows.DeferredRows, event: ev.Restated) -> None:
     row = schema.RestatedRow(on.seq, event.details, event.version)
     on.tables.put_restatement(on.number(event.lineage), row)
 
 
-def _linked(on: deferred_rows.DeferredRows, event: ev.Linked) -> None:
+def _apply_linked(on: deferred_rows.DeferredRows, event: ev.Linked) -> None:
     code = on.tables.give_type_code(event.type)
     on.link(event, code, on.number(event.source), on.number(event.target), on.number(event.home))
 
 
-def _unlinked(on: deferred_rows.DeferredRows, event: ev.Unlinked) -> None:
+def _apply_unlinked(on: deferred_rows.DeferredRows, event: ev.Unlinked) -> None:
     tables = on.tables
-    place, row = _edge(on, event.edge)
+    place, row = _find_edge(on, event.edge)
     on.unlinked += row.unlinked == schema.LIVE
     tables.put_edge(place, row._replace(unlinked=on.seq))
     tables.put_unlinked_back(row.target, place, on.seq)
@@ -387,32 +389,32 @@ def _unlinked(on: deferred_rows.DeferredRows, event: ev.Unlinked) -> None:
         on.pending_hashes.edge_changed(row.home, event.edge, written=False)
 
 
-def _edge_closed(on: deferred_rows.DeferredRows, event: ev.EdgeClosed) -> None:
-    _edge_loses(on, event.edge, times.Interval(event.valid_to, times.FOREVER))
+def _apply_edge_closed(on: deferred_rows.DeferredRows, event: ev.EdgeClosed) -> None:
+    _shrink_edge(on, event.edge, times.Interval(event.valid_to, times.FOREVER))
 
 
-def _edge_lost(on: deferred_rows.DeferredRows, event: ev.EdgeLost) -> None:
-    _edge_loses(on, event.edge, times.Interval(event.valid_from, event.valid_to))
+def _apply_edge_lost(on: deferred_rows.DeferredRows, event: ev.EdgeLost) -> None:
+    _shrink_edge(on, event.edge, times.Interval(event.valid_from, event.valid_to))
 
 
-def _edge_loses(on: deferred_rows.DeferredRows, edge: bytes, window: times.Interval) -> None:
-    place, row = _edge(on, edge)
+def _shrink_edge(on: deferred_rows.DeferredRows, edge: bytes, window: times.Interval) -> None:
+    place, row = _find_edge(on, edge)
     line = timeline_rows.Place(timeline_rows.OF_EDGE, place.edge)
     born = row.seq, times.Interval(row.valid_from, row.valid_to)
-    for piece in _pieces(on.tables, line, row, timeline_rows.HOLDS, window, on.seq):
+    for piece in _held_spans(on.tables, line, row, timeline_rows.HOLDS, window, on.seq):
         timeline_rows.put(on.tables.timelines, line, on.seq, piece, timeline_rows.NOTHING, lambda: born)
-    closed, ends = _left(row, window, on.seq)
+    closed, ends = _remaining_end(row, window, on.seq)
     on.tables.put_edge(place, row._replace(closed=closed, valid_to=ends))
 
 
-def _edge(on: deferred_rows.DeferredRows, edge: bytes) -> tuple[schema.EdgePlace, schema.EdgeRow]:
+def _find_edge(on: deferred_rows.DeferredRows, edge: bytes) -> tuple[schema.EdgePlace, schema.EdgeRow]:
     place = on.tables.place_of(edge)
     if place is None:
         raise KeyError(f"commit {on.seq} names the unknown edge {edge.hex()}")
     return place, on.tables.edge(place)
 
 
-def _proposed(on: deferred_rows.DeferredRows, event: ev.Proposed) -> None:
+def _apply_proposed(on: deferred_rows.DeferredRows, event: ev.Proposed) -> None:
     """A pair of worlds waits for a decision."""
     source, target = on.number(event.source), on.number(event.target)
     row = schema.ProposalRow(
@@ -435,7 +437,7 @@ def _proposed(on: deferred_rows.DeferredRows, event: ev.Proposed) -> None:
     on.staged += 1
 
 
-def _decided(on: deferred_rows.DeferredRows, event: ev.Decided) -> None:
+def _apply_decided(on: deferred_rows.DeferredRows, event: ev.Decided) -> None:
     """Somebody decided about a pair."""
     row = on.tables.proposal(event.proposal)
     if row is None:
@@ -448,20 +450,20 @@ def _decided(on: deferred_rows.DeferredRows, event: ev.Decided) -> None:
 _STATUSES: Final = {"accepted": schema.ACCEPTED, "rejected": schema.REJECTED, "undone": schema.UNDONE}
 
 
-def _space_opened(on: deferred_rows.DeferredRows, event: ev.SpaceOpened) -> None:
+def _apply_space_opened(on: deferred_rows.DeferredRows, event: ev.SpaceOpened) -> None:
     """Number a space; nothing is in it yet."""
     row = schema.SpaceRow(on.seq, event.model, event.dimension, 0)
     on.tables.spaces.put(schema.SPACE_KEY.pack(event.space), schema.SPACE.pack(*row))
 
 
-def _embedded(on: deferred_rows.DeferredRows, event: ev.Embedded) -> None:
+def _apply_embedded(on: deferred_rows.DeferredRows, event: ev.Embedded) -> None:
     """Say where a version's vector is."""
     key = schema.VECTOR_KEY.pack(event.space, on.number(event.lineage), event.version)
     on.embedded[event.space] += on.tables.vectors.get(key) is None
     on.tables.vectors.put(key, schema.VECTOR.pack(on.seq, event.vector))
 
 
-def _embedded_through(on: deferred_rows.DeferredRows, event: ev.EmbeddedThrough) -> None:
+def _apply_embedded_through(on: deferred_rows.DeferredRows, event: ev.EmbeddedThrough) -> None:
     """Say how far a space is filled."""
     row = space_row(on.tables, event.space)
     if row is None:
@@ -469,12 +471,12 @@ def _embedded_through(on: deferred_rows.DeferredRows, event: ev.EmbeddedThrough)
     on.tables.spaces.put(schema.SPACE_KEY.pack(event.space), schema.SPACE.pack(*row._replace(through=event.through)))
 
 
-def _space_chosen(on: deferred_rows.DeferredRows, event: ev.SpaceChosen) -> None:
+def _apply_space_chosen(on: deferred_rows.DeferredRows, event: ev.SpaceChosen) -> None:
     """Let a space answer from this commit on."""
     on.tables.space_changes.put(SPACE_CHOSEN + schema.U64.pack(on.seq), schema.SPACE_KEY.pack(event.space))
 
 
-def _space_dropped(on: deferred_rows.DeferredRows, event: ev.SpaceDropped) -> None:
+def _apply_space_dropped(on: deferred_rows.DeferredRows, event: ev.SpaceDropped) -> None:
     """Say that a space is no more.
 
     Its vectors stay where they are: views of earlier commits compare them.
@@ -483,60 +485,60 @@ def _space_dropped(on: deferred_rows.DeferredRows, event: ev.SpaceDropped) -> No
 
 
 _APPLY: Final[dict[type[ev.Event], Callable[[deferred_rows.DeferredRows, Any], None]]] = {
-    ev.StoreCreated: _store_created,
-    ev.Created: _created,
-    ev.Revised: _revised,
-    ev.Closed: _closed,
-    ev.Lost: _lost,
-    ev.Voided: _voided,
-    ev.Ended: _ended,
-    ev.Named: _named,
-    ev.Unnamed: _unnamed,
-    ev.Linked: _linked,
-    ev.Unlinked: _unlinked,
-    ev.EdgeClosed: _edge_closed,
-    ev.EdgeLost: _edge_lost,
-    ev.Proposed: _proposed,
-    ev.Decided: _decided,
+    ev.StoreCreated: _apply_store_created,
+    ev.Created: _apply_created,
+    ev.Revised: _apply_revised,
+    ev.Closed: _apply_closed,
+    ev.Lost: _apply_lost,
+    ev.Voided: _apply_voided,
+    ev.Ended: _apply_ended,
+    ev.Named: _apply_named,
+    ev.Unnamed: _apply_unnamed,
+    ev.Linked: _apply_linked,
+    ev.Unlinked: _apply_unlinked,
+    ev.EdgeClosed: _apply_edge_closed,
+    ev.EdgeLost: _apply_edge_lost,
+    ev.Proposed: _apply_proposed,
+    ev.Decided: _apply_decided,
     ev.Bookmarked: log_marks.apply_bookmarked,
-    ev.Imported: imported,
-    ev.Filled: filled,
-    ev.Erased: erased,
+    ev.Imported: apply_imported,
+    ev.Filled: apply_filled,
+    ev.Erased: apply_erased,
     ev.Registered: settings.apply_registered,
     ev.Unregistered: settings.apply_unregistered,
-    ev.SpaceOpened: _space_opened,
-    ev.Embedded: _embedded,
-    ev.EmbeddedThrough: _embedded_through,
+    ev.SpaceOpened: _apply_space_opened,
+    ev.Embedded: _apply_embedded,
+    ev.EmbeddedThrough: _apply_embedded_through,
     ev.Reclustered: log_marks.apply_reclustered,
     ev.Supposed: log_marks.apply_supposed,
     ev.LeftOut: log_marks.apply_nothing,
     ev.TakenOver: log_marks.apply_nothing,
     ev.Tuned: settings.apply_tuned,
     ev.Untuned: settings.apply_untuned,
-    ev.SpaceChosen: _space_chosen,
-    ev.SpaceDropped: _space_dropped,
-    ev.ErasedElsewhere: erased_elsewhere,
+    ev.SpaceChosen: _apply_space_chosen,
+    ev.SpaceDropped: _apply_space_dropped,
+    ev.ErasedElsewhere: apply_erased_elsewhere,
     ev.Trusted: trust_levels.apply_trusted,
-    ev.Restated: _restated,
+    ev.Restated: _apply_restated,
     ev.Expires: mark_rows.apply_expires,
     ev.Labelled: mark_rows.apply_labelled,
     ev.Unlabelled: mark_rows.apply_unlabelled,
     ev.Pinned: mark_rows.apply_pinned,
     ev.Tagged: mark_rows.apply_tagged,
     ev.Deprecated: mark_rows.apply_deprecated,
-    ev.BeliefsSet: beliefs_set,
+    ev.BeliefsSet: apply_beliefs_set,
     ev.Recalled: mark_rows.apply_recalled,
     ev.Accessed: mark_rows.apply_accessed,
     ev.Profiled: settings.apply_profiled,
     ev.Guarded: settings.apply_guarded,
-    ev.PlanSet: accounts_changed,
-    ev.AccountSet: accounts_changed,
-    ev.KeyMade: accounts_changed,
-    ev.KeyEnded: accounts_changed,
-    ev.Forked: forked,
-    ev.Merged: merged,
-    ev.Stated: stated,
-    ev.Unstated: unstated,
-    ev.Struck: struck,
-    ev.StruckElsewhere: struck,
+    ev.PlanSet: apply_accounts_changed,
+    ev.AccountSet: apply_accounts_changed,
+    ev.KeyMade: apply_accounts_changed,
+    ev.KeyEnded: apply_accounts_changed,
+    ev.Forked: apply_forked,
+    ev.Merged: apply_merged,
+    ev.Stated: apply_stated,
+    ev.Unstated: apply_unstated,
+    ev.Struck: apply_struck,
+    ev.StruckElsewhere: apply_struck,
 }

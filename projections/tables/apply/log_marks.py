@@ -160,7 +160,7 @@ def supposition(log: LmdbLog, tables: rows.Tables) -> ev.Supposed | None:
     return first
 
 
-def described(log: LmdbLog, tables: rows.Tables) -> str:
+def supposition_sentence(log: LmdbLog, tables: rows.Tables) -> str:
     """The supposition of a hypothetical log in a sentence; empty for a real one."""
     found = supposition(log, tables)
     if found is None:

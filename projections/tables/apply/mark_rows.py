@@ -75,7 +75,7 @@ def apply_deprecated(on: DeferredRows, event: ev.Deprecated) -> None:
 def apply_labelled(on: DeferredRows, event: ev.Labelled) -> None:
     """Put a label on a world; of one whose text was erased nothing is left but its number."""
     node = on.number(event.lineage)
-    _give(on, LABELS, node, names_given(on.tables, LABELS, node) + 1, event.details, event.position)
+    _put_name(on, LABELS, node, names_given(on.tables, LABELS, node) + 1, event.details, event.position)
 
 
 def apply_unlabelled(on: DeferredRows, event: ev.Unlabelled) -> None:
@@ -93,7 +93,7 @@ def apply_tagged(on: DeferredRows, event: ev.Tagged) -> None:
     """Let a tag stand for a version, or for none any more."""
     node = on.number(event.lineage)
     if on.tables.marks.get(schema.LABEL_KEY.pack(TAGS.given[0], node, event.tag)) is None:
-        _give(on, TAGS, node, event.tag, event.details, 0)
+        _put_name(on, TAGS, node, event.tag, event.details, 0)
     key = schema.TAG_KEY.pack(_ASSIGNED[0], node, event.tag, on.seq)
     on.tables.marks.put(key, schema.TAG.pack(event.version, event.details))
 
@@ -136,7 +136,7 @@ def accesses_of(tables: Tables, node: int, seq: int, valid: int) -> list[int]:
     return sorted(found)[-MAX_ACCESSES:]
 
 
-def _give(on: DeferredRows, kind: Names, node: int, number: int, at: int, position: int) -> None:
+def _put_name(on: DeferredRows, kind: Names, node: int, number: int, at: int, position: int) -> None:
     """Give a world a label or a tag by a number of its own."""
     tables = on.tables
     details = on.blobs.details(at)
@@ -200,15 +200,15 @@ def _is_set(tables: Tables, kind: bytes, node: int, seq: int) -> bool:
 
 def pinned_ever(tables: Tables) -> Iterator[int]:
     """Every world that was ever pinned, in log order."""
-    return _ever(tables, _PIN)
+    return _ever_set(tables, _PIN)
 
 
 def deprecated_ever(tables: Tables) -> Iterator[int]:
     """Every world that was ever deprecated, in log order."""
-    return _ever(tables, _DEPRECATION)
+    return _ever_set(tables, _DEPRECATION)
 
 
-def _ever(tables: Tables, kind: bytes) -> Iterator[int]:
+def _ever_set(tables: Tables, kind: bytes) -> Iterator[int]:
     before = -1
     for key, _ in tables.marks.scan(kind):
         _, node, _ = schema.MARK_KEY.unpack(key)

@@ -102,7 +102,7 @@ def containers_known(tables: Tables, seq: int) -> Above:
     return above
 
 
-def levels(home: int, above: Above) -> Iterator[list[int]]:
+def containment_levels(home: int, above: Above) -> Iterator[list[int]]:
     """Yield a world, then the worlds around it, level by level.
 
     Those that are the same number of steps of containment up come together.
@@ -114,7 +114,7 @@ def levels(home: int, above: Above) -> Iterator[list[int]]:
         seen.update(level)
 
 
-class Nearest:
+class RegistrationFinder:
     """Finds the registration that holds for an edge, by its home; the rule is at the file's top."""
 
     def __init__(self, tables: Tables, type_name: str, seq: int) -> None:
@@ -137,7 +137,7 @@ class Nearest:
                 return None
             if self._loaded.keys() == {schema.ROOT_NODE}:
                 return self._loaded[schema.ROOT_NODE]
-        for level in levels(home, above):
+        for level in containment_levels(home, above):
             found = [known for node in level if (known := self._in(node)) is not None]
             if found:
                 return min(found, key=lambda known: (known.seq, known.world))
@@ -233,7 +233,7 @@ def profiles_known(tables: Tables, seq: int, *, ended: bool = False) -> list[Pro
 
 def profiles_around(known: Iterable[Profile], home: int, above: Above) -> list[Profile]:
     """Those of some profiles that hold in a world: its own, and those of all worlds around it."""
-    around = {node for level in levels(home, above) for node in level}
+    around = {node for level in containment_levels(home, above) for node in level}
     return [one for one in known if one.world in around]
 
 
@@ -292,7 +292,7 @@ def tunings_known(tables: Tables, seq: int, *, ended: bool = False) -> list[Tuni
 
 def tuning_at(tables: Tables, home: int, type_name: str, above: Above, seq: int) -> Tuning | None:
     """The thresholds for candidates of a type in a world; ``above`` reads containment."""
-    for level in levels(home, above):
+    for level in containment_levels(home, above):
         found = [known for node in level for known in _named_or_general(tables, node, type_name, seq)]
         if found:
             return min(found, key=lambda known: (known.type == EVERY_TYPE, known.seq, known.world))
@@ -407,7 +407,7 @@ def guards_known(tables: Tables, seq: int) -> list[Guard]:
 def guards_at(tables: Tables, home: int, above: Above, seq: int) -> Guards:
     """The modes that hold for what is written into a world; ``above`` reads containment."""
     credentials = personal = 0
-    for level in levels(home, above):
+    for level in containment_levels(home, above):
         found = [known.row for node in level if (known := guard_in(tables, node, seq)) is not None]
         credentials = credentials or max((row.credentials for row in found), default=0)
         personal = personal or max((row.personal for row in found), default=0)

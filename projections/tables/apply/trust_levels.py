@@ -28,7 +28,7 @@ _ANYTHING: Final = bytes(schema.TRUST_DIGEST_BYTES)
 _TAKEN_BACK: Final = 255
 
 
-class Said(NamedTuple):
+class TrustStatement(NamedTuple):
     """A level as it was said by a commit: of what kind, of which digest of it, and the row.
 
     ``is_named``: the digest is of a name and not keyed, so it goes with the name.
@@ -74,39 +74,41 @@ def forget_named(tables: Tables, erased: Collection[tuple[int, int]]) -> None:
     """Forget what was said of names that are among erased blobs, and is known by nothing else."""
     gone = set(erased)
     for key, value in list(tables.trusts.scan(b"")):
-        said = _said(key, value)
+        said = _trust_statement(key, value)
         if said.is_named and (said.seq, said.row.body) in gone:
             tables.trusts.put(key, None)
 
 
-def said_of(tables: Tables, of: ev.TrustOf, about: bytes, seq: int, *, is_named: bool = False) -> Said | None:
+def trust_statements(
+    tables: Tables, of: ev.TrustOf, about: bytes, seq: int, *, is_named: bool = False
+) -> TrustStatement | None:
     """What is said of something as known at a commit, taken back or not.
 
     ``about`` is its lineage or digest, and empty for all the rest.
     """
     prefix = _prefix(of, about or _ANYTHING, is_named=is_named)
     found = tables.trusts.last(prefix, prefix + schema.U64.pack(seq))
-    return None if found is None else _said(*found)
+    return None if found is None else _trust_statement(*found)
 
 
-def trusts_known(tables: Tables, seq: int) -> list[Said]:
+def trusts_known(tables: Tables, seq: int) -> list[TrustStatement]:
     """Every level in force at a commit, by what it is said of."""
     newest = {said[:2]: said for said in trusts_said(tables) if said.seq <= seq}
     return [said for said in newest.values() if said.level is not None]
 
 
-def trusts_said(tables: Tables) -> Iterator[Said]:
+def trusts_said(tables: Tables) -> Iterator[TrustStatement]:
     """Every level that was ever said, of each thing in the order of the log."""
-    return (_said(key, value) for key, value in tables.trusts.scan(b""))
+    return (_trust_statement(key, value) for key, value in tables.trusts.scan(b""))
 
 
 def _prefix(of: ev.TrustOf, digest: bytes, *, is_named: bool) -> bytes:
     return bytes([KINDS.index(of, _KEYED if of in KINDS[_KEYED:] and not is_named else 0)]) + digest
 
 
-def _said(key: bytes, value: bytes) -> Said:
+def _trust_statement(key: bytes, value: bytes) -> TrustStatement:
     end = 1 + schema.TRUST_DIGEST_BYTES
     seq = schema.U64.unpack_from(key, end)[0]
     kind = KINDS[key[0]]
     row = schema.TrustRow._make(schema.TRUST.unpack(value))
-    return Said(kind, key[1:end], seq, row, kind in KINDS[_KEYED:] and key[0] < _KEYED)
+    return TrustStatement(kind, key[1:end], seq, row, kind in KINDS[_KEYED:] and key[0] < _KEYED)

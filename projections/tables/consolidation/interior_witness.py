@@ -93,7 +93,7 @@ _NO_DETAILS: Final = frozenset({SUMMARY_TYPE, ENRICHMENT_TYPE, NO_TYPE})
 """Of an erased text the type is gone: nothing can be made of it."""
 
 
-class Inside(NamedTuple):
+class Interior(NamedTuple):
     """What holds inside a world at a moment.
 
     ``members`` are those that it contains directly, in log order. ``start`` and ``end`` bound the valid times around
@@ -129,7 +129,7 @@ class Marks(NamedTuple):
     rows: Tables
 
 
-def inside_of(tables: TableReads, world: int, moment: asof.Moment, marks: Marks | None = None) -> Inside:
+def read_interior(tables: TableReads, world: int, moment: asof.Moment, marks: Marks | None = None) -> Interior:
     """Read what holds inside a world, at any depth; each world once, however many contain it.
 
     ``marks`` is given where any world has a mark: what is hidden, or a fork beside what it goes on from, is passed over
@@ -138,7 +138,7 @@ def inside_of(tables: TableReads, world: int, moment: asof.Moment, marks: Marks 
     seq, valid = moment
     has_forks = marks is not None and fork_rows.has_forks(marks.rows)
     own = asof.version_at(tables, world, moment)
-    same = _around(_held(tables, world, own, seq), valid, (times.ALWAYS, times.FOREVER))
+    same = _stable_period(_held_validity(tables, world, own, seq), valid, (times.ALWAYS, times.FOREVER))
     bodies = {world: b"" if own is None else own.row.body}
     pairs: set[bytes] = set()
     members: list[int] = []
@@ -151,14 +151,14 @@ def inside_of(tables: TableReads, world: int, moment: asof.Moment, marks: Marks 
             target = row.target
             version = asof.version_at(tables, target, moment)
             inside = asof.edge_validity(tables, place, row, seq)
-            same = _around((inside, *_held(tables, target, version, seq)), valid, same)
+            same = _stable_period((inside, *_held_validity(tables, target, version, seq)), valid, same)
             if version is None or version.row.type in _NO_DETAILS or not inside.contains(valid):
                 continue
             if marks is not None:
                 deadline = marks.deadline(target)
                 if deadline is not None:
-                    same = _around((times.Interval(times.ALWAYS, deadline),), valid, same)
-                if marks.hides(target) or (has_forks and _is_apart(marks.rows, tables, target, world, moment)):
+                    same = _stable_period((times.Interval(times.ALWAYS, deadline),), valid, same)
+                if marks.hides(target) or (has_forks and _is_separate_fork(marks.rows, tables, target, world, moment)):
                     continue
             if place.source == world:
                 members.append(target)
@@ -168,15 +168,15 @@ def inside_of(tables: TableReads, world: int, moment: asof.Moment, marks: Marks 
                 below.append(target)
         level = sorted(below)
     witness = sha256(b"".join((bodies[world], *sorted(pairs)))).hexdigest()
-    return Inside(witness, tuple(sorted(set(members))), *same)
+    return Interior(witness, tuple(sorted(set(members))), *same)
 
 
-def _held(tables: TableReads, node: int, seen: asof.SeenVersion | None, seq: int) -> Iterable[times.Validity]:
+def _held_validity(tables: TableReads, node: int, seen: asof.SeenVersion | None, seq: int) -> Iterable[times.Validity]:
     """When the version of a world that is seen holds; if none is, when any does."""
     return (each.validity for each in asof.versions_as_of(tables, node, seq)) if seen is None else (seen.validity,)
 
 
-def _around(each: Iterable[times.Validity], valid: int, span: tuple[int, int]) -> tuple[int, int]:
+def _stable_period(each: Iterable[times.Validity], valid: int, span: tuple[int, int]) -> tuple[int, int]:
     """The part of a span around a valid time in which none of some validities begins or ends."""
     start, end = span
     for bound in (bound for validity in each for piece in validity.pieces for bound in piece):
@@ -187,7 +187,7 @@ def _around(each: Iterable[times.Validity], valid: int, span: tuple[int, int]) -
     return start, end
 
 
-def _is_apart(every: Tables, tables: TableReads, node: int, world: int, moment: asof.Moment) -> bool:
+def _is_separate_fork(every: Tables, tables: TableReads, node: int, world: int, moment: asof.Moment) -> bool:
     """Whether a world is a fork of one that lies in a world too."""
 
     def lies_inside(origin: int) -> bool:

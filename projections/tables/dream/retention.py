@@ -56,7 +56,7 @@ class Decay(NamedTuple):
         return 1 - self.weight + self.weight * min(retention, 1.0)
 
 
-def checked(decay: object) -> Decay:
+def checked_decay(decay: object) -> Decay:
     """A decay whose numbers can be reckoned with.
 
     Raises:
@@ -88,7 +88,7 @@ class Retained(NamedTuple):
     kept: bool
 
 
-def retained(
+def retention_of(
     tables: rows.Tables, node: int, seen: asof.SeenVersion, importance: object, moment: asof.Moment, decay: Decay
 ) -> Retained:
     """How fresh a version is that holds at a moment, as known then."""

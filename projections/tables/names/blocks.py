@@ -69,7 +69,7 @@ def _places_of(words: tuple[str, ...]) -> tuple[tuple[bytes, bytes], ...]:
     return tuple((told.encode(), at) for told, at in found)
 
 
-def looked_up(form: Form, *, by_given_name: bool) -> Iterator[Place]:
+def places_to_search(form: Form, *, by_given_name: bool) -> Iterator[Place]:
     """Places of forms that may be similar, the likeliest first; a given name alone if asked."""
     blocks, key = _Words(form.words), _key_of(form)
     words, sounds = blocks.words, blocks.sounds
@@ -78,7 +78,7 @@ def looked_up(form: Form, *, by_given_name: bool) -> Iterator[Place]:
     others = [(key(told), at) for told, at in blocks.all_but_one()]
     yield from (Place(block, at, WIDE) for block, at in others)
     yield from (Place(key(told), at) for told, at in blocks.likenesses())
-    yield Place(whole, _spelled(words))
+    yield Place(whole, _spelling_hash(words))
     yield from (Place(block, b"") for block, _ in others)
     if len(words) == 2 or len(words) > 3:
         yield Place(key(blocks.ends()), _place(" ".join(words[1:-1])))
@@ -88,8 +88,8 @@ def looked_up(form: Form, *, by_given_name: bool) -> Iterator[Place]:
         yield from _by_given_name(blocks, key)
 
 
-def looked_up_instead(form: Form, words: tuple[str, ...], *, by_given_name: bool) -> Iterator[Place]:
-    """As :func:`looked_up`, for what a form is with words that nobody gave in this way.
+def fallback_places(form: Form, words: tuple[str, ...], *, by_given_name: bool) -> Iterator[Place]:
+    """As :func:`places_to_search`, for what a form is with words that nobody gave in this way.
 
     That is with another given name.
     """
@@ -97,7 +97,7 @@ def looked_up_instead(form: Form, words: tuple[str, ...], *, by_given_name: bool
     whole, sounds = key(blocks.sounding(blocks.sounds)), blocks.sounds
     yield Place(whole, b"")
     if len(words) > 1:
-        yield Place(whole, _spelled(blocks.words))
+        yield Place(whole, _spelling_hash(blocks.words))
     if len(words) > 2:
         yield Place(key(blocks.sounding([sounds[0], blocks.last_sound])), b"")
     if by_given_name:
@@ -144,7 +144,7 @@ class _Words:
 
     def ends(self) -> str:
         """The block of longer names whose first and last words sound like this form's."""
-        return f"ends {_ordered(self.sounds[0], self.last_sound)}"
+        return f"ends {_order_words(self.sounds[0], self.last_sound)}"
 
     def all_but_one(self) -> list[tuple[str, bytes]]:
         """The blocks of the sounds of all words but one, for each word, with the form's places there."""
@@ -154,7 +154,7 @@ class _Words:
         return [
             (
                 self.sounding(sounds[:left_out] + sounds[left_out + 1 :]),
-                (_spelled(words[:left_out] + words[left_out + 1 :]) + word.encode())[:MAX_PLACE_BYTES],
+                (_spelling_hash(words[:left_out] + words[left_out + 1 :]) + word.encode())[:MAX_PLACE_BYTES],
             )
             for left_out, word in enumerate(words)
         ]
@@ -168,7 +168,7 @@ class _Words:
             return [*found, (f"begin {joined[:3]}", whole), (f"end {joined[-4:]}", whole)]
         if len(words) == 2:
             first, last = words
-            found.append((f"end {_ordered(first[-3:], last[-3:])}", _place(_ordered(first, last))))
+            found.append((f"end {_order_words(first[-3:], last[-3:])}", _place(_order_words(first, last))))
         for one, other in combinations(sorted(words), 2):
             place = f"{one[2:]} {other[2:]}"
             if len(words) > 2:
@@ -177,7 +177,7 @@ class _Words:
         return found
 
 
-def _ordered(one: str, other: str) -> str:
+def _order_words(one: str, other: str) -> str:
     return f"{one} {other}" if one <= other else f"{other} {one}"
 
 
@@ -185,7 +185,7 @@ def _place(text: str) -> bytes:
     return text.encode()[:MAX_PLACE_BYTES]
 
 
-def _spelled(words: Sequence[str]) -> bytes:
+def _spelling_hash(words: Sequence[str]) -> bytes:
     """Two bytes for the spelling of words in any order.
 
     They stand behind those that have no other word.
@@ -273,7 +273,7 @@ def forget_names(tables: rows.Tables, node: int) -> None:
                 tables.blocks.put(key, None)
 
 
-class Around(NamedTuple):
+class NearbyForms(NamedTuple):
     """Forms of a block, and whether these are all of it.
 
     Each comes with a mark if its words are not in order. The first ``alone`` have nothing that those of the block need
@@ -285,11 +285,11 @@ class Around(NamedTuple):
     alone: int
 
 
-def around(tables: rows.Tables, place: Place) -> Around:
+def forms_around(tables: rows.Tables, place: Place) -> NearbyForms:
     """The forms around a place."""
     pairs, is_whole = tables.blocks.around(place.key, place.at, place.most)
     alone = sum(key[_PLACE_AT : _PLACE_AT + 1] == _END for key, _ in pairs) if place.same_sound else 0
-    return Around({key.rpartition(_END)[2]: value for key, value in pairs}, is_whole, alone)
+    return NearbyForms({key.rpartition(_END)[2]: value for key, value in pairs}, is_whole, alone)
 
 
 def holders(
@@ -337,15 +337,15 @@ class NameBlocks:
                 for row in _block_rows(form):
                     insort(self._blocks.setdefault(row[: _PLACE_AT - 1], []), row[_PLACE_AT - 1 :])
 
-    def around(self, place: Place) -> Around:
-        """The forms around a place; as :func:`around`, had nobody else a name."""
+    def around(self, place: Place) -> NearbyForms:
+        """The forms around a place; as :func:`forms_around`, had nobody else a name."""
         rows_here = self._blocks.get(place.key, [])
         at = bisect_left(rows_here, place.at)
         behind, before = rows_here[at : at + place.most + 1], rows_here[max(0, at - place.most - 1) : at][::-1]
         found, is_whole = write_buffer.nearest(behind, before, place.most)
         alone = sum(row[:1] == _END for row in found) if place.same_sound else 0
         texts = [row.rpartition(_END)[2] for row in found]
-        return Around({text: self.forms[text] for text in texts}, is_whole, alone)
+        return NearbyForms({text: self.forms[text] for text in texts}, is_whole, alone)
 
 
 def forms_held(tables: rows.Tables, node: int) -> Iterator[bytes]:

@@ -1,6 +1,6 @@
 """Names in canonical form: equal names get one digest, and similar names comparable words.
 
-Two names are equal if they are :func:`normalised` alike; the exact tier and ``find`` compare digests of that.
+Two names are equal if they are :func:`normalise_name` alike; the exact tier and ``find`` compare digests of that.
 
 For names that need not be equal, a name becomes lower-case ASCII words, for matching only and never shown.
 Compatibility forms, case and invisible characters go first, letters that only look Latin become Latin in a word that
@@ -46,7 +46,7 @@ another has to derive again from the log, so these stay as they are everywhere.
 """
 
 
-def normalised(name: str) -> str:
+def normalise_name(name: str) -> str:
     """Normalise a name; two names are exactly equal if they normalise alike (paper §3.1).
 
     The result is compatibility-composed, case-folded, with single spaces and nothing invisible. Zero-width characters,
@@ -56,16 +56,16 @@ def normalised(name: str) -> str:
     if name.isascii():
         return " ".join(name.lower().split())
     parts = _LATER.split(name)
-    parts[::2] = map(_folded, parts[::2])
+    parts[::2] = map(_fold, parts[::2])
     return " ".join("".join(parts).split())
 
 
-def composed(name: str) -> str:
+def compose_name(name: str) -> str:
     """A name as it is compared letter by letter: each accent with its letter (NFC), however it was typed."""
     return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return _visible(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", _visible(text)).casefold()))
 
 
@@ -85,7 +85,7 @@ NO_TYPE = bytes(TYPE_DIGEST_BYTES)
 @lru_cache(maxsize=4096)
 def name_digest(name: str) -> bytes:
     """16 bytes for the normalised name; :data:`NO_NAME` if nothing is left of it."""
-    text = normalised(name)
+    text = normalise_name(name)
     # A lookup may ask for text that cannot be stored: it finds nothing.
     return digest(NAME, text.encode("utf-8", "surrogatepass"))[:NAME_DIGEST_BYTES] if text else NO_NAME
 
@@ -171,19 +171,19 @@ def forms_of(name: str) -> tuple[Form, ...]:
     There is one, or two where German or Nordic letters can be written in two ways. None at all if there is nothing to
     compare but numbers and single letters, or too much.
     """
-    text = normalised(name)
+    text = normalise_name(name)
     if len(text) > MAX_MATCHED_CHARACTERS:
         return ()
     if text.isascii():
         found = _form(text, "")
         return () if found is None else (found,)
-    text = " ".join(map(_unmixed, text.split()))
+    text = " ".join(map(_unify_script, text.split()))
     native = text if _IDEOGRAPHS.search(text) else ""
     spelled = dict.fromkeys(anyascii(variant).lower() for variant in (text, text.translate(_UMLAUTS)))
     return tuple(found for found in (_form(each, native) for each in spelled) if found is not None)
 
 
-def _unmixed(word: str) -> str:
+def _unify_script(word: str) -> str:
     """Write a word in Latin letters if it mixes them with lookalikes.
 
     Lookalikes are letters of other alphabets that look the same.
@@ -221,7 +221,7 @@ def _form(text: str, native: str) -> Form | None:
 
 
 @lru_cache(maxsize=16_384)
-def respelled(word: str) -> str:
+def respell(word: str) -> str:
     """The word in the spelling that its Soundex code is made of (paper §3.1).
 
     PH is F, CK is K, and at its beginning KN is N, WR is R and a hard C is K.
@@ -235,10 +235,10 @@ def respelled(word: str) -> str:
 @lru_cache(maxsize=16_384)
 def sound_of(word: str) -> str:
     """The Soundex code of a respelled word, so that Phillip and Filip have one."""
-    return str(soundex(respelled(word)))
+    return str(soundex(respell(word)))
 
 
 def forget() -> None:
     """Forget all names, as an erasure asks for."""
-    for kept in (name_digest, type_digest, forms, respelled, sound_of):
+    for kept in (name_digest, type_digest, forms, respell, sound_of):
         kept.cache_clear()

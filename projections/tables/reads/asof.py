@@ -67,7 +67,7 @@ def versions_as_of(tables: TableReads, node: int, seq: int) -> Iterator[SeenVers
             yield SeenVersion(number, row, version_validity(tables, node, number, row, seq))
         else:
             # To look for the spans of each version in the whole timeline would be quadratic.
-            held = held or _all_held(tables, node, seq)
+            held = held or _held_spans_by_version(tables, node, seq)
             yield SeenVersion(number, row, times.spans_of(tuple(held.get(number, ())), row.valid_from))
         number -= 1
         if not number:
@@ -87,17 +87,17 @@ def version_validity(tables: TableReads, node: int, number: int, row: schema.Ver
     """The validity of a version as it was known at a commit."""
     if row.closed <= seq:
         return times.Interval(row.valid_from, row.valid_to)
-    return _held(tables, timeline_rows.Place(timeline_rows.OF_LINEAGE, node), number, row, seq)
+    return _held_spans(tables, timeline_rows.Place(timeline_rows.OF_LINEAGE, node), number, row, seq)
 
 
 def edge_validity(tables: TableReads, place: schema.EdgePlace, row: schema.EdgeRow, seq: int) -> times.Validity:
     """The validity of an edge as it was known at a commit."""
     if row.closed <= seq:
         return times.Interval(row.valid_from, row.valid_to)
-    return _held(tables, timeline_rows.Place(timeline_rows.OF_EDGE, place.edge), timeline_rows.HOLDS, row, seq)
+    return _held_spans(tables, timeline_rows.Place(timeline_rows.OF_EDGE, place.edge), timeline_rows.HOLDS, row, seq)
 
 
-def _held(
+def _held_spans(
     tables: TableReads,
     place: timeline_rows.Place,
     number: int,
@@ -113,7 +113,7 @@ def _held(
     return times.spans_of(held, row.valid_from)
 
 
-def _all_held(tables: TableReads, node: int, seq: int) -> dict[int, list[times.Interval]]:
+def _held_spans_by_version(tables: TableReads, node: int, seq: int) -> dict[int, list[times.Interval]]:
     """The spans of all versions of a node as they were known at a commit."""
     place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
     line = timeline_rows.steps(tables.timelines, place, seq)
@@ -136,17 +136,17 @@ def closed_by(tables: TableReads, node: int, number: int, row: schema.VersionRow
     """
     if row.closed <= seq:
         return row.closed
-    return _cut_by(tables, timeline_rows.Place(timeline_rows.OF_LINEAGE, node), number, row, seq)
+    return _last_change(tables, timeline_rows.Place(timeline_rows.OF_LINEAGE, node), number, row, seq)
 
 
 def edge_closed_by(tables: TableReads, place: schema.EdgePlace, row: schema.EdgeRow, seq: int) -> int:
     """As :func:`closed_by`, of an edge."""
     if row.closed <= seq:
         return row.closed
-    return _cut_by(tables, timeline_rows.Place(timeline_rows.OF_EDGE, place.edge), timeline_rows.HOLDS, row, seq)
+    return _last_change(tables, timeline_rows.Place(timeline_rows.OF_EDGE, place.edge), timeline_rows.HOLDS, row, seq)
 
 
-def _cut_by(
+def _last_change(
     tables: TableReads,
     place: timeline_rows.Place,
     number: int,
@@ -154,10 +154,10 @@ def _cut_by(
     seq: int,
 ) -> int:
     """The last commit that changed when a number holds; 0 if the one that wrote it did."""
-    now = _held(tables, place, number, row, seq)
+    now = _held_spans(tables, place, number, row, seq)
     commits = [commit for commit in timeline_rows.changes(tables.timelines, place, seq) if commit >= row.seq]
     # When it holds only shrinks (law 8): once it is as it was at the commit, it stays so up to there.
-    at = bisect_left(commits, True, key=lambda commit: _held(tables, place, number, row, commit) == now)
+    at = bisect_left(commits, True, key=lambda commit: _held_spans(tables, place, number, row, commit) == now)
     return 0 if at == len(commits) or commits[at] == row.seq else commits[at]
 
 

@@ -31,10 +31,10 @@ class Literal(NamedTuple):
     text: str
 
 
-def of_event(log: LmdbLog, tables: Tables, seq: int, event: ev.Stated) -> Iterator[Literal]:
+def literals_of_event(log: LmdbLog, tables: Tables, seq: int, event: ev.Stated) -> Iterator[Literal]:
     """The literals that an event of a commit was the first to say in its world."""
     node = tables.node_of(event.lineage)
-    texts = () if node is None or not event.terms else _listed(log, seq, event.details)
+    texts = () if node is None or not event.terms else _read_names(log, seq, event.details)
     for place, (number, text) in enumerate(zip(event.terms, texts, strict=False)):
         said = _text(text)
         if said is not None and node is not None:
@@ -43,7 +43,9 @@ def of_event(log: LmdbLog, tables: Tables, seq: int, event: ev.Stated) -> Iterat
                 yield Literal(node, FIRST_LITERAL + number, seq, said)
 
 
-def of_world(log: LmdbLog, tables: Tables, node: int, wanted: Collection[int] | None = None) -> Iterator[Literal]:
+def literals_of_world(
+    log: LmdbLog, tables: Tables, node: int, wanted: Collection[int] | None = None
+) -> Iterator[Literal]:
     """The literals that a world ever stated and whose texts are there; with ``wanted``, those of these terms."""
     place, texts = (-1, -1), ()  # type: tuple[int, int], tuple[str, ...]
     rows = (
@@ -53,7 +55,7 @@ def of_world(log: LmdbLog, tables: Tables, node: int, wanted: Collection[int] | 
     )
     for number, row in rows:
         if row[:2] != place:
-            place, texts = (row.seq, row.position), _listed(log, row.seq, row.position)
+            place, texts = (row.seq, row.position), _read_names(log, row.seq, row.position)
         said = _text(texts[row.place]) if row.place < len(texts) else None
         if said is not None:
             yield Literal(node, FIRST_LITERAL + number, row.seq, said)
@@ -61,7 +63,7 @@ def of_world(log: LmdbLog, tables: Tables, node: int, wanted: Collection[int] | 
 
 def text_of(log: LmdbLog, tables: Tables, node: int, number: int) -> str:
     """The text of a literal by the number of its document; empty once erased."""
-    return next((each.text for each in of_world(log, tables, node, (number - FIRST_LITERAL,))), "")
+    return next((each.text for each in literals_of_world(log, tables, node, (number - FIRST_LITERAL,))), "")
 
 
 def statings(tables: Tables, node: int, number: int) -> Iterator[statement_rows.Stating]:
@@ -77,7 +79,7 @@ def holds(tables: Tables, node: int, number: int, seq: int, admits: Admits) -> b
     )
 
 
-def _listed(log: LmdbLog, seq: int, position: int) -> tuple[str, ...]:
+def _read_names(log: LmdbLog, seq: int, position: int) -> tuple[str, ...]:
     stored = None if position == ev.NONE else log.blob(seq, position)
     found = None if stored is None else codec.decode_blob(stored, seq)
     return tuple(found.aliases) if isinstance(found, blobs.Details) else ()

@@ -123,7 +123,7 @@ def _identity(tables: Tables, world: int, number: int) -> bytes:
 # -- reading
 
 
-def has_any(tables: Tables, world: int) -> bool:
+def has_statements(tables: Tables, world: int) -> bool:
     """Whether anything was ever stated in a world."""
     return tables.has_rows("by_subject") and next(tables.by_subject.scan(schema.U64.pack(world)), None) is not None
 
@@ -183,7 +183,7 @@ def terms_of(tables: Tables, world: int) -> Iterator[tuple[int, TermRow]]:
 
 def known_at(tables: Tables, world: int, seq: int) -> list[Stating]:
     """What a world states at any valid time, as known at a commit, in the order of its subjects."""
-    if not has_any(tables, world):
+    if not has_statements(tables, world):
         return []
     return [each for each in matching(tables, world, (None,) * 4) if each.since <= seq < each.until]
 
@@ -291,6 +291,6 @@ def forget_some(tables: Tables, world: int, numbers: Iterable[int], places: Set[
             tables.term_places.put(_TERM_KEY.pack(world, number), _TERM.pack(*row._replace(digest=NO_DIGEST)))
 
 
-def flat(quads: Iterable[Quad]) -> list[int]:
+def flat_quads(quads: Iterable[Quad]) -> list[int]:
     """Quads as events have them."""
     return list(chain.from_iterable(quads))

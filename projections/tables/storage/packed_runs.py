@@ -180,36 +180,36 @@ class _Layout:
         self.alike_at = _COUNT_BYTES + len(mask)
         self.rows_at = self.alike_at + len(self.alike)
         self.row_bytes = len(self.apart)
-        stretches = _stretches(self.apart)
+        stretches = _ranges_of(self.apart)
         ends = (0, *chain.from_iterable(stretches), row_bytes)
         self.alike_pieces = _of_sizes(map(sub, ends[1::2], ends[::2]))
         """What is the same, before, between and behind the stretches of a row ..."""
         self.apart_pieces = _of_sizes(end - start for start, end in stretches)
         """... that are not."""
         self.pieces = 2 * len(stretches) + 1
-        self.key_stretches = _stretches([at for at in self.apart if at < key_bytes])
+        self.key_stretches = _ranges_of([at for at in self.apart if at < key_bytes])
         self.key_apart = sum(end - start for start, end in self.key_stretches)
         self._taken: dict[int, tuple[Taken, int, Taken]] = {}
 
-    def taken(self, prefix_bytes: int) -> tuple[Taken, int, Taken]:
+    def split_prefix(self, prefix_bytes: int) -> tuple[Taken, int, Taken]:
         """What of a beginning of a key is alike in all keys, in how many columns, and what is apart."""
         found = self._taken.get(prefix_bytes)
         if found is None:
             alike = [at for at in self.alike if at < prefix_bytes]
             apart = [at for at in self.apart if at < prefix_bytes]
-            found = self._taken[prefix_bytes] = _taking(alike), len(alike), _taking(apart)
+            found = self._taken[prefix_bytes] = _byte_taker(alike), len(alike), _byte_taker(apart)
         return found
 
 
 _layout: Final = lru_cache(maxsize=1_024)(_Layout)
 
 
-def _taking(places: Sequence[int]) -> Taken:
+def _byte_taker(places: Sequence[int]) -> Taken:
     # Of two slices and more it makes a tuple.
-    return itemgetter(*(slice(*each) for each in _stretches(places)), slice(0), slice(0))
+    return itemgetter(*(slice(*each) for each in _ranges_of(places)), slice(0), slice(0))
 
 
-def _stretches(places: Sequence[int]) -> tuple[tuple[int, int], ...]:
+def _ranges_of(places: Sequence[int]) -> tuple[tuple[int, int], ...]:
     """Numbers in order as ranges."""
     found: list[tuple[int, int]] = []
     for place in places:
@@ -234,7 +234,7 @@ class _FixedPage:
         layout = _layout(stored[_COUNT_BYTES : _COUNT_BYTES + (row_bytes + 7) // 8], key_bytes, row_bytes)
         count = int.from_bytes(stored[:_COUNT_BYTES], "big")
         if not count or len(stored) != layout.rows_at + count * layout.row_bytes:
-            raise _damaged("a packed page cannot be read")
+            raise _damaged_error("a packed page cannot be read")
         self._layout = layout
         self._stored = stored
         self.count = count
@@ -269,7 +269,7 @@ class _FixedPage:
         layout, stored = self._layout, self._stored
         if len(key) != layout.key_bytes:
             return None
-        alike_of, alike_bytes, apart_of = layout.taken(layout.key_bytes)
+        alike_of, alike_bytes, apart_of = layout.split_prefix(layout.key_bytes)
         alike_at = layout.alike_at
         if b"".join(alike_of(key)) != stored[alike_at : alike_at + alike_bytes]:
             return None
@@ -285,7 +285,7 @@ class _FixedPage:
 
     def stretch(self, prefix: bytes) -> tuple[int, int]:
         layout, stored = self._layout, self._stored
-        alike_of, alike_bytes, apart_of = layout.taken(len(prefix))
+        alike_of, alike_bytes, apart_of = layout.split_prefix(len(prefix))
         alike_at = layout.alike_at
         if b"".join(alike_of(prefix)) != stored[alike_at : alike_at + alike_bytes]:
             return 0, 0
@@ -380,7 +380,7 @@ def _decoded_list(stored: bytes) -> dict[str, list[Run]]:
     try:
         return _LISTS.decode(stored)
     except msgspec.DecodeError as error:
-        raise _damaged("the list of packed runs cannot be read") from error
+        raise _damaged_error("the list of packed runs cannot be read") from error
 
 
 def put_runs(txn: lmdb.Transaction, runs: dict[str, list[Run]]) -> None:
@@ -388,7 +388,7 @@ def put_runs(txn: lmdb.Transaction, runs: dict[str, list[Run]]) -> None:
     txn.put(RUNS_KEY, _ENCODER.encode({name: found for name, found in runs.items() if found}))
 
 
-def _damaged(what: str) -> DamagedStore:
+def _damaged_error(what: str) -> DamagedStore:
     return DamagedStore(f"Of the tables, {what}", "Run `worlddb verify --deep`, then `worlddb rebuild tables`")
 
 
@@ -435,7 +435,7 @@ class PackedTable(write_buffer.Table):
             return known[0][1] if known else None
         found = self._stored_value(key)
         if self._fixed is not None:
-            self._keep(key, [] if found is None else [(key, found)])
+            self._cache_rows(key, [] if found is None else [(key, found)])
         return found
 
     def _stored_value(self, key: bytes) -> bytes | None:
@@ -443,10 +443,10 @@ class PackedTable(write_buffer.Table):
             found: bytes | None = self._txn.get(self._first + key)  # type: ignore[assignment]
             if found is not None:
                 return found
-        runs = self._asked or self._to_ask()
+        runs = self._asked or self._runs_to_search()
         if (known := self._whole if runs.know_keys else self._alone) is not None:
             # Looked at one by one: the first run that may have a key mostly has it.
-            held: Iterable[_Asked] = _passing(runs.reaching(key), crc32(key[:known]))
+            held: Iterable[_Asked] = _runs_with_crc(runs.reaching(key), crc32(key[:known]))
         else:
             held = self._may_hold(key)
         cursor = self._own_cursor()
@@ -469,7 +469,7 @@ class PackedTable(write_buffer.Table):
         super()._forget()
         self._is_all_packed = None
 
-    def _keep(self, prefix: bytes, rows: list[write_buffer.Pair]) -> None:
+    def _cache_rows(self, prefix: bytes, rows: list[write_buffer.Pair]) -> None:
         """Have at hand what is stored under a key or a prefix: a read asks for the same few rows many times over."""
         if len(self._ahead) < _MOST_KEPT:
             self._ahead[prefix] = rows
@@ -487,8 +487,8 @@ class PackedTable(write_buffer.Table):
         if len(rows) > most:
             return None
         if runs and len(rows) > 1:
-            rows = list(_newest(sorted(rows, key=_key)))
-        self._keep(prefix, rows)
+            rows = list(_newest_pairs(sorted(rows, key=_key)))
+        self._cache_rows(prefix, rows)
         return rows
 
     def _loose_rows(self, prefix: bytes, most: int) -> list[write_buffer.Pair]:
@@ -552,7 +552,7 @@ class PackedTable(write_buffer.Table):
                 else:
                     groups[prefix] = rows
         for prefix in several:
-            groups[prefix] = list(_newest(sorted(groups[prefix], key=_key)))
+            groups[prefix] = list(_newest_pairs(sorted(groups[prefix], key=_key)))
         return groups
 
     def stored(self, prefix: bytes) -> list[write_buffer.Pair]:
@@ -565,7 +565,7 @@ class PackedTable(write_buffer.Table):
             return found
         found += chain.from_iterable(self._rows_in(each[4], prefix) for each in runs)
         found.sort(key=_key)
-        return list(_newest(found))
+        return list(_newest_pairs(found))
 
     def few(self, prefix: bytes, most: int, cursor: lmdb.Cursor) -> list[write_buffer.Pair] | None:
         """Nothing: runs are found by whole groups."""
@@ -593,8 +593,8 @@ class PackedTable(write_buffer.Table):
         walks = [loose, *(self._walk(run, prefix, start, reverse=reverse) for run in runs)]
         some = [list(islice(walk, write_buffer.SHORT)) for walk in walks]
         if max(map(len, some)) < write_buffer.SHORT:
-            return _newest(sorted(chain.from_iterable(some), key=_key, reverse=reverse))
-        return _newest(merge(*map(chain, some, walks), key=_key, reverse=reverse))
+            return _newest_pairs(sorted(chain.from_iterable(some), key=_key, reverse=reverse))
+        return _newest_pairs(merge(*map(chain, some, walks), key=_key, reverse=reverse))
 
     def _stored_around(
         self, within: bytes, start: bytes, most: int
@@ -607,8 +607,8 @@ class PackedTable(write_buffer.Table):
             lower = ((self._first + key, value) for key, value in earlier if key != at)
             before += islice(lower, most)
         return (
-            list(islice(_newest(sorted(behind, key=_key)), most)),
-            list(islice(_newest(sorted(before, key=_key, reverse=True)), most)),
+            list(islice(_newest_pairs(sorted(behind, key=_key)), most)),
+            list(islice(_newest_pairs(sorted(before, key=_key, reverse=True)), most)),
         )
 
     def _last_stored(self, prefix: bytes, upto: bytes) -> write_buffer.Pair | None:
@@ -625,18 +625,18 @@ class PackedTable(write_buffer.Table):
         """The runs that may hold a key that begins so, the newest first."""
         return [run for *_, run in self._may_hold(prefix)]
 
-    def _to_ask(self) -> _Runs:
+    def _runs_to_search(self) -> _Runs:
         found = self._asked = self._ready()
         self._groups = {}
         return found
 
     def _may_hold(self, prefix: bytes) -> list[_Asked]:
         """As :meth:`_holding`."""
-        runs, size = self._asked or self._to_ask(), len(prefix)
+        runs, size = self._asked or self._runs_to_search(), len(prefix)
         asked = runs.reaching(prefix)
         if size == self._whole and runs.know_keys:
             # A group may be in many runs, as that of all that lies in one world; a key is in one, or few.
-            return list(_passing(asked, crc32(prefix)))
+            return list(_runs_with_crc(asked, crc32(prefix)))
         # Of a group several others are asked that are a part of it: of a world its edges of each type.
         for shorter in reversed(self._filtered):
             if shorter > size:
@@ -644,12 +644,12 @@ class PackedTable(write_buffer.Table):
             group = prefix[:shorter]
             known = self._groups.get(group)
             if known is None:
-                known = list(_passing(asked, crc32(group))) if asked else asked
+                known = list(_runs_with_crc(asked, crc32(group))) if asked else asked
                 if len(self._groups) < _MOST_KEPT:
                     self._groups[group] = known
             asked = known
         if size == self._whole and asked:
-            whole = list(_passing(asked, crc32(prefix)))
+            whole = list(_runs_with_crc(asked, crc32(prefix)))
             asked = [each for each in asked if each in whole or not each[3]]
         return asked
 
@@ -695,7 +695,7 @@ class PackedTable(write_buffer.Table):
     def _read_filter(self, run: Run) -> bytes:
         stored: bytes | None = self._txn.get(self._place(FILTERS, run.number))  # type: ignore[assignment]
         if not stored or _digest(stored) != run.filter[-_DIGEST_BYTES:]:
-            raise _damaged(f"the filter of packed run {run.number} is not what was written")
+            raise _damaged_error(f"the filter of packed run {run.number} is not what was written")
         _keep_filter(run.filter, stored)
         return stored
 
@@ -710,9 +710,9 @@ class PackedTable(write_buffer.Table):
         try:
             keys, values = _PAGES.decode(stored)
         except msgspec.DecodeError as error:
-            raise _damaged("a packed page cannot be read") from error
+            raise _damaged_error("a packed page cannot be read") from error
         if len(keys) != len(values) or not keys:
-            raise _damaged("a packed page has keys without values")
+            raise _damaged_error("a packed page has keys without values")
         return keys, values
 
     def _pairs_of(self, run: Run, wanted: Sequence[bytes]) -> list[write_buffer.Pair]:
@@ -864,7 +864,7 @@ class PackedTable(write_buffer.Table):
                     self._txn.put(page, _ENCODER.encode((keys, values)))
                 else:
                     rows = next(_as_rows(iter([(keys, values)]), self._fixed))
-                    self._txn.put(page, _packed(rows, (rows != rows[0]).any(axis=0)))
+                    self._txn.put(page, _pack_rows(rows, (rows != rows[0]).any(axis=0)))
 
     def take_from(self, table: write_buffer.Table) -> None:
         """Take over what is in memory of this table, which had no runs until now."""
@@ -890,8 +890,8 @@ class PackedTable(write_buffer.Table):
         newest = [(keys, list(map(fresh.__getitem__, keys)))] if keys else []
         del fresh
         if newest or self.own_rows(1):
-            self._write_merged([self._drained(), iter(newest)])
-        for runs in self._due():
+            self._write_merged([self._drain_rows(), iter(newest)])
+        for runs in self._runs_to_merge():
             rows = sum(run.rows for run in runs)
             if not merged or merged + rows <= MOST_MERGED_AT_ONCE:
                 self._merge(runs)
@@ -901,9 +901,9 @@ class PackedTable(write_buffer.Table):
     @property
     def runs_waiting(self) -> int:
         """How many of the newest runs are to become one."""
-        return len(next(self._due(), ()))
+        return len(next(self._runs_to_merge(), ()))
 
-    def _drained(self) -> Iterator[Page]:
+    def _drain_rows(self) -> Iterator[Page]:
         """Take the rows out of the table's own place, in order, some at a time."""
         while True:
             keys: list[bytes] = []
@@ -926,7 +926,7 @@ class PackedTable(write_buffer.Table):
         else:
             self._write_rows(_merged_rows([_as_rows(part, fixed) for part in parts], fixed), fixed)
 
-    def _due(self) -> Iterator[list[Run]]:
+    def _runs_to_merge(self) -> Iterator[list[Run]]:
         """The newest runs that are to become one: the most, and the fewer that could in their place.
 
         Four or more are of the largest size among them; those that are smaller count as one if they come to it.
@@ -980,21 +980,21 @@ class PackedTable(write_buffer.Table):
     def _read_rows(self, pages: Sequence[bytes], fixed: tuple[int, int]) -> Iterator[Rows]:
         for begin in range(0, len(pages), _MORE_TOGETHER):
             stored = map(self._txn.get, pages[begin : begin + _MORE_TOGETHER])
-            yield _whole([_FixedPage(page, *fixed).rows() for page in stored])  # type: ignore[arg-type]
+            yield _join_parts([_FixedPage(page, *fixed).rows() for page in stored])  # type: ignore[arg-type]
 
     def _write_rows(self, parts: Iterable[Rows], fixed: tuple[int, int]) -> None:
         """As :meth:`_write`, of rows of one length: many at once takes a third of the time."""
         number, last, count = self._next_number(), b"", 0
         place, groups = self._place(RUNS_KEY, number), list[Crcs]()
-        for rows, is_apart in _filled(self._noted(parts, groups)):
+        for rows, is_apart in _fill_pages(self._collect_groups(parts, groups)):
             first = _key_at(rows, fixed, 0)
-            apart = first[: _agreeing(last, first) + 1] if last else b""
-            self._txn.put(place + apart, _packed(rows, is_apart))
+            apart = first[: _common_prefix_bytes(last, first) + 1] if last else b""
+            self._txn.put(place + apart, _pack_rows(rows, is_apart))
             last = _key_at(rows, fixed, len(rows) - 1)
             count += len(rows)
         self._list_run(number, count, groups)
 
-    def _noted(self, parts: Iterable[Rows], groups: list[Crcs]) -> Iterator[Rows]:
+    def _collect_groups(self, parts: Iterable[Rows], groups: list[Crcs]) -> Iterator[Rows]:
         """Note what a filter is to know of some rows that are passed on."""
         for rows in parts:
             sizes = self._filtered if self._whole is None else (self._whole, *self._filtered)
@@ -1006,7 +1006,7 @@ class PackedTable(write_buffer.Table):
         number = self._next_number()
         place, rows = self._place(RUNS_KEY, number), 0
         groups = array("I")
-        for apart, keys, values in _set_apart(_pages(parts)):
+        for apart, keys, values in _separate_pages(_pages(parts)):
             self._txn.put(place + apart, _ENCODER.encode((keys, values)))
             rows += len(keys)
             for size in self._filtered:
@@ -1182,7 +1182,7 @@ def _key_at(rows: Rows, fixed: tuple[int, int], at: int) -> bytes:
     return rows[at, : fixed[0]].tobytes()
 
 
-def _packed(rows: Rows, is_apart: NDArray[np.bool_]) -> bytes:
+def _pack_rows(rows: Rows, is_apart: NDArray[np.bool_]) -> bytes:
     """A page of rows of one length, given in which columns they differ."""
     import numpy as np  # As above.
 
@@ -1192,15 +1192,15 @@ def _packed(rows: Rows, is_apart: NDArray[np.bool_]) -> bytes:
     )
 
 
-def _filled(parts: Iterable[Rows]) -> Iterator[tuple[Rows, NDArray[np.bool_]]]:
+def _fill_pages(parts: Iterable[Rows]) -> Iterator[tuple[Rows, NDArray[np.bool_]]]:
     """Rows that come in parts, as many at a time as fill a page, with the columns in which these differ."""
     left: Rows | None = None
     guess = _GUESSED
     for part in parts:
-        rows = part if left is None else _whole([left, part])
+        rows = part if left is None else _join_parts([left, part])
         begin = 0
         while begin < len(rows):
-            count, is_apart = _filling(rows[begin : begin + guess])
+            count, is_apart = _page_fill(rows[begin : begin + guess])
             if begin + count == len(rows):
                 break
             if count == guess:
@@ -1210,12 +1210,12 @@ def _filled(parts: Iterable[Rows]) -> Iterator[tuple[Rows, NDArray[np.bool_]]]:
             begin, guess = begin + count, count + count // 8 + _GUESSED // 8
         left = rows[begin:]
     while left is not None and len(left):
-        count, is_apart = _filling(left)
+        count, is_apart = _page_fill(left)
         yield left[:count], is_apart
         left = left[count:]
 
 
-def _filling(rows: Rows) -> tuple[int, NDArray[np.bool_]]:
+def _page_fill(rows: Rows) -> tuple[int, NDArray[np.bool_]]:
     """How many of some rows fill a page, and in which columns these differ."""
     import numpy as np  # As above.
 
@@ -1229,7 +1229,7 @@ def _filling(rows: Rows) -> tuple[int, NDArray[np.bool_]]:
     return count, first < count
 
 
-def _whole(parts: Sequence[Rows]) -> Rows:
+def _join_parts(parts: Sequence[Rows]) -> Rows:
     import numpy as np  # As above.
 
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
@@ -1239,7 +1239,7 @@ def _is_of_keys(run: Run) -> bool:
     return len(run.filter) > _DIGEST_BYTES and run.filter.startswith(_WHOLE_KEYS)
 
 
-def _passing(asked: Iterable[_Asked], crc: int) -> Iterator[_Asked]:
+def _runs_with_crc(asked: Iterable[_Asked], crc: int) -> Iterator[_Asked]:
     """Those of some runs whose filter has all bits of a CRC. Each read comes here many times."""
     for each in asked:
         bits, many = each[0], each[1]
@@ -1272,7 +1272,7 @@ def _beginning(place: bytes, keys: Iterator[bytes]) -> Iterator[bytes]:
         yield key
 
 
-def _newest(pairs: Iterable[write_buffer.Pair]) -> Iterator[write_buffer.Pair]:
+def _newest_pairs(pairs: Iterable[write_buffer.Pair]) -> Iterator[write_buffer.Pair]:
     """The first of each key: pairs come in order, and of equal keys the newest first."""
     last = None
     for pair in pairs:
@@ -1301,7 +1301,7 @@ def _pages(parts: Iterable[Page]) -> Iterator[Page]:
         yield keys, values
 
 
-def _set_apart(pages: Iterator[Page]) -> Iterator[tuple[bytes, list[bytes], list[bytes]]]:
+def _separate_pages(pages: Iterator[Page]) -> Iterator[tuple[bytes, list[bytes], list[bytes]]]:
     """Each page with the shortest bytes that its keys do not come before, and those of the page before do.
 
     Two pages whose keys agree for longer than a key of LMDB can be are one.
@@ -1309,7 +1309,7 @@ def _set_apart(pages: Iterator[Page]) -> Iterator[tuple[bytes, list[bytes], list
     apart, held = b"", next(pages, None)
     for page in pages:
         assert held is not None
-        agree = _agreeing(held[0][-1], page[0][0])
+        agree = _common_prefix_bytes(held[0][-1], page[0][0])
         if agree >= _MOST_APART:
             held = held[0] + page[0], held[1] + page[1]
             continue
@@ -1319,7 +1319,7 @@ def _set_apart(pages: Iterator[Page]) -> Iterator[tuple[bytes, list[bytes], list
         yield apart, *held
 
 
-def _agreeing(one: bytes, other: bytes) -> int:
+def _common_prefix_bytes(one: bytes, other: bytes) -> int:
     """In how many bytes two keys begin alike."""
     pairs = zip(one, other, strict=False)
     return next((at for at, (mine, theirs) in enumerate(pairs) if mine != theirs), len(one))

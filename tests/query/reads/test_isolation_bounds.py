@@ -106,8 +106,8 @@ def _all_holders(self: namesakes.SearchScope, ctx: Any, text: str, here: Callabl
     return blocks.holders(ctx.tables, text, here)
 
 
-def _fullest(ctx: Any, place: blocks.Place, search: Any) -> blocks.Around:
-    return blocks.around(ctx.tables, place)
+def _fullest(ctx: Any, place: blocks.Place, search: Any) -> blocks.NearbyForms:
+    return blocks.forms_around(ctx.tables, place)
 
 
 def _together(ctx: Any, after: int, head: int, most: int, _: Any) -> reclustering.ChangedWorlds:

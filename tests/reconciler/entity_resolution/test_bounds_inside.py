@@ -101,10 +101,10 @@ def test_blocks_in_memory_are_those_of_a_store_with_these_names_alone() -> None:
             compared = 0
             for name in names:
                 for form in forms(name):
-                    for place in blocks.looked_up(form, by_given_name=True):
+                    for place in blocks.places_to_search(form, by_given_name=True):
                         for most in (1, 2, 5, place.most):
                             asked = place._replace(most=most)
-                            assert inside.around(asked) == blocks.around(tables, asked)
+                            assert inside.around(asked) == blocks.forms_around(tables, asked)
                             compared += 1
             assert compared > 500
 

@@ -13,8 +13,8 @@ import worlddb
 from tests.support.examples import examples
 from tests.support.model.stores import new_store
 from worlddb import InputError, Thresholds
-from worlddb.projections.tables.names.blocks import SAME_FORM, around, holders, looked_up
-from worlddb.projections.tables.names.canonical import MAX_MATCHED_CHARACTERS, forms, normalised
+from worlddb.projections.tables.names.blocks import SAME_FORM, forms_around, holders, places_to_search
+from worlddb.projections.tables.names.canonical import MAX_MATCHED_CHARACTERS, forms, normalise_name
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.entity_resolution.namesakes import MAX_CONSIDERED
 from worlddb.reconciler.similarity.scores import Likeness, cosine, likeness
@@ -130,7 +130,7 @@ def test_likeness_is_symmetric_and_between_nothing_and_one(one: str, other: str)
     found, back = likeness(one, other), likeness(other, one)
     assert found == pytest.approx(back) if found.guard is None and back.guard is None else found.guard and back.guard
     assert all(0.0 <= score <= 1.0 for score in found[:3])
-    assert (found.exact == 1.0) == (normalised(one) == normalised(other) != "")
+    assert (found.exact == 1.0) == (normalise_name(one) == normalise_name(other) != "")
 
 
 @given(name=st.text(max_size=40))
@@ -295,7 +295,11 @@ def test_five_thousand_people_of_one_name_are_one_entry_of_a_block_and_at_most_t
         with db._env.read() as txn:
             tables = Tables(txn)
             (form,) = forms("Wang Wei")
-            seen = [text for place in looked_up(form, by_given_name=False) for text in around(tables, place).forms]
+            seen = [
+                text
+                for place in places_to_search(form, by_given_name=False)
+                for text in forms_around(tables, place).forms
+            ]
             assert set(seen) == {b"wang wei", b"wang weii"} and len(list(holders(tables, "wang wei"))) == SAME_FORM
 
 

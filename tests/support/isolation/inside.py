@@ -19,7 +19,7 @@ from worlddb import AmbiguousReference, UnknownReference, View
 from worlddb.log.model.ids import short
 from worlddb.projections.indexes.fields import Marker, TextDocument
 from worlddb.projections.indexes.text_index import TextIndex
-from worlddb.projections.tables.names.canonical import normalised
+from worlddb.projections.tables.names.canonical import normalise_name
 
 NOBODY = "00000000000000000000000000000bad"
 QUERIES = ("red boat", "green", "Ada blue")
@@ -229,7 +229,7 @@ class Inside:
 
     def _is_called(self, number: int, name: str) -> bool:
         world = self.view.get(self.names.refs[number], include_superseded=True)
-        return world is not None and normalised(name) in map(normalised, (world.name, *world.aliases))
+        return world is not None and normalise_name(name) in map(normalise_name, (world.name, *world.aliases))
 
     def outside(self, strangers: int) -> None:
         """What is outside, or was made later, is refused in the very words in which nobody is."""
