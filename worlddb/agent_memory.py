@@ -1416,7 +1416,7 @@ def _remarks(
     remark = f" (contradicted by: {'; '.join(one_line(_piece(each)) for each in against)})" if against else ""
     if found.ref in later:
         remark += f" (a later one says: {one_line(_piece(known[later[found.ref]].content))})"
-    return told
+    return remark
 
 
 def _line(found: records.World | records.Hit | records.Version, ref: str) -> str:

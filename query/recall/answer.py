@@ -408,7 +408,7 @@ def _note_of_past(hits: Sequence[records.Hit]) -> str:
     if held:
         return _note_of_times(held, _THEN)
     beside = [version for hit in hits for version in hit.others]
-    return _told_with_times(beside, _THEN_BESIDE) if beside else _THEN_UNSHOWN
+    return _note_of_times(beside, _THEN_BESIDE) if beside else _THEN_UNSHOWN
 
 
 def _note_of_ended(hits: Sequence[records.Hit]) -> str:

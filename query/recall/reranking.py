@@ -97,7 +97,7 @@ def rerank(
         if number == 0:
             hits = _rerank_hits(hits, question, stage, instead, add)
         else:
-            hits = [*_ranked(hits[:cull], question, stage), *hits[cull:]]
+            hits = [*_rerank_hits(hits[:cull], question, stage), *hits[cull:]]
     by = "reranked by " + ", then ".join(getattr(each, "__qualname__", type(each).__qualname__) for each in stages)
     return replace(
         found, hits=tuple(hits[:k]), paths=_rerank_paths(found.paths, question, stages[-1]), note=_add_note(found, by)

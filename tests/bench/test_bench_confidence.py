@@ -35,7 +35,7 @@ def test_a_regression_finds_the_coefficients_that_made_the_answers() -> None:
 @pytest.mark.parametrize("idea", sorted(_ideas.variants(Namespace(ideas=True)).keys() - VARIANTS.keys()))
 def test_each_idea_of_recall_that_a_run_leaves_out_is_one_that_recall_has(idea: str) -> None:
     """They are left out by name, which says nothing until somebody asks for them."""
-    with _ideas.asked_as(idea):
+    with _ideas.ablated(idea):
         pass
 
 
