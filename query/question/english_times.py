@@ -282,9 +282,13 @@ WILL: Final = lazy(
 WAS: Final = lazy(r"\b(?:did|was|were|had)(?:n['’]t)?\b", re.I)
 """In a question of the first and not of the second, "in May" is the next one."""
 PLANNED: Final = lazy(
-    r"\b(?:plan(?:s|ned|ning)?|upcoming|scheduled|booked|due|coming|(?:want|need|hope)s?\s+to)\b", re.I
+    r"\b(?:plann(?:ed|ing)|(?<!\bwhich )plans|upcoming|scheduled|booked|coming|(?:want|need|hope)s?\s+to"
+    r"|due(?!\s+(?:dates?|diligence|process|course|to\s+(?:the|an?|my|our|his|her|their))\b)"
+    r"|(?:i|we|you|they|he|she)\s+(?:\w+ly\s+)?plan|(?<!\bthe )(?<!\bthis )plan\s+to"
+    r"|(?:do|does|and)\s+(?-i:[A-Z])\w+\s+plan(?=\s*(?:[?.!,;]|\Z)|\s+(?:for|in|on|this|next|an?|the|any)\b))\b",
+    re.I,
 )
-"""Words of what is still to be."""
+"""Words of what is still to be; "plan" where it is a verb."""
 IS_DONE: Final = lazy(
     r"\b(?:is|are|am|be|being)\s+(?:[\w'’-]+\s+){0,4}?\w{2,}ed\b|(?<=[^\W_])['’](?:s|re|m)\s+\w{2,}ed\b", re.I
 )

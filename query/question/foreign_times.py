@@ -31,7 +31,7 @@ _YEAR: Final = r"(?P<year>(?:19|20)\d\d)"
 _WILL: Final = {
     "de": r"\b(?:werde|wirst|wird|werden|werdet)\b",
     "fr": r"\b(?:va|vas|vont|allons|allez|\w{2,}(?:era|eras|erons|eront|irez|irons|iront)|aura|auront|ira|iront)\b",
-    "es": r"\b(?:va|vas|vamos|van)\s+a\b|\b\w{2,}(?:rá|rás|rán|remos)\b",
+    "es": r"\b(?:va|vas|vamos|van)\s+a\s+\w*[aeií]r(?:se|me|te|nos|l[aeo]s?)?\b|\b\w{2,}(?:rá|rás|rán|remos)\b",
     "pt": r"\b(?:vai|vão|vamos)\b|\b\w{2,}(?:rá|rás|rão|remos)\b",
     "it": r"\b\w{2,}(?:rà|rai|ranno|remo)\b",
     "ru": r"\b(?:буду|будешь|будет|будем|будете|будут)\b",

@@ -19,7 +19,7 @@ import worlddb
 from worlddb import Database, ManualClock
 from worlddb.log.model.times import ALWAYS, format_time
 from worlddb.query.question.question import Question, wish
-from worlddb.query.question.question_dates import MAX_LISTED, nearness, parse_times
+from worlddb.query.question.question_dates import MAX_LISTED, nearness, parse_times, tense_of
 
 ASKED_AT = worlddb.parse_time("2024-06-12T10:00:00Z")
 
@@ -666,6 +666,24 @@ def test_in_a_question_of_what_is_to_come_a_month_is_the_coming_one(text: str, s
     (found,) = parse_times(text, ASKED_AT).spans
     start = "" if found.start == ALWAYS else format_time(found.start)[:10]
     assert f"{start}..{format_time(found.end)[:10]}" == span
+
+
+@pytest.mark.parametrize(
+    ("text", "tense"),
+    [
+        ("which plan is Ana on?", "present"),
+        ("what does Ana's plan cost?", "present"),
+        ("how much does the pension plan pay?", "present"),
+        ("what is the due date of the rent?", "present"),
+        ("what do we plan this summer?", "ahead"),
+        ("what does Ana plan in May?", "ahead"),
+        ("does the team plan to move?", "ahead"),
+        ("what are Ana's plans?", "ahead"),
+        ("what is due in May?", "ahead"),
+    ],
+)
+def test_a_plan_and_a_due_date_are_things_of_the_present(text: str, tense: str) -> None:
+    assert tense_of(text) == tense
 
 
 @pytest.mark.parametrize(
