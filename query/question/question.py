@@ -14,7 +14,7 @@ from worlddb.log.model import errors, limits
 from worlddb.log.model.times import DAYS, MONTHS, lazy
 from worlddb.projections.indexes.analysis import is_remark
 from worlddb.projections.tables.apply.trust_levels import LEVELS
-from worlddb.query.question.english_times import Tense
+from worlddb.query.question.english_times import ASKS_WHEN, Tense
 from worlddb.query.question.question_dates import Span, Time, Times, parse_times
 from worlddb.query.snapshot.valid_period import Choice
 
@@ -382,6 +382,11 @@ class Question:
     def asks_of(self) -> Tense:
         """Of when it asks, by its verbs: the past, the present, what is ahead; empty if nothing tells."""
         return self._times.tense
+
+    @property
+    def asks_when(self) -> bool:
+        """True of "when is …?" and "when does …?"."""
+        return ASKS_WHEN.search(self.text) is not None
 
     @property
     def times_read(self) -> tuple[Time, ...]:

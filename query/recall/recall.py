@@ -15,7 +15,7 @@ from worlddb.log.model import times
 from worlddb.projections.tables.reads.asof import OpenSpace
 from worlddb.query.claims import claim_frame
 from worlddb.query.lanes import text_lane, vector_lane
-from worlddb.query.question.question import ENTITY, MAX_K, TEXT, VECTOR, Request, without_names
+from worlddb.query.question.question import ENTITY, MAX_K, TEXT, VECTOR, Question, Request, without_names
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import answer, candidates, ranking, scoring
 from worlddb.query.recall.filters import Filter
@@ -112,9 +112,7 @@ def recall_with_future(window: Window, request: Request) -> records.Recall:
         first.sort(key=lambda hit: hit.valid.start < coming.start or hit.valid.end > coming.end)
     held |= {hit.version for hit in over}
     now_said = [hit for hit in found.hits if hit.version not in held]
-    before = {hit.ref: hit for hit in now_said}
-    follow = [each for hit in first for each in (hit, before.pop(hit.ref, None)) if each is not None]
-    hits = tuple([*follow, *(hit for hit in now_said if hit.ref in before)][:wanted])
+    hits = tuple(_with_present(first, now_said, request.question)[:wanted])
     new = [hit for hit in first if hit.valid.start > now]
     if not new:
         return found
@@ -122,6 +120,26 @@ def recall_with_future(window: Window, request: Request) -> records.Recall:
     pairs = dict.fromkeys(pair for pair in (*then.competing, *found.competing) if {pair.ref, pair.earlier} <= shown)
     told = answer.note_of_future([hit for hit in new if hit.ref in shown])
     return msgspec.structs.replace(found, hits=hits, competing=tuple(pairs), note=answer.joined((told, found.note)))
+
+
+def _with_present(
+    first: Sequence[records.Hit], now_said: Sequence[records.Hit], question: Question
+) -> list[records.Hit]:
+    """What holds then, each with what its world says now behind it, and the other hits of now.
+
+    "When does the train go?" may ask for now as well, so what holds until a coming hit begins stays before it.
+    """
+    asks_when = question.asks_when and not question.times
+    until = {hit.valid.end: hit.ref for hit in reversed(now_said)} if asks_when else {}
+    left, hits = {hit.ref: hit for hit in now_said}, list[records.Hit]()
+    for hit in first:
+        earlier = until.get(hit.valid.start)
+        if earlier is not None and earlier in left:
+            hits.append(left.pop(earlier))
+        hits.append(hit)
+        if hit.ref in left:
+            hits.append(left.pop(hit.ref))
+    return [*hits, *left.values()]
 
 
 def _coming_interval(request: Request, found: records.Recall, now: int) -> times.Interval | None:

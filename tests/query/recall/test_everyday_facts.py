@@ -763,6 +763,16 @@ def test_of_what_somebody_has_on_a_day_its_appointments_come_first(mem: worlddb.
     assert "dentist" in mem.recall("When is Ana at the dentist?").hits[0].content
 
 
+def test_when_something_is_asks_for_what_holds_now_and_then_for_what_replaces_it(
+    mem: worlddb.Memory, clock: ManualClock
+) -> None:
+    now = mem.add("The train to Porto goes at 8.")
+    mem.add("The train to Porto goes at 9.", since=clock.value + 60 * DAY, replaces=now)
+    found = mem.recall("When does the train go to Porto?")
+    assert [hit.content[-2] for hit in found][:2] == ["8", "9"] and "9" in found.note
+    assert mem.recall("When will the train go to Porto?").hits[0].content.endswith("9.")
+
+
 def test_what_is_over_is_found_by_a_question_of_the_past(mem: worlddb.Memory, clock: ManualClock) -> None:
     """No recall but one that named the time found an appointment that was over."""
     for text in ("Ana has a dog.", "Ana likes tea.", "Ana lives in Lisbon.", "Ana's car is a Fiat."):
