@@ -63,7 +63,8 @@ class Judge:
     def hit(self, found: ranking.Ranked, content: str, words: Sequence[str]) -> float | None:
         """The probability that a hit answers; ``words`` are those that it shares with the question.
 
-        It is compared with the best hit before it, so that more hits change nothing.
+        It is compared with the best hit before it, so that more hits change nothing. The best one, if it has all words
+        of the question, has at least what an answer needs that is not weak: in a long text they score little.
         """
         if self._fitted is None:
             return None
@@ -73,7 +74,9 @@ class Judge:
         self._best = max(self._best, seen.score)
         if content and len(self._shown) < LOOKED_AT:
             self._shown.append(seen)
-        return round(scoring.likelihood(self._fitted.hit, scoring.hit_evidence(seen, self._best, names=self._names)), 4)
+        likely = scoring.likelihood(self._fitted.hit, scoring.hit_evidence(seen, self._best, names=self._names))
+        is_complete = covered >= 1 and seen.score == self._best
+        return round(max(likely, scoring.WEAK_BELOW) if is_complete else likely, 4)
 
     def answer(self, *, by_chance: bool) -> float | None:
         """The probability that one of the hits answers, computed from those that state something.
@@ -314,8 +317,8 @@ _UNKNOWN: Final = "nothing here is called {}, so nothing of that is found"
 _UNFIT: Final = "nothing that holds at that time and is not hidden fits {}"
 _UNHELD: Final = "nothing here has the {}, so nothing is found"
 _LOW_CONFIDENCE: Final = (
-    "perhaps nothing here is about that: these are the nearest, but hardly a word of the question occurs in them, and"
-    " unrelated texts come as near in meaning"
+    "perhaps nothing here is about that: these are the nearest, but the words of the question that occur in them tell"
+    " little, and unrelated texts come as near in meaning"
 )
 _SELDOM: Final = (
     "perhaps nothing here answers that: such hits seldom do, since they are of others than whom the question names, or"
@@ -544,19 +547,22 @@ def _is_meaningful(category: str) -> bool:
 
 
 def is_by_chance(
-    hits: Sequence[records.Hit], lanes: Sequence[str], fusion: str, model: str, searched: Callable[[], int]
+    hits: Sequence[records.Hit], lanes: Sequence[str], request: Request, model: str, searched: Callable[[], int]
 ) -> bool:
     """True if nothing speaks for any hit: no words, meaning, name or time beyond chance.
 
+    All words of the question in one hit are more than chance, however little they score in a long text.
     ``searched`` counts the worlds that were searched, and is only called if it matters.
     """
-    scatter = SCATTER.get(model)
-    if not hits or scatter is None or VECTOR not in lanes or fusion == COMBMAX:
+    scatter, question = SCATTER.get(model), request.question.text
+    if not hits or scatter is None or VECTOR not in lanes or request.fusion == COMBMAX:
         return False
     if not all(_is_noise(hit.scores, chance_level(scatter, _MOST)) for hit in hits):
         return False
     level = chance_level(scatter, searched())
-    return all(_is_noise(hit.scores, level) for hit in hits)
+    return all(_is_noise(hit.scores, level) for hit in hits) and not any(
+        text_lane.coverage(question, text_lane.matched(question, hit.name, hit.content)) >= 1 for hit in hits
+    )
 
 
 def chance_level(scatter: float, count: int) -> float:

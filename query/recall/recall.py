@@ -229,7 +229,7 @@ def _answer(
         judge = answer.Judge(request, found.lanes, model, subject.about)
         every, groups = _shown_hits(window, snapshot, request, found, judge)
         searched = partial(_count_searched, window, snapshot, request)
-        rests_on_nothing = answer.is_by_chance(every, found.lanes, request.fusion, model, searched)
+        rests_on_nothing = answer.is_by_chance(every, found.lanes, request, model, searched)
         confidence = judge.answer(by_chance=rests_on_nothing)
         unlikely = confidence is not None and confidence < scoring.WEAK_BELOW and VECTOR in found.lanes
         weak = bool(every) and (rests_on_nothing or (unlikely and searched() >= scoring.FEWEST))

@@ -107,6 +107,20 @@ def test_what_is_weak_in_a_confined_view_depends_on_nothing_outside(db: Database
     assert not db.view().recall("How do submarines dive?").weak
 
 
+def test_all_words_of_the_question_in_a_long_text_are_something_to_rest_on(tmp_path: Path) -> None:
+    """Among short ones its words score little, and the note said that hardly one occurred."""
+    long = " ".join(f"Zone {number} asks for walls of {number * 3} cm and stairs of 120 cm." for number in range(25))
+    with worlddb.open(tmp_path / "store") as db:
+        db.create("Fact", "", content=f"{long} The emergency phone of the site is 555-0199.")
+        for number in range(12):
+            db.create("Fact", "", content=f"I bought bread for {number} euros.")
+        db.embed()
+        found = db.view().recall("What is the emergency phone of the site?", min_confidence=0.1)
+        assert len(found.hits) == 1 and found.hits[0].content.endswith("555-0199.")
+        assert not found.weak and "perhaps" not in found.note
+        assert db.view().recall("What is the emergency phone of the submarine?").weak
+
+
 def test_by_chance_the_nearest_of_more_texts_is_nearer() -> None:
     levels = [chance_level(0.1, count) for count in (0, 1, 2, 8, 100, 3_000, 10**6)]
     assert levels == sorted(levels)
