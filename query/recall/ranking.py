@@ -481,7 +481,7 @@ def _collect_evidence(
     known = {passed.node for passed in worded}
     texts = _text_scores(snapshot, lanes, compared, worded, [node for node in pool if node not in known], pool, gate)
     alone = {node: own(texts.get(node, 0.0), cosines.get(node, middling)) for node in pool}
-    entities |= _entity_corrections(snapshot, pool, named, alone)
+    entities |= _entity_corrections(snapshot, pool, named, alone, entities)
     before, edge = candidates.lent(alone, links.following), candidates.lent(alone, links.joined)
     at_home = candidates.at_home(snapshot, gate.inside, named.entities, pool)
     if at_home:
@@ -517,6 +517,8 @@ _make_evidence: Final = partial(tuple.__new__, scoring.Evidence)
 
 ABOUT_OTHERS: Final = -1.5
 """Beside 1 for what somebody said whom a question names."""
+BESIDE_TURNS: Final = 1.0
+"""As much for what begins with the name of whom a question names, where turns of theirs are among the candidates."""
 
 
 def _entity_corrections(
@@ -524,9 +526,13 @@ def _entity_corrections(
     pool: Mapping[int, candidates.Passed],
     named: candidates.Named,
     alone: Mapping[int, float],
+    referring: Collection[int],
 ) -> dict[int, float]:
     """What counts against statements about others alone, where a question names somebody, and for those that begin with
     the name and refer to nobody: as if they referred to whoever has it.
+
+    Beside turns that begin with the name, as their speaker's, what begins with it counts twice: all that somebody says
+    has the name, whatever it is about. ``referring``: what refers to whom the question names.
 
     A turn of a talk is left as it is: who is spoken of in it is often said in another one.
     """
@@ -542,7 +548,14 @@ def _entity_corrections(
     known = candidates.naming(snapshot, named.names, looked_at) if strange else {}
     theirs = 1.0 if named.sides else 0.5
     against = {node: ABOUT_OTHERS for node in others if node not in known}
-    return against | {node: theirs for node, begins in known.items() if begins and node not in about}
+    found = against | {node: theirs for node, begins in known.items() if begins and node not in about}
+    stated = [pool[node] for node in said if node in referring or node in found]
+    stated = [passed for passed in stated if passed.seen.row.type != ENRICHMENT_TYPE]
+    turns = (pool[node] for node in sorted(referring) if pool[node].seen.row.type == _TURN) if stated else ()
+    if any(candidates.naming(snapshot, named.names, islice(turns, MAX_STRANGE)).values()):
+        begun = candidates.naming(snapshot, named.names, stated)
+        found |= {node: BESIDE_TURNS for node, begins in begun.items() if begins}
+    return found
 
 
 UNSAID: Final = -1.0

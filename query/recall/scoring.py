@@ -49,12 +49,12 @@ class Evidence(NamedTuple):
     """What speaks for a candidate.
 
     ``text`` is its BM25 score as a share of the most that the query could reach, ``vector`` the cosine of its vector
-    with the query's, ``entity`` 1 if whom the question is about said it, half if they are mentioned in it,
-    less than 0 if it is a statement about others alone, ``when`` how near it is
-    to the times that the question names (0 to 1), ``before`` what the turns before it lend it, ``edge`` what hits
-    lend it that an edge joins to it, ``home`` 1 if it lies where somebody whom the question names is at home,
-    ``governs`` 1 if it is the standing instruction that comes nearest to the question, ``talk`` what it
-    has by the best turn of its talk, if people talk, or by itself where others have that.
+    with the query's, ``entity`` 1 if whom the question is about said it, half if they are mentioned in it (1 if it
+    begins with the name, beside turns that do so for their speaker), less than 0 if it is a statement about others
+    alone, ``when`` how near it is to the times that the question names (0 to 1), ``before`` what the turns before it
+    lend it, ``edge`` what hits lend it that an edge joins to it, ``home`` 1 if it lies where somebody whom the question
+    names is at home, ``governs`` 1 if it is the standing instruction that comes nearest to the question, ``talk`` what
+    it has by the best turn of its talk, if people talk, or by itself where others have that.
     """
 
     text: float

@@ -852,6 +852,23 @@ def test_a_statement_that_begins_with_a_name_is_of_whom_it_names(
     assert ben.recall("Where does Ben live?").hits[0].content == "Ben lives in Sintra."
 
 
+@pytest.mark.parametrize(("user", "about"), [("ben", "Ben"), ("ben", ()), ("u17", "Ben")])
+def test_what_is_stated_of_somebody_is_not_hidden_by_all_that_they_say(
+    mem: worlddb.Memory, user: str, about: str | tuple[str, ...]
+) -> None:
+    """Each message of ben had the name as its speaker's, whatever it was about, and those about films came first."""
+    theirs = worlddb.memory(mem.db, user=user)
+    for text in ("Ben is a software engineer at Globex.", "Ben lives in Berlin.", "Ben has two cats."):
+        theirs.add(text, about=about)
+    for topic in ("whales", "Rome", "chess", "space", "jazz", "wolves", "Mars", "tea", "boats", "trains"):
+        theirs.add([{"role": "user", "content": f"I watched a film about {topic}"}])
+    theirs.add([{"role": "user", "content": "I am allergic to peanuts"}])
+    mem.db.embed()
+    for question in ("Where does Ben work?", "Who is Ben's employer?", "What is Ben's job?"):
+        assert any("Globex" in hit.content for hit in theirs.recall(question).hits[:3]), question
+    assert "peanuts" in theirs.recall("What is Ben allergic to?").hits[0].content
+
+
 @pytest.mark.parametrize("written", ["HER-4", "HER4", "HER_4", "HER 4", "#HER-4", "(HER/4)"])
 def test_a_code_is_found_however_it_is_written(mem: worlddb.Memory, written: str) -> None:
     """Where it was one word in the text and two in the question, or the other way round, others came first."""
