@@ -65,6 +65,7 @@ from worlddb.memory_scopes import (
     retry_while_changed,
     still_hidden_notes,
     unwritten_links,
+    unwritten_note,
     view_for_write,
     with_conflicts,
     written_notes,
@@ -1125,7 +1126,7 @@ class Memory:
                     f"The world of {one_line(str(self._label))} ended at {times.format_time(ended.valid.end)}:"
                     f" as of before it is read, reassert of {ended.ref} resumes it, and what is added begins anew"
                 )
-        return f"Nothing was written for {one_line(str(self._label))} before (capitals count)"
+        return unwritten_note(cast(Label, self._label))
 
     def _check_present(self) -> None:
         if self._valid is not None or self._known is not None:

@@ -69,6 +69,14 @@ class Label(NamedTuple):
         return f"{self.kind}:{self.id}"
 
 
+def unwritten_note(label: Label) -> str:
+    """Return the note on a scope that has no memories yet: a misspelt name, perhaps.
+
+    It must not reveal other users.
+    """
+    return f"Nothing was written for {one_line(str(label))} before (capitals count)"
+
+
 _INVISIBLE: Final = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 """Categories of characters that cannot be seen."""
 _WITHOUT_JOINERS: Final = dict.fromkeys(map(ord, JOINERS))

@@ -624,7 +624,9 @@ def test_the_name_of_a_world_is_never_that_of_somebody_inside_another_one(tmp_pa
 def test_the_world_of_a_user_is_one_for_rest_and_for_mcp(tmp_path: Path) -> None:
     with running(tmp_path) as served:
         ana = served.caller("ana")
-        ana.send("POST", "/v1/worlds/user:pete/memories", text="The key is red.")
+        told = ana.send("POST", "/v1/worlds/user:pete/memories", text="The key is red.")
+        assert told["notes"] == ["Nothing was written for user:pete before (capitals count)"]
+        assert "before" not in str(ana.send("POST", "/v1/worlds/user:pete/memories", text="The key is red.")["notes"])
         ana.send("POST", "/v1/worlds/pete/memories", text="The key is blue.")
         pete = worlddb.memory(served.db, user="pete")
         assert [each.content for each in pete.recall("key")] == ["The key is red."]

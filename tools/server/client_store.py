@@ -22,6 +22,7 @@ from worlddb.memory_scopes import (
     folded,
     notes_inside,
     retry_while_changed,
+    unwritten_note,
     view_for_write,
 )
 from worlddb.tools.mcp.access_keys import Grant
@@ -346,7 +347,7 @@ class ClientStore:
         """Return notes on the target of a write by name; ``home`` is ``None`` if the write creates it."""
         if home is None and (label := _label_of(name)) is not None:
             before = Scopes(self.db, self.home()).ended(view, label)
-            return [] if before is None else [f"{_describe_ended(before)}: this is in another one"]
+            return [unwritten_note(label) if before is None else f"{_describe_ended(before)}: this is in another one"]
         if home is not None:
             found = self.session.get(view, home)
             return [f"{_describe_ended(found)}: this lies in it, and is told to (in_ended)"] if found.closed else []
