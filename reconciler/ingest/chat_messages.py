@@ -34,7 +34,7 @@ _TO_ALL: Final = ("all", "assistant", "user")
 """Recipients of messages that are no calls of tools."""
 _TOLD_IN: Final = ("parts", "text", "result", "content", "summary")
 """The fields of ChatGPT's contents with the text; the first one present counts."""
-_TIMES: Final = ("timestamp", "created_at", "create_time", "createdAt", "time", "date", "at")
+_TIMES: Final = ("timestamp", "created_at", "create_time", "createdAt", "time", "date", "at", "ts")
 _SINCE_1970: Final = re.compile(r"1(?:[0-9]{9}(?:\.[0-9]{1,9})?|[0-9]{12}|[0-9]{15})")
 """Seconds, milliseconds or microseconds of 2001 to 2033 that were written as a text; no date is written so."""
 _HOLD: Final = ("messages", "conversations")
@@ -81,9 +81,15 @@ class ChatMessage(NamedTuple):
         return self.name or self.role
 
     def turn(self, speakers: Mapping[str, str]) -> Turn:
-        """Return it as a turn; ``speakers`` names who has a role, if it is not to be called by that."""
+        """Return it as a turn; ``speakers`` names who has a role, if it is not to be called by that.
+
+        A user's message says with its name that another person spoke. A model's name is kept in the source.
+        """
+        is_other = self.role == USER and self.name
+        speaker = self.speaker if is_other else speakers.get(self.role, self.speaker)
         source = {"role": self.role} | ({"message": self.id} if self.id else {})
-        return Turn(text=self.text, speaker=speakers.get(self.role, self.speaker), at=self.at, source=source)
+        source |= {"name": self.name} if self.name and self.name != speaker else {}
+        return Turn(text=self.text, speaker=speaker, at=self.at, source=source)
 
 
 def is_message(given: object) -> bool:
@@ -133,7 +139,12 @@ def read_message(given: Any, place: str = "message") -> ChatMessage:
     """
     limits.checked_text(place, "place", limits.MAX_NAME_BYTES)
     with _reject_unreadable(place):
-        return _message(given, place)
+        listed = _without_tool_results(given)
+        if len(listed) != 1:
+            raise errors.InputError(
+                f"{place} is {len(listed)} messages in one: a tool's and a user's", "Give it in a list, to add or ingest"
+            )
+        return _message(listed[0], place)
 
 
 @contextmanager
@@ -210,12 +221,24 @@ def _plain(given: Mapping[Any, Any]) -> Mapping[Any, Any] | None:
 
 
 def _read_messages(given: Any, place: str) -> list[ChatMessage]:
-    """Read a message, or those that lie in one of Pydantic AI's."""
+    """Read a message, or those that lie in one of Pydantic AI's or Anthropic's."""
     with _reject_unreadable(place):
-        return [
-            _message(each, place)
-            for each in (_messages_in_run(given, place) if _is_pydantic_message(given) else [given])
-        ]
+        listed = _messages_in_run(given, place) if _is_pydantic_message(given) else _without_tool_results(given)
+        return [_message(each, place) for each in listed]
+
+
+def _without_tool_results(given: Any) -> list[Any]:
+    """Return a message of a user, and before it the tools' results in it, which Anthropic sends in the user's name."""
+    content = given.get("content") if isinstance(given, Mapping) and given.get("role") == USER else None
+    results = [part for part in _as_list(content) if _field(part, "type") == "tool_result"]
+    if not results:
+        return [given]
+    told = {**given, "role": "tool", "content": results}
+    said = [part for part in _as_list(content) if _field(part, "type") != "tool_result"]
+    if not said:
+        return [told]
+    own = next((name for name in _IDS if isinstance(given.get(name), str | int)), None)
+    return [told | ({own: f"{given[own]}/tool"} if own and given[own] != _NO_ID else {}), {**given, "content": said}]
 
 
 def _is_pydantic_message(given: object) -> bool:

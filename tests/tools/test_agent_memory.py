@@ -146,6 +146,31 @@ def test_messages_of_other_shapes_are_read_alike() -> None:
     used = {"role": "assistant", "content": [{"type": "tool_use", "name": "f", "input": {"a": 1}}]}
     told = [each.text for each in chat_messages.messages_of([called, result, used])]
     assert told == ['[calls f({"a":1})]', "42", '[calls f({"a":1})]']
+    both = {**result, "id": "m", "content": [*result["content"], {"type": "text", "text": "So?"}]}
+    assert [(each.role, each.text, each.id) for each in chat_messages.messages_of([both])] == [
+        ("tool", "42", "m/tool"),
+        ("user", "So?", "m"),
+    ]
+
+
+def test_a_message_is_of_whom_it_names_and_a_result_of_a_tool(mem: worlddb.Memory) -> None:
+    """A tool's result in a user's message, as Anthropic sends it, and another person's message were the user's."""
+    chat = [
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "Balance: 5 euros."}]},
+        {"role": "user", "name": "Zoe", "content": "I hate fish."},
+        {"role": "assistant", "name": "cook", "content": "No fish, then."},
+        {"role": "user", "content": "I was in Rome.", "ts": "2020-01-01T00:00:00Z"},
+    ]
+    held = [mem.db.view().get(ref) for ref in mem.add(chat).ids]
+    assert [(turn.content, turn.source["role"]) for turn in held if turn] == [
+        ("tool: Balance: 5 euros.", "tool"),
+        ("Zoe: I hate fish.", "user"),
+        ("tutor: No fish, then.", "assistant"),
+        ("ana: I was in Rome.", "user"),
+    ]
+    assert held[2] and held[2].source["name"] == "cook"
+    assert held[3] and held[3].valid.start == worlddb.parse_time("2020-01-01T00:00:00Z")
+    assert [hit.content for hit in mem.recall("fish", speaker="Zoe")] == ["Zoe: I hate fish."]
 
 
 def test_a_window_of_the_last_messages_may_be_given_each_time(mem: worlddb.Memory) -> None:
