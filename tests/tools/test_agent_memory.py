@@ -1329,6 +1329,18 @@ def test_a_plan_that_is_corrected_is_the_other_plan_from_its_own_beginning_on(
     assert texts(mem.as_of("2990-07-01").recall("flies")) == ([] if until else ["Ana flies to Oslo."])
 
 
+def test_a_correction_that_is_called_off_says_that_what_it_replaced_does_not_come_back(mem: worlddb.Memory) -> None:
+    """A plan by replaces= had such a note, and one by correct() none; nothing held from then on."""
+    home = mem.add("Ana lives in Rome.", since="2020-01-01")
+    mem.correct(home, "Ana lives in Oslo.", since="2990-05-01")
+    (note,) = mem.forget(home, since="2990-05-01", reason="called off").notes
+    assert "still ends at 2990-05-01" in note and "'Ana lives in Rome.' again" in note
+    assert not mem.as_of("2990-06-01").recall("where does Ana live?").hits
+    mem.add("Ana lives in Rome.", since="2990-05-01")
+    assert texts(mem.as_of("2990-06-01").recall("where does Ana live?")) == ["Ana lives in Rome."]
+    assert not mem.forget(mem.add("Ana sings.", since="2020-01-01"), since="2021-01-01").notes
+
+
 def test_what_is_to_come_has_the_notes_of_what_is_now(mem: worlddb.Memory) -> None:
     """They were left out where the user's world has not yet what they tell of."""
     empty = mem.add("Ana is in Rome.", since="2990-01-01", until="2990-01-01")
