@@ -19,7 +19,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from worlddb import MAX_CONTENT_BYTES, MAX_NAME_BYTES, View, World, checked_text
+from worlddb import MAX_CONTENT_BYTES, MAX_NAME_BYTES, UnknownReference, View, World, checked_text
 from worlddb.tools.importers import conversation, input_files
 
 DOCUMENT, SECTION, PARAGRAPH = "Document", "Section", "Paragraph"
@@ -127,13 +127,16 @@ class Batches(Protocol):
         ...
 
 
-def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[tuple[int, Any]]:
-    """Write a document in commits of some thousand worlds; yields (paragraphs, receipt) of each.
+def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[tuple[int, Any, list[str]]]:
+    """Write a document in commits of some thousand worlds; yields (paragraphs, receipt, gone) of each.
+
+    ``gone``, of the last one, are the references of the paragraphs that it had by an earlier import and has no more.
 
     Raises:
         RefusedError: the reconciler refused a part; what was committed before it stays.
     """
     containers: dict[int, Any] = {}
+    had = set[str]()
     view = db.view()
     inside_of = None if into is None else _container(view, into)
     # Imports that made the title a world of its own had no container in their keys, and are not gone on with.
@@ -142,6 +145,7 @@ def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[
     def is_itself(block: Block) -> bool:
         return block.is_title and not is_apart
 
+    blocks = document.turns + document.worlds + (document.title is not None)
     for part in _parts(document):
         made: dict[int, Any] = {}
         with db.batch() as tx:
@@ -156,7 +160,20 @@ def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[
             ref = containers[0] if is_itself(block) else next(written)
             if block.kind != PARAGRAPH:
                 containers[place] = ref
-        yield sum(block.kind == PARAGRAPH for _, block in part), receipt
+        if part[0][0] == 0:
+            had = _taken_before(view, containers[0], document.file)
+        had.difference_update(receipt.refs)
+        is_last = part[-1][0] == blocks - 1
+        yield sum(block.kind == PARAGRAPH for _, block in part), receipt, sorted(had) if is_last else []
+
+
+def _taken_before(view: View, ref: str, file: str) -> set[str]:
+    """Return the paragraphs that a document has from this file by earlier imports."""
+    try:
+        found = view.find(type=PARAGRAPH, world=ref)
+    except UnknownReference:  # The document is new.
+        return set()
+    return {each.ref for each in found if each.source.get("file") == file and not each.erased}
 
 
 def _parts(document: Document) -> Iterator[list[tuple[int, Block]]]:

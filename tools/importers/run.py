@@ -93,7 +93,8 @@ class IngestSummary(msgspec.Struct, frozen=True):
     the store's after the last turn, None when the files hold no turn. ``revised`` counts texts that were there with
     other words, or came back after an erasure. ``notes`` counts the notes of the receipts by code, "not_restored" for
     erased texts that stayed out; and messages of exported chats that were not taken: "other_branches", which were
-    edited away or answered anew, "instructions" to a model, and "without_text".
+    edited away or answered anew, "instructions" to a model, and "without_text". ``gone`` are the references of the
+    paragraphs that documents had by an earlier import and have no more: they stay, until somebody retires them.
     """
 
     events: int
@@ -104,6 +105,7 @@ class IngestSummary(msgspec.Struct, frozen=True):
     root: str | None
     revised: int = 0
     notes: dict[str, int] = {}
+    gone: tuple[str, ...] = ()
 
 
 def ingest_files(
@@ -153,7 +155,7 @@ def ingest_files(
     refs_by_code: dict[str, set[str]] = {}
     seq: int | None = None
     root: str | None = None
-    worlds = 0
+    worlds, gone = 0, list[str]()
     for _, name, source in loaded:
         for written in _write_source(db, name, source, into, restore_erased, extractor, user):
             if progress is not None:
@@ -168,6 +170,7 @@ def ingest_files(
                 refs_by_code.setdefault(note.code, set()).update(about)
             seq, root = receipt.seq, receipt.root
             done += written.turns
+            gone += written.gone
     if progress is not None:
         progress(done, total, "done")
     notes = {code: len(refs) for code, refs in refs_by_code.items()}
@@ -175,16 +178,20 @@ def ingest_files(
         if isinstance(source, RereadableSource):
             for code, count in source.left_out.items():
                 notes[code] = notes.get(code, 0) + count
-    return IngestSummary(events, commits, worlds, done, seq, root, revised, notes)
+    return IngestSummary(events, commits, worlds, done, seq, root, revised, notes, tuple(gone))
 
 
 class _Part(NamedTuple):
-    """A commit of an import: its label and receipt, how many worlds begin with it, and how many turns it has."""
+    """A commit of an import: its label and receipt, how many worlds begin with it, and how many turns it has.
+
+    The last one of a document has the references of the paragraphs that have ``gone`` from it.
+    """
 
     what: str
     receipt: Ingested
     worlds: int
     turns: int
+    gone: Sequence[str] = ()
 
 
 def _write_source(
@@ -199,9 +206,9 @@ def _write_source(
     """Write a source part by part: turns through ``ingest``, documents as worlds inside worlds."""
     if isinstance(source, documents.Document):
         worlds, root = source.worlds, ""
-        for turns, receipt in documents.write(db, source, into, revive):
+        for turns, receipt, gone in documents.write(db, source, into, revive):
             root = receipt.refs[0] if worlds else root
-            yield _Part(source.name, receipt, worlds, turns)
+            yield _Part(source.name, receipt, worlds, turns, gone)
             worlds = 0
         if extractor is not None and root:
             # Only who extracts from documents needs a store that does.

@@ -142,6 +142,19 @@ def test_the_same_file_twice_is_one_import_and_a_grown_one_adds_its_tail(db: Dat
     ]
 
 
+def test_what_is_no_longer_in_the_file_is_counted_until_it_is_ended(db: Database, tmp_path: Path) -> None:
+    """It stays current, and the import only said how many others were revised."""
+    file = tmp_path / "prices.md"
+    file.write_text("# Prices\n\nThe room costs 50 euros.\n\nBreakfast is free.\n\n# Pets\n\nDogs are welcome.\n")
+    assert ingest_files(db, file).gone == ()
+    file.write_text("# Prices\n\nThe room costs 60 euros.\n")
+    gone = ingest_files(db, file).gone
+    assert {each.content for each in db.view().find(type=PARAGRAPH) if each.ref in gone} == {"Breakfast is free.", "Dogs are welcome."}
+    for ref in gone:
+        db.retire(ref)
+    assert ingest_files(db, file).gone == ()
+
+
 def test_what_was_erased_stays_out_unless_it_is_asked_for(db: Database, tmp_path: Path) -> None:
     path = written(tmp_path, "a.txt", "Ann lives in Bern.\n\nBoats.\n")
     ingest_files(db, path)

@@ -152,6 +152,7 @@ def _ingest(args: Namespace, out: Output) -> int:
         "worlds": done.worlds,
         "turns": done.turns,
         "revised": done.revised,
+        "gone": done.gone,
         "notes": done.notes,
         "embedded": embedding.embedded if embedding else 0,
         "pending": embedding.pending if embedding else None,
@@ -164,6 +165,8 @@ def _ingest(args: Namespace, out: Output) -> int:
         _write_done(page, out, done, restored=args.restore_erased)
         page.line(f"commit {head.seq}, root {head.root}")
         start = stores.command_prefix(args)
+        if done.gone:
+            out.hint(f"To end what is no longer in the file: {start} retire {done.gone[0][:12]}   (--json lists all)")
         if looked.proposals:
             out.hint(f"{wire.counted(len(looked.proposals), 'proposal')} of who is who: {start} proposals --review")
         out.hint(f'Next: {start} recall "..."   {start} children   {start} log')
@@ -248,6 +251,9 @@ def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool)
         verb = "was" if done.revised == 1 else "were"
         page.line((f"revised {wire.counted(done.revised, 'turn')} that {verb} there with other words", "warn"))
         out.hint("If that was another conversation, it has to have another name: --conversation NAME")
+    if done.gone:
+        verb, stays = ("is", "stays") if len(done.gone) == 1 else ("are", "stay")
+        page.line((f"{wire.counted(len(done.gone), 'passage')} {verb} no longer in the file and {stays} current", "warn"))
     if kept := done.notes.get("stays_corrected", 0):
         page.line((f"left {wire.counted(kept, 'text')} as corrected since it was taken in", "warn"))
     chats = {
