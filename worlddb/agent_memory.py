@@ -1053,7 +1053,7 @@ class Memory:
                     key=None if own is None else _key("message", key, session, *own),
                     key_within=None if own is None else where,
                     valid_from=begins,
-                    source=self._source({**source, **turn.source}),
+                    source=self._source({**turn.source, **source}),
                     why=why,
                     resolve=False,
                     **marks,

@@ -141,9 +141,8 @@ def read_message(given: Any, place: str = "message") -> ChatMessage:
     with _reject_unreadable(place):
         listed = _without_tool_results(given)
         if len(listed) != 1:
-            raise errors.InputError(
-                f"{place} is {len(listed)} messages in one: a tool's and a user's", "Give it in a list, to add or ingest"
-            )
+            problem = f"{place} is {len(listed)} messages in one: a tool's and a user's"
+            raise errors.InputError(problem, "Give it in a list, to add or ingest")
         return _message(listed[0], place)
 
 

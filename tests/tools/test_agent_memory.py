@@ -169,6 +169,8 @@ def test_a_message_is_of_whom_it_names_and_a_result_of_a_tool(mem: worlddb.Memor
         ("ana: I was in Rome.", "user"),
     ]
     assert held[2] and held[2].source["name"] == "cook"
+    own = mem.add([{"role": "assistant", "name": "cook", "content": "Rice?"}], source={"name": "chat.txt"}).ids[0]
+    assert mem.history(own)[0].source["name"] == "chat.txt"
     assert held[3] and held[3].valid.start == worlddb.parse_time("2020-01-01T00:00:00Z")
     assert [hit.content for hit in mem.recall("fish", speaker="Zoe")] == ["Zoe: I hate fish."]
 

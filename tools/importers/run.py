@@ -151,11 +151,11 @@ def ingest_files(
     loaded = _load_all(files, format, ReadOptions(conversation, ignore_unknown), progress)
     into = into() if callable(into) else into
     total = sum(source.turns for _, _, source in loaded)
-    events = commits = revised = done = 0
+    events = commits = revised = done = worlds = 0
     refs_by_code: dict[str, set[str]] = {}
     seq: int | None = None
     root: str | None = None
-    worlds, gone = 0, list[str]()
+    gone: list[str] = []
     for _, name, source in loaded:
         for written in _write_source(db, name, source, into, restore_erased, extractor, user):
             if progress is not None:

@@ -253,7 +253,8 @@ def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool)
         out.hint("If that was another conversation, it has to have another name: --conversation NAME")
     if done.gone:
         verb, stays = ("is", "stays") if len(done.gone) == 1 else ("are", "stay")
-        page.line((f"{wire.counted(len(done.gone), 'passage')} {verb} no longer in the file and {stays} current", "warn"))
+        passages = wire.counted(len(done.gone), "passage")
+        page.line((f"{passages} {verb} no longer in the file and {stays} current", "warn"))
     if kept := done.notes.get("stays_corrected", 0):
         page.line((f"left {wire.counted(kept, 'text')} as corrected since it was taken in", "warn"))
     chats = {
