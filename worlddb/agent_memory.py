@@ -93,6 +93,8 @@ _Nearby = Callable[[View], list[near_claims.Near]]
 """Finds the memories near a new statement, in a view."""
 RESERVED_FIELDS: Final = ("channel", "agent", "session", "role", "message")
 """Fields of a source that the memory sets itself."""
+_MAX_CHAIN: Final = 50
+"""Memories followed along a chain of replacements."""
 MAX_SESSIONS_MOVED: Final = 8
 """How often a session of one name may have been moved elsewhere."""
 _MOST_NAMED: Final = 5
@@ -454,9 +456,14 @@ class Memory:
             last = max(said, key=lambda each: each.valid.end, default=found)
             if since is None and last.valid.end <= now:
                 first, end = times.format_time(last.valid.start), times.format_time(last.valid.end)
+                now_held = self._holding_instead(found.ref)
+                told, instead = "", "add what holds now"
+                if now_held is not None:
+                    told = f": {now_held.ref} took its place, and says {one_line(now_held.content)!r:.80}"
+                    instead = f"correct {now_held.ref}"
                 raise errors.InputError(
-                    f"{found.ref} held until {end}, and not any more",
-                    f"Give since and until for what it said then, such as since={first!r}, or add what holds now",
+                    f"{found.ref} held until {end}, and not any more{told}",
+                    f"Give since and until for what it said then, such as since={first!r}, or {instead}",
                 )
             if until is None and not replace_later and begins < last.valid.end < times.FOREVER:
                 later = [each.valid.start for each in said if each.start == "stated" and each.valid.start > begins]
@@ -482,6 +489,18 @@ class Memory:
             return None
         begins = min(each.valid.start for each in self.history(found.ref) if each.valid.start < each.valid.end)
         return begins if begins > now else None
+
+    def _holding_instead(self, ref: str) -> records.World | None:
+        """Return what holds now in place of a memory that was replaced, at any remove."""
+        for view in self._views():
+            known = [ref]
+            for each in itertools.islice(known, _MAX_CHAIN):
+                for edge in view.edges(each, type="supersedes", direction="in", include_superseded=True):
+                    world = None if edge.source in known else view.get(edge.source)
+                    if world is not None and not world.closed and has_statement(world):
+                        return world
+                    known += [] if edge.source in known else [edge.source]
+        return None
 
     def _other_text_notes(
         self, ref: str, text: str, begins: int, until: times.TimeLike | None, receipt: Receipt

@@ -1679,6 +1679,14 @@ def test_what_is_still_to_come_can_be_changed_and_said_again_before_it_holds(mem
         worlddb.memory(mem.db, user="ben").history(boat)
 
 
+def test_a_correction_of_what_was_replaced_names_what_holds_now(mem: worlddb.Memory) -> None:
+    home = mem.add("Ana lives in Rome.")
+    later = mem.add("Ana lives in Bonn.", replaces=mem.add("Ana lives in Oslo.", replaces=home))
+    with pytest.raises(worlddb.InputError, match="took its place, and says 'Ana lives in Bonn.'") as refused:
+        mem.correct(home, "Ana lives in Bari.")
+    assert f"correct {later.id}" in refused.value.remedy
+
+
 def test_a_correction_of_what_ended_keeps_its_end_and_makes_nothing_current(mem: worlddb.Memory) -> None:
     job = mem.add("Ana worked at Acme.", since="2020-01-01", until="2021-01-01")
     with pytest.raises(worlddb.InputError, match="held until 2021-01-01T00:00:00Z, and not any more"):
