@@ -154,8 +154,28 @@ def views_of(db: worlddb.Database, args: Namespace) -> list[worlddb.View]:
     make_view = partial(db.view, valid=getattr(args, "valid", None), unify=unify, **parse_moment(args.ingested))
     view = make_view()
     if args.user is not None:
-        return [make_view(world=ref) for ref in worlds_of_user(view, args.user)]
+        try:
+            return [make_view(world=ref) for ref in worlds_of_user(view, args.user)]
+        except worlddb.UnknownReference as error:
+            raise _known_later_error(db, args, error) from None
     return [view if args.confine is None else make_view(world=resolve_place(view, args.confine))]
+
+
+def _known_later_error(
+    db: worlddb.Database, args: Namespace, error: worlddb.UnknownReference
+) -> worlddb.UnknownReference:
+    """Return the error of a user who is unknown at a moment; if the store knew of them only later, with that time."""
+    if args.ingested is None:
+        return error
+    try:
+        known = min(world.ingested_at for world in db.view().worlds_of_user(args.user))
+    except worlddb.InputError:
+        return error
+    return worlddb.UnknownReference(
+        f"The store knew of the user {args.user!r:.80} only from {worlddb.format_time(known)} on",
+        "Ask as of then or later; what held at an earlier time, as it is known now, is told with --valid TIME",
+        ref=args.user[:80],
+    )
 
 
 def view_of(db: worlddb.Database, args: Namespace) -> worlddb.View:
