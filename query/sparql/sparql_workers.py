@@ -427,14 +427,23 @@ class Desk:
         return errors.InvalidSparql(f"The query cannot be evaluated: {message[:200]}", "Correct the query")
 
 
+_BLANK: Final = "[_]"
+_BEGINNINGS: Final = (
+    ": a query begins with SELECT, ASK, CONSTRUCT or DESCRIBE, after any PREFIX, and an update with INSERT or DELETE"
+)
+
+
 def invalid_sparql(message: str) -> errors.InvalidSparql:
     """The error of a message of the engine, which says ``error at LINE:COLUMN: expected …``."""
     place, _, rest = message.removeprefix("error at ").partition(": ")
     line, colon, column = place.partition(":")
     if message.startswith("error at ") and colon and line.isdigit() and column.isdigit():
+        # The engine calls a blank [_]; where it expects nothing else, it knows no word that fits.
+        is_unknown = rest == f"expected {_BLANK}"
+        expected = "no such word may stand there" if is_unknown else rest.replace(_BLANK, "a blank")[:200]
         return errors.InvalidSparql(
-            f"Line {line}, column {column} breaks the grammar of SPARQL 1.1: {rest[:200]}",
-            "Correct the query there",
+            f"Line {line}, column {column} breaks the grammar of SPARQL 1.1: {expected}",
+            f"Correct the query there{_BEGINNINGS if is_unknown else ''}",
             line=int(line),
             column=int(column),
         )
